@@ -1,0 +1,1 @@
+"""The platform's surface: the route table, and the one way that every request takes through it."""

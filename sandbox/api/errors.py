@@ -1,0 +1,20 @@
+"""How a refusal looks on the wire. Source: spec 7-body; elsewhere assumed 0.5-errors."""
+
+from pydantic_core import to_json
+
+from sandbox.domain.faults import Refusal
+from sandbox.domain.profile import Profile
+
+
+def error_body(refusal: Refusal, profile: Profile, *, is_for_keys: bool) -> bytes:
+    """The body: three strings on API-key endpoints, the profile's shape everywhere else.
+
+    Whatever looks like a key in the details is masked: nothing secret is ever sent back.
+    """
+    fault, details = refusal.fault, profile.key_format.scrub(refusal.details)
+    if is_for_keys or profile.errors.shape == "error_message_details":
+        return to_json({"error": fault.code, "message": fault.message, "details": details})
+    text = f"{fault.message} {details}".rstrip()
+    if profile.errors.shape == "detail":
+        return to_json({"detail": text})
+    return to_json({"detail": text, "error": fault.code})

@@ -1,0 +1,64 @@
+"""What a row of the route table says of an endpoint.
+
+Routing, the permission check, validation, the success status, the error shape, the docs and the
+visibility tests all read these rows; nothing about an endpoint is written anywhere else.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from sandbox.domain.access import Need
+from sandbox.domain.accounts import Account
+from sandbox.domain.hierarchy import Relation, relate
+from sandbox.domain.profile import Profile
+from sandbox.operations.call import Call
+
+Relate = Callable[[Account, Account | None], Relation]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What a request is about, and where it says so.
+
+    In the path, `name` is the parameter that holds the id of a record of this `kind`; in the body
+    or the query it is the field with an account's id, and without it the caller's own account is
+    meant. `relate` says where that account stands to the caller's. `even_deleted` finds a record
+    after its deletion.
+    """
+
+    where: Literal["path", "body", "query"]
+    name: str
+    kind: type = Account
+    relate: Relate = relate
+    even_deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One endpoint. Without `run` it is a retired one: 405, before authentication."""
+
+    name: str
+    method: str
+    path: str
+    summary: str
+    source: str
+    need: Need | None = None
+    target: Target | None = None
+    run: Callable[[Call], Any] | None = None
+    body: Callable[[Profile], type[BaseModel]] | None = None
+    response: Any = None
+    status: int = 200
+    events: tuple[str, ...] = ()
+
+    @property
+    def is_for_keys(self) -> bool:
+        """Whether errors have the three-field shape. Source: spec 7-body."""
+        return is_key_path(self.path)
+
+
+def is_key_path(path: str) -> bool:
+    """Whether the path belongs to API-key management, whose error body the spec fixes."""
+    return path == "/v5/apikeys" or path.startswith("/v5/apikeys/")

@@ -1,0 +1,57 @@
+"""One request on its way through the platform: what was sent, and what has been found out so far."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from sandbox.api.router import Match
+from sandbox.api.rows import Row
+from sandbox.domain.keys import ApiKey
+from sandbox.operations.call import Call
+from sandbox.world.world import World
+
+Headers = list[tuple[bytes, bytes]]
+
+
+# None of these is frozen: one of each is made for every request, and freezing costs half of that.
+@dataclass(slots=True)
+class Asked:
+    """A request as it came. `body` is None when it was larger than is read."""
+
+    method: str
+    path: str
+    query_string: bytes
+    headers: Headers
+    body: bytes | None
+    match: Match[Row] | None
+
+
+@dataclass(slots=True)
+class Presented:
+    """What came as an API key: the world and record that it names, or why it names none."""
+
+    world: World | None
+    key: ApiKey | None
+    reason: str = ""
+    source: str = "spec 5.1"
+    is_production: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Trip(Call):
+    """A call in the making: each step fills in what the next ones need."""
+
+    world: World
+    asked: Asked
+    presented: Presented
+    step: str = "route"
+    notes: list[str] = field(default_factory=list)
+    sent: dict[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class Answer:
+    """What goes back: status, body, and the headers beside those of the body."""
+
+    status: int
+    body: bytes
+    headers: Headers

@@ -1,0 +1,134 @@
+"""Between bytes and values: reading bodies and queries, and what the headers ask for.
+
+Everything a client can send wrongly in form is refused here, as `BadInput` or by a plain false.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final
+from urllib.parse import parse_qs
+
+import jiter
+from pydantic import ValidationError
+from starlette.types import Receive
+
+BODY_BYTES_MAX: Final = 1_048_576
+"""A larger body is refused with 413. Source: assumed D25."""
+
+DETAILS_MAX: Final = 5
+"""So many mistakes of a body are named; the rest are counted."""
+
+
+class BadInput(ValueError):
+    """A body or query that is not what it should be; the message is for the client."""
+
+
+class ClientGone(Exception):
+    """The client closed the connection before its request was complete."""
+
+
+async def read_body(receive: Receive) -> bytes | None:
+    """The request's body; None as soon as it is known to be larger than BODY_BYTES_MAX."""
+    message = await receive()
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        chunk = message.get("body", b"")
+        size += len(chunk)
+        if size > BODY_BYTES_MAX:
+            return None
+        if not message.get("more_body", False):
+            # A body that came in one piece needs no copy.
+            return b"".join([*chunks, chunk]) if chunks else bytes(chunk)
+        chunks.append(chunk)
+        message = await receive()
+
+
+def parse_json(body: bytes) -> Any:
+    """The JSON value in the body. Raises BadInput, saying where it stops being one.
+
+    Refused too: a key that stands twice in one object, NaN and infinity, lone surrogates, bytes
+    that are not UTF-8, and nesting deeper than 200.
+    """
+    if not body:
+        raise BadInput("a JSON body is required")
+    try:
+        return jiter.from_json(body, allow_inf_nan=False, catch_duplicate_keys=True)
+    except ValueError as error:
+        raise BadInput(f"the body is not valid JSON: {error}") from None
+
+
+def parse_object(body: bytes) -> dict[str, Any]:
+    """The JSON object in the body. Raises BadInput when it is anything else."""
+    value = parse_json(body)
+    if not isinstance(value, dict):
+        raise BadInput("the body must be a JSON object")
+    return value
+
+
+def mistakes(error: ValidationError) -> str:
+    """What is wrong with a body, field by field, without repeating what was sent."""
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    lines = [_mistake(one["loc"], one["type"], one["msg"]) for one in found[:DETAILS_MAX]]
+    if len(found) > DETAILS_MAX:
+        lines.append(f"and {len(found) - DETAILS_MAX} more")
+    return "; ".join(lines)
+
+
+def _mistake(loc: tuple[int | str, ...], kind: str, message: str) -> str:
+    path = ".".join(str(part)[:80] for part in loc)
+    if kind == "extra_forbidden":
+        return f"{path}: unknown field"
+    text = message.removeprefix("Value error, ")
+    return f"{path}: {text[:1].lower()}{text[1:]}" if path else text
+
+
+def parse_query(query_string: bytes) -> dict[str, list[str]]:
+    """Query parameters to their values, in order, empty ones included."""
+    if not query_string:
+        return {}
+    try:
+        return parse_qs(query_string.decode("latin-1"), keep_blank_values=True, max_num_fields=500)
+    except ValueError:
+        raise BadInput("the query has more than 500 parameters") from None
+
+
+def header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
+    """The value of a header that stands at most once; several equal ones count as one.
+
+    Raises BadInput when two differ: nobody could say which was meant.
+    """
+    found: bytes | None = None
+    for key, value in headers:
+        if key == name:
+            if found is not None and found != value:
+                raise BadInput(f"{name.decode('latin-1')}: sent twice, with different values")
+            found = value
+    return found
+
+
+def accepts_json(accept: bytes) -> bool:
+    """Whether an Accept header lets the answer be application/json (RFC 9110, 12.5.1)."""
+    best, quality = -1, 1.0
+    for part in accept.decode("latin-1").lower().split(","):
+        media_range, *parameters = (piece.strip() for piece in part.split(";"))
+        rank = {"*/*": 0, "application/*": 1, "application/json": 2}.get(media_range, -1)
+        if rank > best:
+            best, quality = rank, _quality(parameters)
+    return best >= 0 and quality > 0
+
+
+def _quality(parameters: list[str]) -> float:
+    for parameter in parameters:
+        if parameter.startswith("q="):
+            try:
+                return float(parameter[2:])
+            except ValueError:
+                return 1.0
+    return 1.0
+
+
+def is_json(content_type: bytes) -> bool:
+    """Whether a Content-Type header says application/json, whatever its parameters."""
+    return content_type.decode("latin-1").partition(";")[0].strip().lower() == "application/json"

@@ -1,0 +1,160 @@
+"""The command `sandbox`. Each subcommand reads its options, and leaves the work to others."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sandbox import __version__
+
+EXIT_UNUSABLE = 2
+"""Something that was given cannot be used: an option, a file, a port."""
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="sandbox")
+def main() -> None:
+    """A card-present payment sandbox on localhost: scriptable, deterministic, without credentials."""
+
+
+class _ClockType(click.ParamType[Any]):
+    """`running`, or an instant at which the clock is frozen."""
+
+    name = "running|INSTANT"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The clock setting. Fails for what is neither."""
+        from sandbox.control.shapes import ClockBody
+
+        if not isinstance(value, str):
+            return value
+        if value == "running":
+            return ClockBody().setting()
+        try:
+            return ClockBody.model_validate({"now": value, "mode": "frozen"}).setting()
+        except ValueError:
+            self.fail(f"{value!r} is neither 'running' nor an instant like 2026-07-01T00:00:00Z")
+
+
+@main.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8080,
+    show_default=True,
+    help="Port of the platform; 0 takes a free one.",
+)
+@click.option(
+    "--control-port",
+    type=click.IntRange(0, 65535),
+    help="A port of its own for /_sandbox, which the platform's port then answers with 404.",
+)
+@click.option(
+    "--fixture",
+    default="demo",
+    show_default=True,
+    help="What the world 'default' begins with: a name under fixtures/, or a file.",
+)
+@click.option("--scenario", help="Not built yet: refused.")
+@click.option(
+    "--seed",
+    type=click.IntRange(-(2**63), 2**63 - 1),
+    default=1,
+    show_default=True,
+    help="Where ids come from; the seed of every world that names none.",
+)
+@click.option(
+    "--clock",
+    type=_ClockType(),
+    default="running",
+    show_default=True,
+    help="The clock of 'default': running, or frozen at an instant.",
+)
+@click.option(
+    "--profile",
+    type=click.Path(path_type=Path),
+    help="TOML file with the real platform's names for headers, prefixes and fields.",
+)
+@click.option("--token", envvar="SANDBOX_TOKEN", help="Bearer token of the control surface.")
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How the server writes what it has to say.",
+)
+@click.option("--log-requests", is_flag=True, help="Also write a line per request.")
+@click.option(
+    "--no-explain-headers", is_flag=True, help="Leave x-sandbox-* headers out of all answers."
+)
+@click.option(
+    "--worlds-max",
+    type=click.IntRange(1),
+    default=1_000,
+    show_default=True,
+    help="How many worlds the server holds.",
+)
+@click.option(
+    "--worlds-unused-after-s",
+    type=click.FloatRange(1),
+    default=86_400.0,
+    show_default=True,
+    help="Seconds after which a world that nobody used is dropped.",
+)
+@click.option(
+    "--journal-entries-max",
+    type=click.IntRange(1),
+    default=1_000,
+    show_default=True,
+    help="How many requests each world's journal keeps.",
+)
+def serve(
+    *,
+    profile: Path | None,
+    scenario: str | None,
+    no_explain_headers: bool,
+    worlds_max: int,
+    worlds_unused_after_s: float,
+    journal_entries_max: int,
+    **options: Any,
+) -> None:
+    """Serve the platform and its control surface until interrupted.
+
+    \b
+    Examples:
+      sandbox serve
+      sandbox serve --port 0 --seed 7 --clock 2026-07-01T09:00:00Z
+      sandbox serve --control-port 8081 --profile my-platform.toml
+    """
+    # Imported here, so that `sandbox --help` does not wait for a server.
+    from sandbox.domain.profile import Profile
+    from sandbox.server import serve as run
+    from sandbox.settings import Settings, SettingsError, read_profile
+    from sandbox.store.fixtures import FixtureError
+    from sandbox.world.registry import Limits
+
+    if scenario is not None:
+        _refuse("--scenario: scenarios are not built yet")
+    limits = Limits(
+        worlds_max=worlds_max,
+        unused_after_s=worlds_unused_after_s,
+        journal_entries_max=journal_entries_max,
+    )
+    try:
+        run(
+            Settings(
+                profile=read_profile(profile) if profile else Profile(),
+                explain_headers=not no_explain_headers,
+                limits=limits,
+                **options,
+            )
+        )
+    except (SettingsError, FixtureError) as error:
+        _refuse(str(error))
+
+
+def _refuse(message: str) -> None:
+    click.echo(f"sandbox: {message}", err=True)
+    sys.exit(EXIT_UNUSABLE)

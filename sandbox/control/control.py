@@ -1,0 +1,164 @@
+"""The control surface as an ASGI application."""
+
+import logging
+from hmac import compare_digest
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import to_json
+from starlette.types import Receive, Scope, Send
+
+from sandbox.api import wire
+from sandbox.api.router import Router
+from sandbox.control.routes import CONTROL
+from sandbox.control.rows import Ask, ControlFault, ControlRow, Services
+from sandbox.domain.words import nearest
+
+log = logging.getLogger("sandbox.control")
+
+
+class Control:
+    """Answers every request under `/_sandbox`.
+
+    With a `token`, all but open rows need it as a bearer token (assumed D25).
+    """
+
+    def __init__(self, services: Services, *, token: str | None) -> None:
+        self._services = services
+        self._router = Router(CONTROL)
+        self._token = token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request. Only HTTP is spoken here."""
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1000})
+            return
+        headers: dict[str, str] = {}
+        try:
+            row, params = self._route(scope)
+            body = await wire.read_body(receive) if row.body is not None else b""
+            status, shown = row.status, self._carry_out(row, params, scope, body)
+        except wire.ClientGone:
+            return
+        except ControlFault as fault:
+            status, shown, headers = fault.status, _error(fault), fault.headers
+        except Exception:
+            log.exception("a control request failed: a defect of the sandbox")
+            status, shown = (
+                500,
+                _error(
+                    ControlFault(
+                        500, "internal_error", "The sandbox failed; its log has the reason."
+                    )
+                ),
+            )
+        await _send(send, status, shown, headers)
+
+    def _route(self, scope: Scope) -> tuple[ControlRow, dict[str, str]]:
+        match = self._router.match(scope["method"], scope["path"])
+        # The token is asked for before anything is said about what there is.
+        if match is None or match.row is None or not match.row.is_open:
+            self._check_token(scope)
+        if match is None:
+            raise ControlFault(
+                404, "not_found", f"no control endpoint has the path {scope['path']}"
+            )
+        if match.row is None:
+            served = ", ".join(row.method for row in match.others)
+            raise ControlFault(
+                405,
+                "method_not_allowed",
+                f"this path serves {served}",
+                headers={"allow": served},
+            )
+        return match.row, match.params
+
+    def _check_token(self, scope: Scope) -> None:
+        if self._token is None:
+            return
+        try:
+            sent = wire.header(scope["headers"], b"authorization") or b""
+        except wire.BadInput:
+            sent = b""
+        if not compare_digest(sent, b"Bearer " + self._token.encode()):
+            raise ControlFault(
+                401,
+                "unauthorized",
+                "this server's control surface needs its bearer token",
+                details="it is printed when the server starts",
+                headers={"www-authenticate": "Bearer"},
+            )
+
+    def _carry_out(
+        self, row: ControlRow, params: dict[str, str], scope: Scope, body: bytes | None
+    ) -> Any:
+        ask = Ask(services=self._services, params=params)
+        if "w" in params:
+            ask.found = self._services.worlds.get(params["w"])
+            if ask.found is None:
+                known = [world.id for world in self._services.worlds]
+                raise ControlFault(
+                    404,
+                    "unknown_world",
+                    f"there is no world {params['w']!r}",
+                    nearest=nearest(params["w"], known),
+                )
+            self._services.worlds.touch(ask.found)
+        ask.query = _query(row, scope)
+        if row.body is not None:
+            ask.body = _body(row.body, body)
+        return row.run(ask)
+
+
+def _query(row: ControlRow, scope: Scope) -> BaseModel:
+    try:
+        sent = wire.parse_query(scope["query_string"])
+    except wire.BadInput as error:
+        raise ControlFault(400, "validation_error", str(error)) from None
+    repeated = next((name for name, values in sent.items() if len(values) > 1), None)
+    if repeated is not None:
+        raise ControlFault(400, "validation_error", f"{repeated}: must be given once")
+    try:
+        return row.query.model_validate({name: values[0] for name, values in sent.items()})
+    except ValidationError as error:
+        raise _invalid(error, row.query) from None
+
+
+def _body(shape: type[BaseModel], body: bytes | None) -> Any:
+    if body is None:
+        raise ControlFault(413, "body_too_large", "the body is larger than 1 MiB")
+    try:
+        # An endpoint whose fields are all optional can be asked without a body.
+        wire.parse_object(body or b"{}")
+        checked = shape.model_validate_json(body or b"{}")
+    except wire.BadInput as error:
+        raise ControlFault(400, "validation_error", str(error)) from None
+    except ValidationError as error:
+        raise _invalid(error, shape) from None
+    return getattr(checked, "root", checked)
+
+
+def _invalid(error: ValidationError, shape: type[BaseModel]) -> ControlFault:
+    """What is wrong, and for an unknown field the known one that it resembles."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    unknown = first["type"] == "extra_forbidden"
+    return ControlFault(
+        400,
+        "validation_error",
+        wire.mistakes(error),
+        nearest=nearest(str(first["loc"][0]), shape.model_fields) if unknown else None,
+    )
+
+
+def _error(fault: ControlFault) -> dict[str, Any]:
+    body = {"error": fault.error, "message": fault.message, "details": fault.details}
+    return body if fault.nearest is None else body | {"nearest": fault.nearest}
+
+
+async def _send(send: Send, status: int, shown: Any, headers: dict[str, str]) -> None:
+    body = b"" if status == 204 else to_json(shown)
+    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+    if body:
+        raw += [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": status, "headers": raw})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,134 @@
+"""The control table: one row per endpoint under `/_sandbox`."""
+
+from typing import Any, Final
+
+from pydantic import RootModel
+
+from sandbox.control import observe, worlds
+from sandbox.control.rows import PREFIX, ControlRow
+from sandbox.control.shapes import (
+    ClockBody,
+    CreateWorld,
+    MessagesQuery,
+    RequestsQuery,
+)
+
+_WORLD: Final = f"{PREFIX}/worlds/{{w}}"
+
+
+class Switches(RootModel[dict[str, Any]]):
+    """Switch name to value."""
+
+
+CONTROL: Final[tuple[ControlRow, ...]] = (
+    ControlRow(
+        name="health",
+        method="GET",
+        path=f"{PREFIX}/health",
+        summary="That the server answers",
+        run=worlds.health,
+        is_open=True,
+    ),
+    ControlRow(
+        name="worlds.create",
+        method="POST",
+        path=f"{PREFIX}/worlds",
+        summary="Create a world",
+        run=worlds.create,
+        body=CreateWorld,
+        status=201,
+    ),
+    ControlRow(
+        name="worlds.list",
+        method="GET",
+        path=f"{PREFIX}/worlds",
+        summary="List the worlds",
+        run=worlds.list_all,
+    ),
+    ControlRow(
+        name="worlds.read", method="GET", path=_WORLD, summary="Read a world", run=worlds.read
+    ),
+    ControlRow(
+        name="worlds.delete",
+        method="DELETE",
+        path=_WORLD,
+        summary="Delete a world",
+        run=worlds.delete,
+        status=204,
+    ),
+    ControlRow(
+        name="worlds.reset",
+        method="POST",
+        path=f"{_WORLD}/reset",
+        summary="Bring a world back to its fixture",
+        run=worlds.reset,
+    ),
+    ControlRow(
+        name="clock.read",
+        method="GET",
+        path=f"{_WORLD}/clock",
+        summary="Read a world's clock",
+        run=worlds.read_clock,
+    ),
+    ControlRow(
+        name="clock.set",
+        method="PUT",
+        path=f"{_WORLD}/clock",
+        summary="Set a world's clock",
+        run=worlds.set_clock,
+        body=ClockBody,
+    ),
+    ControlRow(
+        name="switches.read",
+        method="GET",
+        path=f"{_WORLD}/switches",
+        summary="Read a world's switches",
+        run=worlds.read_switches,
+    ),
+    ControlRow(
+        name="switches.set",
+        method="PUT",
+        path=f"{_WORLD}/switches",
+        summary="Set switches of a world",
+        run=worlds.set_switches,
+        body=Switches,
+    ),
+    ControlRow(
+        name="messages.list",
+        method="GET",
+        path=f"{_WORLD}/messages",
+        summary="List a world's messages, newest last",
+        run=observe.messages,
+        query=MessagesQuery,
+    ),
+    ControlRow(
+        name="messages.read",
+        method="GET",
+        path=f"{_WORLD}/messages/{{id}}",
+        summary="Read a message",
+        run=observe.message,
+    ),
+    ControlRow(
+        name="requests.list",
+        method="GET",
+        path=f"{_WORLD}/requests",
+        summary="List a world's journal, newest last",
+        run=observe.requests,
+        query=RequestsQuery,
+    ),
+    ControlRow(
+        name="requests.clear",
+        method="DELETE",
+        path=f"{_WORLD}/requests",
+        summary="Empty a world's journal",
+        run=observe.forget_requests,
+        status=204,
+    ),
+    ControlRow(
+        name="requests.read",
+        method="GET",
+        path=f"{_WORLD}/requests/{{id}}",
+        summary="Read a request of the journal",
+        run=observe.request,
+    ),
+)

@@ -1,0 +1,117 @@
+"""What a row of the control table says of an endpoint, and what its function is given."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from sandbox.control.shapes import NoQuery
+from sandbox.store.fixtures import Fixture
+from sandbox.world.registry import Worlds
+from sandbox.world.world import World
+
+PREFIX = "/_sandbox"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """What the control surface works on, given by the composition root.
+
+    `fixtures` reads a fixture by name, `fixture_names` lists them; `default_fixture` and
+    `default_seed` are what a world gets that names none.
+    """
+
+    worlds: Worlds
+    version: str
+    store: str
+    default_fixture: Fixture
+    default_seed: int
+    fixtures: Callable[[str], Fixture]
+    fixture_names: Callable[[], list[str]]
+
+
+@dataclass(slots=True, kw_only=True)
+class Ask:
+    """One control request: the world of its path, and its checked query and body."""
+
+    services: Services
+    params: dict[str, str]
+    found: World | None = None
+    query: Any = None
+    body: Any = None
+
+    @property
+    def world(self) -> World:
+        """The world that the path names; only rows with `{w}` ask for it."""
+        assert self.found is not None
+        return self.found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlRow:
+    """One control endpoint. `is_open` rows need no token."""
+
+    name: str
+    method: str
+    path: str
+    summary: str
+    run: Callable[[Ask], Any]
+    body: type[BaseModel] | None = None
+    query: type[BaseModel] = NoQuery
+    status: int = 200
+    is_open: bool = False
+
+
+class ControlFault(Exception):
+    """A control request that is refused.
+
+    `nearest` is the known word closest to a misspelt one.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        error: str,
+        message: str,
+        *,
+        details: str = "",
+        nearest: str | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.error = error
+        self.message = message
+        self.details = details
+        self.nearest = nearest
+        self.headers = headers or {}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A window on a long list: the items in it, and how many there are in all."""
+
+    items: list[Any]
+    total: int
+    limit: int
+    offset: int
+
+    def view(self, plural: str) -> dict[str, Any]:
+        """The list as every control endpoint answers it."""
+        return {
+            plural: self.items,
+            "total": self.total,
+            "limit": self.limit,
+            "offset": self.offset,
+        }
+
+
+def window(items: list[Any], limit: int, offset: int | None) -> Page:
+    """The window of a list that is oldest first.
+
+    `offset` counts from the oldest; without one the window is the newest `limit` items, since
+    those are what somebody who gives no offset is looking for. Either way oldest first.
+    """
+    start = max(len(items) - limit, 0) if offset is None else offset
+    return Page(items[start : start + limit], len(items), limit, start)

@@ -1,0 +1,86 @@
+"""Bodies and queries of the control surface. Everything unknown in one is refused, loudly."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from sandbox.domain.instants import Instant, parse_rfc3339
+from sandbox.world.clock import EARLIEST, LATEST, RATE_MAX, ClockSetting
+
+LIST_MAX = 1_000
+
+_SeedNumber = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class _Query(BaseModel):
+    # Query values arrive as text, so that numbers have to be read out of them.
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ClockBody(_Body):
+    """How to set a clock; what is not given stays."""
+
+    now: Instant | None = None
+    mode: Literal["running", "frozen"] | None = None
+    rate: Annotated[float, Field(gt=0, le=RATE_MAX, allow_inf_nan=False)] | None = None
+
+    @field_validator("now")
+    @classmethod
+    def _can_be_kept(cls, now: Instant | None) -> Instant | None:
+        if now is not None and not EARLIEST <= now <= LATEST:
+            raise ValueError(f"must lie between the years {EARLIEST.year} and {LATEST.year}")
+        return now
+
+    def setting(self) -> ClockSetting:
+        """The same, as the clock takes it."""
+        return ClockSetting(now=self.now, mode=self.mode, rate=self.rate)
+
+
+class CreateWorld(_Body):
+    """How a new world begins. An instant as `clock` freezes it there (assumed D21)."""
+
+    id: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,64}$")] | None = None
+    name: Annotated[str, Field(max_length=200)] | None = None
+    seed: _SeedNumber | None = None
+    fixture: str | None = None
+    clock: ClockBody | None = None
+    switches: dict[str, Any] | None = None
+    scenario: Any = None
+    invent: Any = None
+
+    @field_validator("clock", mode="before")
+    @classmethod
+    def _an_instant_freezes(cls, clock: Any) -> Any:
+        if isinstance(clock, str):
+            return {"now": parse_rfc3339(clock), "mode": "frozen"}
+        return clock
+
+
+class NoQuery(_Query):
+    """No parameters."""
+
+
+class Listing(_Query):
+    """A window on a list, see `window`."""
+
+    limit: Annotated[int, Field(ge=1, le=LIST_MAX)] = LIST_MAX
+    offset: Annotated[int, Field(ge=0)] | None = None
+
+
+class MessagesQuery(Listing):
+    """Which messages: of a type, at or after an instant, about a resource."""
+
+    event_type: str | None = None
+    since: Instant | None = None
+    subject: str | None = None
+
+
+class RequestsQuery(Listing):
+    """Which requests: of a row of the route table, with a status."""
+
+    route: str | None = None
+    status: int | None = None

@@ -1,0 +1,122 @@
+"""Control endpoints on worlds, their clocks and switches."""
+
+from typing import Any
+
+from sandbox.control.rows import Ask, ControlFault
+from sandbox.control.shapes import ClockBody, CreateWorld
+from sandbox.domain.words import nearest
+from sandbox.store.fixtures import Fixture, FixtureError
+from sandbox.world import switches
+from sandbox.world.clock import ClockSetting
+from sandbox.world.registry import Protected, TooManyWorlds, WorldTaken
+from sandbox.world.world import WorldSpec
+
+
+def health(ask: Ask) -> dict[str, Any]:
+    """That the server answers, its version, and where it keeps state."""
+    return {"status": "ok", "version": ask.services.version, "store": ask.services.store}
+
+
+def create(ask: Ask) -> dict[str, Any]:
+    """A new world, filled from its fixture. Everything is checked before anything is made."""
+    body: CreateWorld = ask.body
+    for name in ("scenario", "invent"):
+        if getattr(body, name) is not None:
+            raise ControlFault(501, "not_built_yet", f"{name}: this sandbox cannot do that yet")
+    spec = WorldSpec(
+        id=body.id or "",
+        name=body.name or "",
+        seed=ask.services.default_seed if body.seed is None else body.seed,
+        fixture=_fixture(ask, body.fixture),
+        clock=body.clock.setting() if body.clock else ClockSetting(),
+        switches=_switches(body.switches or {}),
+    )
+    try:
+        return ask.services.worlds.create(spec).view()
+    except WorldTaken as error:
+        raise ControlFault(409, "world_taken", str(error)) from None
+    except TooManyWorlds as error:
+        raise ControlFault(409, "too_many_worlds", str(error)) from None
+
+
+def _fixture(ask: Ask, name: str | None) -> Fixture:
+    services = ask.services
+    if name is None or name == services.default_fixture.name:
+        return services.default_fixture
+    known = services.fixture_names()
+    if name not in known:
+        raise ControlFault(
+            400,
+            "unknown_fixture",
+            f"fixture: there is no {name!r}",
+            details=f"there are: {', '.join(known)}",
+            nearest=nearest(name, known),
+        )
+    try:
+        return services.fixtures(name)
+    except FixtureError as error:
+        raise ControlFault(
+            400, "faulty_fixture", f"fixture {name!r} cannot be used", details=str(error)
+        ) from None
+
+
+def _switches(wanted: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return switches.checked(wanted)
+    except switches.UnknownSwitch as error:
+        unknown = next((name for name in wanted if name not in switches.SWITCHES), None)
+        raise ControlFault(
+            400,
+            "unknown_switch",
+            f"switches: {error}",
+            nearest=unknown and nearest(unknown, switches.SWITCHES),
+        ) from None
+
+
+def list_all(ask: Ask) -> dict[str, Any]:
+    """Every world that is in use."""
+    ask.services.worlds.drop_unused()
+    views = [world.view() for world in ask.services.worlds]
+    return {"worlds": views, "total": len(views)}
+
+
+def read(ask: Ask) -> dict[str, Any]:
+    """One world."""
+    return ask.world.view()
+
+
+def delete(ask: Ask) -> None:
+    """Forget a world."""
+    try:
+        ask.services.worlds.delete(ask.world)
+    except Protected as error:
+        raise ControlFault(409, "protected", str(error)) from None
+
+
+def reset(ask: Ask) -> dict[str, Any]:
+    """Bring a world back to its fixture, with the same keys."""
+    ask.services.worlds.reset(ask.world)
+    return ask.world.view()
+
+
+def read_clock(ask: Ask) -> dict[str, Any]:
+    """The clock of a world."""
+    return dict(ask.world.clock.view())
+
+
+def set_clock(ask: Ask) -> dict[str, Any]:
+    """Set the clock of a world; what is not given stays."""
+    body: ClockBody = ask.body
+    ask.world.clock.set(body.setting())
+    return read_clock(ask)
+
+
+def read_switches(ask: Ask) -> dict[str, Any]:
+    """The switches of a world, as they stand."""
+    return ask.world.switches
+
+
+def set_switches(ask: Ask) -> dict[str, Any]:
+    """Set switches of a world; those not named stay."""
+    ask.world.switches.update(_switches(ask.body))
+    return ask.world.switches

@@ -1,0 +1,111 @@
+"""The events of spec 6.3: one row each, and the body that a webhook of each carries.
+
+This file owns names, categories and bodies. Which operation fires which event stands with the
+operation; who receives one, and how it is sent, is not known here.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from sandbox.domain import keys
+from sandbox.domain.accounts import Account
+from sandbox.domain.instants import Instant
+from sandbox.domain.keys import ApiKey
+from sandbox.domain.locations import Location
+from sandbox.domain.rendering import to_bytes
+from sandbox.domain.terminals import Terminal
+
+Subject = Account | ApiKey | Location | Terminal
+"""The records that events are about."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """One event. `sparse` names the only fields of its body; empty means the whole resource."""
+
+    name: str
+    meaning: str
+    sparse: tuple[str, ...] = ()
+
+    @property
+    def category(self) -> str:
+        """`transaction`, `batch`, `account`, `terminal`, `location`, `api_key` or `credential`."""
+        return self.name.partition(".")[0]
+
+    @property
+    def source(self) -> str:
+        """The clause that lists the event."""
+        return f"spec 6.3-{self.name}"
+
+
+EVENTS: Final[dict[str, EventRow]] = {
+    row.name: row
+    for row in (
+        EventRow("transaction.authorize", "card authorized, funds held"),
+        EventRow("transaction.sale", "authorized and captured in one step"),
+        EventRow("transaction.capture", "a prior authorization captured"),
+        EventRow("transaction.cancel", "canceled before settlement"),
+        EventRow("transaction.create", "a transaction record created"),
+        EventRow("transaction.reverse", "voided before settlement"),
+        EventRow("transaction.refund", "funds refunded"),
+        EventRow("transaction.increment", "the authorized amount increased"),
+        EventRow("transaction.tip_adjust", "the tip of a captured transaction changed"),
+        EventRow("batch.opened", "a batch opened"),
+        EventRow("batch.rejected", "the processor rejected a batch"),
+        EventRow("batch.accepted", "the processor accepted a batch"),
+        EventRow("batch.partially_accepted", "a batch accepted with some records rejected"),
+        EventRow("batch.edited", "the transactions of a batch changed before it closed"),
+        EventRow("batch.submitted", "a batch submitted to the processor"),
+        EventRow("account.created", "an account created"),
+        EventRow("account.updated", "details of an account changed"),
+        EventRow("account.blocked", "an account blocked"),
+        EventRow("account.unblocked", "a blocked account active again"),
+        EventRow("account.deleted", "an account deleted", sparse=("id",)),
+        EventRow("terminal.created", "a terminal created"),
+        EventRow("terminal.updated", "the configuration of a terminal changed"),
+        EventRow("terminal.blocked", "a terminal blocked"),
+        EventRow("terminal.unblocked", "a blocked terminal active again"),
+        EventRow("terminal.deleted", "a terminal deleted", sparse=("terminal_id", "account_id")),
+        EventRow("location.created", "a location created"),
+        EventRow("location.updated", "details of a location changed"),
+        EventRow("location.blocked", "a location blocked"),
+        EventRow("location.unblocked", "a blocked location active again"),
+        EventRow("location.deleted", "a location deleted", sparse=("id", "account_id")),
+        EventRow("api_key.created", "a key issued"),
+        EventRow("api_key.revoked", "a key denied at authentication until it is reinstated"),
+        EventRow("api_key.reinstated", "a revoked key usable again"),
+        EventRow("api_key.deleted", "a key deleted for good"),
+        EventRow("credential.created", "a merchant credential created"),
+        EventRow("credential.blocked", "a credential made inactive"),
+        EventRow("credential.unblocked", "a credential active again"),
+        EventRow("credential.deleted", "a credential deleted"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One event that happened: what it is about, as the record was at that moment.
+
+    `record` is frozen, so its body can be written when somebody reads or receives it, and is the
+    same bytes every time. `subject` is the id of the resource; `request_id` is None for what
+    happened by itself.
+    """
+
+    id: str
+    event_type: str
+    account_id: str
+    subject: str
+    request_id: str | None
+    created_at: Instant
+    record: Subject
+
+
+def body_of(message: Message) -> bytes:
+    """The exact bytes of the webhook: the flat resource, no envelope. Source: spec 6.1.1."""
+    record, sparse = message.record, EVENTS[message.event_type].sparse
+    if sparse:  # Source: spec 6.1.4
+        return to_bytes({field: getattr(record, field) for field in sparse})
+    if isinstance(record, ApiKey):
+        return to_bytes(keys.event_body(record))
+    return to_bytes(record)

@@ -1,0 +1,126 @@
+"""The catalogue of refusals: every status that is not a success comes from a row here.
+
+`error` is what clients branch on (spec 7-body). Only validation_error is named by the spec; the
+other codes are assumed 0.5-codes. A refusal carries two texts: `details` for the client, which
+reveals nothing that is hidden, and `reason` for the operator's journal, which may name it all.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One way of refusing: the code, the status, a sentence that is always true, and the clause."""
+
+    code: str
+    status: int
+    message: str
+    source: str
+
+
+VALIDATION_ERROR: Final = Fault(
+    code="validation_error",
+    status=400,
+    message="The request is not valid.",
+    source="spec 7-400",
+)
+AUTHENTICATION_FAILED: Final = Fault(
+    code="authentication_failed",
+    status=401,
+    message="The API key is missing or cannot be used.",
+    source="spec 7-401",
+)
+PERMISSION_DENIED: Final = Fault(
+    code="permission_denied",
+    status=401,
+    message="The API key lacks the permission for this operation.",
+    source="spec 5.9",
+)
+FORBIDDEN: Final = Fault(
+    code="forbidden",
+    status=403,
+    message="A requested permission cannot be granted by this API key.",
+    source="spec 7-403",
+)
+NOT_FOUND: Final = Fault(
+    code="not_found",
+    status=404,
+    message="The resource was not found.",
+    source="spec 7-404",
+)
+METHOD_NOT_ALLOWED: Final = Fault(
+    code="method_not_allowed",
+    status=405,
+    message="The method is not served on this path.",
+    source="assumed C9",
+)
+RETIRED: Final = Fault(
+    code="method_not_allowed",
+    status=405,
+    message="This operation is retired.",
+    source="spec 4.3-search-retired",
+)
+NOT_ACCEPTABLE: Final = Fault(
+    code="not_acceptable",
+    status=406,
+    message="The answer is application/json, which the Accept header excludes.",
+    source="assumed C7",
+)
+BODY_TOO_LARGE: Final = Fault(
+    code="body_too_large",
+    status=413,
+    message="The body is larger than 1 MiB.",
+    source="assumed D25",
+)
+UNSUPPORTED_MEDIA_TYPE: Final = Fault(
+    code="unsupported_media_type",
+    status=415,
+    message="A body must be sent as application/json.",
+    source="assumed C7",
+)
+INTERNAL_ERROR: Final = Fault(
+    code="internal_error",
+    status=500,
+    message="The sandbox failed. This is a defect of the sandbox, not of the request.",
+    source="assumed 0.5-codes",
+)
+
+FAULTS: Final[tuple[Fault, ...]] = (
+    VALIDATION_ERROR,
+    AUTHENTICATION_FAILED,
+    PERMISSION_DENIED,
+    FORBIDDEN,
+    NOT_FOUND,
+    METHOD_NOT_ALLOWED,
+    RETIRED,
+    NOT_ACCEPTABLE,
+    BODY_TOO_LARGE,
+    UNSUPPORTED_MEDIA_TYPE,
+    INTERNAL_ERROR,
+)
+
+
+class Refusal(Exception):
+    """A request that is refused, at one step, for one reason.
+
+    `details` goes to the client; `reason`, `source` and `step` go to the journal. Without a
+    `reason` the details serve as one; without a `source` the fault's own clause does; without a
+    `step` it is the one that was under way.
+    """
+
+    def __init__(
+        self,
+        fault: Fault,
+        details: str = "",
+        *,
+        reason: str = "",
+        source: str = "",
+        step: str = "",
+    ) -> None:
+        super().__init__(reason or details or fault.message)
+        self.fault = fault
+        self.details = details
+        self.reason = reason or details or fault.message
+        self.source = source or fault.source
+        self.step = step

@@ -1,0 +1,39 @@
+"""Where one account stands to another. Source: spec 1, 4.2-admin; terms fixed by assumed 4.1."""
+
+from enum import StrEnum
+
+from sandbox.domain.accounts import Account, AccountType
+
+
+class Relation(StrEnum):
+    """How the caller's account stands to the account that a request is about."""
+
+    OWN = "own"
+    DESCENDANT = "descendant"
+    OUTSIDE = "outside"
+    GONE = "gone"
+
+
+def relate(caller: Account, target: Account | None) -> Relation:
+    """The relation of the target account to the caller's, by the hierarchy alone.
+
+    An account that does not exist or was deleted is `gone`, whoever asks.
+    """
+    if target is None or target.deleted_at is not None:
+        return Relation.GONE
+    if target.id == caller.id:
+        return Relation.OWN
+    if caller.id in target.parent_account_ids:
+        return Relation.DESCENDANT
+    return Relation.OUTSIDE
+
+
+def relate_with_admin_reach(caller: Account, target: Account | None) -> Relation:
+    """As `relate`, but for an admin every other account counts as a descendant.
+
+    Source: spec 4.2-admin, which speaks of API keys; this reading of it is assumed 4.1.
+    """
+    relation = relate(caller, target)
+    if relation is Relation.OUTSIDE and caller.type is AccountType.ADMIN:
+        return Relation.DESCENDANT
+    return relation

@@ -1,0 +1,83 @@
+"""Points in time: how they are read, written and moved.
+
+Everywhere inside, an instant is an aware datetime in UTC with millisecond precision. On the wire
+it is ISO 8601 with `Z` and three decimals (spec 6.1.6; the exact form is assumed 0.5-ids).
+"""
+
+import re
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Annotated
+
+from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+
+_RFC3339 = re.compile(
+    r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII
+)
+
+
+@lru_cache(maxsize=8192)
+def to_wire(instant: datetime) -> str:
+    """The instant as `2026-11-21T10:37:51.000Z`.
+
+    Remembered, because the same few instants of a record are written at every reading of it.
+    """
+    # A datetime in UTC prints "+00:00"; the platform writes "Z" for the same thing.
+    return instant.isoformat(timespec="milliseconds")[:-6] + "Z"
+
+
+def parse_rfc3339(text: str) -> datetime:
+    """Read an RFC 3339 date-time with an offset, to the millisecond, as UTC.
+
+    Raises ValueError with a sentence for the client when the text is anything else: a date
+    alone, a number, a time without an offset, the 61st second, a year that UTC cannot hold.
+    Source: spec 4.1 (ISO 8601 / RFC 3339 date-time); the offset is assumed 1.2.
+    """
+    if not _RFC3339.fullmatch(text):
+        raise ValueError("must be an RFC 3339 date-time with an offset, like 2030-01-31T00:00:00Z")
+    try:
+        # fromisoformat reads at most six decimals; the seventh to ninth cannot matter here.
+        instant = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text.upper()))
+        return to_millisecond(instant.astimezone(UTC))
+    except (ValueError, OverflowError) as error:
+        raise ValueError("must name a date and time that exist") from error
+
+
+def to_millisecond(instant: datetime) -> datetime:
+    """The same instant with everything below a millisecond cut off."""
+    return instant.replace(microsecond=instant.microsecond // 1000 * 1000)
+
+
+def from_ms(epoch_ms: int) -> datetime:
+    """The instant that lies this many milliseconds after 1970-01-01T00:00:00Z."""
+    # Rounding to the microsecond makes the quotient exact again to the millisecond.
+    return datetime.fromtimestamp(epoch_ms / 1000, UTC)
+
+
+def to_ms(instant: datetime) -> int:
+    """Milliseconds since 1970-01-01T00:00:00Z."""
+    return int(instant.timestamp()) * 1000 + instant.microsecond // 1000
+
+
+def add_years(instant: datetime, years: int) -> datetime:
+    """The same day and time that many calendar years later; 29 February becomes 28 February.
+
+    Source: assumed 8.2-leap.
+    """
+    try:
+        return instant.replace(year=instant.year + years)
+    except ValueError:
+        return instant.replace(year=instant.year + years, day=28)
+
+
+def _read(value: object) -> object:
+    return parse_rfc3339(value) if isinstance(value, str) else value
+
+
+Instant = Annotated[
+    datetime,
+    BeforeValidator(_read),
+    PlainSerializer(to_wire, return_type=str, when_used="json"),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+"""An instant in a record or a shape: read with `parse_rfc3339`, written with `to_wire`."""

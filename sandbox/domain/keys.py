@@ -1,0 +1,309 @@
+"""API keys: their format, their record, their life, and whether one may be used now.
+
+Of a key, only a salted hash of its secret is kept (spec 2.1-format). The two exceptions that the
+spec lets a caller read again, legacy and always-retrievable keys, also keep `readable_key`
+(assumed D26). Who may manage keys is `access`; what they may grant is `escalation`.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from hashlib import sha256
+from hmac import compare_digest
+from os.path import commonprefix
+from typing import Final, Literal, TypedDict
+
+from sandbox.domain.instants import Instant, add_years, to_wire
+from sandbox.domain.states import Machine, Step
+
+LOOKUP_CHARS: Final = 12
+SECRET_CHARS: Final = 32
+"""Lengths of the two segments. Source: spec 2.1-format, 8."""
+
+DEFAULT_EXPIRY_YEARS: Final = 100
+"""Source: spec 4.1, 8."""
+
+LEGACY_EXPIRY: Final = datetime(2026, 7, 31, tzinfo=UTC)
+"""From this instant no legacy key authenticates. Source: spec 5.5; the instant assumed 8.2-legacy."""
+
+KeyStatus = Literal["active", "revoked"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiKey:
+    """An API key as it is kept.
+
+    `lookup` finds it; `digest` is the hex SHA-256 of salt and secret. `status` is what the wire
+    shows; a deleted key keeps `revoked` there and has `deleted_at` (spec 3.1-delete).
+    """
+
+    id: str
+    account_id: str
+    name: str
+    lookup: str
+    salt: str
+    digest: str
+    key_last4: str
+    permissions: tuple[str, ...]
+    status: KeyStatus = "active"
+    expires_at: Instant
+    created_at: Instant
+    deleted_at: Instant | None = None
+    is_legacy: bool = False
+    always_retrievable: bool = False
+    readable_key: str | None = None
+
+
+class ApiKeyView(TypedDict):
+    """An API key as the API shows it. Source: spec 2.1."""
+
+    id: str
+    account_id: str
+    name: str
+    key: str | None
+    key_last4: str
+    permissions: tuple[str, ...]
+    status: KeyStatus
+    expires_at: str
+    created_at: str
+    last_used_at: str | None
+    is_legacy: bool
+    always_retrievable: bool
+
+
+# --- life -------------------------------------------------------------------------------------
+
+KEY_LIFE: Final = Machine(
+    "api_key",
+    (
+        Step(
+            state="active",
+            trigger="revoke",
+            target="revoked",
+            event="api_key.revoked",
+            source="spec 3.1-revoke",
+        ),
+        Step(
+            state="active",
+            trigger="reinstate",
+            target="active",
+            event=None,
+            source="assumed 4.3-same-status",
+        ),
+        Step(
+            state="active",
+            trigger="delete",
+            target="deleted",
+            event="api_key.deleted",
+            source="spec 3.1-delete",
+        ),
+        Step(
+            state="revoked",
+            trigger="revoke",
+            target="revoked",
+            event=None,
+            source="assumed 4.3-same-status",
+        ),
+        Step(
+            state="revoked",
+            trigger="reinstate",
+            target="active",
+            event="api_key.reinstated",
+            source="spec 3.1-reinstate",
+        ),
+        Step(
+            state="revoked",
+            trigger="delete",
+            target="deleted",
+            event="api_key.deleted",
+            source="spec 3.1-delete",
+        ),
+        Step(
+            state="deleted",
+            trigger="delete",
+            target="deleted",
+            event=None,
+            source="spec 4.4-delete",
+        ),
+    ),
+)
+"""A deleted key has no way back: there is no row for it (spec 3.1-delete, 5.11)."""
+
+TRIGGER_OF_STATUS: Final[dict[KeyStatus, str]] = {"revoked": "revoke", "active": "reinstate"}
+"""Which trigger a `status` in an update stands for. Source: spec 4.3-keys."""
+
+
+def state_of(key: ApiKey) -> str:
+    """The state of the key in `KEY_LIFE`."""
+    return "deleted" if key.deleted_at is not None else key.status
+
+
+def why_unusable(key: ApiKey, now: datetime) -> tuple[str, str] | None:
+    """Why this key does not authenticate now, with the clause; None when it does."""
+    if key.deleted_at is not None:
+        return "it was deleted", "spec 3.1-delete"
+    if key.status == "revoked":
+        return "it is revoked", "spec 3.1-revoke"
+    if now >= key.expires_at:  # The boundary itself is expired: assumed 8.2-boundary.
+        return f"it expired at {to_wire(key.expires_at)}", "spec 3.1-expiry"
+    if key.is_legacy and now >= LEGACY_EXPIRY:
+        return f"legacy keys expired at {to_wire(LEGACY_EXPIRY)}", "spec 5.5"
+    return None
+
+
+def default_expiry(created_at: datetime) -> datetime:
+    """When a key expires that was created without saying so. Source: spec 4.1, 8."""
+    return add_years(created_at, DEFAULT_EXPIRY_YEARS)
+
+
+# --- format -----------------------------------------------------------------------------------
+
+
+class KeyKind(StrEnum):
+    """What the shape of a presented key says about it."""
+
+    V5 = "v5"
+    LEGACY = "legacy"
+    PRODUCTION = "production"
+    MALFORMED = "malformed"
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedKey:
+    """A presented key, taken apart. Lookup and secret are empty unless the kind is v5 or legacy."""
+
+    kind: KeyKind
+    lookup: str = ""
+    secret: str = ""
+
+
+_PRODUCTION = ParsedKey(KeyKind.PRODUCTION)
+_MALFORMED = ParsedKey(KeyKind.MALFORMED)
+
+
+class KeyFormat:
+    """How keys of this environment are written.
+
+    The prefixes come from the profile: `svc_uat`, `svc_live` and `svc` unless it says otherwise
+    (spec 2.1-format, 2.1-legacy). Segments are letters and digits (assumed 4.4-format).
+    """
+
+    def __init__(self, *, prefix: str, production_prefix: str, legacy_prefix: str) -> None:
+        self.prefix = prefix
+        self._production = production_prefix + "_"
+        self._production_anywhere = re.compile(re.escape(self._production) + "[A-Za-z0-9]")
+        self._v5 = re.compile(
+            rf"{re.escape(prefix)}_([A-Za-z0-9]{{{LOOKUP_CHARS}}})_([A-Za-z0-9]{{{SECRET_CHARS}}})"
+        )
+        self._legacy = re.compile(rf"{re.escape(legacy_prefix)}_([A-Za-z0-9]+)")
+        self._legacy_prefix = legacy_prefix
+        # What every key begins with: a text without it needs no closer look.
+        self.hint = commonprefix((prefix, production_prefix, legacy_prefix)) or "_"
+        # Longest first, so that `svc_uat` is not read as a legacy key named `uat`.
+        prefixes = sorted((prefix, production_prefix, legacy_prefix), key=len, reverse=True)
+        self._anywhere = re.compile(
+            rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, prefixes))})_[A-Za-z0-9_]+"
+        )
+
+    def parse(self, text: str) -> ParsedKey:
+        """Take a presented key apart. Never raises."""
+        match = self._v5.fullmatch(text)
+        if match:
+            return ParsedKey(KeyKind.V5, match[1], match[2])
+        if text.startswith(self._production):
+            return _PRODUCTION
+        match = self._legacy.fullmatch(text)
+        if match:
+            return ParsedKey(KeyKind.LEGACY, legacy_lookup(match[1]), match[1])
+        return _MALFORMED
+
+    def write(self, lookup: str, secret: str) -> str:
+        """The plaintext of a v5 key."""
+        return f"{self.prefix}_{lookup}_{secret}"
+
+    def write_legacy(self, token: str) -> str:
+        """The plaintext of a legacy key."""
+        return f"{self._legacy_prefix}_{token}"
+
+    def mentions_production(self, text: str) -> bool:
+        """Whether something that looks like a production key stands anywhere in the text."""
+        return self._production in text and bool(self._production_anywhere.search(text))
+
+    def scrub(self, text: str) -> str:
+        """The text with everything that looks like a key, of any environment, masked."""
+        return self._anywhere.sub("****", text) if self.hint in text else text
+
+
+def legacy_lookup(token: str) -> str:
+    """What a legacy key is found by: it has no lookup segment, so a digest of the token stands in.
+
+    Longer than a v5 lookup, so that the two can never be mistaken for each other.
+    """
+    return "legacy-" + sha256(token.encode()).hexdigest()[:24]
+
+
+# --- secrets ----------------------------------------------------------------------------------
+
+
+def digest_of(salt: str, secret: str) -> str:
+    """The salted hash that is kept in place of a secret."""
+    return sha256(f"{salt}{secret}".encode()).hexdigest()
+
+
+def secret_fits(key: ApiKey, secret: str) -> bool:
+    """Whether this is the key's secret, told in constant time."""
+    return compare_digest(digest_of(key.salt, secret), key.digest)
+
+
+def mask(last4: str) -> str:
+    """A key as webhooks and the journal show it. Source: spec 6.1.7."""
+    return f"****{last4}"
+
+
+def view(key: ApiKey, *, last_used_at: datetime | None, plaintext: str | None = None) -> ApiKeyView:
+    """The key as the API shows it; `plaintext` only in the answer to its creation.
+
+    Later reads show it for legacy and always-retrievable keys alone (spec 2.1-key).
+    """
+    return {
+        "id": key.id,
+        "account_id": key.account_id,
+        "name": key.name,
+        "key": plaintext or key.readable_key,
+        "key_last4": key.key_last4,
+        "permissions": key.permissions,
+        "status": key.status,
+        "expires_at": to_wire(key.expires_at),
+        "created_at": to_wire(key.created_at),
+        "last_used_at": None if last_used_at is None else to_wire(last_used_at),
+        "is_legacy": key.is_legacy,
+        "always_retrievable": key.always_retrievable,
+    }
+
+
+class ApiKeyEvent(TypedDict):
+    """The body of every api_key event. It has no permissions. Source: spec 6.3."""
+
+    id: str
+    account_id: str
+    name: str
+    status: Literal["active", "revoked", "deleted"]
+    key: str
+    key_last4: str
+    expires_at: str | None
+    created_at: str
+
+
+def event_body(key: ApiKey) -> ApiKeyEvent:
+    """What a webhook says of this key: masked, and `deleted` where the API still says revoked."""
+    return {
+        "id": key.id,
+        "account_id": key.account_id,
+        "name": key.name,
+        "status": "deleted" if key.deleted_at is not None else key.status,
+        "key": mask(key.key_last4),
+        "key_last4": key.key_last4,
+        "expires_at": to_wire(key.expires_at),
+        "created_at": to_wire(key.created_at),
+    }

@@ -1,0 +1,81 @@
+"""The permission vocabulary of spec 2.2, its two macros, and what a set of permissions amounts to.
+
+This file owns which strings are permissions. What a caller may do with one is `access`; what a
+caller may hand on to another key is `grants`.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+ACTIONS: Final[dict[str, tuple[str, ...]]] = {
+    "payments": (
+        "tap-ios",
+        "tap-android",
+        "read",
+        "refund",
+        "tipadjust",
+        "capture",
+        "incremental-auth",
+        "void",
+        "confirm",
+    ),
+    "batches": ("read", "open", "edit", "close"),
+    "terminals": ("read", "create", "edit", "delete"),
+    "locations": ("read", "create", "edit", "delete"),
+    "accounts": ("read", "create:partner", "create:merchant", "edit", "delete"),
+    "credentials": ("read", "create", "edit", "delete"),
+    "apikeys": (
+        "read",
+        "create",
+        "edit",
+        "delete",
+        "read:sub",
+        "create:sub",
+        "edit:sub",
+        "delete:sub",
+    ),
+    "webhooks": ("read", "create", "edit", "delete"),
+}
+"""Resource type to its actions, a subtype written as `action:subtype`. Source: spec 2.2."""
+
+CONCRETE: Final[tuple[str, ...]] = tuple(
+    f"{resource}:{action}" for resource, actions in ACTIONS.items() for action in actions
+)
+"""Every permission that is not a macro, in the order of the spec's table."""
+
+ALL: Final = "all"
+LEGACY_ALL: Final = "legacy_all"
+MACROS: Final = frozenset({ALL, LEGACY_ALL})
+"""Both expand to every concrete permission; only `all` can be asked for. Source: spec 2.2-macros."""
+
+PERMISSIONS: Final = frozenset(CONCRETE) | MACROS
+
+
+@dataclass(frozen=True, slots=True)
+class Grants:
+    """What a key may do: its permissions with the macros expanded, and the types they touch."""
+
+    concrete: frozenset[str]
+    types: frozenset[str]
+
+    def __contains__(self, permission: str) -> bool:
+        """Whether this exact permission is held. None implies another. Source: spec 5.6."""
+        return permission in self.concrete
+
+
+def expand(permissions: tuple[str, ...]) -> frozenset[str]:
+    """The concrete permissions that these stand for, macros replaced by all of them."""
+    if MACROS.isdisjoint(permissions):
+        return frozenset(permissions)
+    return frozenset(CONCRETE)
+
+
+@lru_cache(maxsize=4096)
+def grants_of(permissions: tuple[str, ...]) -> Grants:
+    """The grants of a key with these stored permissions.
+
+    Remembered per tuple, because every request asks and keys rarely differ in it.
+    """
+    concrete = expand(permissions)
+    return Grants(concrete, frozenset(name.partition(":")[0] for name in concrete))

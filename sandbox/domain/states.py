@@ -1,0 +1,45 @@
+"""State machines as tables: a row is a state, a trigger, the next state, and the event it fires.
+
+This file owns the walker; each resource owns its rows. A pair that has no row is refused, and
+the refusal says what is possible instead.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One transition. `event` is None where the step changes nothing that is announced."""
+
+    state: str
+    trigger: str
+    target: str
+    event: str | None
+    source: str
+
+
+class NoSuchStep(Exception):
+    """The machine has no row for this state and trigger; the message says what it does have."""
+
+
+class Machine:
+    """A named table of steps, looked up by state and trigger."""
+
+    def __init__(self, name: str, steps: Iterable[Step]) -> None:
+        self.name = name
+        self.steps = tuple(steps)
+        self._by_pair = {(step.state, step.trigger): step for step in self.steps}
+        if len(self._by_pair) != len(self.steps):
+            raise ValueError(f"{name}: two rows share a state and a trigger")
+
+    def step(self, state: str, trigger: str) -> Step:
+        """The row for this pair. Raises NoSuchStep when there is none."""
+        found = self._by_pair.get((state, trigger))
+        if found is None:
+            possible = [row.trigger for row in self.steps if row.state == state]
+            raise NoSuchStep(
+                f"{self.name}: cannot {trigger} from {state}; "
+                f"possible: {', '.join(possible) or 'nothing'}"
+            )
+        return found

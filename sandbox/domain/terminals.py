@@ -1,0 +1,44 @@
+"""The terminal record. Source: spec 2.7."""
+
+from dataclasses import dataclass
+
+from sandbox.domain.accounts import ResourceStatus
+from sandbox.domain.instants import Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terminal:
+    """A terminal as it is kept and as it is shown: the fields of spec 2.7, in its order.
+
+    `mid` and `tid` are the processor's identifiers of the merchant and the terminal.
+    `transactions`, `var_sheet` and `batching` never vary (spec 2.7, 2.10).
+    """
+
+    terminal_id: str
+    name: str
+    description: str | None = None
+    account_id: str
+    mid: str | None = None
+    tid: str | None = None
+    store_number: str | None = None
+    bin: str | None = None
+    vid: str | None = None
+    agent_bank_number: str | None = None
+    merchant_category_code: str | None = None
+    terminal_capability: str | None = None
+    currency_code: str | None = None
+    country_code: str | None = None
+    processor_config_id: str | None = None
+    status: ResourceStatus = "active"
+    created_at: Instant
+    deleted_at: Instant | None = None
+    updated_at: Instant | None = None
+    merchant_name: str | None = None
+    transactions: tuple[str, ...] = ()
+    surcharge_rate: float | None = None
+    tax_rate: float | None = None
+    surcharge_confirmation_required: bool | None = None
+    surcharge_basis: str | None = None
+    tax_basis: str | None = None
+    var_sheet: None = None
+    batching: None = None

@@ -1,0 +1,18 @@
+"""Misspelt words: the nearest known one, so that an error can say what was probably meant."""
+
+from collections.abc import Iterable
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word closest to `word`, or None when none is near enough to be what was meant."""
+    # Imported here: only a refusal needs it, and starting should not pay for it.
+    from difflib import get_close_matches
+
+    matches = get_close_matches(word.lower(), list(known), n=1, cutoff=0.6)
+    return matches[0] if matches else None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`; did you mean 'capture'?`, or an empty string when nothing is near."""
+    match = nearest(word, known)
+    return f"; did you mean {match!r}?" if match else ""

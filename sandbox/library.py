@@ -1,0 +1,33 @@
+"""Where the files are that come with the sandbox: fixtures now, scenarios when they are there."""
+
+from pathlib import Path
+from typing import Final
+
+from sandbox.store.fixtures import Fixture, FixtureError, read_fixture
+
+_PACKAGE: Final = Path(__file__).parent
+
+
+def folder(name: str) -> Path:
+    """The folder of that name: inside an installed package, or beside it in a checkout."""
+    installed = _PACKAGE / "_library" / name
+    return installed if installed.is_dir() else _PACKAGE.parent / name
+
+
+def fixture_names() -> list[str]:
+    """The names of all fixtures that come with the sandbox."""
+    return sorted(path.stem for path in folder("fixtures").glob("*.json"))
+
+
+def fixture(name: str) -> Fixture:
+    """The fixture that comes with the sandbox under this name. Raises FixtureError."""
+    if name not in fixture_names():
+        raise FixtureError(f"there is no fixture {name!r}; there are: {', '.join(fixture_names())}")
+    return read_fixture(folder("fixtures") / f"{name}.json")
+
+
+def fixture_or_file(name_or_path: str) -> Fixture:
+    """A fixture by name, or the one in a file when a path is given. Raises FixtureError."""
+    if "/" in name_or_path or name_or_path.endswith(".json"):
+        return read_fixture(Path(name_or_path))
+    return fixture(name_or_path)

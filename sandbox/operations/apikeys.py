@@ -1,0 +1,265 @@
+"""The five operations on API keys: create, list, read, update (with revoke, reinstate), delete.
+
+Source: spec 4.1, 4.2, 4.3-keys, 4.4-delete; decision tables assumed 4.2 to 4.6.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import BaseModel, ConfigDict, FailFast, Field, StrictBool, StrictStr, create_model
+
+from sandbox.domain import keys
+from sandbox.domain.access import Holds
+from sandbox.domain.accounts import Account, AccountType
+from sandbox.domain.escalation import refuse_grant
+from sandbox.domain.faults import FORBIDDEN, VALIDATION_ERROR, Refusal
+from sandbox.domain.instants import Instant
+from sandbox.domain.keys import KEY_LIFE, TRIGGER_OF_STATUS, ApiKey, ApiKeyView, KeyKind
+from sandbox.domain.permissions import LEGACY_ALL, PERMISSIONS
+from sandbox.domain.words import did_you_mean
+from sandbox.operations.call import Call
+
+_Name = Annotated[StrictStr, Field(min_length=1)]
+
+
+class _Body(BaseModel):
+    # Unknown fields are rejected on API keys: spec 4.1.1.
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class CreateKey(_Body):
+    """Body of the creation of a key. Source: spec 4.1."""
+
+    name: _Name
+    permissions: Annotated[list[StrictStr], Field(min_length=1), FailFast()]
+    account_id: StrictStr | None = None
+    expires_at: Instant | None = None
+    always_retrievable: StrictBool | None = None
+    supplied_key: StrictStr | None = None
+
+
+class UpdateKey(_Body):
+    """Body of the update of a key; omitted and null leave unchanged. Source: spec 4.3-keys."""
+
+    name: _Name | None = None
+    expires_at: Instant | None = None
+    status: Literal["revoked", "active"] | None = None
+
+
+@cache
+def create_key_body(supplied_key_field: str) -> type[CreateKey]:
+    """`CreateKey` with the supplied key under the name that the profile gives it."""
+    field = Field(default=None, alias=supplied_key_field)
+    return create_model("CreateKey", __base__=CreateKey, supplied_key=(StrictStr | None, field))
+
+
+# --- create -----------------------------------------------------------------------------------
+
+
+def create(call: Call) -> ApiKeyView:
+    """Issue a key on the account; the one answer that shows its plaintext. Source: spec 4.1."""
+    body, account = cast(CreateKey, call.body), cast(Account, call.account)
+    permissions = _permissions(body.permissions)
+    _must_lie_ahead(call, body.expires_at)
+    supplied = _supplied_key(call, body)
+    _must_be_grantable(call, permissions)
+
+    key, plaintext = issue(
+        call,
+        account=account,
+        name=body.name,
+        permissions=permissions,
+        expires_at=body.expires_at,
+        supplied=supplied,
+    )
+    call.unit.put(key)
+    _announce(call, "api_key.created", key)
+    return keys.view(key, last_used_at=None, plaintext=plaintext)
+
+
+def issue(
+    call: Call,
+    *,
+    account: Account,
+    name: str,
+    permissions: tuple[str, ...],
+    expires_at: Instant | None = None,
+    supplied: str | None = None,
+) -> tuple[ApiKey, str]:
+    """A new key and its plaintext, minted from the world's draws unless it was supplied."""
+    key_format = call.world.profile.key_format
+    plaintext = _mint(call) if supplied is None else supplied
+    parsed = key_format.parse(plaintext)
+    salt = call.world.draws.secret_chars(16)
+    key = ApiKey(
+        id=call.world.draws.uuid(),
+        account_id=account.id,
+        name=name,
+        lookup=parsed.lookup,
+        salt=salt,
+        digest=keys.digest_of(salt, parsed.secret),
+        key_last4=parsed.secret[-4:],
+        permissions=permissions,
+        expires_at=expires_at or keys.default_expiry(call.now),
+        created_at=call.now,
+        always_retrievable=supplied is not None,
+        readable_key=supplied,
+    )
+    return key, plaintext
+
+
+def _mint(call: Call) -> str:
+    """The plaintext of a new key whose lookup no other key of the world has."""
+    while True:
+        lookup = call.world.draws.secret_chars(keys.LOOKUP_CHARS)
+        if call.unit.one(ApiKey, "lookup", lookup) is None:
+            secret = call.world.draws.secret_chars(keys.SECRET_CHARS)
+            return call.world.profile.key_format.write(lookup, secret)
+
+
+def _permissions(requested: Iterable[str]) -> tuple[str, ...]:
+    """The permissions as they are kept: as sent, duplicates dropped, order kept (assumed 4.4).
+
+    Raises Refusal for a string that is no permission (spec 4.1.2) and for `legacy_all` (4.1.6).
+    """
+    permissions = tuple(dict.fromkeys(requested))
+    for permission in permissions:
+        if permission not in PERMISSIONS:
+            raise Refusal(
+                VALIDATION_ERROR,
+                f"permissions: {permission[:80]!r} is not a permission"
+                f"{did_you_mean(permission[:80], PERMISSIONS - {LEGACY_ALL})}",
+                source="spec 4.1.2",
+            )
+    if LEGACY_ALL in permissions:
+        raise Refusal(
+            VALIDATION_ERROR, "permissions: legacy_all cannot be requested", source="spec 4.1.6"
+        )
+    return permissions
+
+
+def _must_lie_ahead(call: Call, expires_at: Instant | None) -> None:
+    """Raises Refusal unless the expiry is in the world's future. Source: assumed 1.2, D19."""
+    if expires_at is not None and expires_at <= call.now:
+        raise Refusal(VALIDATION_ERROR, "expires_at: must lie in the future", source="assumed D19")
+
+
+def _supplied_key(call: Call, body: CreateKey) -> str | None:
+    """The key that the caller brought, once it is known to be usable. Source: spec 4.1."""
+    field, supplied = call.world.profile.supplied_key_field, body.supplied_key
+    if not body.always_retrievable:
+        if supplied is not None:
+            raise _bad_key(f"{field}: goes only with always_retrievable true")
+        return None
+    if supplied is None:
+        raise _bad_key(f"{field}: required when always_retrievable is true")
+    key_format = call.world.profile.key_format
+    parsed = key_format.parse(supplied)
+    if parsed.kind is not KeyKind.V5:
+        raise _bad_key(
+            f"{field}: must be {key_format.prefix}_, {keys.LOOKUP_CHARS} letters or digits, _, "
+            f"and {keys.SECRET_CHARS} letters or digits"
+        )
+    if call.unit.one(ApiKey, "lookup", parsed.lookup) is not None:
+        raise _bad_key(f"{field}: its lookup segment is used already")
+    if not call.world.key_is_free(supplied):
+        # A key finds its world, so that one key cannot stand for two of them.
+        raise _bad_key(f"{field}: this key is used already")
+    return supplied
+
+
+def _bad_key(details: str) -> Refusal:
+    return Refusal(VALIDATION_ERROR, details, source="spec 7-400")
+
+
+def _must_be_grantable(call: Call, permissions: tuple[str, ...]) -> None:
+    """Raises Refusal when the caller may not hand these on. Source: spec 4.1.4, 4.1.5, 5.8."""
+    account_type = call.known_caller.account.type
+    refusal = refuse_grant(permissions, call.known_caller.grants, account_type)
+    if refusal is not None:
+        shown = ", ".join(refusal.permissions)
+        raise Refusal(
+            FORBIDDEN,
+            f"permissions: {shown} cannot be granted by this key",
+            reason=f"{refusal.reason}: {shown} (the caller is a {account_type} account)",
+            source=refusal.source,
+            step="grant",
+        )
+    call.decided("grant", "ok", "the caller may hand on every permission asked for", "spec 4.1.4")
+
+
+# --- read -------------------------------------------------------------------------------------
+
+
+def list_all(call: Call) -> list[ApiKeyView]:
+    """The keys that the caller may see, newest first, deleted ones left out. Source: spec 4.2."""
+    found, _ = call.unit.find(ApiKey, {"account": _accounts_in_view(call)})
+    return [_view(call, key) for key in found]
+
+
+def _accounts_in_view(call: Call) -> list[str]:
+    """Ids of the accounts whose keys are listed. Source: assumed 4.5."""
+    if call.account is not None:
+        return [call.account.id]
+    own = call.known_caller.account
+    if call.holds is Holds.BASE:
+        return [own.id]
+    # For an admin every other account is a descendant (spec 4.2-admin; assumed 4.1).
+    where = {} if own.type is AccountType.ADMIN else {"ancestor": own.id}
+    found, _ = call.unit.find(Account, where)
+    others = [one.id for one in found if one.deleted_at is None and one.id != own.id]
+    return others if call.holds is Holds.SUB else [own.id, *others]
+
+
+def read(call: Call) -> ApiKeyView:
+    """One key, whether active, revoked or expired. Source: spec 4.2."""
+    return _view(call, cast(ApiKey, call.record))
+
+
+# --- change -----------------------------------------------------------------------------------
+
+
+def update(call: Call) -> ApiKeyView:
+    """Change name, expiry or status; permissions never change. Source: spec 4.3-keys."""
+    key, body = cast(ApiKey, call.record), cast(UpdateKey, call.body)
+    _must_lie_ahead(call, body.expires_at)
+    changes: dict[str, Any] = {}
+    if body.name is not None:
+        changes["name"] = body.name
+    if body.expires_at is not None:
+        changes["expires_at"] = body.expires_at
+    event = None
+    if body.status is not None:
+        step = KEY_LIFE.step(keys.state_of(key), TRIGGER_OF_STATUS[body.status])
+        changes["status"], event = step.target, step.event
+        call.decided("apply", "ok", f"{step.trigger}: {step.state} to {step.target}", step.source)
+    changed = replace(key, **changes)
+    if changed != key:
+        call.unit.put(changed)
+    if event is not None:
+        _announce(call, event, changed)
+    return _view(call, changed)
+
+
+def delete(call: Call) -> ApiKeyView:
+    """Delete for good; repeating it answers the same and changes nothing. Source: spec 4.4-delete."""
+    key = cast(ApiKey, call.record)
+    step = KEY_LIFE.step(keys.state_of(key), "delete")
+    call.decided("apply", "ok", f"delete: {step.state} to {step.target}", step.source)
+    if step.event is None:
+        return _view(call, key)
+    # The wire has no status for a deleted key: it stays `revoked` there (spec 2.1).
+    deleted = replace(key, status="revoked", deleted_at=call.now)
+    call.unit.put(deleted)
+    _announce(call, step.event, deleted)
+    return _view(call, deleted)
+
+
+def _announce(call: Call, event_type: str, key: ApiKey) -> None:
+    call.emit(event_type, key, account_id=key.account_id, subject=key.id)
+
+
+def _view(call: Call, key: ApiKey) -> ApiKeyView:
+    return keys.view(key, last_used_at=call.world.last_used_at.get(key.id))

@@ -1,0 +1,104 @@
+"""What an operation is given: the caller, the target, the checked body, and its effects."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from sandbox.domain.access import Holds
+from sandbox.domain.accounts import Account
+from sandbox.domain.events import Message, Subject
+from sandbox.domain.keys import ApiKey
+from sandbox.domain.permissions import Grants
+from sandbox.domain.profile import Profile
+from sandbox.store.port import Record, UnitOfWork
+
+Decision = tuple[str, str, str, str]
+"""One step of the way of a request: the step, the verdict, why, and the clause."""
+
+
+class Draws(Protocol):
+    """The ids and key material that an operation may draw, in the order of requests."""
+
+    def uuid(self) -> str:
+        """A UUIDv4 in lower case."""
+
+    def message_id(self) -> str:
+        """An id for a message."""
+
+    def secret_chars(self, length: int) -> str:
+        """Letters and digits for key material."""
+
+
+class Surroundings(Protocol):
+    """What a world gives its operations besides its records."""
+
+    @property
+    def profile(self) -> Profile:
+        """The names in use."""
+
+    @property
+    def draws(self) -> Draws:
+        """Where ids come from."""
+
+    @property
+    def last_used_at(self) -> Mapping[str, datetime]:
+        """By key id, when a key last authenticated."""
+
+    def key_is_free(self, plaintext: str) -> bool:
+        """Whether no world has this very key."""
+
+
+@dataclass(slots=True)
+class Caller:
+    """Who calls: the key, the account that it belongs to, and what it grants."""
+
+    key: ApiKey
+    account: Account
+    grants: Grants
+
+
+@dataclass(slots=True)
+class Call:
+    """One operation about to be carried out, in the world's present.
+
+    `account` is the account that it is about and `record` the record that its path names, both
+    found and visible; `holds` is what the caller's key holds for it. `decisions` and `events` (ids
+    of messages) are for the journal.
+    """
+
+    world: Surroundings
+    unit: UnitOfWork
+    now: datetime
+    request_id: str
+    caller: Caller | None = None
+    holds: Holds = Holds.NONE
+    account: Account | None = None
+    record: Record | None = None
+    body: Any = None
+    decisions: list[Decision] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
+
+    @property
+    def known_caller(self) -> Caller:
+        """Who calls; there is one in every operation."""
+        assert self.caller is not None
+        return self.caller
+
+    def decided(self, step: str, verdict: str, reason: str, source: str) -> None:
+        """Note a decision for the journal."""
+        self.decisions.append((step, verdict, reason, source))
+
+    def emit(self, event_type: str, record: Subject, *, account_id: str, subject: str) -> None:
+        """Announce that this happened to the record, as it is now."""
+        message = Message(
+            id=self.world.draws.message_id(),
+            event_type=event_type,
+            account_id=account_id,
+            subject=subject,
+            request_id=self.request_id,
+            created_at=self.now,
+            record=record,
+        )
+        self.unit.emit(message)
+        self.events.append(message.id)

@@ -1,0 +1,187 @@
+"""Serving a sandbox on real sockets with uvicorn, and saying how to use it."""
+
+import gc
+import json
+import logging
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Final
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from sandbox import __version__
+from sandbox.app import Sandbox, build
+from sandbox.settings import LogFormat, Settings, SettingsError
+
+_BACKLOG: Final = 2048
+_GRACE_S: Final = 2
+_GC_AFTER: Final = 20_000
+"""Objects made between two collections. A request leaves no cycles, only its journal entry, so
+that the default of 700 finds nothing again and again."""
+
+
+class Protocol(HttpToolsProtocol):
+    """HTTP as uvicorn speaks it, except that what is not HTTP gets the documented error shape."""
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer bytes that cannot be parsed, and close."""
+        body = b'{"detail":"The request is not valid HTTP.","error":"validation_error"}'
+        self.transport.write(
+            b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n"
+            b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (len(body), body)
+        )
+        self.transport.close()
+
+
+class _Server(uvicorn.Server):
+    """Says that it is ready once it is."""
+
+    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_ready = on_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, then announce it."""
+        await super().startup(sockets)
+        if self.started:
+            # What is there now stays; collections need not look through it again and again.
+            gc.collect()
+            gc.freeze()
+            gc.set_threshold(_GC_AFTER)
+            self._on_ready()
+
+
+def serve(settings: Settings) -> None:
+    """Serve until interrupted. Raises SettingsError or FixtureError before anything is bound
+    for good.
+    """
+    _set_up_logging(settings.log_format)
+    sockets = [_bind(settings.host, settings.port, "--port")]
+    settings = replace(settings, port=sockets[0].getsockname()[1])
+    if settings.control_port is not None:
+        sockets.append(_bind(settings.host, settings.control_port, "--control-port"))
+        settings = replace(settings, control_port=sockets[1].getsockname()[1])
+    sandbox = build(settings)
+    config = uvicorn.Config(
+        sandbox.app,
+        http=Protocol,
+        log_config=None,
+        # Without a level of its own, uvicorn prepares trace lines for every request.
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=_GRACE_S,
+    )
+    _Server(config, lambda: _announce(sandbox, settings)).run(sockets)
+
+
+def _bind(host: str, port: int, option: str) -> socket.socket:
+    """A bound socket. Raises SettingsError naming the option that stands in the way."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+    except (OSError, OverflowError) as error:
+        bound.close()
+        raise SettingsError(
+            f"cannot listen on {host} port {port}: {error}; choose another with {option}, "
+            "or 0 for any free one"
+        ) from error
+    bound.listen(_BACKLOG)
+    return bound
+
+
+# --- what is said -----------------------------------------------------------------------------
+
+
+def _announce(sandbox: Sandbox, settings: Settings) -> None:
+    facts = _facts(sandbox, settings)
+    if settings.log_format == "json":
+        print(json.dumps({"event": "started", **facts}), flush=True)
+    else:
+        print(_banner(facts), flush=True)
+
+
+def _facts(sandbox: Sandbox, settings: Settings) -> dict[str, object]:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    url = f"http://{host}:{settings.port}"
+    control_port = settings.control_port or settings.port
+    world = sandbox.worlds.default
+    return {
+        "version": __version__,
+        "url": url,
+        "control_url": f"http://{host}:{control_port}/_sandbox",
+        "token": sandbox.token,
+        "fixture": world.spec.fixture.name,
+        "seed": world.spec.seed,
+        "clock": world.clock.view(),
+        "api_key_header": settings.profile.api_key_header,
+        "keys": {name: key for name, (_, key) in world.cast.keys.items()},
+    }
+
+
+def _banner(facts: dict[str, object]) -> str:
+    keys = facts["keys"]
+    assert isinstance(keys, dict)
+    width = max(map(len, keys))
+    clock = facts["clock"]
+    assert isinstance(clock, dict)
+    first = keys.get("merchant") or next(iter(keys.values()))
+    lines = [
+        f"uat-sandbox {facts['version']} serves the platform on {facts['url']}",
+        f"world default: fixture {facts['fixture']}, seed {facts['seed']}, "
+        f"clock {clock['mode']} at {clock['now']}, kept in memory",
+        "",
+        "API keys of the world default:",
+        *(f"  {name:<{width}}  {key}" for name, key in keys.items()),
+        "",
+        "A first request to paste:",
+        f"  curl -s {facts['url']}/v5/apikeys -H '{facts['api_key_header']}: {first}'",
+        "",
+        "Why an answer was what it was:",
+        f"  curl -s {facts['control_url']}/worlds/default/requests" + _bearer(facts["token"]),
+        "",
+        "Ctrl-C stops it.",
+    ]
+    if facts["token"]:
+        lines.insert(-1, f"The control surface needs this bearer token: {facts['token']}")
+        lines.insert(-1, "")
+    return "\n".join(lines)
+
+
+def _bearer(token: object) -> str:
+    return f" -H 'Authorization: Bearer {token}'" if token else ""
+
+
+class _JsonLines(logging.Formatter):
+    """One JSON object per record."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as JSON, with its traceback if it has one."""
+        line = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(line)
+
+
+def _set_up_logging(log_format: LogFormat) -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        _JsonLines() if log_format == "json" else logging.Formatter("%(levelname)s %(message)s")
+    )
+    for name, level in (("sandbox", logging.INFO), ("uvicorn", logging.WARNING)):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(level)

@@ -1,0 +1,61 @@
+"""How a server is set up: the values of the command line, checked, before anything live is made."""
+
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import ValidationError
+
+from sandbox.domain.profile import Profile
+from sandbox.world.clock import ClockSetting
+from sandbox.world.registry import Limits
+
+LOOPBACK_HOSTS: Final = frozenset({"127.0.0.1", "::1", "localhost"})
+
+LogFormat = Literal["text", "json"]
+
+
+class SettingsError(ValueError):
+    """A setting cannot be used; the message says which, why, and what is possible."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All settings of a server.
+
+    `fixture` is a name under `fixtures/` or the path of a file. `control_port` None serves the
+    control surface on the platform's port. `token` None with a host that is not loopback makes
+    one up. Port 0 takes a free one.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    control_port: int | None = None
+    fixture: str = "demo"
+    seed: int = 1
+    clock: ClockSetting = field(default_factory=ClockSetting)
+    profile: Profile = field(default_factory=Profile)
+    token: str | None = None
+    log_format: LogFormat = "text"
+    log_requests: bool = False
+    explain_headers: bool = True
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach the server."""
+        return self.host in LOOPBACK_HOSTS or self.host.startswith("127.")
+
+
+def read_profile(path: Path) -> Profile:
+    """The profile in a TOML file. Raises SettingsError with the file, the field and the reason."""
+    try:
+        return Profile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: cannot be read: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path}: is not TOML: {error}") from error
+    except ValidationError as error:
+        lines = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+        raise SettingsError(f"{path}: {'; '.join(lines)}") from error

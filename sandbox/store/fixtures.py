@@ -1,0 +1,204 @@
+"""What a world begins with: the shape of a fixture file, and everything that can be wrong in one.
+
+A fixture is JSON in the form of a TinyDB document: table name, then document number, then the
+document. Documents name each other by their cast name ("merchant"), so that ids can come from the
+world's seed. The whole file is checked before anything is made of it.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from sandbox.domain.accounts import AccountType, Address, ResourceStatus
+from sandbox.domain.instants import Instant
+from sandbox.domain.permissions import PERMISSIONS
+from sandbox.domain.words import did_you_mean
+
+_CastName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
+
+
+class FixtureError(ValueError):
+    """A fixture cannot be used; the message names the file, the document, the field, the reason."""
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    cast: _CastName
+    created_at: Instant
+
+
+D = TypeVar("D", bound=_Document)
+
+
+class _Priced(_Document):
+    """Rates in percent; null looks further, 0 means never (assumed 2.8)."""
+
+    surcharge_rate: float | None = None
+    tax_rate: float | None = None
+    surcharge_confirmation_required: bool | None = None
+    surcharge_basis: str | None = None
+    tax_basis: str | None = None
+    status: ResourceStatus = "active"
+    deleted_at: Instant | None = None
+
+
+class AccountDocument(_Priced):
+    """An account; `parent` is the cast name of its immediate parent."""
+
+    parent: _CastName | None = None
+    type: AccountType
+    name: str
+    description: str
+    mcc: str | None = None
+    tax_id: str | None = None
+    available_processor_configs: tuple[str, ...] = ()
+    address: Address = Field(default_factory=Address)
+
+
+class TerminalDocument(_Priced):
+    """A terminal of the account with the cast name `account`."""
+
+    account: _CastName
+    name: str
+    description: str | None = None
+    mid: str | None = None
+    tid: str | None = None
+    store_number: str | None = None
+    bin: str | None = None
+    vid: str | None = None
+    agent_bank_number: str | None = None
+    merchant_category_code: str | None = None
+    terminal_capability: str | None = None
+    currency_code: str | None = None
+    country_code: str | None = None
+    processor_config_id: str | None = None
+    merchant_name: str | None = None
+
+
+class LocationDocument(_Priced):
+    """A location of the account `account`; `terminal` is the cast name of the one it points at."""
+
+    account: _CastName
+    terminal: _CastName | None = None
+    name: str
+    address: Address = Field(default_factory=Address)
+    phone: str | None = None
+    email: str | None = None
+    processor_config_id: str | None = None
+    country_code: str | None = None
+    currency: str | None = None
+
+
+class KeyDocument(_Document):
+    """A key of the account `account`. `lookup` is its fixed lookup in the world `default`."""
+
+    account: _CastName
+    name: str
+    permissions: tuple[str, ...]
+    lookup: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]{12}$")]
+    status: Literal["active", "revoked"] = "active"
+    expires_at: Instant | None = None
+    deleted_at: Instant | None = None
+    is_legacy: bool = False
+    always_retrievable: bool = False
+
+
+class _Tables(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    accounts: dict[str, AccountDocument]
+    terminals: dict[str, TerminalDocument] = Field(default_factory=dict)
+    locations: dict[str, LocationDocument] = Field(default_factory=dict)
+    api_keys: dict[str, KeyDocument] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Fixture:
+    """A checked fixture: documents by cast name, in file order, parents before children."""
+
+    name: str
+    accounts: Mapping[str, AccountDocument]
+    terminals: Mapping[str, TerminalDocument]
+    locations: Mapping[str, LocationDocument]
+    api_keys: Mapping[str, KeyDocument]
+
+
+def read_fixture(path: Path) -> Fixture:
+    """Read and check a fixture file. Raises FixtureError; nothing is made of a faulty file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FixtureError(f"{path}: cannot be read: {error}") from error
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise FixtureError(f"{path}: is not JSON: {error}") from error
+    try:
+        return parse_fixture(path.stem, document)
+    except FixtureError as error:
+        raise FixtureError(f"{path}: {error}") from None
+
+
+def parse_fixture(name: str, document: Any) -> Fixture:
+    """Check a fixture document. Raises FixtureError with every shape mistake, or the first other."""
+    try:
+        tables = _Tables.model_validate(document)
+    except ValidationError as error:
+        lines = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+        raise FixtureError("; ".join(lines)) from None
+    fixture = Fixture(
+        name,
+        _by_cast("accounts", tables.accounts),
+        _by_cast("terminals", tables.terminals),
+        _by_cast("locations", tables.locations),
+        _by_cast("api_keys", tables.api_keys),
+    )
+    _check_names(fixture)
+    return fixture
+
+
+def _by_cast(table: str, documents: Mapping[str, D]) -> dict[str, D]:
+    by_cast: dict[str, D] = {}
+    for number, document in documents.items():
+        if document.cast in by_cast:
+            raise FixtureError(f"{table}.{number}.cast: {document.cast!r} is taken")
+        by_cast[document.cast] = document
+    return by_cast
+
+
+def _check_names(fixture: Fixture) -> None:
+    """Every cast name that a document mentions exists, and parents stand before their children."""
+    before: set[str] = set()
+    for name, account in fixture.accounts.items():
+        if account.parent is not None and account.parent not in before:
+            raise FixtureError(
+                f"accounts.{name}.parent: no account {account.parent!r} before this one"
+                f"{did_you_mean(account.parent, before)}"
+            )
+        before.add(name)
+    for table in ("terminals", "locations", "api_keys"):
+        for name, document in getattr(fixture, table).items():
+            if document.account not in fixture.accounts:
+                raise FixtureError(
+                    f"{table}.{name}.account: no account {document.account!r}"
+                    f"{did_you_mean(document.account, fixture.accounts)}"
+                )
+    for name, location in fixture.locations.items():
+        if location.terminal is not None and location.terminal not in fixture.terminals:
+            raise FixtureError(f"locations.{name}.terminal: no terminal {location.terminal!r}")
+    lookups: set[str] = set()
+    for name, key in fixture.api_keys.items():
+        if key.lookup in lookups:
+            raise FixtureError(f"api_keys.{name}.lookup: {key.lookup!r} is taken")
+        lookups.add(key.lookup)
+        for permission in key.permissions:
+            if permission not in PERMISSIONS:
+                raise FixtureError(
+                    f"api_keys.{name}.permissions: {permission!r} is not a permission"
+                    f"{did_you_mean(permission, PERMISSIONS)}"
+                )

@@ -1,0 +1,65 @@
+"""Ids and key material: drawn from the seed, in the order of a world's requests.
+
+A draw is a keyed hash of the world's seed and the number of the draw, so that the only state is a
+counter: the same seed and the same requests give the same ids, and no world's draws disturb
+another's. These are stand-ins for random numbers, made to be repeated: nothing here is secret.
+"""
+
+from hashlib import blake2b
+from typing import Final
+
+_ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_TO_CHARS: Final = bytes(ord(_ALPHABET[byte % 62]) for byte in range(256))
+_VARIANT: Final = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
+
+
+class Ids:
+    """The draws of one world. `drawn` counts them and is all that has to be remembered."""
+
+    def __init__(self, *, seed: int, world_id: str, drawn: int = 0) -> None:
+        self._key = _digest(b"seed", str(seed).encode(), 32)
+        # Only key material mixes in the world, so that worlds of one seed are equal otherwise.
+        self._key_of_keys = _digest(self._key, world_id.encode(), 32)
+        self.drawn = drawn
+
+    def uuid(self) -> str:
+        """A UUIDv4 in lower case (assumed 0.5-ids)."""
+        return _uuid(self._next(self._key, 16))
+
+    def message_id(self) -> str:
+        """`msg_` and 27 letters and digits (assumed 8.3)."""
+        return "msg_" + _chars(self._next(self._key, 27))
+
+    def secret_chars(self, length: int) -> str:
+        """Letters and digits for key material, at most 64 of them."""
+        return _chars(self._next(self._key_of_keys, length))
+
+    def named_uuid(self, name: str) -> str:
+        """The UUIDv4 that this seed gives to a name; takes no draw."""
+        return _uuid(_digest(self._key, name.encode(), 16))
+
+    def named_chars(self, name: str, length: int) -> str:
+        """The letters and digits that this seed and world give to a name; takes no draw."""
+        return _chars(_digest(self._key_of_keys, name.encode(), length))
+
+    def _next(self, key: bytes, size: int) -> bytes:
+        self.drawn += 1
+        return blake2b(b"%d" % self.drawn, digest_size=size, key=key).digest()
+
+
+def fixed_chars(name: str, length: int) -> str:
+    """Letters and digits that depend on the name alone: the known keys of the world `default`."""
+    return _chars(_digest(b"default", name.encode(), length))
+
+
+def _digest(key: bytes, value: bytes, size: int) -> bytes:
+    return blake2b(value, digest_size=size, key=key).digest()
+
+
+def _chars(digest: bytes) -> str:
+    return digest.translate(_TO_CHARS).decode()
+
+
+def _uuid(digest: bytes) -> str:
+    hex = digest.hex()
+    return f"{hex[:8]}-{hex[8:12]}-4{hex[13:16]}-{_VARIANT[hex[16]]}{hex[17:20]}-{hex[20:]}"

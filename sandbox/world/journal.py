@@ -1,0 +1,174 @@
+"""The last requests of a world, each with the decisions that led to its answer.
+
+An entry is made of what the pipeline already has in hand and written out only when somebody reads
+it. What looks like a key is masked on the way in: an entry never holds one.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypedDict
+
+from pydantic_core import from_json
+
+from sandbox.domain.instants import Instant, to_wire
+from sandbox.operations.call import Decision
+
+CAPTURE_BYTES_MAX: Final = 16_384
+"""Bodies are kept up to this many bytes; the rest is cut off and said to be."""
+
+Scrub = Callable[[str], str]
+
+
+class DecisionView(TypedDict):
+    """A decision as the control API shows it."""
+
+    step: str
+    verdict: str
+    reason: str
+    clause: str
+
+
+class EntryView(TypedDict):
+    """A journal entry as the control API shows it."""
+
+    id: str
+    at: str
+    method: str
+    path: str
+    query: str
+    route: str | None
+    key: str | None
+    account_id: str | None
+    status: int
+    duration_ms: float
+    request: Any
+    response: Any
+    decisions: list[DecisionView]
+    outcome: None
+    near_misses: list[str]
+    events: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Entry:
+    """One request, as it was recorded. Texts and bodies are scrubbed already."""
+
+    id: str
+    at: Instant
+    method: str
+    path: str
+    query: str
+    route: str | None
+    key: str | None
+    account_id: str | None
+    status: int
+    duration_ms: float
+    request: bytes | None
+    response: bytes | None
+    decisions: Sequence[Decision]
+    events: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    def view(self, scrub: Scrub) -> EntryView:
+        """The entry written out; the reasons, which may quote names, are scrubbed now."""
+        return {
+            "id": self.id,
+            "at": to_wire(self.at),
+            "method": self.method,
+            "path": self.path,
+            "query": self.query,
+            "route": self.route,
+            "key": self.key,
+            "account_id": self.account_id,
+            "status": self.status,
+            "duration_ms": round(self.duration_ms, 3),
+            "request": _shown(self.request),
+            "response": _shown(self.response),
+            "decisions": [
+                {"step": step, "verdict": verdict, "reason": scrub(reason), "clause": source}
+                for step, verdict, reason, source in self.decisions
+            ],
+            "outcome": None,
+            "near_misses": [],
+            "events": self.events,
+            "notes": self.notes,
+        }
+
+
+def captured(body: bytes | None, scrub: Scrub, hint: bytes) -> bytes | None:
+    """As much of a body as is kept, with everything in it that looks like a key masked.
+
+    `hint` is what every key begins with: a body without it, and without an escape that could
+    hide it, needs no closer look.
+    """
+    if not body:
+        return None
+    if hint in body or b"\\u" in body:
+        body = scrub(unescaped(body)).encode("utf-8", "replace")
+    if len(body) > CAPTURE_BYTES_MAX:
+        return body[:CAPTURE_BYTES_MAX] + b" ... cut off"
+    return body
+
+
+def unescaped(body: bytes) -> str:
+    r"""The body as text, with \u escapes resolved where it is JSON, so that none hides a key."""
+    import json
+
+    text = body.decode("utf-8", "replace")
+    if "\\u" not in text:
+        return text
+    try:
+        return json.dumps(json.loads(text), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return "(not shown: it has escapes and is not JSON)"
+
+
+def _shown(body: bytes | None) -> Any:
+    """A recorded body as JSON where it is JSON, else as text."""
+    if body is None:
+        return None
+    try:
+        return from_json(body)
+    except ValueError:
+        return body.decode("utf-8", "replace")
+
+
+class Journal:
+    """The last entries of one world, numbered from 1 in the order in which requests arrived."""
+
+    def __init__(self, *, entries_max: int, scrub: Scrub) -> None:
+        self._entries: deque[Entry] = deque(maxlen=entries_max)
+        self._scrub = scrub
+        self._numbered = 0
+
+    def next_id(self) -> str:
+        """The id for the request that has just arrived."""
+        self._numbered += 1
+        return f"req_{self._numbered:010d}"
+
+    def add(self, entry: Entry) -> None:
+        """Keep the entry; the oldest makes room."""
+        self._entries.append(entry)
+
+    def entries(self) -> list[Entry]:
+        """All kept entries, oldest first."""
+        return list(self._entries)
+
+    def entry(self, id: str) -> Entry | None:
+        """The kept entry with this id; None when there is none."""
+        return next((entry for entry in self._entries if entry.id == id), None)
+
+    def view(self, entry: Entry) -> EntryView:
+        """An entry as the control API shows it."""
+        return entry.view(self._scrub)
+
+    def clear(self) -> None:
+        """Forget the entries. Numbering goes on, so that an id never means two requests."""
+        self._entries.clear()
+
+    def restart(self) -> None:
+        """Forget the entries and number from 1 again, as a world does that is reset."""
+        self._entries.clear()
+        self._numbered = 0

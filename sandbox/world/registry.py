@@ -1,0 +1,151 @@
+"""All worlds of a server, and the one question between them: to which does a key belong?
+
+Keys are found by their lookup segment, in a dictionary over all worlds, so that the cost does not
+grow with their number. Two worlds may hold the same lookup; its secret tells them apart.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from sandbox.domain.keys import ApiKey, ParsedKey, secret_fits
+from sandbox.domain.profile import Profile
+from sandbox.world.clock import Wall
+from sandbox.world.world import DEFAULT_WORLD, World, WorldSpec
+
+UNUSED_AFTER_S: Final = 86_400.0
+WORLDS_MAX: Final = 1_000
+JOURNAL_ENTRIES_MAX: Final = 1_000
+
+
+class WorldTaken(ValueError):
+    """A world with this id is there already."""
+
+
+class TooManyWorlds(RuntimeError):
+    """The server holds as many worlds as it may, and all of them are in use."""
+
+
+class Protected(ValueError):
+    """The world `default` cannot be removed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How many worlds are kept, for how long unused, and how long each journal is."""
+
+    worlds_max: int = WORLDS_MAX
+    unused_after_s: float = UNUSED_AFTER_S
+    journal_entries_max: int = JOURNAL_ENTRIES_MAX
+
+
+class Worlds:
+    """The worlds by id, and every key's lookup."""
+
+    def __init__(self, *, profile: Profile, wall: Wall, limits: Limits) -> None:
+        self.profile = profile
+        self.limits = limits
+        self._wall = wall
+        self._by_id: dict[str, World] = {}
+        # Lookup segment to the ids of the worlds that hold it; a dictionary as an ordered set.
+        self._by_lookup: dict[str, dict[str, None]] = {}
+        self._numbered = 0
+
+    def create(self, spec: WorldSpec) -> World:
+        """A new world, filled and ready. Raises WorldTaken or TooManyWorlds; then nothing changed.
+
+        An empty id is replaced by the next free `world-N`.
+        """
+        self.drop_unused()
+        if not spec.id:
+            spec = replace(spec, id=self._free_id())
+        if spec.id in self._by_id:
+            raise WorldTaken(f"a world {spec.id!r} is there already")
+        if len(self._by_id) >= self.limits.worlds_max:
+            raise TooManyWorlds(
+                f"{len(self._by_id)} worlds are in use, which is the most that this server holds; "
+                "delete those that are done with"
+            )
+        world = World(
+            spec,
+            profile=self.profile,
+            wall=self._wall,
+            journal_entries_max=self.limits.journal_entries_max,
+            on_new_key=self._learn(spec.id),
+            key_is_free=self.is_free,
+        )
+        self._by_id[spec.id] = world
+        return world
+
+    def get(self, id: str) -> World | None:
+        """The world with this id; None when there is none."""
+        return self._by_id.get(id)
+
+    @property
+    def default(self) -> World:
+        """The world that is always there."""
+        return self._by_id[DEFAULT_WORLD]
+
+    def __iter__(self) -> Iterator[World]:
+        return iter(tuple(self._by_id.values()))
+
+    def delete(self, world: World) -> None:
+        """Forget the world and its keys. Raises Protected for `default`."""
+        if world.id == DEFAULT_WORLD:
+            raise Protected("the world 'default' stays; it can be reset")
+        del self._by_id[world.id]
+        self._forget_keys(world)
+
+    def reset(self, world: World) -> None:
+        """Bring the world back to its fixture, with the same keys."""
+        self._forget_keys(world)
+        world.reset()
+
+    def touch(self, world: World) -> None:
+        """Note that the world is in use now."""
+        world.touched_s = self._wall()
+
+    def drop_unused(self) -> None:
+        """Forget the worlds that nobody has used for a day, or as long as the limits say."""
+        unused_since = self._wall() - self.limits.unused_after_s
+        for world in self:
+            if world.touched_s < unused_since and world.id != DEFAULT_WORLD:
+                self.delete(world)
+
+    def holder(self, parsed: ParsedKey) -> tuple[World, ApiKey] | None:
+        """The world that has exactly this key, and its record of it; None when none has.
+
+        Deleted, revoked and expired keys are found too; whether one may be used is another matter.
+        """
+        for world_id in self._by_lookup.get(parsed.lookup, ()):
+            world = self._by_id[world_id]
+            key = world.store.one(ApiKey, "lookup", parsed.lookup)
+            if key is not None and secret_fits(key, parsed.secret):
+                return world, key
+        return None
+
+    def is_free(self, plaintext: str) -> bool:
+        """Whether no world has this very key."""
+        return self.holder(self.profile.key_format.parse(plaintext)) is None
+
+    def _learn(self, world_id: str) -> Callable[[ApiKey], None]:
+        """What a world's store is to call with every key that it keeps."""
+
+        def learn(key: ApiKey) -> None:
+            self._by_lookup.setdefault(key.lookup, {})[world_id] = None
+
+        return learn
+
+    def _forget_keys(self, world: World) -> None:
+        keys, _ = world.store.begin().find(ApiKey, {})
+        for key in keys:
+            holders = self._by_lookup[key.lookup]
+            del holders[world.id]
+            if not holders:
+                del self._by_lookup[key.lookup]
+
+    def _free_id(self) -> str:
+        while True:
+            self._numbered += 1
+            if (id := f"world-{self._numbered}") not in self._by_id:
+                return id

@@ -1,0 +1,28 @@
+"""Fixtures for all tests. A sandbox in process costs a millisecond, so that each test has its own."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from sandbox.app import build
+from sandbox.domain.instants import parse_rfc3339
+from sandbox.settings import Settings
+from sandbox.world.clock import ClockSetting
+from tests.driving import InProcess, Served, serving
+
+NOW = "2026-03-01T12:00:00.000Z"
+"""Where the clock of a test's world stands still: before the end of legacy keys."""
+
+
+@pytest.fixture
+def sandbox() -> InProcess:
+    """A fresh sandbox under the neutral profile, its clock frozen at NOW."""
+    frozen = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
+    return InProcess(build(Settings(clock=frozen)))
+
+
+@pytest.fixture(scope="session")
+def served() -> Iterator[Served]:
+    """One sandbox on a real socket for all tests that need one and do not disturb the others."""
+    with serving("--clock", NOW) as server:
+        yield server

@@ -1,0 +1,170 @@
+"""How tests drive a sandbox: in process through its ASGI face, or served on a real socket."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+import httpx2
+
+from sandbox.app import Sandbox
+
+
+@dataclass(frozen=True)
+class Response:
+    """An answer: status, headers by lower-case name, body."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass
+class InProcess:
+    """Asks a sandbox without a socket or an event loop: nothing in it waits for anything.
+
+    `world` gives the cast whose key names may be used as `key`; a key in full works too.
+    """
+
+    sandbox: Sandbox
+    world: str = "default"
+    header: str = "x-service-apikey"
+    defaults: dict[str, str] = field(default_factory=lambda: {"accept": "application/json"})
+
+    def key(self, name: str) -> str:
+        """The plaintext of a key of the cast; anything else as it is."""
+        world = self.sandbox.worlds.get(self.world)
+        assert world is not None
+        return world.cast.keys[name][1] if name in world.cast.keys else name
+
+    def account(self, name: str) -> str:
+        world = self.sandbox.worlds.get(self.world)
+        assert world is not None
+        return world.cast.accounts[name]
+
+    def key_id(self, name: str) -> str:
+        world = self.sandbox.worlds.get(self.world)
+        assert world is not None
+        return world.cast.keys[name][0]
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        key: str | None = None,
+        json_body: Any = ...,
+        body: bytes | None = None,
+        headers: list[tuple[bytes, bytes]] | None = None,
+        query: str = "",
+    ) -> Response:
+        """One request. `json_body` is sent as JSON, `body` as it is; `headers` replace all others."""
+        sent = list(headers or [])
+        if headers is None:
+            sent = [(name.encode(), value.encode()) for name, value in self.defaults.items()]
+            if json_body is not ... or body is not None:
+                sent.append((b"content-type", b"application/json"))
+            if key is not None:
+                sent.append((self.header.encode(), self.key(key).encode("latin-1")))
+        payload = b"" if json_body is ... else json.dumps(json_body).encode()
+        if body is not None:
+            payload = body
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": path,
+            "raw_path": quote(path).encode(),
+            "query_string": query.encode(),
+            "headers": sent,
+            "server": ("127.0.0.1", 8080),
+            "client": ("127.0.0.1", 50000),
+            "root_path": "",
+        }
+        return _run(self.sandbox.app, scope, payload)
+
+    def control(self, method: str, path: str, json_body: Any = ..., *, query: str = "") -> Response:
+        """One request to the control surface; `path` without its prefix."""
+        return self.ask(method, f"/_sandbox{path}", json_body=json_body, query=query)
+
+    def journal(self, answer: Response) -> dict[str, Any]:
+        """The journal entry of an answer of this world."""
+        id = answer.headers["x-sandbox-request-id"]
+        entry: dict[str, Any] = self.control("GET", f"/worlds/{self.world}/requests/{id}").json()
+        return entry
+
+
+def _run(app: Any, scope: dict[str, Any], payload: bytes) -> Response:
+    messages: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": payload, "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        messages.append(message)
+
+    coroutine = app(scope, receive, send)
+    with contextlib.suppress(StopIteration):
+        coroutine.send(None)
+        raise AssertionError("the application waited for something")
+    start, *chunks = messages
+    headers = {name.decode(): value.decode() for name, value in start["headers"]}
+    return Response(start["status"], headers, b"".join(chunk["body"] for chunk in chunks))
+
+
+@dataclass
+class Served:
+    """A sandbox in a process of its own, as a user starts it."""
+
+    process: subprocess.Popen[str]
+    facts: dict[str, Any]
+    client: httpx2.Client
+
+    @property
+    def url(self) -> str:
+        return str(self.facts["url"])
+
+    def key(self, name: str) -> str:
+        return str(self.facts["keys"][name])
+
+    def ask(
+        self, method: str, path: str, *, key: str | None = None, **more: Any
+    ) -> httpx2.Response:
+        headers = more.pop("headers", {})
+        if key is not None:
+            headers["x-service-apikey"] = self.facts["keys"].get(key, key)
+        return self.client.request(method, self.url + path, headers=headers, **more)
+
+    def control(self, method: str, path: str, **more: Any) -> httpx2.Response:
+        return self.client.request(method, self.facts["control_url"] + path, **more)
+
+
+@contextlib.contextmanager
+def serving(*options: str) -> Iterator[Served]:
+    """`python -m sandbox serve` on a free port, ready, until the block ends."""
+    command = [sys.executable, "-m", "sandbox", "serve", "--port", "0", "--log-format", "json"]
+    process = subprocess.Popen(
+        [*command, *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        if not line:
+            assert process.stderr is not None
+            raise AssertionError(f"the server did not start: {process.stderr.read()}")
+        with httpx2.Client(timeout=10) as client:
+            yield Served(process, json.loads(line), client)
+    finally:
+        process.terminate()
+        process.communicate(timeout=10)
