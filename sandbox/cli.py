@@ -15,7 +15,7 @@ EXIT_UNUSABLE = 2
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="sandbox")
 def main() -> None:
-    """A card-present payment sandbox on localhost: scriptable, deterministic, without credentials."""
+    """A card-present payment sandbox on localhost: deterministic, isolated, without credentials."""
 
 
 class _ClockType(click.ParamType[Any]):
@@ -120,7 +120,7 @@ def serve(
     journal_entries_max: int,
     **options: Any,
 ) -> None:
-    """Serve the platform and its control surface until interrupted.
+    r"""Serve the platform and its control surface until interrupted.
 
     \b
     Examples:

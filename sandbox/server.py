@@ -56,8 +56,9 @@ class _Server(uvicorn.Server):
 
 
 def serve(settings: Settings) -> None:
-    """Serve until interrupted. Raises SettingsError or FixtureError before anything is bound
-    for good.
+    """Serve until interrupted.
+
+    Raises SettingsError or FixtureError, before anything is served.
     """
     _set_up_logging(settings.log_format)
     sockets = [_bind(settings.host, settings.port, "--port")]

@@ -131,7 +131,8 @@ def _named(key: ApiKey) -> str:
 
 def check_visibility(trip: Trip, row: Row) -> None:
     """Does the key see the type, and hold the operation? Asked before anything is looked up."""
-    assert trip.caller and row.need
+    assert trip.caller
+    assert row.need
     trip.holds = access.holds(trip.caller.grants, row.need)
     refused = access.before_lookup(trip.holds)
     if refused is None:
@@ -157,7 +158,8 @@ def _refuse(refused: Access, reason: str, details: str = "") -> Refusal:
 def find_target(trip: Trip, row: Row) -> None:
     """The account and record that the request is about, if the caller may reach them."""
     target = row.target
-    assert trip.caller and row.need
+    assert trip.caller
+    assert row.need
     if target is None:
         return
     try:

@@ -1,4 +1,4 @@
-"""The platform as an ASGI application: bytes in, the pipeline, bytes out, an entry in the journal."""
+"""The platform as an ASGI application: bytes in, the pipeline, bytes out, a journal entry."""
 
 import logging
 from collections.abc import Iterable

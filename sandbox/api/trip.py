@@ -1,4 +1,4 @@
-"""One request on its way through the platform: what was sent, and what has been found out so far."""
+"""One request on its way: what was sent, and what has been found out so far."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -102,7 +102,7 @@ ACCESS: Final[dict[Holds, dict[Relation, Access]]] = {
         Relation.GONE: _GONE,
     },
 }
-"""The whole of assumed 4.2 (API keys) and 4.7 (everything else, where BASE and SUB do not occur)."""
+"""Assumed 4.2 (API keys) and 4.7 (everything else, where BASE and SUB do not occur)."""
 
 
 def holds(grants: Grants, wanted: Need) -> Holds:

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import sha256
 from hmac import compare_digest
-from os.path import commonprefix
 from typing import Final, Literal, TypedDict
 
 from sandbox.domain.instants import Instant, add_years, to_wire
@@ -25,7 +24,7 @@ DEFAULT_EXPIRY_YEARS: Final = 100
 """Source: spec 4.1, 8."""
 
 LEGACY_EXPIRY: Final = datetime(2026, 7, 31, tzinfo=UTC)
-"""From this instant no legacy key authenticates. Source: spec 5.5; the instant assumed 8.2-legacy."""
+"""From then on no legacy key authenticates. Source: spec 5.5; the instant assumed 8.2-legacy."""
 
 KeyStatus = Literal["active", "revoked"]
 
@@ -199,9 +198,11 @@ class KeyFormat:
         self._legacy = re.compile(rf"{re.escape(legacy_prefix)}_([A-Za-z0-9]+)")
         self._legacy_prefix = legacy_prefix
         # What every key begins with: a text without it needs no closer look.
-        self.hint = commonprefix((prefix, production_prefix, legacy_prefix)) or "_"
+        others = (prefix, production_prefix)
+        is_shared = all(other.startswith(legacy_prefix) for other in others)
+        self.hint = legacy_prefix if is_shared else "_"
         # Longest first, so that `svc_uat` is not read as a legacy key named `uat`.
-        prefixes = sorted((prefix, production_prefix, legacy_prefix), key=len, reverse=True)
+        prefixes = sorted((legacy_prefix, *others), key=len, reverse=True)
         self._anywhere = re.compile(
             rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, prefixes))})_[A-Za-z0-9_]+"
         )

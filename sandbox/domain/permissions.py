@@ -47,7 +47,7 @@ CONCRETE: Final[tuple[str, ...]] = tuple(
 ALL: Final = "all"
 LEGACY_ALL: Final = "legacy_all"
 MACROS: Final = frozenset({ALL, LEGACY_ALL})
-"""Both expand to every concrete permission; only `all` can be asked for. Source: spec 2.2-macros."""
+"""Both expand to all concrete permissions; only `all` can be asked for. Source: spec 2.2-macros."""
 
 PERMISSIONS: Final = frozenset(CONCRETE) | MACROS
 

@@ -244,7 +244,7 @@ def update(call: Call) -> ApiKeyView:
 
 
 def delete(call: Call) -> ApiKeyView:
-    """Delete for good; repeating it answers the same and changes nothing. Source: spec 4.4-delete."""
+    """Delete for good; a repetition answers the same and does nothing. Source: spec 4.4-delete."""
     key = cast(ApiKey, call.record)
     step = KEY_LIFE.step(keys.state_of(key), "delete")
     call.decided("apply", "ok", f"delete: {step.state} to {step.target}", step.source)

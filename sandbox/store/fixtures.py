@@ -6,7 +6,7 @@ world's seed. The whole file is checked before anything is made of it.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -145,7 +145,7 @@ def read_fixture(path: Path) -> Fixture:
 
 
 def parse_fixture(name: str, document: Any) -> Fixture:
-    """Check a fixture document. Raises FixtureError with every shape mistake, or the first other."""
+    """Check a fixture document. Raises FixtureError: all mistakes of shape, or the first other."""
     try:
         tables = _Tables.model_validate(document)
     except ValidationError as error:
@@ -175,30 +175,30 @@ def _check_names(fixture: Fixture) -> None:
     """Every cast name that a document mentions exists, and parents stand before their children."""
     before: set[str] = set()
     for name, account in fixture.accounts.items():
-        if account.parent is not None and account.parent not in before:
-            raise FixtureError(
-                f"accounts.{name}.parent: no account {account.parent!r} before this one"
-                f"{did_you_mean(account.parent, before)}"
-            )
+        if account.parent is not None:
+            _must_exist(f"accounts.{name}.parent", account.parent, before, "account before it")
         before.add(name)
     for table in ("terminals", "locations", "api_keys"):
         for name, document in getattr(fixture, table).items():
-            if document.account not in fixture.accounts:
-                raise FixtureError(
-                    f"{table}.{name}.account: no account {document.account!r}"
-                    f"{did_you_mean(document.account, fixture.accounts)}"
-                )
+            _must_exist(f"{table}.{name}.account", document.account, before, "account")
     for name, location in fixture.locations.items():
-        if location.terminal is not None and location.terminal not in fixture.terminals:
-            raise FixtureError(f"locations.{name}.terminal: no terminal {location.terminal!r}")
+        if location.terminal is not None:
+            _must_exist(
+                f"locations.{name}.terminal", location.terminal, fixture.terminals, "terminal"
+            )
+    _check_keys(fixture)
+
+
+def _check_keys(fixture: Fixture) -> None:
     lookups: set[str] = set()
     for name, key in fixture.api_keys.items():
+        for permission in key.permissions:
+            _must_exist(f"api_keys.{name}.permissions", permission, PERMISSIONS, "permission")
         if key.lookup in lookups:
             raise FixtureError(f"api_keys.{name}.lookup: {key.lookup!r} is taken")
         lookups.add(key.lookup)
-        for permission in key.permissions:
-            if permission not in PERMISSIONS:
-                raise FixtureError(
-                    f"api_keys.{name}.permissions: {permission!r} is not a permission"
-                    f"{did_you_mean(permission, PERMISSIONS)}"
-                )
+
+
+def _must_exist(where: str, word: str, known: Collection[str], what: str) -> None:
+    if word not in known:
+        raise FixtureError(f"{where}: there is no {what} {word!r}{did_you_mean(word, known)}")

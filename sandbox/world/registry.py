@@ -1,4 +1,4 @@
-"""All worlds of a server, and the one question between them: to which does a key belong?
+"""All worlds of a server, and the one question between them: to which a key belongs.
 
 Keys are found by their lookup segment, in a dictionary over all worlds, so that the cost does not
 grow with their number. Two worlds may hold the same lookup; its secret tells them apart.

@@ -1,0 +1,60 @@
+# Everything a person or a machine does with this project. Bare `make` lists it.
+
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+PORT ?= 8080
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: help setup run test fast check fix bench golden lock clean
+
+help: ## List what there is to do
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+setup: $(VENV)/.developed ## Prepare .venv with everything, development tools included
+
+# The stamps are touched last, so that an interrupted installation is begun again.
+$(VENV)/.installed: pyproject.toml requirements/run.lock
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is needed; this is " + sys.version.split()[0] + "; name another with make PYTHON=...") if sys.version_info < (3, 11) else None'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing into $(VENV)"
+	@$(PIP) install --requirement requirements/run.lock
+	@$(PIP) install --no-deps --editable .
+	@touch $@
+
+$(VENV)/.developed: $(VENV)/.installed requirements/dev.lock
+	@$(PIP) install --requirement requirements/dev.lock
+	@touch $@
+
+run: $(VENV)/.installed ## Serve the demo world on localhost (PORT=8080)
+	@$(BIN)/python -m sandbox serve --port $(PORT)
+
+test: $(VENV)/.developed ## Run all tests
+	@$(BIN)/python -m pytest --numprocesses 2
+
+fast: $(VENV)/.developed ## Run the tests of the pure core
+	@$(BIN)/python -m pytest tests/domain
+
+check: $(VENV)/.developed ## Lint, formatting, types
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+fix: $(VENV)/.developed ## Mend what lint and formatting can mend
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: $(VENV)/.developed ## Measure speed, as ratios to a bare application in the same run
+	@$(BIN)/python -m benchmarks
+
+golden: $(VENV)/.developed ## Write docs/generated anew from the tables in the code
+	@$(BIN)/python -m docs.generate
+
+lock: $(VENV)/.developed ## Resolve the dependencies anew into requirements/
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --custom-compile-command 'make lock' pyproject.toml --output-file requirements/run.lock
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --custom-compile-command 'make lock' pyproject.toml --group dev --output-file requirements/dev.lock
+
+clean: ## Remove what the above made
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
