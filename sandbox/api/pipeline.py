@@ -13,9 +13,10 @@ Every step notes what it decided, why, and by which clause, and refuses by raisi
 order is assumed C5: no answer depends on the existence of what the caller may not see.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from sandbox.api import wire
 from sandbox.api.router import Match
@@ -41,9 +42,12 @@ from sandbox.domain.hierarchy import Relation
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.permissions import grants_of
 from sandbox.domain.rendering import to_bytes
+from sandbox.domain.words import did_you_mean
 from sandbox.operations.call import Caller
 from sandbox.world.journal import unescaped
 from sandbox.world.registry import Worlds
+
+NO_CONTENT: Final = 204
 
 
 def carry_out(trip: Trip, worlds: Worlds) -> tuple[int, bytes]:
@@ -56,12 +60,12 @@ def carry_out(trip: Trip, worlds: Worlds) -> tuple[int, bytes]:
     trip.step = "target"
     find_target(trip, row)
     trip.step = "body"
-    trip.body = check_body(trip, row)
+    check_form(trip, row)
     trip.step = "operation"
     assert row.run
     shown = row.run(trip)
     trip.unit.commit()
-    return row.status, to_bytes(shown)
+    return row.status, b"" if row.status == NO_CONTENT else to_bytes(shown)
 
 
 # --- 1 ----------------------------------------------------------------------------------------
@@ -168,7 +172,8 @@ def find_target(trip: Trip, row: Row) -> None:
         raise Refusal(VALIDATION_ERROR, str(error)) from None
     if account is None and named is None:
         # No account is named: the caller's own is meant, or on a listing all that it may see.
-        if target.where == "query":
+        # Where one has to be named, the check of the body says so.
+        if target.where == "query" or target.is_required:
             return
         account = trip.caller.account
     relation = target.relate(trip.caller.account, account)
@@ -180,7 +185,18 @@ def find_target(trip: Trip, row: Row) -> None:
             details=f"requires {_form(row, relation)}",
         )
     trip.account = account
+    _narrow(trip, row)
     trip.decisions.append(("target", "ok", cell.reason, cell.source))
+
+
+def _narrow(trip: Trip, row: Row) -> None:
+    """Ask for the very permission that the body comes down to, where the row leaves it open."""
+    if row.narrow is None:
+        return
+    assert trip.caller
+    wanted = row.narrow(trip.sent or {})
+    if access.before_lookup(access.holds(trip.caller.grants, wanted)) is not None:
+        raise Refusal(PERMISSION_DENIED, f"requires {wanted}", reason=f"the body asks for {wanted}")
 
 
 def _form(row: Row, relation: Relation) -> str:
@@ -230,22 +246,42 @@ _FINDERS = {"path": _target_in_path, "body": _target_in_body, "query": _target_i
 # --- 5 ----------------------------------------------------------------------------------------
 
 
-def check_body(trip: Trip, row: Row) -> Any:
-    """The body in the row's shape; None for a row without one. Also what the headers demand."""
+def check_form(trip: Trip, row: Row) -> None:
+    """Body and query in the row's shapes, and what the headers demand. Fills `trip`."""
     try:
         accept = wire.header(trip.asked.headers, b"accept")
         if accept and not wire.accepts_json(accept):
             raise Refusal(NOT_ACCEPTABLE)
         if accept is None:
             _missing_header(trip, "Accept")
-        if row.body is None:
-            return None
-        _read_object(trip)
-        return row.body(trip.world.profile).model_validate_json(trip.asked.body or b"")
+        if row.query is not None:
+            trip.query = _query(trip, row.query)
+        if row.body is not None:
+            _read_object(trip)
+            shape = row.body(trip.world.profile)
+            trip.body = shape.model_validate_json(trip.asked.body or b"")
+            _note_unknown(trip, trip.sent or {}, shape, "body field")
     except BadInput as error:
         raise Refusal(VALIDATION_ERROR, str(error)) from None
     except ValidationError as error:
         raise Refusal(VALIDATION_ERROR, wire.mistakes(error)) from None
+
+
+def _query(trip: Trip, shape: type[BaseModel]) -> BaseModel:
+    """The query in the row's shape. A parameter that it holds once must not be sent twice."""
+    sent = wire.parse_query(trip.asked.query_string)
+    for name, values in sent.items():
+        if name in shape.model_fields and len(values) > 1:
+            raise BadInput(f"{name}: must be given once")
+    _note_unknown(trip, sent, shape, "query parameter")
+    return shape.model_validate({name: values[0] for name, values in sent.items()})
+
+
+def _note_unknown(trip: Trip, sent: Mapping[str, Any], shape: type[BaseModel], what: str) -> None:
+    """Say in the journal what was ignored (assumed C8): most likely it is misspelt."""
+    for name in sorted(set(sent) - wire.field_names(shape)):
+        hint = did_you_mean(name[:80], wire.field_names(shape))
+        trip.notes.append(f"the {what} {name[:80]!r} is unknown and was ignored{hint}")
 
 
 def _read_object(trip: Trip) -> None:

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from starlette.types import Receive, Scope, Send
 
 from sandbox.api.errors import error_body
-from sandbox.api.pipeline import carry_out, methods_of
+from sandbox.api.pipeline import NO_CONTENT, carry_out, methods_of
 from sandbox.api.router import Router
 from sandbox.api.routes import OPERATIONS
 from sandbox.api.rows import Row, is_key_path
@@ -83,11 +83,7 @@ class Platform:
             {
                 "type": "http.response.start",
                 "status": answer.status,
-                "headers": [
-                    (b"content-type", b"application/json"),
-                    (b"content-length", b"%d" % len(answer.body)),
-                    *answer.headers,
-                ],
+                "headers": answer.headers,
             }
         )
         await send({"type": "http.response.body", "body": answer.body})
@@ -115,7 +111,7 @@ class Platform:
             reason = f"{type(error).__name__}; the log has the traceback"
             status, body = self._refused(trip, Refusal(INTERNAL_ERROR, reason=reason))
         self._record(trip, status, body, (perf_counter() - started) * 1000)
-        return Answer(status, body, self._headers(trip, status))
+        return Answer(status, body, self._headers(trip, status, body))
 
     def _identify(self, asked: Asked) -> Presented:
         """The world and key that the request's key names, whether or not it may be used."""
@@ -140,8 +136,11 @@ class Platform:
         body = error_body(refusal, self._worlds.profile, is_for_keys=is_key_path(trip.asked.path))
         return refusal.fault.status, body
 
-    def _headers(self, trip: Trip, status: int) -> list[tuple[bytes, bytes]]:
+    def _headers(self, trip: Trip, status: int, body: bytes) -> list[tuple[bytes, bytes]]:
         headers = []
+        if status != NO_CONTENT:
+            headers.append((b"content-type", b"application/json"))
+            headers.append((b"content-length", b"%d" % len(body)))
         if self._explain_headers:
             headers.append((b"x-sandbox-request-id", trip.request_id.encode()))
         if status == METHOD_NOT_ALLOWED.status and trip.asked.match:

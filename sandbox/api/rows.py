@@ -25,8 +25,8 @@ class Target:
 
     In the path, `name` is the parameter that holds the id of a record of this `kind`; in the body
     or the query it is the field with an account's id, and without it the caller's own account is
-    meant. `relate` says where that account stands to the caller's. `even_deleted` finds a record
-    after its deletion.
+    meant, unless it `is_required`. `relate` says where that account stands to the caller's.
+    `even_deleted` finds a record after its deletion.
     """
 
     where: Literal["path", "body", "query"]
@@ -34,11 +34,23 @@ class Target:
     kind: type = Account
     relate: Relate = relate
     even_deleted: bool = False
+    is_required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A response that is a page of rows, under the name `plural` (assumed 0.5-lists)."""
+
+    plural: str
+    of: Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One endpoint. Without `run` it is a retired one: 405, before authentication."""
+    """One endpoint. Without `run` it is a retired one: 405, before authentication.
+
+    `narrow` says which need the sent body comes down to, where the row's own leaves it open.
+    """
 
     name: str
     method: str
@@ -46,9 +58,11 @@ class Row:
     summary: str
     source: str
     need: Need | None = None
+    narrow: Callable[[dict[str, Any]], Need] | None = None
     target: Target | None = None
     run: Callable[[Call], Any] | None = None
     body: Callable[[Profile], type[BaseModel]] | None = None
+    query: type[BaseModel] | None = None
     response: Any = None
     status: int = 200
     events: tuple[str, ...] = ()

@@ -50,7 +50,7 @@ class Trip(Call):
 
 @dataclass(slots=True)
 class Answer:
-    """What goes back: status, body, and the headers beside those of the body."""
+    """What goes back: status, body, headers."""
 
     status: int
     body: bytes

@@ -4,11 +4,12 @@ Everything a client can send wrongly in form is refused here, as `BadInput` or b
 """
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any, Final
 from urllib.parse import parse_qs
 
 import jiter
-from pydantic import ValidationError
+from pydantic import AliasChoices, BaseModel, ValidationError
 from starlette.types import Receive
 
 BODY_BYTES_MAX: Final = 1_048_576
@@ -82,6 +83,21 @@ def _mistake(loc: tuple[int | str, ...], kind: str, message: str) -> str:
         return f"{path}: unknown field"
     text = message.removeprefix("Value error, ")
     return f"{path}: {text[:1].lower()}{text[1:]}" if path else text
+
+
+@cache
+def field_names(shape: type[BaseModel]) -> frozenset[str]:
+    """Every name under which the shape takes a field."""
+    names: set[str] = set()
+    for name, field in shape.model_fields.items():
+        alias = field.validation_alias
+        if alias is None:
+            names.add(name)
+        elif isinstance(alias, AliasChoices):
+            names.update(choice for choice in alias.choices if isinstance(choice, str))
+        else:
+            names.add(str(alias))
+    return frozenset(names)
 
 
 def parse_query(query_string: bytes) -> dict[str, list[str]]:

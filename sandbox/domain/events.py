@@ -7,16 +7,12 @@ operation; who receives one, and how it is sent, is not known here.
 from dataclasses import dataclass
 from typing import Final
 
-from sandbox.domain import keys
-from sandbox.domain.accounts import Account
+from sandbox.domain import credentials, keys
+from sandbox.domain.credentials import Credential
 from sandbox.domain.instants import Instant
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.locations import Location
+from sandbox.domain.records import Record
 from sandbox.domain.rendering import to_bytes
-from sandbox.domain.terminals import Terminal
-
-Subject = Account | ApiKey | Location | Terminal
-"""The records that events are about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +94,7 @@ class Message:
     subject: str
     request_id: str | None
     created_at: Instant
-    record: Subject
+    record: Record
 
 
 def body_of(message: Message) -> bytes:
@@ -108,4 +104,6 @@ def body_of(message: Message) -> bytes:
         return to_bytes({field: getattr(record, field) for field in sparse})
     if isinstance(record, ApiKey):
         return to_bytes(keys.event_body(record))
+    if isinstance(record, Credential):
+        return to_bytes(credentials.view(record))
     return to_bytes(record)

@@ -67,6 +67,12 @@ NOT_ACCEPTABLE: Final = Fault(
     message="The answer is application/json, which the Accept header excludes.",
     source="assumed C7",
 )
+CONFLICT: Final = Fault(
+    code="conflict",
+    status=409,
+    message="The request conflicts with the state of the resource.",
+    source="assumed 0.5-codes",
+)
 BODY_TOO_LARGE: Final = Fault(
     code="body_too_large",
     status=413,
@@ -95,6 +101,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     METHOD_NOT_ALLOWED,
     RETIRED,
     NOT_ACCEPTABLE,
+    CONFLICT,
     BODY_TOO_LARGE,
     UNSUPPORTED_MEDIA_TYPE,
     INTERNAL_ERROR,

@@ -1,10 +1,23 @@
 """How values become the bytes that go over the wire, in answers and in webhooks alike."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from pydantic import TypeAdapter
 from pydantic_core import to_json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A window on a list as the platform answers it: `plural` names the list. Assumed 0.5-lists."""
+
+    plural: str
+    rows: Sequence[Any]
+    total: int
+    limit: int
+    offset: int
 
 
 def to_bytes(value: Any) -> bytes:
@@ -15,8 +28,31 @@ def to_bytes(value: Any) -> bytes:
     """
     if isinstance(value, dict | list):
         return to_json(value)
+    if isinstance(value, Page):
+        return _page(value)
+    return _adapter_of(value).dump_json(value)
+
+
+def to_wire_fields(record: Any) -> dict[str, Any]:
+    """A record's fields with the values that they have on the wire."""
+    fields: dict[str, Any] = _adapter_of(record).dump_python(record, mode="json")
+    return fields
+
+
+def _page(page: Page) -> bytes:
+    return b'{"%b":[%b],"total":%d,"limit":%d,"offset":%d,"page":%d}' % (
+        page.plural.encode(),
+        b",".join(map(to_bytes, page.rows)),
+        page.total,
+        page.limit,
+        page.offset,
+        page.offset // page.limit + 1,
+    )
+
+
+def _adapter_of(record: Any) -> TypeAdapter[Any]:
     # Every class can be hashed; the checker thinks of metaclasses that cannot.
-    return _adapter(type(value)).dump_json(value)  # type: ignore[arg-type]
+    return _adapter(type(record))  # type: ignore[arg-type]
 
 
 @cache

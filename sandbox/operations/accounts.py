@@ -1,11 +1,195 @@
-"""Operations on accounts. Source: spec 4.4-paths; details assumed 1.3."""
+"""Operations on accounts. Source: spec 4.4-paths-accounts; details assumed 1.3."""
 
-from typing import cast
+from dataclasses import replace
+from typing import Annotated, Any, Final, cast
 
-from sandbox.domain.accounts import Account
+from pydantic import Field, StrictStr
+
+from sandbox.domain.access import Need, need
+from sandbox.domain.accounts import Account, AccountType, Address, ResourceStatus
+from sandbox.domain.credentials import Credential
+from sandbox.domain.directory import ACCOUNTS
+from sandbox.domain.faults import CONFLICT, FORBIDDEN, VALIDATION_ERROR, Refusal
+from sandbox.domain.keys import ApiKey, ApiKeyView
+from sandbox.domain.locations import Location
+from sandbox.domain.permissions import CONCRETE, Grants
+from sandbox.domain.records import Record
+from sandbox.domain.rendering import Page, to_wire_fields
+from sandbox.domain.terminals import Terminal
+from sandbox.operations import apikeys, directory
 from sandbox.operations.call import Call
+from sandbox.operations.shapes import AddressBody, CreateBody, PageQuery, PricedBody, Text
+
+_Mcc = Annotated[StrictStr, Field(pattern=r"^[0-9]{4}$")]
+_Configs = Annotated[list[Text], Field(max_length=200)]
+
+_BELONGINGS: Final[tuple[type[Record], ...]] = (Terminal, Location, Credential, ApiKey)
 
 
-def read(call: Call) -> Account:
-    """One account, as it is kept. Source: spec 4.4-paths (the example read)."""
-    return cast(Account, call.record)
+class CreateAccount(CreateBody, PricedBody):
+    """Body of the creation of an account. Source: assumed 1.3-create."""
+
+    type: AccountType
+    name: Text
+    description: StrictStr
+    address: AddressBody
+    parent_id: StrictStr | None = None
+    mcc: _Mcc | None = None
+    tax_id: StrictStr | None = None
+    available_processor_configs: _Configs | None = None
+    # Known and ignored: who administers the account elsewhere.
+    admin_email: Any = None
+    admin_first_name: Any = None
+    admin_last_name: Any = None
+
+
+class UpdateAccount(PricedBody):
+    """Body of the update of an account; type and parent never change. Source: assumed 1.3-update.
+
+    Fields that the spec types as plain strings cannot be unset (assumed C10).
+    """
+
+    name: Text = ""
+    description: StrictStr = ""
+    address: AddressBody = Field(default_factory=AddressBody)
+    mcc: _Mcc = ""
+    tax_id: StrictStr | None = None
+    organization_id: StrictStr | None = None
+    available_processor_configs: _Configs = Field(default_factory=list)
+    status: ResourceStatus = "active"
+
+
+class AccountsQuery(PageQuery):
+    """Which accounts. `parent_id` asks for children only (assumed D20)."""
+
+    type: AccountType | None = None
+    status: ResourceStatus | None = None
+    parent_id: str | None = None
+    search: str | None = None
+
+
+class AccountWithKey(dict[str, Any]):
+    """An account as v2 shows it once, with the key that was issued along. Assumed 1.3-api-key."""
+
+
+def need_to_create(sent: dict[str, Any]) -> Need:
+    """The permission for the type that the body asks for. Source: spec 2.2-directory."""
+    if sent.get("type") == AccountType.MERCHANT:
+        return need("accounts:create:merchant")
+    if sent.get("type") in tuple(AccountType):
+        return need("accounts:create:partner")
+    return need("accounts:create:partner", "accounts:create:merchant")
+
+
+def create(call: Call) -> Account:
+    """Create an account under its parent; nothing else is provisioned. Source: assumed 1.3-v1."""
+    return _create(call, organization_id=None)
+
+
+def create_with_key(call: Call) -> dict[str, Any]:
+    """Create an account, an organization id, and a key. Source: spec 4.4-paths-provisioning."""
+    account = _create(call, organization_id="org_" + call.world.draws.plain_chars(27))
+    return to_wire_fields(account) | {"api_key": _provision_key(call, account)}
+
+
+def _create(call: Call, organization_id: str | None) -> Account:
+    body, parent = cast(CreateAccount, call.body), cast(Account, call.account)
+    caller_type = call.known_caller.account.type
+    if body.type in (AccountType.ADMIN, AccountType.PSP) and caller_type is not AccountType.ADMIN:
+        raise Refusal(
+            FORBIDDEN,
+            f"type: {body.type} accounts cannot be created by this account",
+            source="assumed 1.3-kinds",
+            step="grant",
+        )
+    if parent.type is AccountType.MERCHANT:
+        raise Refusal(
+            VALIDATION_ERROR,
+            "parent_id: a merchant account cannot be a parent",
+            source="assumed 1.3-parent",
+        )
+    given = body.given()
+    for name in ("parent_id", "admin_email", "admin_first_name", "admin_last_name"):
+        given.pop(name, None)
+    account = Account(
+        id=call.world.draws.uuid(),
+        organization_id=organization_id,
+        parent_account_ids=(*parent.parent_account_ids, parent.id),
+        created_at=call.now,
+        **_kept(given),
+    )
+    return cast(Account, directory.add(call, ACCOUNTS, account))
+
+
+def _kept(given: dict[str, Any]) -> dict[str, Any]:
+    """Fields of a body as a record keeps them."""
+    if "address" in given:
+        address: AddressBody | None = given["address"]
+        given["address"] = address.address() if address else Address()
+    if "available_processor_configs" in given:
+        given["available_processor_configs"] = tuple(given["available_processor_configs"] or ())
+    return given
+
+
+def _provision_key(call: Call, account: Account) -> ApiKeyView | None:
+    """The key that comes with a v2 account; None when its creator could grant nothing.
+
+    Its permissions are the creator's, without those that only a PSP grants, those that create
+    accounts, and for a merchant those on descendants (assumed 1.3-provisioned, D19).
+    """
+    permissions = _provisioned(call.known_caller.grants, account.type)
+    if not permissions:
+        return None
+    return apikeys.issue_and_announce(
+        call, account=account, name=f"{account.name} default key", permissions=permissions
+    )
+
+
+def _provisioned(grants: Grants, account_type: AccountType) -> tuple[str, ...]:
+    def is_left_out(permission: str) -> bool:
+        return permission.startswith(("webhooks:", "accounts:create:")) or (
+            account_type is AccountType.MERCHANT and permission.endswith(":sub")
+        )
+
+    return tuple(name for name in CONCRETE if name in grants and not is_left_out(name))
+
+
+def list_all(call: Call) -> Page:
+    """Accounts of the caller's hierarchy, its own among them. Source: assumed 1.3-list."""
+    query: AccountsQuery = call.query
+    return directory.page_of(
+        call,
+        ACCOUNTS,
+        scope_type=query.type,
+        scope_status=query.status,
+        parent=query.parent_id,
+        search=query.search,
+    )
+
+
+def update(call: Call) -> Account:
+    """Change an account, its status included. Source: assumed 1.3-update."""
+    body = cast(UpdateAccount, call.body)
+    return cast(Account, directory.change_with_status(call, _kept(body.given())))
+
+
+def delete(call: Call) -> None:
+    """Delete an account that has no live descendants. Source: assumed 1.3-delete.
+
+    What belongs to it is gone with it, silently: only the account has an event (assumed 8.4).
+    """
+    account = cast(Account, call.record)
+    if account.id == call.known_caller.account.id:
+        raise Refusal(CONFLICT, "an account cannot delete itself", source="assumed 1.3-delete")
+    _, descendants = call.unit.find(Account, {"ancestor": account.id}, limit=0)
+    if descendants:
+        raise Refusal(
+            CONFLICT,
+            f"the account has {descendants} descendants; delete them first",
+            source="assumed 1.3-delete",
+        )
+    for kind in _BELONGINGS:
+        found, _ = call.unit.find(kind, {"account": account.id})
+        for record in found:
+            call.unit.put(replace(record, deleted_at=call.now))
+    directory.delete(call)

@@ -66,7 +66,7 @@ def create(call: Call) -> ApiKeyView:
     supplied = _supplied_key(call, body)
     _must_be_grantable(call, permissions)
 
-    key, plaintext = issue(
+    return issue_and_announce(
         call,
         account=account,
         name=body.name,
@@ -74,12 +74,9 @@ def create(call: Call) -> ApiKeyView:
         expires_at=body.expires_at,
         supplied=supplied,
     )
-    call.unit.put(key)
-    _announce(call, "api_key.created", key)
-    return keys.view(key, last_used_at=None, plaintext=plaintext)
 
 
-def issue(
+def issue_and_announce(
     call: Call,
     *,
     account: Account,
@@ -87,11 +84,10 @@ def issue(
     permissions: tuple[str, ...],
     expires_at: Instant | None = None,
     supplied: str | None = None,
-) -> tuple[ApiKey, str]:
-    """A new key and its plaintext, minted from the world's draws unless it was supplied."""
-    key_format = call.world.profile.key_format
+) -> ApiKeyView:
+    """Issue a key, minted from the world's draws unless it was supplied; shown with plaintext."""
     plaintext = _mint(call) if supplied is None else supplied
-    parsed = key_format.parse(plaintext)
+    parsed = call.world.profile.key_format.parse(plaintext)
     salt = call.world.draws.secret_chars(16)
     key = ApiKey(
         id=call.world.draws.uuid(),
@@ -107,7 +103,9 @@ def issue(
         always_retrievable=supplied is not None,
         readable_key=supplied,
     )
-    return key, plaintext
+    call.unit.put(key)
+    call.emit("api_key.created", key)
+    return keys.view(key, last_used_at=None, plaintext=plaintext)
 
 
 def _mint(call: Call) -> str:
@@ -239,7 +237,7 @@ def update(call: Call) -> ApiKeyView:
     if changed != key:
         call.unit.put(changed)
     if event is not None:
-        _announce(call, event, changed)
+        call.emit(event, changed)
     return _view(call, changed)
 
 
@@ -253,12 +251,8 @@ def delete(call: Call) -> ApiKeyView:
     # The wire has no status for a deleted key: it stays `revoked` there (spec 2.1).
     deleted = replace(key, status="revoked", deleted_at=call.now)
     call.unit.put(deleted)
-    _announce(call, step.event, deleted)
+    call.emit(step.event, deleted)
     return _view(call, deleted)
-
-
-def _announce(call: Call, event_type: str, key: ApiKey) -> None:
-    call.emit(event_type, key, account_id=key.account_id, subject=key.id)
 
 
 def _view(call: Call, key: ApiKey) -> ApiKeyView:

@@ -7,11 +7,12 @@ from typing import Any, Protocol
 
 from sandbox.domain.access import Holds
 from sandbox.domain.accounts import Account
-from sandbox.domain.events import Message, Subject
+from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.permissions import Grants
 from sandbox.domain.profile import Profile
-from sandbox.store.port import Record, UnitOfWork
+from sandbox.domain.records import Record, account_id_of, id_of
+from sandbox.store.port import UnitOfWork
 
 Decision = tuple[str, str, str, str]
 """One step of the way of a request: the step, the verdict, why, and the clause."""
@@ -25,6 +26,12 @@ class Draws(Protocol):
 
     def message_id(self) -> str:
         """An id for a message."""
+
+    def plain_chars(self, length: int) -> str:
+        """Letters and digits for an id."""
+
+    def digits(self, length: int) -> str:
+        """Decimal digits."""
 
     def secret_chars(self, length: int) -> str:
         """Letters and digits for key material."""
@@ -76,6 +83,7 @@ class Call:
     account: Account | None = None
     record: Record | None = None
     body: Any = None
+    query: Any = None
     decisions: list[Decision] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
 
@@ -89,13 +97,13 @@ class Call:
         """Note a decision for the journal."""
         self.decisions.append((step, verdict, reason, source))
 
-    def emit(self, event_type: str, record: Subject, *, account_id: str, subject: str) -> None:
+    def emit(self, event_type: str, record: Record) -> None:
         """Announce that this happened to the record, as it is now."""
         message = Message(
             id=self.world.draws.message_id(),
             event_type=event_type,
-            account_id=account_id,
-            subject=subject,
+            account_id=account_id_of(record),
+            subject=id_of(record),
             request_id=self.request_id,
             created_at=self.now,
             record=record,

@@ -2,9 +2,10 @@
 
 The cost of a write and of a page of results does not grow with what is stored: rows are numbered
 in the order of their first put, and an index holds the numbers of its rows in a sorted list.
+Where several indexes have to agree, the shortest is gone through.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from heapq import merge
 from itertools import islice
 from operator import attrgetter
@@ -12,33 +13,44 @@ from typing import Any
 
 from sortedcontainers import SortedList
 
+from sandbox.domain.accounts import Account
 from sandbox.domain.events import Message
-from sandbox.store.port import DuplicateValue, R, Record, UnitClosed, Where
-from sandbox.store.tables import TABLES, Table
+from sandbox.domain.records import Record, account_id_of
+from sandbox.store.grams import TextIndex
+from sandbox.store.port import DuplicateValue, R, UnitClosed, Where
+from sandbox.store.tables import EVERYTHING, TABLES, Path, Table
+
+PathOf = Callable[[Record], Path]
 
 
 class _Rows:
     """The rows of one table."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, path_of: PathOf) -> None:
         self.table = table
         self.id_of = attrgetter(table.key)
+        self.path_of = path_of
         self.by_id: dict[str, Any] = {}
         self.number_of: dict[str, int] = {}
         self.by_number: dict[int, Any] = {}
         self.unique: dict[str, dict[str, Any]] = {name: {} for name in table.unique}
         self.indexes: dict[str, dict[str, SortedList]] = {name: {} for name in table.indexes}
+        # Built when somebody first searches, since most worlds never do.
+        self.texts: dict[str, TextIndex] = {}
         self.next_number = 0
 
-    def clashes(self, record: Any) -> str | None:
-        """The unique index in which another record already has this one's value."""
-        id = self.id_of(record)
-        for name, index in self.table.unique.items():
-            for value in index(record):
-                holder = self.unique[name].get(value)
-                if holder is not None and self.id_of(holder) != id:
-                    return name
-        return None
+    def claims(self, record: Any) -> list[tuple[str, str]]:
+        """The values that the record takes in unique indexes, with the index of each."""
+        return [
+            (name, value)
+            for name, index in self.table.unique.items()
+            for value in index(record, ())
+        ]
+
+    def holder(self, name: str, value: str) -> str | None:
+        """The id of the record that has this value in a unique index."""
+        record = self.unique[name].get(value)
+        return None if record is None else self.id_of(record)
 
     def put(self, record: Any) -> None:
         id = self.id_of(record)
@@ -49,24 +61,17 @@ class _Rows:
         else:
             number = self.number_of[id]
         self.by_id[id] = self.by_number[number] = record
-        for name, index in self.table.unique.items():
-            for value in index(record):
-                self.unique[name][value] = record
+        for name, value in self.claims(record):
+            self.unique[name][value] = record
+        path = self.path_of(record)
         for name, index in self.table.indexes.items():
-            self._move(self.indexes[name], number, () if old is None else index(old), index(record))
-
-    @staticmethod
-    def _move(
-        entries: dict[str, SortedList], number: int, before: Iterable[str], after: Iterable[str]
-    ) -> None:
-        if before == after:
-            return
-        for value in before:
-            entries[value].remove(number)
-        for value in after:
-            if value not in entries:
-                entries[value] = SortedList()
-            entries[value].add(number)
+            before = () if old is None else index(old, path)
+            after = index(record, path)
+            if before != after:
+                _move(self.indexes[name], number, before, after)
+        for name, text_index in self.texts.items():
+            texts = self.table.texts[name]
+            text_index.move(number, () if old is None else texts(old), texts(record))
 
     def find(self, where: Where, limit: int | None, offset: int) -> tuple[list[Any], int]:
         """A page, newest first, and the total."""
@@ -76,16 +81,31 @@ class _Rows:
         return page, len(matching)
 
     def _matching(self, where: Where) -> Sequence[int]:
-        """The numbers of all rows that match every index, ascending."""
+        """The numbers of all rows that match every condition, ascending."""
         if not where:
             # Rows are never removed, so that their numbers have no gaps.
             return range(self.next_number)
-        found = [self._any_of(name, values) for name, values in where.items()]
-        if len(found) == 1:
-            return found[0]
-        found.sort(key=len)
-        others = [frozenset(numbers) for numbers in found[1:]]
-        return [number for number in found[0] if all(number in other for other in others)]
+        exact: list[Sequence[int]] = []
+        unsure: list[tuple[Sequence[int], Callable[[int], bool]]] = []
+        for name, values in where.items():
+            if name in self.table.texts:
+                candidates, is_exact = self._text_index(name).candidates(str(values))
+                if is_exact:
+                    exact.append(candidates)
+                else:
+                    unsure.append((candidates, self._text_test(name, str(values))))
+            else:
+                exact.append(self._any_of(name, values))
+        if len(exact) == 1 and not unsure:
+            return exact[0]
+        shortest = min((*exact, *(candidates for candidates, _ in unsure)), key=len)
+        others = [one for one in exact if one is not shortest]
+        tests = [test for _, test in unsure]
+        return [
+            number
+            for number in shortest
+            if all(number in one for one in others) and all(test(number) for test in tests)
+        ]
 
     def _any_of(self, name: str, values: str | Collection[str]) -> Sequence[int]:
         index = self.indexes[name]
@@ -94,9 +114,34 @@ class _Rows:
         lists = [index[value] for value in dict.fromkeys(values) if value in index]
         if len(lists) == 1:
             return lists[0]  # type: ignore[no-any-return]
-        numbers = merge(*lists)
         # A row may stand under several of the values; it is found once.
-        return list(dict.fromkeys(numbers))
+        return SortedList(dict.fromkeys(merge(*lists)))  # type: ignore[no-any-return]
+
+    def _text_index(self, name: str) -> TextIndex:
+        text_index = self.texts.get(name)
+        if text_index is None:
+            text_index, texts = TextIndex(), self.table.texts[name]
+            for number, record in self.by_number.items():
+                text_index.move(number, (), texts(record))
+            self.texts[name] = text_index
+        return text_index
+
+    def _text_test(self, name: str, piece: str) -> Callable[[int], bool]:
+        texts, wanted = self.table.texts[name], piece.lower()
+        return lambda number: any(
+            text is not None and wanted in text.lower() for text in texts(self.by_number[number])
+        )
+
+
+def _move(
+    entries: dict[str, SortedList], number: int, before: Sequence[str], after: Sequence[str]
+) -> None:
+    for value in before:
+        entries[value].remove(number)
+    for value in after:
+        if value not in entries:
+            entries[value] = SortedList()
+        entries[value].add(number)
 
 
 class MemoryStore:
@@ -111,9 +156,14 @@ class MemoryStore:
         self.clear()
 
     def clear(self) -> None:
-        self._rows = {table.kind: _Rows(table) for table in TABLES}
+        self._rows = {table.kind: _Rows(table, self._path_of) for table in TABLES}
+        self._accounts = self._rows[Account].by_id
         self._messages: list[Message] = []
         self._message_by_id: dict[str, Message] = {}
+
+    def _path_of(self, record: Record) -> Path:
+        account = self._accounts[account_id_of(record)]
+        return (EVERYTHING, *account.parent_account_ids, account.id)
 
     def begin(self) -> "MemoryUnit":
         return MemoryUnit(self)
@@ -178,17 +228,13 @@ class MemoryUnit:
 
     def _refuse_duplicates(self) -> None:
         """Everything is checked before anything is changed."""
-        claimed: set[tuple[type, str, str]] = set()
-        for (kind, _), record in self._put.items():
+        claimed: dict[tuple[type, str, str], str] = {}
+        for (kind, id), record in self._put.items():
             rows = self._store._rows[kind]
-            clash = rows.clashes(record)
-            for name, index in rows.table.unique.items():
-                claims = {(kind, name, value) for value in index(record)}
-                if not claims.isdisjoint(claimed):
-                    clash = name
-                claimed |= claims
-            if clash:
-                raise DuplicateValue(f"{rows.table.name}: another record has this {clash}")
+            for name, value in rows.claims(record):
+                holder = claimed.setdefault((kind, name, value), rows.holder(name, value) or id)
+                if holder != id:
+                    raise DuplicateValue(f"{rows.table.name}: another record has this {name}")
 
     def _must_be_open(self) -> None:
         if not self._open:

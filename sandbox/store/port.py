@@ -8,17 +8,17 @@ unit without committing it leaves the store as it was. A unit never lives across
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol, TypeVar
 
-from sandbox.domain.accounts import Account
 from sandbox.domain.events import Message
-from sandbox.domain.keys import ApiKey
-from sandbox.domain.locations import Location
-from sandbox.domain.terminals import Terminal
+from sandbox.domain.records import Record
 
-Record = Account | ApiKey | Location | Terminal
-R = TypeVar("R", Account, ApiKey, Location, Terminal)
+R = TypeVar("R", bound=Record)
 
 Where = Mapping[str, str | Collection[str]]
-"""Index name to the value that is looked for, or to several of which any will do."""
+"""Index name to the value that is looked for, or to several of which any will do.
+
+The name of a text index stands for a piece of text, in upper or lower case, that is looked for
+anywhere in the record's texts.
+"""
 
 
 class UnitOfWork(Protocol):
@@ -40,7 +40,10 @@ class UnitOfWork(Protocol):
         """
 
     def put(self, record: Record) -> None:
-        """Add the record, or replace the one with its id, when this unit is committed."""
+        """Add the record, or replace the one with its id, when this unit is committed.
+
+        An account is put before what belongs to it, and never changes its parents.
+        """
 
     def emit(self, message: Message) -> None:
         """Announce the message when this unit is committed."""

@@ -28,7 +28,15 @@ class Ids:
 
     def message_id(self) -> str:
         """`msg_` and 27 letters and digits (assumed 8.3)."""
-        return "msg_" + _chars(self._next(self._key, 27))
+        return "msg_" + self.plain_chars(27)
+
+    def plain_chars(self, length: int) -> str:
+        """Letters and digits for an id, at most 64 of them."""
+        return _chars(self._next(self._key, length))
+
+    def digits(self, length: int) -> str:
+        """Decimal digits, at most 64 of them."""
+        return "".join(str(byte % 10) for byte in self._next(self._key, length))
 
     def secret_chars(self, length: int) -> str:
         """Letters and digits for key material, at most 64 of them."""

@@ -1,19 +1,18 @@
-"""The route table of the platform: one row per endpoint, retired ones included."""
+"""Rows of API-key management. Source: spec 4.1 to 4.4-delete."""
 
 from typing import Final
 
 from sandbox.api.rows import Row, Target
 from sandbox.domain.access import need
-from sandbox.domain.accounts import Account
 from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.keys import ApiKey, ApiKeyView
-from sandbox.operations import accounts, apikeys
+from sandbox.operations import apikeys
 
 _KEY_IN_PATH: Final = Target(
     where="path", name="key_id", kind=ApiKey, relate=relate_with_admin_reach
 )
 
-OPERATIONS: Final[tuple[Row, ...]] = (
+ROWS: Final[tuple[Row, ...]] = (
     Row(
         name="apikeys.create",
         method="POST",
@@ -81,26 +80,5 @@ OPERATIONS: Final[tuple[Row, ...]] = (
         run=apikeys.delete,
         response=ApiKeyView,
         events=("api_key.deleted",),
-    ),
-    Row(
-        name="accounts.read",
-        method="GET",
-        path="/v1/accounts/{account_id}",
-        summary="Read one account",
-        source="spec 4.4-paths",
-        need=need("accounts:read"),
-        # An admin reads any account's resources by id: assumed 4.7-admin.
-        target=Target(
-            where="path", name="account_id", kind=Account, relate=relate_with_admin_reach
-        ),
-        run=accounts.read,
-        response=Account,
-    ),
-    Row(
-        name="transactions.retired_search",
-        method="POST",
-        path="/v1/transactions/search",
-        summary="Retired search, replaced by GET /v2/transactions",
-        source="spec 4.3-search-retired",
     ),
 )

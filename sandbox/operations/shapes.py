@@ -1,0 +1,102 @@
+"""What request bodies and queries of several resources have in common."""
+
+import re
+from typing import Annotated, Any
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictStr,
+    model_validator,
+)
+
+from sandbox.domain.accounts import Address, ResourceStatus
+from sandbox.domain.rates import Basis, Rate
+
+Text = Annotated[StrictStr, Field(min_length=1)]
+"""A string with something in it."""
+
+
+class Body(BaseModel):
+    """A body whose unknown fields are ignored (assumed C8)."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+    def given(self) -> dict[str, Any]:
+        """The fields that were sent, as they were read; an explicit null among them."""
+        return {name: getattr(self, name) for name in self.model_fields_set}
+
+
+class CreateBody(Body):
+    """The body of a creation, where null is the same as leaving a field out (assumed C10)."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_nulls_out(cls, sent: Any) -> Any:
+        if not isinstance(sent, dict):
+            return sent
+        return {name: value for name, value in sent.items() if value is not None}
+
+
+class PricedBody(Body):
+    """The rates that accounts, terminals and locations carry; null unsets one (assumed 2.8)."""
+
+    surcharge_rate: Rate | None = None
+    tax_rate: Rate | None = None
+    surcharge_confirmation_required: StrictBool | None = None
+    surcharge_basis: Basis | None = None
+    tax_basis: Basis | None = None
+
+
+class AddressBody(Body):
+    """A postal address; what is left out is null. Source: spec 2.3."""
+
+    street_line1: StrictStr | None = None
+    street_line2: StrictStr | None = None
+    city: StrictStr | None = None
+    state: StrictStr | None = None
+    zip: StrictStr | None = None
+    country: StrictStr | None = None
+
+    def address(self) -> Address:
+        """The same, as it is kept."""
+        return Address(**self.__dict__)
+
+
+_DIGITS = re.compile(r"\d{1,18}", re.ASCII)
+
+
+def _whole_number(value: Any) -> Any:
+    """Query values are text; a whole number there is digits and nothing else (assumed C12)."""
+    if isinstance(value, str):
+        if not _DIGITS.fullmatch(value):
+            raise ValueError("must be a whole number")
+        return int(value)
+    return value
+
+
+WholeNumber = Annotated[int, BeforeValidator(_whole_number)]
+
+
+class Query(BaseModel):
+    """Query parameters; unknown ones are ignored, as unknown body fields are."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class PageQuery(Query):
+    """A window on a list: at most 200 rows, 50 unless said otherwise (spec 8-page; assumed C12)."""
+
+    limit: Annotated[WholeNumber, Field(ge=1, le=200)] = 50
+    offset: Annotated[WholeNumber, Field(ge=0)] = 0
+
+
+class AccountsOwnQuery(PageQuery):
+    """A listing of what belongs to accounts: of one of them and its descendants, in a status."""
+
+    account_id: str | None = None
+    status: ResourceStatus | None = None
+    search: str | None = None

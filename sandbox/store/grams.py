@@ -1,0 +1,48 @@
+"""Finding a piece of text inside many texts, without looking into all of them.
+
+Every run of one to three characters of a text leads to the rows that have it. A piece of up to
+three characters is answered by its run alone; a longer one by the rarest of its runs, whose rows
+are candidates that still have to be looked at.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from sortedcontainers import SortedList
+
+RUN_CHARS: Final = 3
+
+
+class TextIndex:
+    """Runs of characters to the numbers of the rows that have them, in any case of letters."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, SortedList] = {}
+
+    def move(self, number: int, before: Iterable[str | None], after: Iterable[str | None]) -> None:
+        """Take note that the texts of a row changed."""
+        old, new = _runs(before), _runs(after)
+        for run in old - new:
+            self._rows[run].remove(number)
+        for run in new - old:
+            if run not in self._rows:
+                self._rows[run] = SortedList()
+            self._rows[run].add(number)
+
+    def candidates(self, piece: str) -> tuple[Sequence[int], bool]:
+        """Rows that may have the piece, ascending, and whether all of them surely do."""
+        piece = piece.lower()
+        if len(piece) <= RUN_CHARS:
+            return self._rows.get(piece, ()), True
+        runs = [piece[at : at + RUN_CHARS] for at in range(len(piece) - RUN_CHARS + 1)]
+        return min((self._rows.get(run, ()) for run in runs), key=len), False
+
+
+def _runs(texts: Iterable[str | None]) -> set[str]:
+    found: set[str] = set()
+    for text in texts:
+        if text:
+            lower = text.lower()
+            for length in range(1, RUN_CHARS + 1):
+                found.update(lower[at : at + length] for at in range(len(lower) - length + 1))
+    return found
