@@ -36,7 +36,13 @@ def build(settings: Settings, *, wall: Wall = wall_seconds) -> Sandbox:
     fixture = library.fixture_or_file(settings.fixture)
     worlds = Worlds(profile=settings.profile, wall=wall, limits=settings.limits)
     worlds.create(
-        WorldSpec(id=DEFAULT_WORLD, fixture=fixture, seed=settings.seed, clock=settings.clock)
+        WorldSpec(
+            id=DEFAULT_WORLD,
+            fixture=fixture,
+            seed=settings.seed,
+            clock=settings.clock,
+            invention=settings.invention,
+        )
     )
     token = settings.token
     if token is None and not settings.is_loopback:

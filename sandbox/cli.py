@@ -37,6 +37,29 @@ class _ClockType(click.ParamType[Any]):
             self.fail(f"{value!r} is neither 'running' nor an instant like 2026-07-01T00:00:00Z")
 
 
+class _InventType(click.ParamType[Any]):
+    """How much to invent: `merchants=200,terminals_per_merchant=2`."""
+
+    name = "merchants=N[,...]"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The invention. Fails with what is wrong and what is possible."""
+        from pydantic import ValidationError
+
+        from sandbox.control.shapes import InventBody
+
+        if not isinstance(value, str):
+            return value
+        try:
+            counts = {name: int(count) for name, count in (p.split("=") for p in value.split(","))}
+            return InventBody.model_validate(counts).invention()
+        except ValidationError as error:
+            first = error.errors()[0]
+            self.fail(f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
+        except ValueError:
+            self.fail(f"{value!r}: write it like merchants=200,terminals_per_merchant=2")
+
+
 @main.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
@@ -56,6 +79,12 @@ class _ClockType(click.ParamType[Any]):
     default="demo",
     show_default=True,
     help="What the world 'default' begins with: a name under fixtures/, or a file.",
+)
+@click.option(
+    "--invent",
+    "invention",
+    type=_InventType(),
+    help="Believable merchants beside the fixture's: merchants=200,terminals_per_merchant=2.",
 )
 @click.option("--scenario", help="Not built yet: refused.")
 @click.option(

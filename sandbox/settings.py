@@ -8,6 +8,7 @@ from typing import Final, Literal
 from pydantic import ValidationError
 
 from sandbox.domain.profile import Profile
+from sandbox.store.invention import Invention
 from sandbox.world.clock import ClockSetting
 from sandbox.world.registry import Limits
 
@@ -34,6 +35,7 @@ class Settings:
     control_port: int | None = None
     fixture: str = "demo"
     seed: int = 1
+    invention: Invention | None = None
     clock: ClockSetting = field(default_factory=ClockSetting)
     profile: Profile = field(default_factory=Profile)
     token: str | None = None

@@ -2,9 +2,10 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from sandbox.domain.instants import Instant, parse_rfc3339
+from sandbox.store.invention import MERCHANTS_MAX, PER_MERCHANT_MAX, RECORDS_MAX, Invention
 from sandbox.world.clock import EARLIEST, LATEST, RATE_MAX, ClockSetting
 
 LIST_MAX = 1_000
@@ -40,6 +41,25 @@ class ClockBody(_Body):
         return ClockSetting(now=self.now, mode=self.mode, rate=self.rate)
 
 
+class InventBody(_Body):
+    """How many believable merchants to invent, and what each of them has."""
+
+    merchants: Annotated[int, Field(ge=0, le=MERCHANTS_MAX)]
+    terminals_per_merchant: Annotated[int, Field(ge=0, le=PER_MERCHANT_MAX)] = 1
+    locations_per_merchant: Annotated[int, Field(ge=0, le=PER_MERCHANT_MAX)] = 1
+
+    @model_validator(mode="after")
+    def _is_not_too_much(self) -> "InventBody":
+        each = max(self.terminals_per_merchant, self.locations_per_merchant)
+        if self.merchants * each > RECORDS_MAX:
+            raise ValueError(f"at most {RECORDS_MAX} terminals or locations in all")
+        return self
+
+    def invention(self) -> Invention:
+        """The same, as the store takes it."""
+        return Invention(**self.__dict__)
+
+
 class CreateWorld(_Body):
     """How a new world begins. An instant as `clock` freezes it there (assumed D21)."""
 
@@ -50,7 +70,7 @@ class CreateWorld(_Body):
     clock: ClockBody | None = None
     switches: dict[str, Any] | None = None
     scenario: Any = None
-    invent: Any = None
+    invent: InventBody | None = None
 
     @field_validator("clock", mode="before")
     @classmethod

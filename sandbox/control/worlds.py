@@ -20,9 +20,8 @@ def health(ask: Ask) -> dict[str, Any]:
 def create(ask: Ask) -> dict[str, Any]:
     """A new world, filled from its fixture. Everything is checked before anything is made."""
     body: CreateWorld = ask.body
-    for name in ("scenario", "invent"):
-        if getattr(body, name) is not None:
-            raise ControlFault(501, "not_built_yet", f"{name}: this sandbox cannot do that yet")
+    if body.scenario is not None:
+        raise ControlFault(501, "not_built_yet", "scenario: this sandbox cannot do that yet")
     spec = WorldSpec(
         id=body.id or "",
         name=body.name or "",
@@ -30,6 +29,7 @@ def create(ask: Ask) -> dict[str, Any]:
         fixture=_fixture(ask, body.fixture),
         clock=body.clock.setting() if body.clock else ClockSetting(),
         switches=_switches(body.switches or {}),
+        invention=body.invent.invention() if body.invent else None,
     )
     try:
         return ask.services.worlds.create(spec).view()

@@ -2,7 +2,7 @@
 
 The cost of a write and of a page of results does not grow with what is stored: rows are numbered
 in the order of their first put, and an index holds the numbers of its rows in a sorted list.
-Where several indexes have to agree, the shortest is gone through.
+Where several indexes have to agree, the shortest is gone through, and the answer is remembered.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -16,6 +16,7 @@ from sortedcontainers import SortedList
 from sandbox.domain.accounts import Account
 from sandbox.domain.events import Message
 from sandbox.domain.records import Record, account_id_of
+from sandbox.store.answers import Answers, Condition, Question
 from sandbox.store.grams import TextIndex
 from sandbox.store.port import DuplicateValue, R, UnitClosed, Where
 from sandbox.store.tables import EVERYTHING, TABLES, Path, Table
@@ -37,6 +38,7 @@ class _Rows:
         self.indexes: dict[str, dict[str, SortedList]] = {name: {} for name in table.indexes}
         # Built when somebody first searches, since most worlds never do.
         self.texts: dict[str, TextIndex] = {}
+        self.answers = Answers()
         self.next_number = 0
 
     def claims(self, record: Any) -> list[tuple[str, str]]:
@@ -72,6 +74,7 @@ class _Rows:
         for name, text_index in self.texts.items():
             texts = self.table.texts[name]
             text_index.move(number, () if old is None else texts(old), texts(record))
+        self.answers.note_change(number)
 
     def find(self, where: Where, limit: int | None, offset: int) -> tuple[list[Any], int]:
         """A page, newest first, and the total."""
@@ -85,37 +88,40 @@ class _Rows:
         if not where:
             # Rows are never removed, so that their numbers have no gaps.
             return range(self.next_number)
-        exact: list[Sequence[int]] = []
-        unsure: list[tuple[Sequence[int], Callable[[int], bool]]] = []
-        for name, values in where.items():
-            if name in self.table.texts:
-                candidates, is_exact = self._text_index(name).candidates(str(values))
-                if is_exact:
-                    exact.append(candidates)
-                else:
-                    unsure.append((candidates, self._text_test(name, str(values))))
-            else:
-                exact.append(self._any_of(name, values))
-        if len(exact) == 1 and not unsure:
-            return exact[0]
-        shortest = min((*exact, *(candidates for candidates, _ in unsure)), key=len)
-        others = [one for one in exact if one is not shortest]
-        tests = [test for _, test in unsure]
-        return [
-            number
-            for number in shortest
-            if all(number in one for one in others) and all(test(number) for test in tests)
-        ]
+        conditions = [self._condition(name, values) for name, values in where.items()]
+        if len(conditions) == 1 and conditions[0].is_exact:
+            return conditions[0].candidates
+        return self.answers.matching(_question(where), conditions)
 
-    def _any_of(self, name: str, values: str | Collection[str]) -> Sequence[int]:
+    def _condition(self, name: str, values: str | Collection[str]) -> Condition:
+        if name in self.table.texts:
+            return self._text_condition(name, str(values))
         index = self.indexes[name]
         if isinstance(values, str):
-            return index.get(values, ())  # type: ignore[no-any-return]
-        lists = [index[value] for value in dict.fromkeys(values) if value in index]
-        if len(lists) == 1:
-            return lists[0]  # type: ignore[no-any-return]
+            return Condition(
+                index.get(values, ()), True, lambda number: number in index.get(values, ())
+            )
+        wanted = tuple(dict.fromkeys(values))
+        lists = [index[value] for value in wanted if value in index]
         # A row may stand under several of the values; it is found once.
-        return SortedList(dict.fromkeys(merge(*lists)))  # type: ignore[no-any-return]
+        candidates = lists[0] if len(lists) == 1 else SortedList(dict.fromkeys(merge(*lists)))
+        return Condition(
+            candidates,
+            True,
+            lambda number: any(number in index.get(value, ()) for value in wanted),
+        )
+
+    def _text_condition(self, name: str, piece: str) -> Condition:
+        texts, wanted = self.table.texts[name], piece.lower()
+        candidates, is_exact = self._text_index(name).candidates(piece)
+        return Condition(
+            candidates,
+            is_exact,
+            lambda number: any(
+                text is not None and wanted in text.lower()
+                for text in texts(self.by_number[number])
+            ),
+        )
 
     def _text_index(self, name: str) -> TextIndex:
         text_index = self.texts.get(name)
@@ -126,11 +132,13 @@ class _Rows:
             self.texts[name] = text_index
         return text_index
 
-    def _text_test(self, name: str, piece: str) -> Callable[[int], bool]:
-        texts, wanted = self.table.texts[name], piece.lower()
-        return lambda number: any(
-            text is not None and wanted in text.lower() for text in texts(self.by_number[number])
-        )
+
+def _question(where: Where) -> Question:
+    """The conditions as something to remember an answer by."""
+    return frozenset(
+        (name, values if isinstance(values, str) else tuple(values))
+        for name, values in where.items()
+    )
 
 
 def _move(

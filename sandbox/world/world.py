@@ -11,6 +11,7 @@ from typing import Any, Final
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.profile import Profile
 from sandbox.store.fixtures import Fixture
+from sandbox.store.invention import Invention, invent
 from sandbox.store.memory import MemoryStore
 from sandbox.store.seeding import Cast, seed
 from sandbox.world import switches
@@ -32,6 +33,7 @@ class WorldSpec:
     seed: int = 1
     clock: ClockSetting = field(default_factory=ClockSetting)
     switches: Mapping[str, Any] = field(default_factory=dict)
+    invention: Invention | None = None
 
 
 class World:
@@ -87,6 +89,14 @@ class World:
             self.profile.key_format,
             fixed_chars if self.spec.id == DEFAULT_WORLD else None,
         )
+        if self.spec.invention is not None:
+            invent(
+                self.store,
+                self.spec.invention,
+                self.draws,
+                seed=self.spec.seed,
+                now=self.clock.now(),
+            )
 
     def view(self) -> dict[str, Any]:
         """The world as the control API shows it, with the cast and the plaintext of its keys."""
