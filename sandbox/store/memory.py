@@ -7,7 +7,6 @@ Where several indexes have to agree, the shortest is gone through, and the answe
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from heapq import merge
-from itertools import islice
 from operator import attrgetter
 from typing import Any
 
@@ -79,9 +78,12 @@ class _Rows:
     def find(self, where: Where, limit: int | None, offset: int) -> tuple[list[Any], int]:
         """A page, newest first, and the total."""
         matching = self._matching(where)
-        stop = None if limit is None else offset + limit
-        page = [self.by_number[number] for number in islice(reversed(matching), offset, stop)]
-        return page, len(matching)
+        total = len(matching)
+        end = max(total - offset, 0)
+        start = 0 if limit is None else max(end - limit, 0)
+        # A slice of a sorted list costs what it holds, however deep into the list it lies.
+        page = [self.by_number[number] for number in reversed(matching[start:end])]
+        return page, total
 
     def _matching(self, where: Where) -> Sequence[int]:
         """The numbers of all rows that match every condition, ascending."""
