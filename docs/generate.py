@@ -11,6 +11,7 @@ from sandbox.api.routes import OPERATIONS
 from sandbox.api.rows import Row
 from sandbox.control.routes import CONTROL
 from sandbox.domain.access import ACCESS
+from sandbox.domain.directory import DIRECTORIES
 from sandbox.domain.events import EVENTS
 from sandbox.domain.faults import FAULTS
 from sandbox.domain.hierarchy import Relation
@@ -80,7 +81,8 @@ def _access() -> str:
 
 
 def _states() -> str:
-    parts = [_machine(machine) for machine in (KEY_LIFE,)]
+    machines = (KEY_LIFE, *(directory.life for directory in DIRECTORIES))
+    parts = [_machine(machine) for machine in machines]
     return _page("State machines", "Drawn from the rows that the code walks.", *parts)
 
 
@@ -94,7 +96,7 @@ def _machine(machine: Machine) -> str:
     )
     diagram = f"```mermaid\nstateDiagram-v2\n    [*] --> active\n{arrows}\n```\n"
     table = _table(("from", "trigger", "to", "event", "source"), rows)
-    return f"## {machine.name}\n\n{diagram}\n{table}"
+    return f"## {machine.name}\n\n{diagram}\n{table}\n"
 
 
 def _events() -> str:

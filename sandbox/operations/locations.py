@@ -75,6 +75,6 @@ def _kept(call: Call, given: dict[str, Any], account: Account) -> dict[str, Any]
 
 
 def list_all(call: Call) -> Page:
-    """Locations of the caller's hierarchy. Source: assumed 1.5-list."""
+    """Locations of the caller's hierarchy. Source: assumed 1.5."""
     query: AccountsOwnQuery = call.query
     return directory.page_of(call, LOCATIONS, scope_status=query.status, search=query.search)
