@@ -205,9 +205,7 @@ def _target_in_path(trip: Trip, target: Target) -> tuple[Account | None, str | N
 
 def _target_in_body(trip: Trip, target: Target) -> tuple[Account | None, str | None]:
     """The account that the body names. The body is parsed for it first (assumed C5)."""
-    _read_object(trip)
-    assert trip.sent is not None
-    id = trip.sent.get(target.name)
+    id = _read_object(trip).get(target.name)
     if id is None:
         return None, None
     if not isinstance(id, str):
@@ -233,25 +231,28 @@ _FINDERS = {"path": _target_in_path, "body": _target_in_body, "query": _target_i
 def check_body(trip: Trip, row: Row) -> Any:
     """The body in the row's shape; None for a row without one. Also what the headers demand."""
     try:
-        accept = wire.header(trip.asked.headers, b"accept")
+        accept = wire.list_header(trip.asked.headers, b"accept")
         if accept and not wire.accepts_json(accept):
             raise Refusal(NOT_ACCEPTABLE)
         if accept is None:
             _missing_header(trip, "Accept")
         if row.body is None:
             return None
-        _read_object(trip)
-        return row.body(trip.world.profile).model_validate_json(trip.asked.body or b"")
+        sent = _read_object(trip)
+        body = trip.asked.body or b""
+        checked = row.body(trip.world.profile).model_validate_json(body)
+        _refuse_keys_in(trip, body, sent)
+        return checked
     except BadInput as error:
         raise Refusal(VALIDATION_ERROR, str(error)) from None
     except ValidationError as error:
         raise Refusal(VALIDATION_ERROR, wire.mistakes(error)) from None
 
 
-def _read_object(trip: Trip) -> None:
-    """Parse the body into `trip.sent`, once; all that can be wrong with its form is refused."""
+def _read_object(trip: Trip) -> dict[str, Any]:
+    """The body as an object, parsed once; all that can be wrong with its form is refused."""
     if trip.sent is not None:
-        return
+        return trip.sent
     body = trip.asked.body
     if body is None:
         raise Refusal(BODY_TOO_LARGE)
@@ -260,9 +261,15 @@ def _read_object(trip: Trip) -> None:
         raise Refusal(UNSUPPORTED_MEDIA_TYPE)
     if body and not content_type:
         _missing_header(trip, "Content-Type")
-    key_format = trip.world.profile.key_format
     trip.sent = wire.parse_object(body)
-    if key_format.mentions_production(unescaped(body)):
+    return trip.sent
+
+
+def _refuse_keys_in(trip: Trip, body: bytes, sent: dict[str, Any]) -> None:
+    """No key is kept as part of a name or a note: its place is the header (decision 8)."""
+    profile = trip.world.profile
+    text = unescaped(body)
+    if profile.key_format.mentions_production(text):
         note = "a production key was sent to a sandbox, in a body; nothing of it was kept"
         trip.notes.append(note)
         raise Refusal(
@@ -271,6 +278,11 @@ def _read_object(trip: Trip) -> None:
             reason=note,
             source="assumed D5",
         )
+    if profile.key_format.mentions_whole_key(text):
+        # The one place in a body where a key belongs.
+        others = {name: sent[name] for name in sent if name != profile.supplied_key_field}
+        if profile.key_format.mentions_whole_key(str(others)):
+            raise Refusal(VALIDATION_ERROR, "an API key stands where none belongs")
 
 
 def _missing_header(trip: Trip, name: str) -> None:
