@@ -13,12 +13,10 @@ Every step notes what it decided, why, and by which clause, and refuses by raisi
 order is assumed C5: no answer depends on the existence of what the caller may not see.
 """
 
-from collections.abc import Mapping
-from typing import Any, Final
-
-from pydantic import BaseModel, ValidationError
+from typing import Final
 
 from sandbox.api import wire
+from sandbox.api.form import check_form, read_object
 from sandbox.api.router import Match
 from sandbox.api.rows import Row, Target
 from sandbox.api.trip import Trip
@@ -28,13 +26,10 @@ from sandbox.domain.access import Access, Verdict
 from sandbox.domain.accounts import Account
 from sandbox.domain.faults import (
     AUTHENTICATION_FAILED,
-    BODY_TOO_LARGE,
     METHOD_NOT_ALLOWED,
-    NOT_ACCEPTABLE,
     NOT_FOUND,
     PERMISSION_DENIED,
     RETIRED,
-    UNSUPPORTED_MEDIA_TYPE,
     VALIDATION_ERROR,
     Refusal,
 )
@@ -42,9 +37,7 @@ from sandbox.domain.hierarchy import Relation
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.permissions import grants_of
 from sandbox.domain.rendering import to_bytes
-from sandbox.domain.words import did_you_mean
 from sandbox.operations.call import Caller
-from sandbox.world.journal import unescaped
 from sandbox.world.registry import Worlds
 
 NO_CONTENT: Final = 204
@@ -221,9 +214,7 @@ def _target_in_path(trip: Trip, target: Target) -> tuple[Account | None, str | N
 
 def _target_in_body(trip: Trip, target: Target) -> tuple[Account | None, str | None]:
     """The account that the body names. The body is parsed for it first (assumed C5)."""
-    _read_object(trip)
-    assert trip.sent is not None
-    id = trip.sent.get(target.name)
+    id = read_object(trip).get(target.name)
     if id is None:
         return None, None
     if not isinstance(id, str):
@@ -241,76 +232,3 @@ def _target_in_query(trip: Trip, target: Target) -> tuple[Account | None, str | 
 
 
 _FINDERS = {"path": _target_in_path, "body": _target_in_body, "query": _target_in_query}
-
-
-# --- 5 ----------------------------------------------------------------------------------------
-
-
-def check_form(trip: Trip, row: Row) -> None:
-    """Body and query in the row's shapes, and what the headers demand. Fills `trip`."""
-    try:
-        accept = wire.header(trip.asked.headers, b"accept")
-        if accept and not wire.accepts_json(accept):
-            raise Refusal(NOT_ACCEPTABLE)
-        if accept is None:
-            _missing_header(trip, "Accept")
-        if row.query is not None:
-            trip.query = _query(trip, row.query)
-        if row.body is not None:
-            _read_object(trip)
-            shape = row.body(trip.world.profile)
-            trip.body = shape.model_validate_json(trip.asked.body or b"")
-            _note_unknown(trip, trip.sent or {}, shape, "body field")
-    except BadInput as error:
-        raise Refusal(VALIDATION_ERROR, str(error)) from None
-    except ValidationError as error:
-        raise Refusal(VALIDATION_ERROR, wire.mistakes(error)) from None
-
-
-def _query(trip: Trip, shape: type[BaseModel]) -> BaseModel:
-    """The query in the row's shape. A parameter that it holds once must not be sent twice."""
-    sent = wire.parse_query(trip.asked.query_string)
-    for name, values in sent.items():
-        if name in shape.model_fields and len(values) > 1:
-            raise BadInput(f"{name}: must be given once")
-    _note_unknown(trip, sent, shape, "query parameter")
-    return shape.model_validate({name: values[0] for name, values in sent.items()})
-
-
-def _note_unknown(trip: Trip, sent: Mapping[str, Any], shape: type[BaseModel], what: str) -> None:
-    """Say in the journal what was ignored (assumed C8): most likely it is misspelt."""
-    for name in sorted(set(sent) - wire.field_names(shape)):
-        hint = did_you_mean(name[:80], wire.field_names(shape))
-        trip.notes.append(f"the {what} {name[:80]!r} is unknown and was ignored{hint}")
-
-
-def _read_object(trip: Trip) -> None:
-    """Parse the body into `trip.sent`, once; all that can be wrong with its form is refused."""
-    if trip.sent is not None:
-        return
-    body = trip.asked.body
-    if body is None:
-        raise Refusal(BODY_TOO_LARGE)
-    content_type = wire.header(trip.asked.headers, b"content-type")
-    if body and content_type and not wire.is_json(content_type):
-        raise Refusal(UNSUPPORTED_MEDIA_TYPE)
-    if body and not content_type:
-        _missing_header(trip, "Content-Type")
-    key_format = trip.world.profile.key_format
-    trip.sent = wire.parse_object(body)
-    if key_format.mentions_production(unescaped(body)):
-        note = "a production key was sent to a sandbox, in a body; nothing of it was kept"
-        trip.notes.append(note)
-        raise Refusal(
-            VALIDATION_ERROR,
-            "a production key must never be sent to a sandbox",
-            reason=note,
-            source="assumed D5",
-        )
-
-
-def _missing_header(trip: Trip, name: str) -> None:
-    """Missing headers are forgiven, unless the world's switch says otherwise (assumed C7)."""
-    if trip.world.switches["strict_headers"]:
-        raise Refusal(VALIDATION_ERROR, f"the {name} header is required", source="spec 5")
-    trip.notes.append(f"the {name} header is missing; the spec demands it (spec 5)")

@@ -124,6 +124,12 @@ def header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
     return found
 
 
+def list_header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
+    """The value of a header that is a list, its lines joined (RFC 9110, 5.3); None without one."""
+    lines = [value for key, value in headers if key == name]
+    return b", ".join(lines) if lines else None
+
+
 def accepts_json(accept: bytes) -> bool:
     """Whether an Accept header lets the answer be application/json (RFC 9110, 12.5.1)."""
     best, quality = -1, 1.0

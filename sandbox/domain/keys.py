@@ -192,6 +192,10 @@ class KeyFormat:
         self.prefix = prefix
         self._production = production_prefix + "_"
         self._production_anywhere = re.compile(re.escape(self._production) + "[A-Za-z0-9]")
+        self._whole_key_anywhere = re.compile(
+            rf"{re.escape(prefix)}_[A-Za-z0-9]{{{LOOKUP_CHARS}}}_[A-Za-z0-9]{{{SECRET_CHARS}}}"
+            rf"|{re.escape(legacy_prefix)}_[A-Za-z0-9]{{{SECRET_CHARS}}}"
+        )
         self._v5 = re.compile(
             rf"{re.escape(prefix)}_([A-Za-z0-9]{{{LOOKUP_CHARS}}})_([A-Za-z0-9]{{{SECRET_CHARS}}})"
         )
@@ -203,9 +207,7 @@ class KeyFormat:
         self.hint = legacy_prefix if is_shared else "_"
         # Longest first, so that `svc_uat` is not read as a legacy key named `uat`.
         prefixes = sorted((legacy_prefix, *others), key=len, reverse=True)
-        self._anywhere = re.compile(
-            rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, prefixes))})_[A-Za-z0-9_]+"
-        )
+        self._anywhere = re.compile(rf"(?:{'|'.join(map(re.escape, prefixes))})_[A-Za-z0-9_]+")
 
     def parse(self, text: str) -> ParsedKey:
         """Take a presented key apart. Never raises."""
@@ -230,6 +232,10 @@ class KeyFormat:
     def mentions_production(self, text: str) -> bool:
         """Whether something that looks like a production key stands anywhere in the text."""
         return self._production in text and bool(self._production_anywhere.search(text))
+
+    def mentions_whole_key(self, text: str) -> bool:
+        """Whether a key of this environment, with its secret, stands anywhere in the text."""
+        return self.hint in text and bool(self._whole_key_anywhere.search(text))
 
     def scrub(self, text: str) -> str:
         """The text with everything that looks like a key, of any environment, masked."""

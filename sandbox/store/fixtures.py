@@ -8,10 +8,19 @@ world's seed. The whole file is checked before anything is made of it.
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+)
+from pydantic_core import ErrorDetails
 
 from sandbox.domain.accounts import AccountType, Address, ResourceStatus
 from sandbox.domain.instants import Instant
@@ -21,15 +30,25 @@ from sandbox.domain.words import did_you_mean
 _CastName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
 
 
+YEAR_MAX: Final = 9000
+
+
 class FixtureError(ValueError):
     """A fixture cannot be used; the message names the file, the document, the field, the reason."""
 
 
 class _Document(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     cast: _CastName
     created_at: Instant
+
+    @field_validator("created_at")
+    @classmethod
+    def _leaves_room_for_an_expiry(cls, created_at: datetime) -> datetime:
+        if created_at.year > YEAR_MAX:
+            raise ValueError(f"must not be after the year {YEAR_MAX}")
+        return created_at
 
 
 D = TypeVar("D", bound=_Document)
@@ -117,6 +136,14 @@ class _Tables(BaseModel):
     api_keys: dict[str, KeyDocument] = Field(default_factory=dict)
 
 
+_DOCUMENTS: Final[dict[str, type[BaseModel]]] = {
+    "accounts": AccountDocument,
+    "terminals": TerminalDocument,
+    "locations": LocationDocument,
+    "api_keys": KeyDocument,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Fixture:
     """A checked fixture: documents by cast name, in file order, parents before children."""
@@ -135,7 +162,11 @@ def read_fixture(path: Path) -> Fixture:
     except (OSError, UnicodeDecodeError) as error:
         raise FixtureError(f"{path}: cannot be read: {error}") from error
     try:
-        document = json.loads(text)
+        document = json.loads(
+            text, object_pairs_hook=_without_repetition, parse_constant=_refuse_constant
+        )
+    except RecursionError as error:
+        raise FixtureError(f"{path}: is nested too deeply") from error
     except ValueError as error:
         raise FixtureError(f"{path}: is not JSON: {error}") from error
     try:
@@ -144,13 +175,25 @@ def read_fixture(path: Path) -> Fixture:
         raise FixtureError(f"{path}: {error}") from None
 
 
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) != len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{repeated!r} stands twice in one object")
+    return document
+
+
+def _refuse_constant(constant: str) -> None:
+    raise ValueError(f"{constant} is not a number in JSON")
+
+
 def parse_fixture(name: str, document: Any) -> Fixture:
     """Check a fixture document. Raises FixtureError: all mistakes of shape, or the first other."""
     try:
         tables = _Tables.model_validate(document)
     except ValidationError as error:
-        lines = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
-        raise FixtureError("; ".join(lines)) from None
+        raise FixtureError("; ".join(map(_mistake, error.errors()))) from None
     fixture = Fixture(
         name,
         _by_cast("accounts", tables.accounts),
@@ -160,6 +203,15 @@ def parse_fixture(name: str, document: Any) -> Fixture:
     )
     _check_names(fixture)
     return fixture
+
+
+def _mistake(error: ErrorDetails) -> str:
+    where = ".".join(map(str, error["loc"]))
+    if error["type"] != "extra_forbidden":
+        return f"{where}: {error['msg']}"
+    *path, unknown = error["loc"]
+    shape = _DOCUMENTS.get(str(path[0]), _Tables) if path else _Tables
+    return f"{where}: unknown{did_you_mean(str(unknown), shape.model_fields)}"
 
 
 def _by_cast(table: str, documents: Mapping[str, D]) -> dict[str, D]:

@@ -172,8 +172,10 @@ class MemoryStore:
         self._message_by_id: dict[str, Message] = {}
 
     def _path_of(self, record: Record) -> Path:
-        account = self._accounts[account_id_of(record)]
-        return (EVERYTHING, *account.parent_account_ids, account.id)
+        account_id = account_id_of(record)
+        account = record if isinstance(record, Account) else self._accounts.get(account_id)
+        parents = account.parent_account_ids if account is not None else ()
+        return (EVERYTHING, *parents, account_id)
 
     def begin(self) -> "MemoryUnit":
         return MemoryUnit(self)

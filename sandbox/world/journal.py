@@ -48,7 +48,7 @@ class EntryView(TypedDict):
     outcome: None
     near_misses: list[str]
     events: tuple[str, ...]
-    notes: tuple[str, ...]
+    notes: list[str]
 
 
 @dataclass(slots=True)
@@ -72,7 +72,7 @@ class Entry:
     notes: tuple[str, ...] = field(default=())
 
     def view(self, scrub: Scrub) -> EntryView:
-        """The entry written out; the reasons, which may quote names, are scrubbed now."""
+        """The entry written out; reasons and notes may quote names and are scrubbed now."""
         return {
             "id": self.id,
             "at": to_wire(self.at),
@@ -93,7 +93,7 @@ class Entry:
             "outcome": None,
             "near_misses": [],
             "events": self.events,
-            "notes": self.notes,
+            "notes": [scrub(note) for note in self.notes],
         }
 
 

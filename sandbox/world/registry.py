@@ -19,7 +19,7 @@ JOURNAL_ENTRIES_MAX: Final = 1_000
 
 
 class WorldTaken(ValueError):
-    """A world with this id is there already."""
+    """A world with this id is there already, or one that has its keys."""
 
 
 class TooManyWorlds(RuntimeError):
@@ -75,7 +75,18 @@ class Worlds:
             key_is_free=self.is_free,
         )
         self._by_id[spec.id] = world
+        self._refuse_taken_keys(world)
         return world
+
+    def _refuse_taken_keys(self, world: World) -> None:
+        """The keys of a new world must lead to it, and not to one that was given the same key."""
+        for name, (_, plaintext) in world.cast.keys.items():
+            holder = self.holder(self.profile.key_format.parse(plaintext))
+            if holder is None or holder[0] is not world:
+                self._remove(world)
+                raise WorldTaken(
+                    f"the key {name!r} of a world {world.id!r} is in use in another world"
+                )
 
     def get(self, id: str) -> World | None:
         """The world with this id; None when there is none."""
@@ -93,6 +104,9 @@ class Worlds:
         """Forget the world and its keys. Raises Protected for `default`."""
         if world.id == DEFAULT_WORLD:
             raise Protected("the world 'default' stays; it can be reset")
+        self._remove(world)
+
+    def _remove(self, world: World) -> None:
         del self._by_id[world.id]
         self._forget_keys(world)
 

@@ -1,0 +1,47 @@
+"""Fixtures of the platform's tests. The API-key suite runs under both profiles."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from sandbox.domain.profile import Profile
+from tests.api.minting import citations, known_clauses, sandbox_with, write_wider_cast
+from tests.driving import InProcess
+from tests.profiles import BRANDED, NEUTRAL
+
+UNDER_BOTH_PROFILES = ("test_apikeys_", "test_explains")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    module = metafunc.module.__name__.rpartition(".")[2]
+    if "profile" in metafunc.fixturenames and module.startswith(UNDER_BOTH_PROFILES):
+        metafunc.parametrize("profile", [NEUTRAL, BRANDED], ids=lambda one: one.name, indirect=True)
+
+
+@pytest.fixture
+def profile(request: pytest.FixtureRequest) -> Profile:
+    """The names in use: neutral ones unless the module runs under both profiles."""
+    chosen: Profile = getattr(request, "param", NEUTRAL)
+    return chosen
+
+
+@pytest.fixture
+def sandbox(profile: Profile) -> Iterator[InProcess]:
+    """A fresh sandbox, frozen at NOW. Whatever its journal cites in the end has to exist."""
+    made = sandbox_with(profile)
+    yield made
+    assert set(citations(made)) <= known_clauses()
+
+
+@pytest.fixture(scope="session")
+def wider_cast(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A fixture file with the wider cast."""
+    return write_wider_cast(tmp_path_factory.mktemp("cast") / "wider.json")
+
+
+@pytest.fixture
+def wider(profile: Profile, wider_cast: str) -> Iterator[InProcess]:
+    """As `sandbox`, with the wider cast."""
+    made = sandbox_with(profile, wider_cast)
+    yield made
+    assert set(citations(made)) <= known_clauses()

@@ -1,0 +1,299 @@
+"""Who may do what to whose keys: assumed 4.2, 4.3 and 4.5, every cell, in process and on the wire.
+
+Rows of a table are what the caller's key holds for the operation, columns what it is aimed at:
+
+    own          the caller's account, named in full; `null`: as null; `absent`: not at all
+    descendant   below the caller's account. A merchant has none, so that it has no such cells
+    outside      beside or above the caller's account. For an admin nothing is
+    elsewhere    for an admin: neither its own account nor below it in the hierarchy
+    missing      an id that nothing has
+    deleted      an account that was deleted
+    deleted_own, deleted_descendant, deleted_outside, deleted_elsewhere: a deleted key there
+    orphaned     a key that is not deleted, of an account that is
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tests.api.minting import NOBODY
+from tests.conftest import NOW
+from tests.driving import serving
+
+CREATE = """
+           own  null  absent  descendant  outside  elsewhere  missing  deleted
+none       404  404   404     404         404      404        404      404
+another    401  401   401     401         401      401        401      401
+others     401  401   401     401         401      401        401      401
+base       201  201   201     401         404      401        404      404
+sub        401  401   401     201         404      201        404      404
+both       201  201   201     201         404      201        404      404
+all        201  201   201     201         404      201        404      404
+"""
+
+LIST = """
+           own  absent  descendant  outside  elsewhere  missing  deleted
+none       404  404     404         404      404        404      404
+another    401  401     401         401      401        401      401
+others     401  401     401         401      401        401      401
+base       200  200     401         404      401        404      404
+sub        401  200     200         404      200        404      404
+both       200  200     200         404      200        404      404
+all        200  200     200         404      200        404      404
+"""
+
+READ_AND_UPDATE = """
+           own  descendant  outside  elsewhere  missing  orphaned
+none       404  404         404      404        404      404
+another    401  401         401      401        401      401
+others     401  401         401      401        401      401
+base       200  401         404      401        404      404
+sub        401  200         404      200        404      404
+both       200  200         404      200        404      404
+all        200  200         404      200        404      404
+
+           deleted_own  deleted_descendant  deleted_outside  deleted_elsewhere
+none       404          404                 404              404
+another    401          401                 401              401
+others     401          401                 401              401
+base       404          404                 404              404
+sub        404          404                 404              404
+both       404          404                 404              404
+all        404          404                 404              404
+"""
+
+# Deleting a deleted key again is the one exception to "deleted is 404": spec 4.4-delete.
+DELETE = """
+           own  descendant  outside  elsewhere  missing  orphaned
+none       404  404         404      404        404      404
+another    401  401         401      401        401      401
+others     401  401         401      401        401      401
+base       200  401         404      401        404      404
+sub        401  200         404      200        404      404
+both       200  200         404      200        404      404
+all        200  200         404      200        404      404
+
+           deleted_own  deleted_descendant  deleted_outside  deleted_elsewhere
+none       404          404                 404              404
+another    401          401                 401              401
+others     401          401                 401              401
+base       200          401                 404              401
+sub        401          200                 404              200
+both       200          200                 404              200
+all        200          200                 404              200
+"""
+
+TABLES = {
+    "create": CREATE,
+    "list": LIST,
+    "read": READ_AND_UPDATE,
+    "update": READ_AND_UPDATE,
+    "delete": DELETE,
+}
+
+ACTION = {
+    "create": "create",
+    "list": "read",
+    "read": "read",
+    "update": "edit",
+    "delete": "delete",
+}
+
+ACCOUNTS = {
+    "merchant": {
+        "own": ["merchant"],
+        "descendant": [],
+        "outside": ["second_merchant", "other_merchant", "partner"],
+        "elsewhere": [],
+    },
+    "partner": {
+        "own": ["partner"],
+        "descendant": ["merchant"],
+        "outside": ["other_merchant", "other_partner", "psp"],
+        "elsewhere": [],
+    },
+    "psp": {
+        "own": ["psp"],
+        "descendant": ["partner", "merchant"],
+        "outside": ["admin", "admin_partner"],
+        "elsewhere": [],
+    },
+    "admin": {
+        "own": ["admin"],
+        "descendant": ["admin_partner"],
+        "outside": [],
+        "elsewhere": ["psp", "merchant"],
+    },
+}
+
+ERRORS = {200: None, 201: None, 401: "permission_denied", 404: "not_found"}
+
+
+def permissions_of(holds: str, action: str) -> list[str]:
+    """The permissions of a key that holds this for the action: spec 2.2-apikeys."""
+    every = [f"apikeys:{one}{form}" for one in ACTION.values() for form in ("", ":sub")]
+    others = sorted({one for one in every if one.split(":")[1] != action})
+    base = f"apikeys:{action}"
+    return {
+        "none": ["payments:read", "accounts:edit"],
+        "another": others[:1],
+        "others": [*others, "payments:read"],
+        "base": [base],
+        "sub": [f"{base}:sub"],
+        "both": [base, f"{base}:sub"],
+        "all": ["all"],
+    }[holds]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of one table, for one kind of caller and one account in the column."""
+
+    kind: str
+    operation: str
+    holds: str
+    column: str
+    account: str
+    status: int
+
+
+def cells(kind: str, operation: str) -> Iterator[Cell]:
+    for block in TABLES[operation].strip("\n").split("\n\n"):
+        columns, *rows = [line.split() for line in block.splitlines()]
+        for holds, *statuses in rows:
+            for column, status in zip(columns, statuses, strict=True):
+                relation = column.removeprefix("deleted_")
+                for account in ACCOUNTS[kind].get(relation, [""]):
+                    yield Cell(kind, operation, holds, column, account, int(status))
+
+
+Ask = Callable[[str, str, str, Any], tuple[int, Any]]
+"""Method, path with query, key, JSON body (None: without one); status and JSON of the answer."""
+
+
+@dataclass
+class Walk:
+    """Asks cell after cell. The keys it needs are minted once; a deletion gets one of its own."""
+
+    ask: Ask
+    accounts: dict[str, str]
+    keys: dict[str, str]
+    minted: dict[Any, tuple[str, str]] = field(default_factory=dict)
+
+    def wrong(self, cell: Cell) -> str | None:
+        """What is wrong with the answer to the cell's request; None when it is as it should be."""
+        caller = permissions_of(cell.holds, ACTION[cell.operation])
+        _, key = self.key_on(cell.kind, caller)
+        method, path, body = getattr(self, cell.operation)(cell, caller)
+        status, shown = self.ask(method, path, key, body)
+        error = shown.get("error") if isinstance(shown, dict) else None
+        if (status, error) == (cell.status, ERRORS[cell.status]):
+            return None
+        return f"{cell}: {status} {error}"
+
+    def create(self, cell: Cell, caller: list[str]) -> tuple[str, str, Any]:
+        body = {"name": "made", "permissions": caller}
+        if cell.column != "absent":
+            body["account_id"] = self.account_id(cell)
+        return "POST", "/v5/apikeys", body
+
+    def list(self, cell: Cell, _: Any) -> tuple[str, str, Any]:
+        narrowed = "" if cell.column == "absent" else f"?account_id={self.account_id(cell)}"
+        return "GET", f"/v5/apikeys{narrowed}", None
+
+    def read(self, cell: Cell, _: Any) -> tuple[str, str, Any]:
+        return "GET", f"/v5/apikeys/{self.key_id(cell)}", None
+
+    def update(self, cell: Cell, _: Any) -> tuple[str, str, Any]:
+        return "PUT", f"/v5/apikeys/{self.key_id(cell)}", {"name": "renamed"}
+
+    def delete(self, cell: Cell, _: Any) -> tuple[str, str, Any]:
+        return "DELETE", f"/v5/apikeys/{self.key_id(cell)}", None
+
+    def account_id(self, cell: Cell) -> str | None:
+        if cell.column == "null":
+            return None
+        if cell.column == "missing":
+            return NOBODY
+        return self.accounts["deleted_merchant" if cell.column == "deleted" else cell.account]
+
+    def key_id(self, cell: Cell) -> str:
+        if cell.column == "missing":
+            return NOBODY
+        if cell.column == "orphaned":
+            return self.keys["orphan"]
+        if cell.column.startswith("deleted_"):
+            return self.deleted_key_on(cell.account)
+        is_used_up = cell.operation == "delete" and cell.status == 200
+        id, _ = self.key_on(cell.account, ["payments:void"], cell if is_used_up else "shared")
+        return id
+
+    def key_on(self, account: str, permissions: Any, purpose: Any = "caller") -> tuple[str, str]:
+        """Id and plaintext of a key of the account, made by the admin once per purpose."""
+        known = (account, tuple(permissions), purpose)
+        if known not in self.minted:
+            body = {"name": "key", "permissions": permissions, "account_id": self.accounts[account]}
+            status, shown = self.ask("POST", "/v5/apikeys", "admin", body)
+            assert status == 201, (status, shown)
+            self.minted[known] = (shown["id"], shown["key"])
+        return self.minted[known]
+
+    def deleted_key_on(self, account: str) -> str:
+        id, _ = self.key_on(account, ["payments:void"], "deleted")
+        status, shown = self.ask("DELETE", f"/v5/apikeys/{id}", "admin", None)
+        assert status == 200, (status, shown)
+        return id
+
+
+@pytest.mark.parametrize("operation", TABLES)
+@pytest.mark.parametrize("kind", ACCOUNTS)
+def test_every_cell_of_the_access_tables_is_answered_as_it_says(wider, kind, operation):
+    def ask(method, path, key, body):
+        path, _, query = path.partition("?")
+        sent = ... if body is None else body
+        answer = wider.ask(method, path, key=key, json_body=sent, query=query)
+        return answer.status, answer.json()
+
+    world = wider.control("GET", "/worlds/default").json()
+    keys = {name: key["id"] for name, key in world["keys"].items()}
+    walk = Walk(ask, world["accounts"], keys)
+
+    wrong = [text for cell in cells(kind, operation) if (text := walk.wrong(cell))]
+
+    assert wrong == []
+
+
+def test_every_cell_of_the_access_tables_holds_on_a_socket_too(wider_cast):
+    # A server of its own: the many keys that are made here would stand in everybody's listings.
+    with serving("--clock", NOW, "--fixture", wider_cast) as server:
+
+        def ask(method, path, key, body):
+            sent = {} if body is None else {"json": body}
+            answer = server.ask(method, path, key=key, **sent)
+            return answer.status_code, answer.json()
+
+        world = server.control("GET", "/worlds/default").json()
+        keys = {name: key["id"] for name, key in world["keys"].items()}
+        walk = Walk(ask, world["accounts"], keys)
+
+        every = [cell for kind in ACCOUNTS for name in TABLES for cell in cells(kind, name)]
+        wrong = [text for cell in every if (text := walk.wrong(cell))]
+
+    assert len(every) > 1000
+    assert wrong == []
+
+
+def test_only_a_merchant_lacks_cells_for_descendants_and_only_an_admin_those_for_outside():
+    lacking = {
+        kind: {"descendant", "outside"} - {cell.column for cell in cells(kind, "read")}
+        for kind in ACCOUNTS
+    }
+
+    assert lacking == {
+        "merchant": {"descendant"},
+        "partner": set(),
+        "psp": set(),
+        "admin": {"outside"},
+    }

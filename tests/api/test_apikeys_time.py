@@ -1,0 +1,194 @@
+"""Keys and time: expiry, and the end of legacy keys. One more file of the life of a key."""
+
+import pytest
+
+from tests.api.minting import authenticates, delete, event_types, mint, put, read, set_clock
+
+EXPIRY = "2026-03-01T12:30:00.000Z"
+BEFORE = "2026-03-01T12:29:59.999Z"
+AFTER = "2026-03-01T13:00:00.000Z"
+
+
+@pytest.fixture
+def made(sandbox):
+    """A key of the merchant that expires half an hour from now."""
+    return mint(sandbox, ["apikeys:read"], by="merchant", expires_at=EXPIRY)
+
+
+# --- expiry -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("now", "is_usable"), [(BEFORE, True), (EXPIRY, False), (AFTER, False)])
+def test_a_key_authenticates_until_the_instant_of_its_expiry_and_not_at_it(
+    sandbox, made, now, is_usable
+):
+    # assumed 8.2-boundary
+    set_clock(sandbox, now)
+
+    assert authenticates(sandbox, made.key) is is_usable
+
+
+def test_expiry_comes_without_an_event_and_leaves_the_status_alone(sandbox, made):
+    set_clock(sandbox, AFTER)
+
+    shown = read(sandbox, made.id)
+
+    assert (shown["status"], shown["expires_at"]) == ("active", EXPIRY)
+    assert event_types(sandbox, made.id) == ["api_key.created"]
+
+
+def test_an_expired_key_that_is_reinstated_is_active_and_still_out(sandbox, made):
+    put(sandbox, made.id, status="revoked")
+    set_clock(sandbox, AFTER)
+
+    answer = put(sandbox, made.id, status="active")
+
+    assert answer.status == 200
+    assert (answer.json()["status"], answer.json()["expires_at"]) == ("active", EXPIRY)
+    assert not authenticates(sandbox, made.key)
+    assert event_types(sandbox, made.id)[-1] == "api_key.reinstated"
+
+
+def test_an_expired_key_whose_expiry_is_moved_ahead_authenticates_again(sandbox, made):
+    # assumed D19
+    set_clock(sandbox, AFTER)
+    assert not authenticates(sandbox, made.key)
+
+    answer = put(sandbox, made.id, expires_at="2026-03-01T14:00:00Z")
+
+    assert answer.json()["expires_at"] == "2026-03-01T14:00:00.000Z"
+    assert authenticates(sandbox, made.key)
+
+
+def test_an_expired_revoked_key_needs_both_a_new_expiry_and_reinstatement(sandbox, made):
+    put(sandbox, made.id, status="revoked")
+    set_clock(sandbox, AFTER)
+
+    put(sandbox, made.id, expires_at="2026-03-01T14:00:00Z")
+    with_expiry = authenticates(sandbox, made.key)
+    put(sandbox, made.id, status="active")
+
+    assert (with_expiry, authenticates(sandbox, made.key)) == (False, True)
+
+
+def test_an_expiry_that_is_drawn_nearer_takes_effect_then(sandbox, made):
+    put(sandbox, made.id, expires_at="2026-03-01T12:00:00.001Z")
+    until_then = authenticates(sandbox, made.key)
+    set_clock(sandbox, "2026-03-01T12:00:00.001Z")
+
+    assert (until_then, authenticates(sandbox, made.key)) == (True, False)
+
+
+def test_an_expired_key_authenticates_again_when_the_clock_is_set_back(sandbox, made):
+    set_clock(sandbox, AFTER)
+    assert not authenticates(sandbox, made.key)
+
+    set_clock(sandbox, BEFORE)
+
+    assert authenticates(sandbox, made.key)
+
+
+def test_an_expired_key_can_be_read_revoked_and_deleted(sandbox, made):
+    set_clock(sandbox, AFTER)
+
+    statuses = [
+        sandbox.ask("GET", f"/v5/apikeys/{made.id}", key="merchant").status,
+        put(sandbox, made.id, status="revoked").status,
+        delete(sandbox, made.id).status,
+    ]
+
+    assert statuses == [200, 200, 200]
+    assert event_types(sandbox, made.id)[1:] == ["api_key.revoked", "api_key.deleted"]
+
+
+def test_the_default_expiry_is_a_real_end(sandbox):
+    made = mint(sandbox, ["payments:read"], by="merchant")
+    set_clock(sandbox, "2125-12-31T00:00:00Z")
+    a_century_on = authenticates(sandbox, made.key)
+    set_clock(sandbox, "2126-03-01T12:00:00Z")
+
+    assert (a_century_on, authenticates(sandbox, made.key)) == (True, False)
+
+
+# --- legacy and retrievable keys --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("now", "is_usable"),
+    [
+        ("2026-03-01T12:00:00Z", True),
+        ("2026-07-30T23:59:59.999Z", True),
+        ("2026-07-31T00:00:00Z", False),
+        ("2026-08-01T00:00:00Z", False),
+    ],
+)
+def test_legacy_keys_authenticate_until_the_end_of_july_2026_begins(sandbox, now, is_usable):
+    # spec 5.5, assumed 8.2-legacy
+    set_clock(sandbox, now)
+
+    assert authenticates(sandbox, "legacy") is is_usable
+
+
+def test_no_expiry_moves_the_end_of_legacy_keys(sandbox):
+    # spec 5.5 names a date for all of them.
+    set_clock(sandbox, "2026-08-01T00:00:00Z")
+
+    answer = put(sandbox, sandbox.key_id("legacy"), expires_at="2030-01-01T00:00:00Z")
+
+    assert answer.status == 200
+    assert not authenticates(sandbox, "legacy")
+
+
+def test_a_legacy_key_is_shown_whole_and_as_what_it_is(sandbox, profile):
+    shown = read(sandbox, sandbox.key_id("legacy"))
+
+    plaintext = sandbox.key("legacy")
+    assert plaintext.startswith(f"{profile.key_prefixes.legacy}_")
+    assert shown == {
+        "id": sandbox.key_id("legacy"),
+        "account_id": sandbox.account("merchant"),
+        "name": "Demo legacy key",
+        "key": plaintext,
+        "key_last4": plaintext[-4:],
+        "permissions": ["legacy_all"],
+        "status": "active",
+        "expires_at": "2026-07-31T00:00:00.000Z",
+        "created_at": "2025-01-06T09:00:00.000Z",
+        "last_used_at": None,
+        "is_legacy": True,
+        "always_retrievable": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "is_shown"),
+    [("legacy", True), ("retrievable", True), ("merchant", False), ("revoked", False)],
+)
+def test_the_plaintext_is_read_again_for_legacy_and_retrievable_keys_alone(sandbox, name, is_shown):
+    id = sandbox.key_id(name)
+    expected = sandbox.key(name) if is_shown else None
+
+    listed = sandbox.ask("GET", "/v5/apikeys", key="partner").json()
+
+    assert read(sandbox, id, by="partner")["key"] == expected
+    assert [key["key"] for key in listed if key["id"] == id] == [expected]
+    assert put(sandbox, id, by="partner", name="x").json()["key"] == expected
+    assert delete(sandbox, id, by="partner").json()["key"] == expected
+
+
+def test_a_legacy_key_is_revoked_reinstated_and_deleted_like_any_other(sandbox):
+    id = sandbox.key_id("legacy")
+
+    put(sandbox, id, status="revoked")
+    while_revoked = authenticates(sandbox, "legacy")
+    put(sandbox, id, status="active")
+    once_reinstated = authenticates(sandbox, "legacy")
+    delete(sandbox, id)
+
+    assert (while_revoked, once_reinstated) == (False, True)
+    assert not authenticates(sandbox, "legacy")
+    assert event_types(sandbox, id) == [
+        "api_key.revoked",
+        "api_key.reinstated",
+        "api_key.deleted",
+    ]

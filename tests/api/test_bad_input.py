@@ -1,0 +1,293 @@
+"""Bodies of every wrong kind get a 4xx in the documented shape, and change nothing."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.api.refusals import MIB, assert_key_refusal, fresh, visible_state
+from tests.driving import InProcess
+
+WRONG_BODIES = {
+    "empty": b"",
+    "only whitespace": b" \n\t",
+    "NUL": b"\x00",
+    "NUL inside": b'{"name":\x00"x"}',
+    "BOM before an object": b'\xef\xbb\xbf{"name":"x","permissions":["all"]}',
+    "UTF-16": '{"name":"x","permissions":["all"]}'.encode("utf-16"),
+    "invalid UTF-8": b'{"name":"\xff\xfe","permissions":["all"]}',
+    "array": b'[{"name":"x","permissions":["all"]}]',
+    "string": b'"name"',
+    "number": b"42",
+    "null": b"null",
+    "true": b"true",
+    "duplicate key": b'{"name":"x","name":"y","permissions":["all"]}',
+    "duplicate key by escape": b'{"name":"x","n\\u0061me":"y","permissions":["all"]}',
+    "duplicate key below": b'{"name":"x","permissions":[{"a":1,"a":2}]}',
+    "NaN": b'{"name":"x","permissions":["all"],"expires_at":NaN}',
+    "Infinity": b'{"name":"x","permissions":["all"],"expires_at":Infinity}',
+    "-Infinity": b'{"name":"x","permissions":["all"],"expires_at":-Infinity}',
+    "1e999": b'{"name":"x","permissions":["all"],"expires_at":1e999}',
+    "a number of 5,000 digits": b'{"name":' + b"9" * 5_000 + b',"permissions":["all"]}',
+    "a number of 500,000 digits": b'{"name":' + b"9" * 500_000 + b"}",
+    "lone high surrogate": b'{"name":"\\ud800","permissions":["all"]}',
+    "lone low surrogate": b'{"name":"\\udc00","permissions":["all"]}',
+    "surrogates in wrong order": b'{"name":"\\udc00\\ud800","permissions":["all"]}',
+    "100,000 arrays": b"[" * 100_000 + b"]" * 100_000,
+    "100,000 objects": b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+    "100,000 arrays in a field": b'{"name":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "250 arrays in a field": b'{"name":' + b"[" * 250 + b"]" * 250 + b"}",
+    "control character in a string": b'{"name":"a\nb","permissions":["all"]}',
+    "cut off": b'{"name":"x","permissions":["al',
+    "something behind it": b'{"name":"x","permissions":["all"]} x',
+    "two objects": b'{"name":"x","permissions":["all"]}{}',
+    "single quotes": b"{'name':'x','permissions':['all']}",
+    "trailing comma": b'{"name":"x","permissions":["all"],}',
+    "comment": b'{"name":"x","permissions":["all"]/* */}',
+    "bad escape": b'{"name":"\\x41","permissions":["all"]}',
+    "a form": b"name=x&permissions=all",
+    "85,000 unknown fields": b'{"a":0' + b"".join(b',"%d":0' % n for n in range(85_000)) + b"}",
+}
+
+
+@pytest.mark.parametrize("body", WRONG_BODIES.values(), ids=WRONG_BODIES)
+def test_a_creation_with_a_body_of_wrong_form_is_refused_and_creates_nothing(sandbox, body):
+    before = visible_state(sandbox)
+
+    answer = sandbox.ask("POST", "/v5/apikeys", key="merchant", body=body)
+
+    assert_key_refusal(answer, 400, "validation_error")
+    assert visible_state(sandbox) == before
+
+
+@pytest.mark.parametrize("body", WRONG_BODIES.values(), ids=WRONG_BODIES)
+def test_an_update_with_a_body_of_wrong_form_is_refused_and_changes_nothing(sandbox, body):
+    before = visible_state(sandbox)
+
+    answer = sandbox.ask("PUT", _own_key(sandbox), key="merchant", body=body)
+
+    assert_key_refusal(answer, 400, "validation_error")
+    assert visible_state(sandbox) == before
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("name", ""),
+        ("name", 5),
+        ("name", None),
+        ("name", ["x"]),
+        ("permissions", []),
+        ("permissions", None),
+        ("permissions", "all"),
+        ("permissions", {"all": True}),
+        ("permissions", [1]),
+        ("permissions", [None]),
+        ("permissions", [["all"]]),
+        ("permissions", ["ALL"]),
+        ("permissions", ["payments:reed"]),
+        ("permissions", ["legacy_all"]),
+        ("account_id", 5),
+        ("account_id", []),
+        ("account_id", {}),
+        ("account_id", True),
+        ("expires_at", 1_900_000_000),
+        ("expires_at", 1e300),
+        ("expires_at", "2030-01-31"),
+        ("expires_at", "2030-01-31T00:00:00"),
+        ("expires_at", "tomorrow"),
+        ("expires_at", ""),
+        ("expires_at", True),
+        ("expires_at", "0001-01-01T00:00:00+23:59"),
+        ("always_retrievable", "true"),
+        ("always_retrievable", 1),
+        ("key", 5),
+        ("key", "svc_uat_tooshort"),
+        ("scopes", ["all"]),
+        ("", ""),
+        ("__proto__", {}),
+        ("id", "x"),
+    ],
+)
+def test_a_creation_with_one_wrong_field_is_refused_and_creates_nothing(sandbox, field, value):
+    before = visible_state(sandbox)
+    body = {"name": "x", "permissions": ["payments:read"]} | {field: value}
+
+    answer = sandbox.ask("POST", "/v5/apikeys", key="merchant", json_body=body)
+
+    assert_key_refusal(answer, 400, "validation_error")
+    assert visible_state(sandbox) == before
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("name", ""),
+        ("name", 5),
+        ("status", "deleted"),
+        ("status", "REVOKED"),
+        ("status", ["revoked"]),
+        ("status", 0),
+        ("expires_at", 0),
+        ("expires_at", "2026-02-30T00:00:00Z"),
+        ("permissions", ["all"]),
+        ("account_id", "x"),
+        ("key", "x"),
+    ],
+)
+def test_an_update_with_one_wrong_field_is_refused_and_changes_nothing(sandbox, field, value):
+    before = visible_state(sandbox)
+    body = {"name": "renamed", field: value}
+
+    answer = sandbox.ask("PUT", _own_key(sandbox), key="merchant", json_body=body)
+
+    assert_key_refusal(answer, 400, "validation_error")
+    assert visible_state(sandbox) == before
+
+
+def test_a_refusal_never_repeats_a_value_of_megabytes(sandbox):
+    body = json.dumps({"x" * 100_000: 1, "name": "y" * 100_000, "permissions": ["z" * 100_000]})
+
+    answer = sandbox.ask("POST", "/v5/apikeys", key="merchant", body=body.encode())
+
+    assert_key_refusal(answer, 400, "validation_error")
+    assert len(answer.body) < 2_000
+
+
+# --- size -------------------------------------------------------------------------------------
+
+
+def _creation_of_size(size: int) -> bytes:
+    body = b'{"permissions":["payments:read"],"name":"%b"}'
+    return body % (b"n" * (size - len(body) + 2))
+
+
+def test_a_body_of_exactly_one_mebibyte_is_read(sandbox):
+    answer = sandbox.ask("POST", "/v5/apikeys", key="merchant", body=_creation_of_size(MIB))
+
+    assert answer.status == 201
+
+
+def test_a_body_one_byte_larger_is_too_large_and_creates_nothing(sandbox):
+    before = visible_state(sandbox)
+
+    answer = sandbox.ask("POST", "/v5/apikeys", key="merchant", body=_creation_of_size(MIB + 1))
+
+    assert_key_refusal(answer, 413, "body_too_large")
+    assert visible_state(sandbox) == before
+
+
+@pytest.mark.parametrize("key", [None, "revoked", "expired", "svc_uat_nobody"])
+def test_without_a_usable_key_a_body_that_is_too_large_is_a_401(sandbox, key):
+    answer = sandbox.ask("POST", "/v5/apikeys", key=key, body=b"x" * (MIB + 1))
+
+    assert_key_refusal(answer, 401, "authentication_failed")
+
+
+def test_a_key_that_may_not_create_gets_a_401_for_a_body_that_is_too_large(sandbox):
+    answer = sandbox.ask("POST", "/v5/apikeys", key="merchant_read_only", body=b"x" * (MIB + 1))
+
+    assert_key_refusal(answer, 401, "permission_denied")
+
+
+def test_a_key_that_does_not_see_keys_gets_a_404_for_a_body_that_is_too_large(sandbox):
+    blind = sandbox.ask(
+        "POST",
+        "/v5/apikeys",
+        key="merchant",
+        json_body={"name": "blind", "permissions": ["payments:read"]},
+    ).json()["key"]
+
+    answer = sandbox.ask("POST", "/v5/apikeys", key=blind, body=b"x" * (MIB + 1))
+
+    assert_key_refusal(answer, 404, "not_found")
+
+
+def test_an_update_of_a_key_that_is_not_there_is_a_404_before_its_body_is_too_large(sandbox):
+    answer = sandbox.ask("PUT", "/v5/apikeys/nowhere", key="merchant", body=b"x" * (MIB + 1))
+
+    assert_key_refusal(answer, 404, "not_found")
+
+
+def test_an_update_with_a_body_that_is_too_large_changes_nothing(sandbox):
+    before = visible_state(sandbox)
+    body = b'{"status":"revoked"}' + b" " * MIB
+
+    answer = sandbox.ask("PUT", _own_key(sandbox), key="merchant", body=body)
+
+    assert_key_refusal(answer, 413, "body_too_large")
+    assert visible_state(sandbox) == before
+
+
+# --- random -----------------------------------------------------------------------------------
+
+ANY_TEXT = st.text(st.characters())  # lone surrogates too: JSON can spell them
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | ANY_TEXT,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(ANY_TEXT, inner, max_size=4),
+    max_leaves=12,
+)
+NO_OBJECT = JSON.filter(lambda value: not isinstance(value, dict))
+NO_NULL = JSON.filter(lambda value: value is not None)
+NO_STRING = NO_NULL.filter(lambda value: not isinstance(value, str))
+BYTES = st.binary(max_size=200).filter(lambda body: body.strip() != b"{}")
+UNKNOWN_FIELDS = st.dictionaries(ANY_TEXT.map("x-".__add__), JSON, min_size=1, max_size=3)
+
+WRONG_CREATIONS = (
+    UNKNOWN_FIELDS
+    | st.builds(lambda some, rest: {"name": "x"} | some | rest, UNKNOWN_FIELDS, UNKNOWN_FIELDS)
+    | st.fixed_dictionaries({"name": NO_STRING, "permissions": st.just(["payments:read"])})
+    | st.fixed_dictionaries({"name": st.just("x"), "permissions": JSON.map(lambda one: [one, 0])})
+    | st.fixed_dictionaries(
+        {
+            "name": st.just("x"),
+            "permissions": st.just(["payments:read"]),
+            "expires_at": NO_NULL,
+        }
+    )
+)
+WRONG_UPDATES = (
+    UNKNOWN_FIELDS
+    | st.builds(lambda some: {"status": "revoked"} | some, UNKNOWN_FIELDS)
+    | st.fixed_dictionaries({"name": NO_STRING, "status": st.just("revoked")})
+    | st.fixed_dictionaries(
+        {"name": st.just("x"), "status": JSON.filter(lambda it: it is not None)}
+    )
+    | st.fixed_dictionaries(
+        {"name": st.just("x"), "expires_at": JSON.filter(lambda it: it is not None)}
+    )
+)
+
+
+def _sent(value: Any) -> bytes:
+    return value if isinstance(value, bytes) else json.dumps(value).encode()
+
+
+@settings(max_examples=150, deadline=None)
+@given(body=(NO_OBJECT | BYTES | WRONG_CREATIONS).map(_sent))
+def test_no_random_body_creates_a_key(body):
+    sandbox = fresh()
+    before = visible_state(sandbox)
+
+    answer = sandbox.ask("POST", "/v5/apikeys", key="merchant", body=body)
+
+    assert_key_refusal(answer, 400, "validation_error")
+    assert visible_state(sandbox) == before
+
+
+@settings(max_examples=150, deadline=None)
+@given(body=(NO_OBJECT | BYTES | WRONG_UPDATES).map(_sent))
+def test_no_random_body_changes_a_key(body):
+    sandbox = fresh()
+    before = visible_state(sandbox)
+
+    answer = sandbox.ask("PUT", _own_key(sandbox), key="merchant", body=body)
+
+    assert_key_refusal(answer, 400, "validation_error")
+    assert visible_state(sandbox) == before
+
+
+def _own_key(sandbox: InProcess) -> str:
+    return f"/v5/apikeys/{sandbox.key_id('merchant_read_only')}"

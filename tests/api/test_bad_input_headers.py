@@ -1,0 +1,354 @@
+"""Headers of every wrong kind: content types, Accept, API keys, and what strict_headers changes."""
+
+import pytest
+
+from sandbox.domain.profile import Errors, Profile
+from tests.api.refusals import assert_key_refusal, assert_other_refusal, fresh, visible_state
+from tests.driving import InProcess
+from tests.profiles import BRANDED
+
+BODY = b'{"name":"x","permissions":["payments:read"]}'
+
+
+def _headers(sandbox: InProcess, **more: str | None) -> list[tuple[bytes, bytes]]:
+    """The usual headers, with these in place of the usual ones; None leaves one out."""
+    wanted = {
+        "accept": "application/json",
+        "content-type": "application/json",
+        "x-service-apikey": sandbox.key("merchant"),
+    }
+    wanted |= {name.replace("_", "-"): value for name, value in more.items()}
+    return [
+        (name.encode(), value.encode("latin-1"))
+        for name, value in wanted.items()
+        if value is not None
+    ]
+
+
+# --- Content-Type -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/json",
+        "application/json; charset=utf-8",
+        "application/json;charset=UTF-8",
+        "APPLICATION/JSON",
+        "Application/Json ; x=y",
+        None,
+    ],
+)
+def test_a_body_is_read_when_it_is_called_json_or_nothing_at_all(sandbox, content_type):
+    headers = _headers(sandbox, content_type=content_type)
+
+    answer = sandbox.ask("POST", "/v5/apikeys", headers=headers, body=BODY)
+
+    assert answer.status == 201
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "text/plain",
+        "text/json",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "application/jsonp",
+        "application/problem+json",
+        "application/x-json",
+        "application",
+        "json",
+        "*/*",
+        "application/*",
+        "application/json, text/plain",
+        ";",
+        "\xff\xfe",
+    ],
+)
+def test_a_body_under_another_content_type_is_a_415(sandbox, method, content_type):
+    before = visible_state(sandbox)
+    headers = _headers(sandbox, content_type=content_type)
+    path = "/v5/apikeys" + ("" if method == "POST" else "/" + sandbox.key_id("merchant_read_only"))
+
+    answer = sandbox.ask(method, path, headers=headers, body=b'{"name":"x"}')
+
+    assert_key_refusal(answer, 415, "unsupported_media_type")
+    assert visible_state(sandbox) == before
+
+
+def test_a_content_type_is_looked_at_only_after_authentication(sandbox):
+    headers = _headers(sandbox, content_type="text/plain", x_service_apikey=None)
+
+    answer = sandbox.ask("POST", "/v5/apikeys", headers=headers, body=BODY)
+
+    assert_key_refusal(answer, 401, "authentication_failed")
+
+
+def test_a_content_type_of_an_update_is_looked_at_only_after_its_target(sandbox):
+    headers = _headers(sandbox, content_type="text/plain")
+
+    answer = sandbox.ask("PUT", "/v5/apikeys/nowhere", headers=headers, body=BODY)
+
+    assert_key_refusal(answer, 404, "not_found")
+
+
+# --- Accept -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "accept",
+    [
+        None,
+        "*/*",
+        "application/*",
+        "application/json",
+        "APPLICATION/JSON",
+        "application/json;q=0.001",
+        "application/json; q=0.5",
+        "application/json;charset=utf-8",
+        "text/html, application/json",
+        "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+        "text/html;q=1,*/*;q=0.1",
+        "*/*;q=0, application/json",
+        "application/*;q=0, application/json;q=0.1",
+        "application/json, */*;q=0",
+        "application/json;q=1.0",
+    ],
+)
+def test_an_accept_header_that_allows_json_is_served(sandbox, accept):
+    answer = sandbox.ask("GET", "/v5/apikeys", headers=_headers(sandbox, accept=accept))
+
+    assert answer.status == 200
+
+
+EXCLUDES_JSON = [
+    "text/html",
+    "application/xml",
+    "application/problem+json",
+    "image/*",
+    "application/json;q=0",
+    "application/json; q=0.0",
+    "application/json;q=0.000",
+    "application/json;q=0, */*",
+    "application/json;q=0, application/*;q=1",
+    "*/*;q=0",
+    "application/*;q=0, */*;q=1",
+    "json",
+    "\xff",
+]
+
+
+@pytest.mark.parametrize("accept", EXCLUDES_JSON)
+def test_an_accept_header_that_excludes_json_is_a_406(sandbox, accept):
+    headers = _headers(sandbox, accept=accept)
+
+    answer = sandbox.ask("GET", "/v5/apikeys", headers=headers)
+
+    assert_key_refusal(answer, 406, "not_acceptable")
+
+
+@pytest.mark.parametrize("accept", EXCLUDES_JSON)
+def test_other_endpoints_refuse_such_an_accept_header_in_their_own_shape(sandbox, accept):
+    headers = _headers(sandbox, accept=accept)
+
+    answer = sandbox.ask("GET", f"/v1/accounts/{sandbox.account('merchant')}", headers=headers)
+
+    assert_other_refusal(answer, 406, "not_acceptable")
+
+
+def test_a_creation_whose_answer_nobody_could_read_creates_nothing(sandbox):
+    before = visible_state(sandbox)
+    headers = _headers(sandbox, accept="text/html")
+
+    answer = sandbox.ask("POST", "/v5/apikeys", headers=headers, body=BODY)
+
+    assert_key_refusal(answer, 406, "not_acceptable")
+    assert visible_state(sandbox) == before
+
+
+def test_a_deletion_whose_answer_nobody_could_read_deletes_nothing(sandbox):
+    before = visible_state(sandbox)
+    path = f"/v5/apikeys/{sandbox.key_id('merchant_read_only')}"
+
+    answer = sandbox.ask("DELETE", path, headers=_headers(sandbox, accept="text/html"))
+
+    assert_key_refusal(answer, 406, "not_acceptable")
+    assert visible_state(sandbox) == before
+
+
+def test_accept_is_looked_at_only_after_the_target(sandbox):
+    headers = _headers(sandbox, accept="text/html")
+
+    answer = sandbox.ask("GET", "/v5/apikeys/nowhere", headers=headers)
+
+    assert_key_refusal(answer, 404, "not_found")
+
+
+def test_several_accept_headers_count_as_one_list(sandbox):
+    """RFC 9110 5.3: a list-valued header may come in several lines."""
+    headers = [*_headers(sandbox, accept="text/html"), (b"accept", b"application/json")]
+
+    answer = sandbox.ask("GET", "/v5/apikeys", headers=headers)
+
+    assert answer.status == 200
+
+
+# --- missing headers --------------------------------------------------------------------------
+
+
+def test_missing_headers_are_forgiven_and_noted_in_the_journal(sandbox):
+    headers = _headers(sandbox, accept=None, content_type=None)
+
+    answer = sandbox.ask("POST", "/v5/apikeys", headers=headers, body=BODY)
+
+    assert answer.status == 201
+    notes = " ".join(sandbox.journal(answer)["notes"])
+    assert "Accept" in notes
+    assert "Content-Type" in notes
+
+
+@pytest.mark.parametrize("name", ["accept", "content_type"])
+def test_with_strict_headers_a_missing_header_is_a_400(sandbox, name):
+    switched = sandbox.control("PUT", "/worlds/default/switches", {"strict_headers": True})
+    before = visible_state(sandbox)
+    headers = _headers(sandbox, **{name: None})
+
+    answer = sandbox.ask("POST", "/v5/apikeys", headers=headers, body=BODY)
+
+    assert switched.status == 200
+    assert_key_refusal(answer, 400, "validation_error")
+    assert visible_state(sandbox) == before
+
+
+def test_with_strict_headers_complete_requests_are_served_and_the_switch_goes_back(sandbox):
+    sandbox.control("PUT", "/worlds/default/switches", {"strict_headers": True})
+    complete = sandbox.ask("POST", "/v5/apikeys", headers=_headers(sandbox), body=BODY)
+    no_accept = _headers(sandbox, accept=None)
+
+    strict = sandbox.ask("GET", "/v5/apikeys", headers=no_accept)
+    sandbox.control("PUT", "/worlds/default/switches", {"strict_headers": False})
+    lenient = sandbox.ask("GET", "/v5/apikeys", headers=no_accept)
+
+    assert (complete.status, strict.status, lenient.status) == (201, 400, 200)
+
+
+def test_with_strict_headers_a_request_without_a_body_needs_no_content_type(sandbox):
+    sandbox.control("PUT", "/worlds/default/switches", {"strict_headers": True})
+
+    answer = sandbox.ask("GET", "/v5/apikeys", headers=_headers(sandbox, content_type=None))
+
+    assert answer.status == 200
+
+
+# --- API keys ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "",
+        " ",
+        "null",
+        "Bearer",
+        "svc_uat_",
+        "svc_uat_demomerchant_",
+        "svc_uat_demomerchant_" + "0" * 32,
+        "svc_uat_demomerchant_" + "0" * 33,
+        "svc_uat_nobodyhasit0_" + "0" * 32,
+        "svc_",
+        "svc_nobody",
+        "SVC_UAT_DEMOMERCHANT_" + "0" * 32,
+        "\xff\xfe\x80",
+        "\x00",
+        "a" * 100_000,
+        "svc_uat_demomerchant_%s" % ("\xe9" * 32),
+    ],
+    ids=lambda key: repr(key[:24]),
+)
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+def test_what_is_no_key_of_any_world_is_a_401(sandbox, method, key):
+    path = "/v5/apikeys" + ("/x" if method == "DELETE" else "")
+
+    answer = sandbox.ask(method, path, headers=_headers(sandbox, x_service_apikey=key), body=BODY)
+
+    assert_key_refusal(answer, 401, "authentication_failed")
+
+
+@pytest.mark.parametrize("around", [" %s", "%s ", "Bearer %s", '"%s"', "%s,%s", "%s\n", "x%s"])
+def test_a_key_with_anything_around_it_is_no_key(sandbox, around):
+    key = around.replace("%s", sandbox.key("merchant"))
+
+    answer = sandbox.ask("GET", "/v5/apikeys", headers=_headers(sandbox, x_service_apikey=key))
+
+    assert_key_refusal(answer, 401, "authentication_failed")
+
+
+def test_two_different_keys_are_a_401_whichever_comes_first(sandbox):
+    one = (b"x-service-apikey", sandbox.key("merchant").encode())
+    other = (b"x-service-apikey", sandbox.key("partner").encode())
+
+    answers = [
+        sandbox.ask("GET", "/v5/apikeys", headers=[one, other]),
+        sandbox.ask("GET", "/v5/apikeys", headers=[other, one]),
+    ]
+
+    for answer in answers:
+        assert_key_refusal(answer, 401, "authentication_failed")
+
+
+def test_the_same_key_twice_is_one_key(sandbox):
+    key = (b"x-service-apikey", sandbox.key("merchant").encode())
+
+    answer = sandbox.ask("GET", "/v5/apikeys", headers=[key, key])
+
+    assert answer.status == 200
+
+
+@pytest.mark.parametrize(
+    "name", ["authorization", "x-api-key", "x-service-apikey-2", "x-service_apikey", "apikey"]
+)
+def test_a_key_in_any_other_header_is_no_key(sandbox, name):
+    headers = [(name.encode(), sandbox.key("merchant").encode())]
+
+    answer = sandbox.ask("GET", "/v5/apikeys", headers=headers)
+
+    assert_key_refusal(answer, 401, "authentication_failed")
+
+
+# --- shapes of other profiles -----------------------------------------------------------------
+
+
+def test_a_profile_of_detail_alone_has_one_string_elsewhere_and_three_on_keys():
+    sandbox = fresh(profile=BRANDED)
+
+    elsewhere = sandbox.ask("GET", "/v1/accounts/nowhere", key="merchant")
+    on_keys = sandbox.ask("GET", "/v5/apikeys/nowhere", key="merchant")
+
+    assert (elsewhere.status, list(elsewhere.json())) == (404, ["detail"])
+    assert_key_refusal(on_keys, 404, "not_found")
+
+
+def test_a_profile_of_three_fields_has_them_everywhere():
+    sandbox = fresh(profile=Profile(errors=Errors(shape="error_message_details")))
+
+    answers = [
+        sandbox.ask("GET", "/v1/accounts/nowhere", key="merchant"),
+        sandbox.ask("GET", "/nowhere"),
+        sandbox.ask("GET", "/v5/apikeys/nowhere", key="merchant"),
+    ]
+
+    for answer in answers:
+        assert_key_refusal(answer, 404, "not_found")
+
+
+def test_under_another_profile_the_neutral_header_is_no_key():
+    sandbox = fresh(profile=BRANDED)
+    key = sandbox.key("merchant").encode()
+
+    neutral = sandbox.ask("GET", "/v5/apikeys", headers=[(b"x-service-apikey", key)])
+    branded = sandbox.ask("GET", "/v5/apikeys", headers=[(b"x-acme-token", key)])
+
+    assert_key_refusal(neutral, 401, "authentication_failed")
+    assert branded.status == 200

@@ -1,0 +1,324 @@
+"""No secret of a key is kept or said anywhere but where the spec shows it. Source: D5, D26."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from sandbox.domain.profile import Profile
+from tests.api.refusals import assert_key_refusal, fresh
+from tests.driving import InProcess
+from tests.profiles import BRANDED
+
+SUPPLIED = "svc_uat_Supplied0000_SuPpLiEd5eCrEtOfThIrTyTwOcHaRs00"
+PRODUCTION = "svc_live_ProdLookup00_PrOdUcTiOn5eCrEtOfThIrTyTwOc0000"
+
+
+def everything_kept(sandbox: InProcess) -> str:
+    """All that the control surface shows of all worlds; worlds themselves list their keys."""
+    shown = [sandbox.control("GET", "/health").body]
+    for world in sandbox.sandbox.worlds:
+        for what in ("requests", "messages", "clock", "switches"):
+            answer = sandbox.control("GET", f"/worlds/{world.id}/{what}")
+            assert answer.status == 200
+            shown.append(answer.body)
+        for entry in world.journal.entries():
+            shown.append(sandbox.control("GET", f"/worlds/{world.id}/requests/{entry.id}").body)
+            # What the entry holds, before anything is masked for showing.
+            shown += [entry.request or b"", entry.response or b""]
+            shown += [entry.path.encode(), entry.query.encode(), repr(entry.notes).encode()]
+    return b"\n".join(shown).decode("utf-8", "replace")
+
+
+def secret_of(key: str) -> str:
+    return key.rpartition("_")[2]
+
+
+def escaped(text: str) -> str:
+    r"""The text as \u escapes, each of which a JSON string may have."""
+    return "".join(f"\\u{ord(char):04x}" for char in text)
+
+
+Placing = Callable[[str], dict[str, Any]]
+
+
+def _creation(**fields: Any) -> dict[str, Any]:
+    body = {"name": "x", "permissions": ["payments:read"]} | fields
+    return {"method": "POST", "path": "/v5/apikeys", "json_body": body}
+
+
+def _listing(query: str) -> dict[str, Any]:
+    return {"method": "GET", "path": "/v5/apikeys", "query": query}
+
+
+def _body(text: str | bytes) -> dict[str, Any]:
+    body = text.encode() if isinstance(text, str) else text
+    return {"method": "POST", "path": "/v5/apikeys", "body": body}
+
+
+PLACES: dict[str, Placing] = {
+    "path": lambda key: {"method": "GET", "path": f"/v5/apikeys/{key}"},
+    "unknown path": lambda key: {"method": "GET", "path": f"/v1/{key}/{key}"},
+    "path behind an account": lambda key: {"method": "GET", "path": f"/v1/accounts/{key}"},
+    "query value": lambda key: {
+        "method": "GET",
+        "path": "/v5/apikeys",
+        "query": f"account_id={key}",
+    },
+    "query name": lambda key: {"method": "GET", "path": "/v5/apikeys", "query": f"{key}=1"},
+    "encoded query": lambda key: _listing("x=" + "".join(f"%{ord(char):02X}" for char in key)),
+    "query after a plus": lambda key: _listing(f"x=a+{key}"),
+    "account": lambda key: _creation(account_id=key),
+    "permission": lambda key: _creation(permissions=[key]),
+    "permission among others": lambda key: _creation(permissions=["all", f"is {key} right?"]),
+    "expiry": lambda key: _creation(expires_at=key),
+    "unknown field": lambda key: _creation(**{key: 1}),
+    "unknown field, cut off": lambda key: _creation(**{"-" * 70 + key: 1}),
+    "value of an unknown field": lambda key: _creation(secret=key),
+    "nested": lambda key: _creation(a={"b": [{"c": [key]}]}),
+    "duplicate field": lambda key: _body(f'{{"{key}":1,"{key}":2}}'),
+    "broken JSON": lambda key: _body(f'{{"name": "{key}'),
+    "no JSON": lambda key: _body(f"key={key}"),
+    "not UTF-8": lambda key: _body(b'\xff{"name":"%b"}' % key.encode()),
+    "escaped value": lambda key: _body(f'{{"name":"{escaped(key)}"}}'),
+    "escaped field": lambda key: _body(f'{{"{escaped(key)}":1}}'),
+    "one letter escaped": lambda key: _body(f'{{"x":"{escaped(key[0])}{key[1:]}"}}'),
+    "underscores escaped": lambda key: _body('{"x":"' + key.replace("_", "\\u005f") + '"}'),
+    "escaped in broken JSON": lambda key: _body(f'{{"x":"{escaped(key)}"'),
+    "escaped twice over": lambda key: _body(json.dumps({"x": json.dumps({"key": key})})),
+    "behind a line break": lambda key: _creation(expires_at=f"my key:\n{key}"),
+    "behind a tab": lambda key: _creation(expires_at=f"my key:\t{key}"),
+    "permission behind a line break": lambda key: _creation(permissions=[f"\n{key}"]),
+    "field behind a line break": lambda key: _creation(**{f"\n{key}": 1}),
+    "behind an escaped line break": lambda key: _body(f'{{"x":"\\u000a{key}"}}'),
+    "behind a letter": lambda key: _creation(expires_at=f"key{key}"),
+    "where the journal cuts": lambda key: _creation(x="-" * 16_350 + key),
+    "retrievable flag": lambda key: _creation(always_retrievable=key),
+    "as a key without the flag": lambda key: _creation(key=key),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("whose", ["merchant", "legacy", "retrievable", "other_merchant"])
+def test_a_key_that_is_sent_in_a_wrong_place_is_neither_kept_nor_answered(sandbox, whose, place):
+    key = sandbox.key(whose)
+    request = PLACES[place](key)
+
+    answer = sandbox.ask(**request, key="merchant")
+
+    # A listing that is served shows the keys that the spec lets one read again.
+    refused = answer.body.decode() if answer.status >= 400 else ""
+    assert secret_of(key) not in everything_kept(sandbox)
+    assert secret_of(key) not in refused
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_without_authentication_neither(sandbox, place):
+    key = sandbox.key("merchant")
+    request = PLACES[place](key)
+
+    answer = sandbox.ask(**request)
+
+    assert secret_of(key) not in everything_kept(sandbox)
+    assert secret_of(key) not in answer.body.decode()
+
+
+@pytest.mark.parametrize("whose", ["merchant", "revoked", "expired", "deleted", "legacy"])
+def test_a_key_that_authenticates_or_fails_to_is_kept_as_its_last_four_characters(sandbox, whose):
+    key = sandbox.key(whose)
+
+    answer = sandbox.ask("GET", "/v5/apikeys", key=whose)
+
+    kept = everything_kept(sandbox)
+    assert sandbox.journal(answer)["key"] == "****" + key[-4:]
+    assert secret_of(key) not in kept
+
+
+def test_a_key_that_no_world_has_is_not_kept(sandbox):
+    sandbox.ask("GET", "/v5/apikeys", key=SUPPLIED)
+
+    assert secret_of(SUPPLIED) not in everything_kept(sandbox)
+
+
+def test_the_secret_of_a_minted_key_stands_in_the_answer_and_nowhere_else(sandbox):
+    body = {"name": "minted", "permissions": ["all"]}
+
+    created = sandbox.ask("POST", "/v5/apikeys", key="merchant", json_body=body).json()
+    read = sandbox.ask("GET", f"/v5/apikeys/{created['id']}", key="merchant")
+    used = sandbox.ask("GET", "/v5/apikeys", key=created["key"])
+    sandbox.ask("PUT", f"/v5/apikeys/{created['id']}", key="merchant", json_body={"name": "y"})
+    sandbox.ask("DELETE", f"/v5/apikeys/{created['id']}", key="merchant")
+
+    secret = secret_of(created["key"])
+    assert len(secret) == 32
+    assert used.status == 200
+    assert secret not in everything_kept(sandbox)
+    assert secret not in read.body.decode()
+    assert secret not in used.body.decode()
+
+
+def test_the_secret_of_a_supplied_key_stands_in_answers_and_in_nothing_kept(sandbox):
+    body = {
+        "name": "supplied",
+        "permissions": ["all"],
+        "always_retrievable": True,
+        "key": SUPPLIED,
+    }
+
+    created = sandbox.ask("POST", "/v5/apikeys", key="merchant", json_body=body)
+    read = sandbox.ask("GET", f"/v5/apikeys/{created.json()['id']}", key="merchant")
+    again = sandbox.ask("POST", "/v5/apikeys", key="merchant", json_body=body)
+
+    assert (created.status, read.json()["key"]) == (201, SUPPLIED)
+    assert again.status == 400
+    assert secret_of(SUPPLIED) not in again.body.decode()
+    assert secret_of(SUPPLIED) not in everything_kept(sandbox)
+
+
+def test_a_supplied_key_sent_in_escapes_is_kept_nowhere(sandbox):
+    fields = '"name":"x","permissions":["all"],"always_retrievable":true'
+    body = f'{{{fields},"key":"{escaped(SUPPLIED)}"}}'.encode()
+
+    created = sandbox.ask("POST", "/v5/apikeys", key="merchant", body=body)
+
+    assert created.status == 201
+    assert secret_of(SUPPLIED) not in everything_kept(sandbox)
+
+
+@pytest.mark.parametrize("name", ["%s", "my key is %s", "my key:\n%s"])
+def test_a_key_sent_as_the_name_of_another_is_kept_nowhere(sandbox, name):
+    """Names stand in messages and in the reasons of the journal."""
+    key = sandbox.key("other_merchant")
+    body = {"name": name.replace("%s", key), "permissions": ["all"]}
+
+    created = sandbox.ask("POST", "/v5/apikeys", key="merchant", json_body=body).json()
+    if "key" in created:
+        sandbox.ask("GET", "/v5/apikeys", key=created["key"])
+
+    assert secret_of(key) not in everything_kept(sandbox)
+
+
+def test_a_retrievable_key_that_is_read_and_listed_is_kept_nowhere(sandbox):
+    key = sandbox.key("retrievable")
+
+    read = sandbox.ask("GET", f"/v5/apikeys/{sandbox.key_id('retrievable')}", key="merchant")
+    listed = sandbox.ask("GET", "/v5/apikeys", key="merchant")
+
+    assert read.json()["key"] == key
+    assert key in listed.body.decode()
+    assert secret_of(key) not in everything_kept(sandbox)
+
+
+def test_the_keys_of_another_profile_are_masked_as_well():
+    sandbox = fresh(profile=BRANDED)
+    key = sandbox.key("merchant")
+
+    sandbox.ask("GET", f"/v5/apikeys/{key}", key="merchant", query=f"x={key}")
+    sandbox.ask("POST", "/v5/apikeys", key="merchant", body=f'{{"x":"{escaped(key)}"}}'.encode())
+
+    assert key.startswith("acme_test_")
+    assert secret_of(key) not in everything_kept(sandbox)
+
+
+# --- production keys --------------------------------------------------------------------------
+
+
+def test_a_production_key_as_header_is_a_401_that_the_journal_explains_in_plain_words(
+    sandbox, caplog
+):
+    answer = sandbox.ask("GET", "/v5/apikeys", key=PRODUCTION)
+
+    assert_key_refusal(answer, 401, "authentication_failed")
+    assert "production key was sent to a sandbox" in " ".join(sandbox.journal(answer)["notes"])
+    warnings = [one.getMessage() for one in caplog.records if one.levelname == "WARNING"]
+    assert any("production key" in warning for warning in warnings)
+    _assert_nothing_kept(sandbox, PRODUCTION, answer.body, "\n".join(warnings))
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["svc_live_", "svc_live_x", "svc_live_strange!-characters", "svc_live_" + "A" * 10_000],
+    ids=lambda key: key[:20],
+)
+def test_whatever_begins_like_a_production_key_is_a_401_of_which_nothing_is_kept(sandbox, key):
+    answer = sandbox.ask("GET", "/v5/apikeys", key=key)
+
+    assert_key_refusal(answer, 401, "authentication_failed")
+    assert "production key" in " ".join(sandbox.journal(answer)["notes"])
+    assert "svc_live" not in everything_kept(sandbox)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_production_key_that_is_sent_anywhere_is_not_kept(sandbox, place):
+    request = PLACES[place](PRODUCTION)
+
+    answer = sandbox.ask(**request, key="merchant")
+
+    assert 200 <= answer.status < 500
+    _assert_nothing_kept(sandbox, PRODUCTION, answer.body)
+
+
+IN_BODIES = {
+    "name": lambda key: {"name": key},
+    "inside a name": lambda key: {"name": f"till 4 ({key})"},
+    "name behind a line break": lambda key: {"name": f"till\n{key}"},
+    "name behind a letter": lambda key: {"name": f"till{key}"},
+    "supplied key": lambda key: {"key": key, "always_retrievable": True},
+    "nested": lambda key: {"x": {"y": [key]}},
+    "field": lambda key: {key: 1},
+}
+
+
+@pytest.mark.parametrize("spell", [str, escaped], ids=["plain", "escaped"])
+@pytest.mark.parametrize("field", IN_BODIES)
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+def test_a_production_key_in_a_body_is_a_400_that_keeps_and_changes_nothing(
+    sandbox, method, field, spell
+):
+    spelt = {"name": "x", "permissions": ["all"]} if method == "POST" else {}
+    body = json.dumps(spelt | IN_BODIES[field](PRODUCTION)).replace(PRODUCTION, spell(PRODUCTION))
+    path = "/v5/apikeys" + ("" if method == "POST" else f"/{sandbox.key_id('merchant_read_only')}")
+
+    answer = sandbox.ask(method, path, key="merchant", body=body.encode())
+
+    assert_key_refusal(answer, 400, "validation_error")
+    assert "production key was sent to a sandbox" in " ".join(sandbox.journal(answer)["notes"])
+    assert sandbox.control("GET", "/worlds/default/messages").json()["total"] == 0
+    _assert_nothing_kept(sandbox, PRODUCTION, answer.body)
+
+
+def test_a_production_key_of_another_profile_is_known_by_its_own_prefix():
+    sandbox = fresh(profile=BRANDED)
+    key = PRODUCTION.replace("svc_live", "acme_prod")
+
+    header = sandbox.ask("GET", "/v5/apikeys", key=key)
+    body = sandbox.ask(
+        "POST", "/v5/apikeys", key="merchant", json_body={"name": key, "permissions": ["all"]}
+    )
+
+    assert (header.status, body.status) == (401, 400)
+    _assert_nothing_kept(sandbox, key, header.body, body.body.decode())
+
+
+def test_words_that_only_resemble_a_production_key_are_ordinary_names(sandbox):
+    names = ["svc_live", "not svc_live_ at all", "live", "svc-live-key"]
+
+    statuses = [
+        sandbox.ask(
+            "POST", "/v5/apikeys", key="merchant", json_body={"name": name, "permissions": ["all"]}
+        ).status
+        for name in names
+    ]
+
+    assert Profile().key_prefixes.production == "svc_live"
+    assert statuses == [201, 201, 201, 201]
+
+
+def _assert_nothing_kept(sandbox: InProcess, key: str, *said: bytes | str) -> None:
+    """Neither the secret nor the lookup, nor the two ends of the secret."""
+    kept = everything_kept(sandbox)
+    texts = [kept, *(one.decode() if isinstance(one, bytes) else one for one in said)]
+    for text in texts:
+        for part in (secret_of(key), key.split("_")[2], secret_of(key)[:8], secret_of(key)[-8:]):
+            assert part not in text

@@ -1,0 +1,192 @@
+"""The same seed and the same requests give the same bytes, and a reset gives them again."""
+
+import json
+import re
+
+from sandbox.app import build
+from sandbox.settings import Settings
+from tests.driving import InProcess, Response
+from tests.world.worlds import FROZEN, KEY, add_world, create, supplied, totals
+
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+
+
+def _story(world: InProcess) -> list[Response]:
+    """Requests of every kind, good and bad."""
+    made = create(world)
+    id = made.json()["id"]
+    return [
+        made,
+        world.ask("GET", "/v5/apikeys", key="admin"),
+        world.ask("GET", f"/v5/apikeys/{id}", key="merchant"),
+        world.ask("PUT", f"/v5/apikeys/{id}", key="merchant", json_body={"status": "revoked"}),
+        world.ask("PUT", f"/v5/apikeys/{id}", key="merchant", json_body={"nam": "x"}),
+        world.ask("DELETE", f"/v5/apikeys/{id}", key="merchant"),
+        world.ask("GET", f"/v5/apikeys/{id}", key="merchant"),
+        world.ask("GET", f"/v1/accounts/{world.account('merchant')}", key="partner"),
+        world.ask("GET", "/v1/accounts/nowhere", key="partner"),
+        world.ask("PATCH", "/v5/apikeys", key="merchant"),
+        world.ask("GET", "/nowhere", key="merchant"),
+        world.ask("GET", "/v5/apikeys", key="revoked"),
+        create(world, "partner", account_id=world.account("merchant"), **supplied(KEY)),
+    ]
+
+
+def _plaintexts(world: InProcess) -> set[str]:
+    shown = world.control("GET", f"/worlds/{world.world}").json()
+    return {one["key"] for one in shown["keys"].values()}
+
+
+def _told(story: list[Response]) -> list[tuple[int, dict[str, str], str]]:
+    """The story with all key material blotted out."""
+    told = []
+    for answer in story:
+        text = re.sub(r"svc_uat_\w+|svc_[A-Za-z0-9]{32}", "KEY", answer.body.decode())
+        text = re.sub(r'"key_last4":"\w{4}"', '"key_last4":"LAST"', text)
+        told.append((answer.status, answer.headers, text))
+    return told
+
+
+def test_worlds_of_one_seed_answer_alike_except_for_key_material(sandbox):
+    """Supplied keys are unique to a server, so that the second world is of a second server."""
+    one = add_world(sandbox, "one", seed=7)
+    second_server = InProcess(build(Settings()))
+    add_world(second_server, "first", seed=99)
+    other = add_world(second_server, "other", seed=7)
+
+    mine, theirs = _story(one), _story(other)
+
+    assert _told(mine) == _told(theirs)
+    assert _plaintexts(one).isdisjoint(_plaintexts(other))
+
+
+def test_one_world_of_two_servers_answers_byte_for_byte_alike():
+    stories = []
+    for _ in range(2):
+        world = add_world(InProcess(build(Settings())), "same", seed=7)
+        stories.append([(one.status, one.headers, one.body) for one in _story(world)])
+
+    assert stories[0] == stories[1]
+
+
+def test_what_happens_in_one_world_does_not_disturb_the_draws_of_another(sandbox):
+    quiet = add_world(InProcess(build(Settings())), "same", seed=7)
+    expected = [(one.status, one.headers, one.body) for one in _story(quiet)]
+    world, noisy = add_world(sandbox, "same", seed=7), add_world(sandbox, "noisy", seed=7)
+
+    for _ in range(5):
+        create(noisy)
+        create(sandbox)
+
+    assert [(one.status, one.headers, one.body) for one in _story(world)] == expected
+
+
+def test_messages_of_worlds_of_one_seed_are_alike_but_for_last_fours(sandbox):
+    worlds = [add_world(sandbox, id, seed=7) for id in ("one", "other")]
+    for world in worlds:
+        create(world)
+
+    shown = [world.control("GET", f"/worlds/{world.world}/messages").body for world in worlds]
+
+    blotted = [re.sub(rb'"key":"\*{4}\w{4}"|"key_last4":"\w{4}"', b"", one) for one in shown]
+    assert blotted[0] == blotted[1]
+    assert shown[0] != shown[1]
+
+
+def test_another_seed_gives_other_ids(sandbox):
+    two = add_world(sandbox, "one", seed=1), add_world(sandbox, "other", seed=2)
+    one, other = two
+
+    ids = [
+        set(world.control("GET", f"/worlds/{world.world}").json()[what].values())
+        for world in two
+        for what in ("accounts", "terminals", "locations")
+    ]
+
+    assert len(set.union(*ids)) == sum(map(len, ids)) == 2 * (13 + 8 + 9)
+    assert all(UUID.fullmatch(id) for id in set.union(*ids))
+    assert create(one).json()["id"] != create(other).json()["id"]
+
+
+# --- reset ------------------------------------------------------------------------------------
+
+
+def test_a_reset_gives_the_same_world_again_and_then_the_same_answers(sandbox):
+    world = add_world(sandbox, "one", seed=7)
+    before = world.control("GET", "/worlds/one").body
+    told = [(one.status, one.headers, one.body) for one in _story(world)]
+
+    reset = world.control("POST", "/worlds/one/reset")
+    cleared = totals(world)
+    again = [(one.status, one.headers, one.body) for one in _story(world)]
+
+    assert (reset.status, reset.body) == (200, before)
+    assert cleared == (0, 0)
+    assert again == told
+
+
+def test_a_reset_forgets_keys_that_were_made_and_brings_back_those_that_were_revoked(sandbox):
+    world = add_world(sandbox, "one")
+    made = create(world, permissions=["all"]).json()["key"]
+    path = f"/v5/apikeys/{world.key_id('merchant')}"
+    world.ask("PUT", path, key="partner", json_body={"status": "revoked"})
+
+    world.control("POST", "/worlds/one/reset")
+
+    assert world.ask("GET", "/v5/apikeys", key=made).status == 401
+    assert world.ask("GET", "/v5/apikeys", key="merchant").status == 200
+
+
+def test_a_reset_brings_back_the_clock_and_leaves_the_switches(sandbox):
+    world = add_world(sandbox, "one")
+    world.control("PUT", "/worlds/one/switches", {"strict_headers": True})
+    world.control("PUT", "/worlds/one/clock", {"now": "2030-01-01T00:00:00Z", "mode": "running"})
+
+    shown = world.control("POST", "/worlds/one/reset").json()
+
+    assert shown["clock"] == {"now": FROZEN, "mode": "frozen", "rate": 1.0}
+    assert world.control("GET", "/worlds/one/switches").json() == {"strict_headers": True}
+
+
+def test_a_reset_leaves_other_worlds_alone(sandbox):
+    two = add_world(sandbox, "one", seed=1), add_world(sandbox, "other", seed=2)
+    one, other = two
+    create(other)
+    before = totals(other), other.ask("GET", "/v5/apikeys", key="admin").body
+
+    one.control("POST", "/worlds/one/reset")
+
+    after = totals(other), other.ask("GET", "/v5/apikeys", key="admin").body
+    assert (before[0], after[0]) == ((1, 1), (1, 2))
+    assert [key["id"] for key in json.loads(before[1])] == [
+        key["id"] for key in json.loads(after[1])
+    ]
+
+
+def test_default_can_be_reset_as_well(sandbox):
+    before = sandbox.control("GET", "/worlds/default").body
+    create(sandbox)
+
+    reset = sandbox.control("POST", "/worlds/default/reset")
+
+    assert reset.body == before
+    assert totals(sandbox) == (0, 0)
+
+
+# --- default ---------------------------------------------------------------------------------
+
+
+def test_the_keys_of_default_are_fixed_whatever_the_seed():
+    servers = [InProcess(build(Settings(seed=seed))) for seed in (1, 2)]
+
+    keys = [server.control("GET", "/worlds/default").json()["keys"] for server in servers]
+
+    plain = [{name: one["key"] for name, one in world.items()} for world in keys]
+    assert plain[0] == plain[1]
+    assert plain[0]["merchant"] == "svc_uat_demomerchant_" + plain[0]["merchant"][-32:]
+    assert keys[0]["merchant"]["id"] != keys[1]["merchant"]["id"]
+
+
+def test_the_known_key_of_the_merchant_never_changes(sandbox):
+    """Users paste this key into their settings; changing it breaks them."""
+    assert sandbox.key("merchant") == "svc_uat_demomerchant_Rahy5R22dHat85afU6lKXIXOEWGwLG82"

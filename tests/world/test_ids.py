@@ -1,0 +1,120 @@
+"""Ids and key material: the same draws give the same ids, and no two draws give one."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox.world.ids import Ids, fixed_chars
+
+UUID4 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+MESSAGE = re.compile(r"msg_[A-Za-z0-9]{27}")
+
+MANY = 10_000
+
+
+def test_a_known_seed_gives_known_ids():
+    """A release that changes these changes every id of every user's recorded tests."""
+    ids = Ids(seed=1, world_id="default")
+
+    drawn = [ids.uuid(), ids.message_id(), ids.secret_chars(12), ids.named_uuid("account:merchant")]
+
+    assert drawn == [
+        "5a5d6bc5-c5a6-47f0-9afd-9446cad21115",
+        "msg_40oyjySl6WltinuuzJeNptaZykI",
+        "tSvMVLPvQoUo",
+        "64e24377-b0e9-4882-9386-a4e53c72c012",
+    ]
+
+
+def test_the_same_seed_gives_the_same_draws_in_the_same_order():
+    one, other = Ids(seed=7, world_id="a"), Ids(seed=7, world_id="a")
+
+    draws = [
+        [ids.uuid(), ids.message_id(), ids.secret_chars(32), ids.uuid()] for ids in (one, other)
+    ]
+
+    assert draws[0] == draws[1]
+
+
+def test_worlds_of_one_seed_share_ids_and_no_key_material():
+    one, other = Ids(seed=7, world_id="a"), Ids(seed=7, world_id="b")
+
+    assert one.uuid() == other.uuid()
+    assert one.message_id() == other.message_id()
+    assert one.secret_chars(32) != other.secret_chars(32)
+    assert one.named_uuid("x") == other.named_uuid("x")
+    assert one.named_chars("x", 32) != other.named_chars("x", 32)
+
+
+@pytest.mark.parametrize("seed", [0, -1, 2, 2**63 - 1, -(2**63)])
+def test_another_seed_gives_other_ids(seed):
+    one, other = Ids(seed=1, world_id="a"), Ids(seed=seed, world_id="a")
+
+    assert one.uuid() != other.uuid()
+    assert one.named_uuid("x") != other.named_uuid("x")
+
+
+def test_uuids_are_of_version_4_in_lower_case():
+    ids = Ids(seed=1, world_id="a")
+
+    drawn = [ids.uuid() for _ in range(MANY)]
+    drawn += [ids.named_uuid(f"account:{n}") for n in range(MANY)]
+
+    assert [id for id in drawn if not UUID4.fullmatch(id)] == []
+    assert len(set(drawn)) == 2 * MANY
+    assert {id[19] for id in drawn} == {"8", "9", "a", "b"}
+
+
+def test_message_ids_are_msg_and_27_letters_and_digits():
+    ids = Ids(seed=1, world_id="a")
+
+    drawn = [ids.message_id() for _ in range(MANY)]
+
+    assert [id for id in drawn if not MESSAGE.fullmatch(id)] == []
+    assert len(set(drawn)) == MANY
+
+
+@pytest.mark.parametrize("length", [1, 12, 16, 32, 64])
+def test_key_material_is_letters_and_digits_of_the_length_asked_for(length):
+    ids = Ids(seed=1, world_id="a")
+
+    drawn = [ids.secret_chars(length), ids.named_chars("x", length), fixed_chars("x", length)]
+
+    assert all(re.fullmatch(f"[A-Za-z0-9]{{{length}}}", one) for one in drawn)
+    assert len(set(drawn)) == 3 or length == 1
+
+
+def test_key_material_never_repeats():
+    ids = Ids(seed=1, world_id="a")
+
+    drawn = [ids.secret_chars(12) for _ in range(MANY)]
+
+    assert len(set(drawn)) == MANY
+    assert len(set("".join(drawn))) == 62
+
+
+def test_named_draws_do_not_depend_on_what_was_drawn_before():
+    fresh, used = Ids(seed=1, world_id="a"), Ids(seed=1, world_id="a")
+
+    for _ in range(5):
+        used.uuid()
+
+    assert fresh.named_uuid("x") == used.named_uuid("x")
+    assert (fresh.drawn, used.drawn) == (0, 5)
+
+
+def test_draws_go_on_where_a_counter_says():
+    before = Ids(seed=1, world_id="a")
+    for _ in range(3):
+        before.uuid()
+
+    after = Ids(seed=1, world_id="a", drawn=before.drawn)
+
+    assert before.uuid() == after.uuid()
+
+
+@given(name=st.text(st.characters(exclude_categories=["Cs"])), seed=st.integers())
+def test_every_name_and_seed_has_an_id(name, seed):
+    assert UUID4.fullmatch(Ids(seed=seed, world_id="a").named_uuid(name))

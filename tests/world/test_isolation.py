@@ -1,0 +1,176 @@
+"""Worlds never meet: keys, accounts, messages, journals. Source: design.md 2, 4; D25."""
+
+import pytest
+
+from tests.driving import InProcess
+from tests.world.worlds import FROZEN, KEY, add_world, create, supplied, totals
+
+
+@pytest.fixture
+def two(sandbox: InProcess) -> tuple[InProcess, InProcess]:
+    """Two worlds of one server that differ in their seed."""
+    return add_world(sandbox, "one", seed=1), add_world(sandbox, "other", seed=2)
+
+
+# --- keys decide the world --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["admin", "psp", "partner", "merchant"])
+def test_a_key_sees_no_account_of_another_world(two, name):
+    one, other = two
+
+    answers = [
+        one.ask("GET", f"/v1/accounts/{other.account(whose)}", key=name)
+        for whose in ("admin", "psp", "partner", "merchant")
+    ]
+
+    assert [answer.status for answer in answers] == [404, 404, 404, 404]
+
+
+@pytest.mark.parametrize("name", ["admin", "partner", "merchant"])
+def test_a_key_sees_changes_and_deletes_no_key_of_another_world(two, name):
+    one, other = two
+    path = f"/v5/apikeys/{other.key_id('merchant_read_only')}"
+    before = other.ask("GET", path, key="merchant").json()
+
+    refused = [
+        one.ask("GET", path, key=name),
+        one.ask("PUT", path, key=name, json_body={"status": "revoked"}),
+        one.ask("DELETE", path, key=name),
+        one.ask("GET", "/v5/apikeys", key=name, query=f"account_id={other.account('merchant')}"),
+        create(one, name, account_id=other.account("merchant")),
+    ]
+
+    assert [answer.status for answer in refused] == [404] * 5
+    assert other.ask("GET", path, key="merchant").json() == before
+
+
+def test_listings_have_keys_of_their_own_world_only(two):
+    one, other = two
+
+    mine = {key["id"] for key in one.ask("GET", "/v5/apikeys", key="admin").json()}
+    theirs = {key["id"] for key in other.ask("GET", "/v5/apikeys", key="admin").json()}
+
+    assert len(mine) == 12
+    assert mine.isdisjoint(theirs)
+
+
+def test_a_request_leaves_its_message_and_its_entry_in_its_own_world(two):
+    one, other = two
+
+    answer = create(one)
+
+    assert answer.status == 201
+    assert totals(one) == (1, 1)
+    assert totals(other) == (0, 0)
+    assert totals(InProcess(one.sandbox)) == (0, 0)
+
+
+def test_requests_without_a_known_key_stand_in_the_journal_of_default(two):
+    one, other = two
+
+    one.ask("GET", "/v5/apikeys")
+    one.ask("GET", "/v5/apikeys", key="svc_uat_nobodyhasit0_" + "0" * 32)
+
+    assert totals(InProcess(one.sandbox)) == (0, 2)
+    assert (totals(one), totals(other)) == ((0, 0), (0, 0))
+
+
+def test_a_refused_key_stands_in_the_journal_of_its_own_world(two):
+    one, other = two
+
+    answer = one.ask("GET", "/v5/apikeys", key="revoked")
+
+    assert answer.status == 401
+    assert (totals(one), totals(other)) == ((0, 1), (0, 0))
+
+
+def test_switches_and_clocks_are_of_one_world(two):
+    one, other = two
+    bare = [(b"x-service-apikey", one.key("merchant").encode())]
+    bare_other = [(b"x-service-apikey", other.key("merchant").encode())]
+
+    one.control("PUT", "/worlds/one/switches", {"strict_headers": True})
+    one.control("PUT", "/worlds/one/clock", {"now": "2027-01-01T00:00:00Z"})
+
+    assert one.ask("GET", "/v5/apikeys", headers=bare).status == 400
+    assert other.ask("GET", "/v5/apikeys", headers=bare_other).status == 200
+    assert create(one).json()["created_at"] == "2027-01-01T00:00:00.000Z"
+    assert create(other).json()["created_at"] == FROZEN
+
+
+# --- supplied keys ----------------------------------------------------------------------------
+
+
+def test_a_key_that_another_world_has_cannot_be_supplied(two):
+    one, other = two
+
+    first = create(one, **supplied(KEY))
+    second = create(other, **supplied(KEY))
+
+    assert (first.status, second.status) == (201, 400)
+    assert second.json()["error"] == "validation_error"
+    assert totals(other)[0] == 0
+    assert KEY not in second.body.decode()
+
+
+@pytest.mark.parametrize("name", ["merchant", "retrievable", "revoked", "deleted"])
+def test_a_known_key_of_default_cannot_be_supplied_elsewhere(two, name):
+    one, _ = two
+
+    answer = create(one, **supplied(InProcess(one.sandbox).key(name)))
+
+    assert answer.status == 400
+
+
+def test_the_same_lookup_with_another_secret_is_fine_and_each_key_finds_its_world(two):
+    one, other = two
+    similar = "svc_uat_Supplied0000_" + "T" * 32
+    mine, theirs = create(one, **supplied(KEY)), create(other, **supplied(similar))
+
+    seen = [
+        world.ask("GET", f"/v5/apikeys/{made.json()['id']}", key="merchant").json()["key"]
+        for world, made in ((one, mine), (other, theirs))
+    ]
+    calls = [one.ask("GET", "/v5/apikeys", key=key).status for key in (KEY, similar)]
+
+    assert (mine.status, theirs.status) == (201, 201)
+    assert seen == [KEY, similar]
+    # Neither may read keys, and both are known.
+    assert calls == [404, 404]
+
+
+def test_the_same_lookup_cannot_be_used_twice_in_one_world(two):
+    one, _ = two
+
+    first = create(one, **supplied(KEY))
+    second = create(one, **supplied("svc_uat_Supplied0000_" + "T" * 32))
+
+    assert (first.status, second.status) == (201, 400)
+
+
+def test_a_key_is_free_again_once_its_world_is_gone(two):
+    one, other = two
+    create(one, **supplied(KEY))
+
+    one.control("DELETE", "/worlds/one")
+
+    assert create(other, **supplied(KEY)).status == 201
+    assert other.ask("GET", "/v5/apikeys", key=KEY).status == 404
+
+
+def test_a_world_that_comes_back_does_not_lose_its_keys_to_one_that_took_them(two):
+    """The keys of a world follow from its id and seed; meanwhile another world may hold one."""
+    one, other = two
+    merchant = one.key("merchant")
+    one.control("DELETE", "/worlds/one")
+    create(other, **supplied(merchant))
+
+    again = one.control("POST", "/worlds", {"id": "one", "seed": 1, "clock": FROZEN})
+
+    assert again.status == 409 or _sees_its_own_account(one)
+
+
+def _sees_its_own_account(world: InProcess) -> bool:
+    path = f"/v1/accounts/{world.account('merchant')}"
+    return world.ask("GET", path, key="merchant").status == 200

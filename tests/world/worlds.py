@@ -1,0 +1,34 @@
+"""How tests of worlds make worlds, and look at them."""
+
+from typing import Any
+
+from tests.driving import InProcess, Response
+
+FROZEN = "2026-03-01T12:00:00.000Z"
+
+KEY = "svc_uat_Supplied0000_" + "S" * 32
+"""A key that tests supply."""
+
+
+def add_world(sandbox: InProcess, id: str, **more: Any) -> InProcess:
+    """Another world of the same server, ready to be driven with its own cast."""
+    answer = sandbox.control("POST", "/worlds", {"id": id, "clock": FROZEN} | more)
+    assert answer.status == 201, answer.body
+    return InProcess(sandbox.sandbox, world=id)
+
+
+def create(world: InProcess, by: str = "merchant", **more: Any) -> Response:
+    body = {"name": "made", "permissions": ["payments:read"]} | more
+    return world.ask("POST", "/v5/apikeys", key=by, json_body=body)
+
+
+def supplied(key: str) -> dict[str, Any]:
+    return {"always_retrievable": True, "key": key}
+
+
+def totals(world: InProcess) -> tuple[int, int]:
+    """How many messages and journal entries the world has."""
+    return tuple(
+        world.control("GET", f"/worlds/{world.world}/{what}").json()["total"]
+        for what in ("messages", "requests")
+    )
