@@ -22,7 +22,7 @@ from sandbox.api.rows import Row, Target
 from sandbox.api.trip import Trip
 from sandbox.api.wire import BadInput
 from sandbox.domain import access, keys
-from sandbox.domain.access import Access, Verdict
+from sandbox.domain.access import Access, Need, Verdict
 from sandbox.domain.accounts import Account
 from sandbox.domain.faults import (
     AUTHENTICATION_FAILED,
@@ -160,6 +160,8 @@ def find_target(trip: Trip, row: Row) -> None:
     if target is None:
         return
     try:
+        if row.narrow is not None:
+            _narrow(trip, row.narrow(read_object(trip)))
         account, named = _FINDERS[target.where](trip, target)
     except BadInput as error:
         raise Refusal(VALIDATION_ERROR, str(error)) from None
@@ -178,16 +180,15 @@ def find_target(trip: Trip, row: Row) -> None:
             details=f"requires {_form(row, relation)}",
         )
     trip.account = account
-    _narrow(trip, row)
     trip.decisions.append(("target", "ok", cell.reason, cell.source))
 
 
-def _narrow(trip: Trip, row: Row) -> None:
-    """Ask for the very permission that the body comes down to, where the row leaves it open."""
-    if row.narrow is None:
-        return
+def _narrow(trip: Trip, wanted: Need) -> None:
+    """Ask for the very permission that the body comes down to, where the row left it open.
+
+    Before the lookup, since lacking an operation is answered whatever exists (assumed 4.7).
+    """
     assert trip.caller
-    wanted = row.narrow(trip.sent or {})
     if access.before_lookup(access.holds(trip.caller.grants, wanted)) is not None:
         raise Refusal(PERMISSION_DENIED, f"requires {wanted}", reason=f"the body asks for {wanted}")
 
