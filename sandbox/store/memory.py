@@ -65,8 +65,9 @@ class _Rows:
         for name, value in self.claims(record):
             self.unique[name][value] = record
         path = self.path_of(record)
+        old_path = () if old is None else self.path_of(old)
         for name, index in self.table.indexes.items():
-            before = () if old is None else index(old, path)
+            before = () if old is None else index(old, old_path)
             after = index(record, path)
             if before != after:
                 _move(self.indexes[name], number, before, after)
