@@ -1,0 +1,77 @@
+"""The command `python -m benchmarks`: runs all benchmarks, or those that are named."""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from benchmarks import many_keys, read, start, terminals, worlds
+from benchmarks.load import generators
+from benchmarks.report import ROUNDS, Plan, Result, machine, table
+from benchmarks.serving import BenchmarkError
+
+BENCHMARKS: Final[dict[str, Callable[[Plan], list[Result]]]] = {
+    "start": start.run,
+    "read": read.run,
+    "many_keys": many_keys.run,
+    "terminals": terminals.run,
+    "worlds": worlds.run,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print. The exit status is 0 unless something broke, or `--strict` missed."""
+    options = _parser().parse_args(arguments)
+    plan = Plan(rounds=options.rounds, generator=options.generator or generators()[0])
+    facts, started_s = machine(), time.perf_counter()
+    results: list[Result] = []
+    for name in options.names or BENCHMARKS:
+        print(f"measuring {name} ...", file=sys.stderr, flush=True)
+        try:
+            results += BENCHMARKS[name](plan)
+        except (BenchmarkError, OSError) as error:
+            print(f"benchmarks: {name}: {error}", file=sys.stderr)
+            return 2
+    facts["took_s"] = round(time.perf_counter() - started_s, 1)
+    if options.json:
+        print(json.dumps({"machine": facts, "results": [one.view() for one in results]}, indent=2))
+    else:
+        print(table(results))
+        print(f"\n{_said(facts)}")
+    return 1 if options.strict and not all(one.is_met for one in results) else 0
+
+
+def _said(facts: dict[str, object]) -> str:
+    return (
+        f"Python {facts['python']} on {facts['system']}, {facts['cores']} cores, load average at "
+        f"the start {facts['load_average']}; took {facts['took_s']} s.\n"
+        "Figures and baselines are medians; a ratio is figure over baseline."
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="Measure speed, as ratios to a bare application in the same run.",
+    )
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"all, or any of: {', '.join(BENCHMARKS)}"
+    )
+    parser.add_argument("--rounds", type=_rounds, default=ROUNDS, help="of each comparison")
+    parser.add_argument("--generator", choices=generators(), help="what sends requests")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 if a target is missed")
+    return parser
+
+
+def _rounds(text: str) -> int:
+    count = int(text)
+    if not 1 <= count <= 100:
+        raise argparse.ArgumentTypeError("between 1 and 100")
+    return count
+
+
+if __name__ == "__main__":
+    sys.exit(main())

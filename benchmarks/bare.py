@@ -1,0 +1,27 @@
+"""The yardstick: a bare Starlette application with one route, for uvicorn to serve.
+
+What it answers comes from the environment, so that it can be the very bytes of another server.
+"""
+
+import json
+import os
+from typing import Any, Final
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+ANSWER_VARIABLE: Final = "BENCH_ANSWER"
+
+_DEFAULT: Final = '{"path": "/", "body": "{}", "headers": {"content-type": "application/json"}}'
+_ANSWER: Final[dict[str, Any]] = json.loads(os.environ.get(ANSWER_VARIABLE, _DEFAULT))
+_BODY: Final[bytes] = _ANSWER["body"].encode()
+_HEADERS: Final[dict[str, str]] = _ANSWER["headers"]
+
+
+async def _answer(request: Request) -> Response:
+    return Response(_BODY, headers=_HEADERS)
+
+
+app = Starlette(routes=[Route(_ANSWER["path"], _answer)])
