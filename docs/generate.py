@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
@@ -18,9 +19,11 @@ from sandbox.domain.hierarchy import Relation
 from sandbox.domain.keys import KEY_LIFE
 from sandbox.domain.permissions import ACTIONS
 from sandbox.domain.states import Machine
+from sandbox.library import folder
 from sandbox.world.switches import SWITCHES
 
 FOLDER: Final = Path(__file__).parent / "generated"
+SHIPPED: Final = Path(__file__).parent.parent / "sandbox" / "store" / "shipped.py"
 _HEAD: Final = "<!-- Written by `make golden` from the tables in the code. Do not edit. -->\n\n"
 
 
@@ -163,8 +166,21 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "".join(f"| {line} |\n" for line in lines)
 
 
+def shipped_module() -> str:
+    """The module that knows the digests of the fixtures as they are shipped."""
+    digests = sorted(
+        sha256(path.read_bytes()).hexdigest() for path in folder("fixtures").glob("*.json")
+    )
+    lines = "".join(f'        "{digest}",\n' for digest in digests)
+    return (
+        '"""Digests of the fixtures as they are shipped. Written by `make golden`."""\n\n'
+        f"from typing import Final\n\nDIGESTS: Final = frozenset(\n    {{\n{lines}    }}\n)\n"
+    )
+
+
 def main() -> None:
-    """Write every page."""
+    """Write every page, and the digests of the fixtures."""
+    SHIPPED.write_text(shipped_module(), encoding="utf-8")
     FOLDER.mkdir(exist_ok=True)
     for name, text in pages().items():
         (FOLDER / name).write_text(text, encoding="utf-8")

@@ -1,5 +1,6 @@
 """The command `sandbox`. Each subcommand reads its options, and leaves the work to others."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ EXIT_UNUSABLE = 2
 @click.version_option(__version__, prog_name="sandbox")
 def main() -> None:
     """A card-present payment sandbox on localhost: deterministic, isolated, without credentials."""
+    # Pydantic would look through every installed package for plugins that we do not use.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
 class _ClockType(click.ParamType[Any]):
@@ -25,12 +28,14 @@ class _ClockType(click.ParamType[Any]):
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """The clock setting. Fails for what is neither."""
-        from sandbox.control.shapes import ClockBody
+        from sandbox.world.clock import ClockSetting
 
         if not isinstance(value, str):
             return value
         if value == "running":
-            return ClockBody().setting()
+            return ClockSetting()
+        from sandbox.control.shapes import ClockBody
+
         try:
             return ClockBody.model_validate({"now": value, "mode": "frozen"}).setting()
         except ValueError:

@@ -1,13 +1,12 @@
 """How a server is set up: the values of the command line, checked, before anything live is made."""
 
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
 from pydantic import ValidationError
 
-from sandbox.domain.profile import Profile
+from sandbox.domain.profile import Profile, parse_profile
 from sandbox.store.invention import Invention
 from sandbox.world.clock import ClockSetting
 from sandbox.world.registry import Limits
@@ -52,8 +51,10 @@ class Settings:
 
 def read_profile(path: Path) -> Profile:
     """The profile in a TOML file. Raises SettingsError with the file, the field and the reason."""
+    import tomllib
+
     try:
-        return Profile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        return parse_profile(tomllib.loads(path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: cannot be read: {error}") from error
     except tomllib.TOMLDecodeError as error:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.generate import FOLDER, pages
+from docs.generate import FOLDER, SHIPPED, pages, shipped_module
 from sandbox import __version__
 from sandbox.control.routes import CONTROL
 from sandbox.world.switches import SWITCHES
@@ -18,6 +18,12 @@ def test_a_generated_page_is_what_the_tables_say_now(name):
     written = (FOLDER / name).read_text(encoding="utf-8") if (FOLDER / name).exists() else ""
 
     assert written == pages()[name], f"docs/generated/{name} is old: run `make golden` and commit"
+
+
+def test_the_digests_of_the_fixtures_are_those_of_the_files():
+    written = SHIPPED.read_text(encoding="utf-8")
+
+    assert written == shipped_module(), "a fixture changed: run `make golden` and commit"
 
 
 def test_there_is_no_generated_page_that_nobody_writes():

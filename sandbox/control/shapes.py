@@ -14,12 +14,12 @@ _SeedNumber = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
 
 class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
 
 class _Query(BaseModel):
     # Query values arrive as text, so that numbers have to be read out of them.
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class ClockBody(_Body):

@@ -2,12 +2,14 @@
 
 A user of the real platform writes its names into a TOML file of this shape (`--profile FILE`) and
 changes no code. Every default is the spec's neutral word, or the assumption that fills its gap.
+The shapes are plain dataclasses: only reading a file has them checked.
 """
 
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import ConfigDict, StringConstraints, TypeAdapter
 
 from sandbox.domain.keys import KeyFormat
 
@@ -15,59 +17,65 @@ _HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9-]+$")]
 _KeyPrefix = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]+(_[A-Za-z0-9]+)*$")]
 _FieldName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+_LOUD: Final = ConfigDict(extra="forbid", strict=True)
 
 
-class KeyPrefixes(_Section):
+@dataclass(frozen=True, kw_only=True)
+class KeyPrefixes:
     """What keys begin with. Source: spec 2.1-format, 2.1-legacy."""
+
+    __pydantic_config__ = _LOUD
 
     uat: _KeyPrefix = "svc_uat"
     production: _KeyPrefix = "svc_live"
     legacy: _KeyPrefix = "svc"
 
-    @model_validator(mode="after")
-    def _are_distinct(self) -> "KeyPrefixes":
+    def __post_init__(self) -> None:
         if len({self.uat, self.production, self.legacy}) < 3:
             raise ValueError("uat, production and legacy must differ")
-        return self
 
 
-class DateFilters(_Section):
+@dataclass(frozen=True, kw_only=True)
+class DateFilters:
     """Names of the date filters of the transaction search (spec 4.3-search; assumed 1.7)."""
+
+    __pydantic_config__ = _LOUD
 
     start: _FieldName = "start_date"
     end: _FieldName = "end_date"
 
 
-class Errors(_Section):
+@dataclass(frozen=True, kw_only=True)
+class Errors:
     """The error body of endpoints other than API keys (spec 7-body; assumed 0.5-errors).
 
     `detail` is {"detail"}; `detail_and_error` adds the code; `error_message_details` is the
     three-field shape of the API-key endpoints everywhere.
     """
 
+    __pydantic_config__ = _LOUD
+
     shape: Literal["detail_and_error", "detail", "error_message_details"] = "detail_and_error"
 
 
-class Profile(_Section):
+@dataclass(frozen=True, kw_only=True)
+class Profile:
     """All the names. `name` is only for people."""
+
+    __pydantic_config__ = _LOUD
 
     name: str = "neutral"
     api_key_header: _HeaderName = "x-service-apikey"
     webhook_header_prefix: _HeaderName = "webhook"
     supplied_key_field: _FieldName = "key"
-    key_prefixes: KeyPrefixes = Field(default_factory=KeyPrefixes)
-    date_filters: DateFilters = Field(default_factory=DateFilters)
-    errors: Errors = Field(default_factory=Errors)
+    key_prefixes: KeyPrefixes = field(default_factory=KeyPrefixes)
+    date_filters: DateFilters = field(default_factory=DateFilters)
+    errors: Errors = field(default_factory=Errors)
 
-    @model_validator(mode="after")
-    def _supplied_key_field_is_free(self) -> "Profile":
+    def __post_init__(self) -> None:
         taken = {"name", "permissions", "account_id", "expires_at", "always_retrievable"}
         if self.supplied_key_field in taken:
             raise ValueError(f"supplied_key_field: {self.supplied_key_field} has a meaning already")
-        return self
 
     @cached_property
     def key_format(self) -> KeyFormat:
@@ -82,3 +90,8 @@ class Profile(_Section):
     def api_key_header_bytes(self) -> bytes:
         """The header's name as servers hand it over: in lower case."""
         return self.api_key_header.lower().encode()
+
+
+def parse_profile(document: dict[str, Any]) -> Profile:
+    """The profile in a document. Raises pydantic's ValidationError for anything wrong in it."""
+    return TypeAdapter(Profile).validate_python(document)

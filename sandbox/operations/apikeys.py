@@ -26,7 +26,7 @@ _Name = Annotated[StrictStr, Field(min_length=1)]
 
 class _Body(BaseModel):
     # Unknown fields are rejected on API keys: spec 4.1.1.
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
 
 class CreateKey(_Body):

@@ -23,7 +23,7 @@ Text = Annotated[StrictStr, Field(min_length=1)]
 class Body(BaseModel):
     """A body whose unknown fields are ignored (assumed C8)."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, defer_build=True)
 
     def given(self) -> dict[str, Any]:
         """The fields that were sent, as they were read; an explicit null among them."""
@@ -84,7 +84,7 @@ WholeNumber = Annotated[int, BeforeValidator(_whole_number)]
 class Query(BaseModel):
     """Query parameters; unknown ones are ignored, as unknown body fields are."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
 
 class PageQuery(Query):

@@ -5,13 +5,14 @@ whatever else is in the fixture. Key material also mixes in the world's id, so t
 share a key; where the keys are fixed (the world `default`), it comes from the fixture alone.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from sandbox.domain.accounts import Account
 from sandbox.domain.keys import (
     LEGACY_EXPIRY,
+    LOOKUP_CHARS,
     SECRET_CHARS,
     ApiKey,
     KeyFormat,
@@ -21,7 +22,7 @@ from sandbox.domain.keys import (
 )
 from sandbox.domain.locations import Location
 from sandbox.domain.terminals import Terminal
-from sandbox.store.fixtures import Fixture, KeyDocument
+from sandbox.store.fixtures import Fixture
 from sandbox.store.port import Store
 
 
@@ -62,72 +63,69 @@ def seed(
     """
     cast = Cast()
     unit = store.begin()
-    paths: dict[str, tuple[str, ...]] = {}
     for name, account in fixture.accounts.items():
-        id = cast.accounts[name] = draws.named_uuid(f"account:{name}")
-        paths[id] = (
-            (*paths[(parent := cast.accounts[account.parent])], parent) if account.parent else ()
-        )
-        given = account.__dict__.copy()
-        del given["cast"], given["parent"]
-        unit.put(Account(id=id, parent_account_ids=paths[id], **given))
+        fields = dict(account)
+        cast.accounts[name] = draws.named_uuid(f"account:{fields.pop('cast')}")
+        fields["parent_account_ids"] = _path(fixture, cast, fields.pop("parent", None))
+        unit.put(Account(id=cast.accounts[name], **fields))
     for name, terminal in fixture.terminals.items():
-        id = cast.terminals[name] = draws.named_uuid(f"terminal:{name}")
-        given = terminal.__dict__.copy()
-        del given["cast"]
-        account_id = cast.accounts[given.pop("account")]
-        unit.put(Terminal(terminal_id=id, account_id=account_id, **given))
+        fields = dict(terminal)
+        cast.terminals[name] = draws.named_uuid(f"terminal:{fields.pop('cast')}")
+        fields["account_id"] = cast.accounts[fields.pop("account")]
+        unit.put(Terminal(terminal_id=cast.terminals[name], **fields))
     for name, location in fixture.locations.items():
-        id = cast.locations[name] = draws.named_uuid(f"location:{name}")
-        given = location.__dict__.copy()
-        del given["cast"]
-        account_id = cast.accounts[given.pop("account")]
-        pointed_at = given.pop("terminal")
-        terminal_id = cast.terminals[pointed_at] if pointed_at else None
-        unit.put(Location(id=id, account_id=account_id, terminal_id=terminal_id, **given))
+        fields = dict(location)
+        cast.locations[name] = draws.named_uuid(f"location:{fields.pop('cast')}")
+        fields["account_id"] = cast.accounts[fields.pop("account")]
+        pointed_at = fields.pop("terminal", None)
+        fields["terminal_id"] = cast.terminals[pointed_at] if pointed_at else None
+        unit.put(Location(id=cast.locations[name], **fields))
     for name, document in fixture.api_keys.items():
-        key, plaintext = _key(
-            document, cast.accounts[document.account], draws, key_format, fixed_chars
-        )
+        account_id = cast.accounts[document["account"]]
+        key, plaintext = _key(document, account_id, draws, key_format, fixed_chars)
         cast.keys[name] = (key.id, plaintext)
         unit.put(key)
     unit.commit()
     return cast
 
 
+def _path(fixture: Fixture, cast: Cast, parent: str | None) -> tuple[str, ...]:
+    """Ids of all accounts above one with this parent, the root first."""
+    path: list[str] = []
+    while parent is not None:
+        path.insert(0, cast.accounts[parent])
+        parent = fixture.accounts[parent].get("parent")
+    return tuple(path)
+
+
 def _key(
-    document: KeyDocument,
+    document: Mapping[str, Any],
     account_id: str,
     draws: SeedDraws,
     key_format: KeyFormat,
     fixed_chars: Callable[[str, int], str] | None,
 ) -> tuple[ApiKey, str]:
-    name = document.cast
+    fields = {name: document[name] for name in document if name not in ("cast", "account")}
+    name, lookup = document["cast"], fields.pop("lookup")
     chars = fixed_chars or draws.named_chars
     secret = chars(f"secret:{name}", SECRET_CHARS)
-    if document.is_legacy:
+    is_readable = fields.get("is_legacy") or fields.get("always_retrievable")
+    if fields.get("is_legacy"):
         lookup, plaintext = legacy_lookup(secret), key_format.write_legacy(secret)
-        expires_at = LEGACY_EXPIRY  # Source: spec 5.5; assumed 8.2-legacy
+        fields["expires_at"] = LEGACY_EXPIRY  # Source: spec 5.5; assumed 8.2-legacy
     else:
-        lookup = document.lookup if fixed_chars else chars(f"lookup:{name}", len(document.lookup))
+        lookup = lookup if fixed_chars else chars(f"lookup:{name}", LOOKUP_CHARS)
         plaintext = key_format.write(lookup, secret)
-        expires_at = document.expires_at or default_expiry(document.created_at)
+    fields["expires_at"] = fields.get("expires_at") or default_expiry(fields["created_at"])
     salt = draws.named_chars(f"salt:{name}", 16)
     key = ApiKey(
         id=draws.named_uuid(f"key:{name}"),
         account_id=account_id,
-        name=document.name,
         lookup=lookup,
         salt=salt,
         digest=digest_of(salt, secret),
         key_last4=secret[-4:],
-        permissions=document.permissions,
-        status=document.status,
-        expires_at=expires_at,
-        created_at=document.created_at,
-        deleted_at=document.deleted_at,
-        is_legacy=document.is_legacy,
-        always_retrievable=document.always_retrievable,
-        readable_key=plaintext if document.is_legacy or document.always_retrievable else None,
+        readable_key=plaintext if is_readable else None,
+        **fields,
     )
     return key, plaintext

@@ -1,0 +1,386 @@
+"""Invented merchants: counts and shapes, never the words, which come from Faker's version."""
+
+import json
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from sandbox.app import build
+from sandbox.cli import main
+from sandbox.settings import Settings
+from tests.driving import InProcess, serving
+
+FROZEN = "2026-03-01T12:00:00.000Z"
+STATES = re.compile(
+    "A[LKZR]|C[AOT]|D[EC]|FL|GA|HI|I[DLNA]|K[SY]|LA|M[EDAINSOT]|N[EVHJMYCD]|O[HKR]|PA|RI|S[CD]"
+    "|T[NX]|UT|V[TA]|W[AVIY]"
+)
+MCCS = {"5411", "5812", "5814", "5942", "5999", "7011", "7512", "4121", "7230"}
+
+
+@pytest.fixture
+def server() -> InProcess:
+    return InProcess(build(Settings()))
+
+
+def add_world(server: InProcess, id: str, invent: Any, **more: Any) -> InProcess:
+    body = {"id": id, "clock": FROZEN, "invent": invent} | more
+    answer = server.control("POST", "/worlds", body)
+    assert answer.status == 201, answer.body
+    return InProcess(server.sandbox, world=id)
+
+
+def listed(world: InProcess, plural: str, *, by: str = "psp") -> list[dict[str, Any]]:
+    """All of a listing, page by page."""
+    path = {"accounts": "/v1/accounts", "terminals": "/v2/terminals"}.get(plural, "/v1/locations")
+    rows: list[dict[str, Any]] = []
+    while True:
+        answer = world.ask("GET", path, key=by, query=f"limit=200&offset={len(rows)}")
+        assert answer.status == 200, answer.body
+        page = answer.json()
+        rows += page[plural]
+        if not page[plural]:
+            assert len(rows) == page["total"]
+            return rows
+
+
+def invented(world: InProcess, plural: str) -> list[dict[str, Any]]:
+    """The records that are not of the fixture."""
+    known = InProcess(world.sandbox)
+    told = known.control("GET", f"/worlds/{world.world}").json()
+    ids = {*told["accounts"].values()}
+    owner = "id" if plural == "accounts" else "account_id"
+    return [one for one in listed(world, plural) if one[owner] not in ids]
+
+
+# --- counts -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("invent", "counts"),
+    [
+        ({"merchants": 0}, (0, 0, 0)),
+        ({"merchants": 1}, (1, 1, 1)),
+        ({"merchants": 7}, (7, 7, 7)),
+        ({"merchants": 3, "terminals_per_merchant": 4}, (3, 12, 3)),
+        ({"merchants": 3, "locations_per_merchant": 0}, (3, 3, 0)),
+        (
+            {"merchants": 2, "terminals_per_merchant": 0, "locations_per_merchant": 3},
+            (2, 0, 6),
+        ),
+        ({"merchants": 250, "terminals_per_merchant": 2}, (250, 500, 250)),
+    ],
+)
+def test_a_world_has_as_many_invented_records_as_were_asked_for(server, invent, counts):
+    world = add_world(server, "much", invent)
+
+    found = [len(invented(world, plural)) for plural in ("accounts", "terminals", "locations")]
+
+    assert tuple(found) == counts
+
+
+def test_nothing_is_invented_unless_asked_for(server):
+    body = {"id": "plain", "clock": FROZEN}
+    server.control("POST", "/worlds", body)
+
+    world = InProcess(server.sandbox, world="plain")
+
+    assert [invented(world, plural) for plural in ("accounts", "terminals", "locations")] == [
+        [],
+        [],
+        [],
+    ]
+
+
+def test_the_cast_stays_beside_what_is_invented_with_the_keys_that_it_had(server):
+    plain = server.control("POST", "/worlds", {"id": "w", "clock": FROZEN}).json()
+    server.control("DELETE", "/worlds/w")
+
+    world = add_world(server, "w", {"merchants": 5})
+
+    told = server.control("GET", f"/worlds/{world.world}").json()
+    assert (told["accounts"], told["keys"]) == (plain["accounts"], plain["keys"])
+
+
+# --- shapes -----------------------------------------------------------------------------------
+
+
+def test_an_invented_merchant_looks_like_one(server):
+    world = add_world(server, "shapes", {"merchants": 120})
+    partners = {server_id(world, name) for name in ("partner", "other_partner")}
+
+    merchants = invented(world, "accounts")
+
+    for one in merchants:
+        assert (one["type"], one["status"]) == ("merchant", "active")
+        assert one["mcc"] in MCCS
+        assert one["name"]
+        assert one["description"]
+        assert re.fullmatch(r"[0-9]{2}-[0-9]{7}", one["tax_id"])
+        assert one["available_processor_configs"] == ["cfg-tsys-001"]
+        assert one["parent_account_ids"][0] == server_id(world, "psp")
+        assert one["parent_account_ids"][1] in partners
+        assert one["created_at"] == FROZEN
+        assert (one["deleted_at"], one["updated_at"], one["organization_id"]) == (None, None, None)
+        is_believable_address(one["address"])
+    assert len({one["id"] for one in merchants}) == 120
+    assert len({one["mcc"] for one in merchants}) > 4
+
+
+def server_id(world: InProcess, name: str) -> str:
+    return str(world.account(name))
+
+
+def is_believable_address(address: dict[str, Any]) -> None:
+    assert address["street_line1"]
+    assert address["city"]
+    assert STATES.fullmatch(address["state"])
+    assert re.fullmatch(r"[0-9]{5}", address["zip"])
+    assert address["country"] == "USA"
+
+
+def test_an_invented_terminal_looks_like_one_and_no_two_share_their_numbers(server):
+    world = add_world(server, "shapes", {"merchants": 40, "terminals_per_merchant": 15})
+    names = {one["id"]: one for one in invented(world, "accounts")}
+
+    terminals = invented(world, "terminals")
+
+    for one in terminals:
+        assert re.fullmatch(r"[0-9]{12}", one["mid"])
+        assert re.fullmatch(r"[0-9]{8}", one["tid"])
+        assert re.fullmatch(r"V[0-9]{7}", one["vid"])
+        assert one["merchant_category_code"] == names[one["account_id"]]["mcc"]
+        assert one["merchant_name"] == names[one["account_id"]]["name"]
+        assert one["processor_config_id"] == "cfg-tsys-001"
+        assert (one["currency_code"], one["country_code"]) == ("USD", "840")
+        assert (one["bin"], one["store_number"]) == ("999991", "0001")
+    assert len({(one["mid"], one["tid"]) for one in terminals}) == 600
+    everything = listed(world, "terminals")
+    boards = {(one["processor_config_id"], one["mid"], one["tid"]) for one in everything}
+    assert len(boards) == len(everything)
+
+
+def test_an_invented_location_looks_like_one_and_points_at_a_terminal_of_its_merchant(server):
+    sizes = {"terminals_per_merchant": 2, "locations_per_merchant": 3}
+    world = add_world(server, "shapes", {"merchants": 20, **sizes})
+    owner = {one["terminal_id"]: one["account_id"] for one in listed(world, "terminals")}
+
+    locations = invented(world, "locations")
+
+    for one in locations:
+        assert re.fullmatch(r"[0-9]{10}", one["phone"])
+        assert one["email"].endswith(".example")
+        assert (one["country_code"], one["currency"]) == ("840", "USD")
+        is_believable_address(one["address"])
+        assert one["terminal_id"] is None or owner[one["terminal_id"]] == one["account_id"]
+    pointing = [one["terminal_id"] for one in locations if one["terminal_id"] is not None]
+    assert len(pointing) == len(set(pointing)) == 40
+
+
+def test_invented_merchants_are_spread_over_the_partners_and_seen_by_their_own_alone(server):
+    world = add_world(server, "spread", {"merchants": 20})
+    all_ids = {one["id"] for one in invented(world, "accounts")}
+
+    seen = {
+        by: {one["id"] for one in listed(world, "accounts", by=by)} & all_ids
+        for by in ("partner", "other_partner", "admin", "merchant")
+    }
+
+    assert [len(ids) for ids in seen.values()] == [10, 10, 0, 0]
+    assert not seen["partner"] & seen["other_partner"]
+
+
+def test_an_invented_terminal_is_found_read_and_changed_like_any_other(server):
+    world = add_world(server, "used", {"merchants": 4})
+    one = invented(world, "terminals")[0]
+    path = f"/v2/terminals/{one['terminal_id']}"
+
+    found = world.ask("GET", "/v2/terminals", key="psp", query=f"search={one['tid']}&limit=200")
+    changed = world.ask("PUT", path, key="psp", json_body={"name": "renamed"})
+
+    assert one in found.json()["terminals"]
+    assert changed.json() == one | {"name": "renamed", "updated_at": FROZEN}
+
+
+def test_inventing_announces_nothing_and_is_in_no_journal(server):
+    add_world(server, "quiet", {"merchants": 5})
+
+    told = [
+        server.control("GET", f"/worlds/quiet/{what}").json()["total"]
+        for what in ("messages", "requests")
+    ]
+
+    assert told == [0, 0]
+
+
+# --- the seed ---------------------------------------------------------------------------------
+
+
+def state(world: InProcess) -> list[list[dict[str, Any]]]:
+    return [listed(world, plural) for plural in ("accounts", "terminals", "locations")]
+
+
+SOME = {"merchants": 12, "terminals_per_merchant": 2, "locations_per_merchant": 2}
+
+
+def test_the_same_seed_invents_the_same_records_in_every_world(server):
+    first = add_world(server, "first", SOME, seed=7)
+
+    second = add_world(server, "second", SOME, seed=7)
+
+    assert state(first) == state(second)
+
+
+@pytest.mark.parametrize("other", [8, -7, 0, 2**63 - 1])
+def test_another_seed_invents_other_names_and_ids(server, other):
+    first = invented(add_world(server, "first", SOME, seed=7), "accounts")
+
+    second = invented(add_world(server, "second", SOME, seed=other), "accounts")
+
+    assert [one["name"] for one in first] != [one["name"] for one in second]
+    assert not {one["id"] for one in first} & {one["id"] for one in second}
+
+
+def test_what_is_invented_first_does_not_depend_on_how_much_is(server):
+    few = invented(add_world(server, "few", {"merchants": 1}), "accounts")
+
+    many = invented(add_world(server, "many", {"merchants": 9}), "accounts")
+
+    assert few[0] == many[-1]
+
+
+def test_a_reset_brings_the_same_invention_back(server):
+    world = add_world(server, "again", SOME)
+    before = state(world)
+    terminal = invented(world, "terminals")[0]["terminal_id"]
+    assert world.ask("DELETE", f"/v2/terminals/{terminal}", key="psp").status == 204
+    assert state(world) != before
+
+    reset = server.control("POST", "/worlds/again/reset")
+
+    assert reset.status == 200
+    assert state(world) == before
+
+
+# --- limits -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("invent", "named"),
+    [
+        ({}, "merchants"),
+        ({"merchants": -1}, "merchants"),
+        ({"merchants": 10_001}, "merchants"),
+        ({"merchants": 1.5}, "merchants"),
+        ({"merchants": "3"}, "merchants"),
+        ({"merchants": True}, "merchants"),
+        ({"merchants": None}, "merchants"),
+        ({"merchants": 1, "terminals_per_merchant": 1_001}, "terminals_per_merchant"),
+        ({"merchants": 1, "terminals_per_merchant": -1}, "terminals_per_merchant"),
+        ({"merchants": 1, "locations_per_merchant": 1_001}, "locations_per_merchant"),
+        ({"merchants": 201, "terminals_per_merchant": 1_000}, "200000"),
+        ({"merchants": 10_000, "locations_per_merchant": 21}, "200000"),
+        ({"merchants": 1, "partners": 2}, "partners"),
+        ({"merchant": 1}, "merchant"),
+        (3, "invent"),
+        ([3], "invent"),
+        ("merchants=3", "invent"),
+    ],
+)
+def test_an_invention_out_of_bounds_is_refused_and_makes_no_world(server, invent, named):
+    answer = server.control("POST", "/worlds", {"id": "never", "invent": invent})
+
+    assert (answer.status, answer.json()["error"]) == (400, "validation_error")
+    assert named in json.dumps(answer.json())
+    assert server.control("GET", "/worlds/never").status == 404
+
+
+def test_where_there_is_no_partner_merchants_stand_below_what_there_is(server):
+    world = add_world(server, "bare", {"merchants": 2}, fixture="empty")
+
+    merchants = [one for one in listed(world, "accounts", by="admin") if one["type"] == "merchant"]
+
+    assert [one["parent_account_ids"] for one in merchants] == [[server_id(world, "admin")]] * 2
+
+
+def test_serve_refuses_in_plain_words_to_invent_where_no_account_can_have_merchants(tmp_path):
+    shop = {
+        "cast": "shop",
+        "type": "merchant",
+        "name": "Shop",
+        "description": "Shop",
+        "created_at": FROZEN,
+    }
+    fixture = tmp_path / "shop.json"
+    fixture.write_text(json.dumps({"accounts": {"1": shop}}), encoding="utf-8")
+
+    command = [sys.executable, "-m", "sandbox", "serve", "--port", "0", "--fixture", str(fixture)]
+    done = subprocess.run(
+        [*command, "--invent", "merchants=1"], capture_output=True, text=True, timeout=10
+    )
+
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+# --- Faker, and the command line --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("invents", "imported"), [(False, "False"), (True, "True")])
+def test_faker_is_imported_when_something_is_invented_and_not_before(invents, imported):
+    program = (
+        "import sys\n"
+        "from sandbox.app import build\n"
+        "from sandbox.settings import Settings\n"
+        "from sandbox.store.invention import Invention\n"
+        f"build(Settings(invention=Invention(merchants=1) if {invents} else None))\n"
+        "import sandbox.cli, sandbox.server\n"
+        "print('faker' in sys.modules)\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.strip() == imported
+
+
+def test_serve_invents_merchants_beside_the_cast():
+    with serving("--clock", FROZEN, "--invent", "merchants=3,terminals_per_merchant=2") as server:
+        accounts = server.ask("GET", "/v1/accounts", key="psp").json()
+        terminals = server.ask("GET", "/v2/terminals", key="psp").json()
+
+    # Beside 11 accounts of the fixture's PSP and its 8 terminals.
+    assert (accounts["total"], terminals["total"]) == (14, 14)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("merchants=x", "merchants=200"),
+        ("merchants", "merchants=200"),
+        ("", "merchants=200"),
+        ("3", "merchants=200"),
+        ("merchants=3,", "merchants=200"),
+        ("merchants=-1", "merchants"),
+        ("merchants=10001", "merchants"),
+        ("shops=3", "merchants"),
+        ("merchants=3,shops=3", "shops"),
+        ("terminals_per_merchant=3", "merchants"),
+        ("merchants=201,terminals_per_merchant=1000", "200000"),
+    ],
+)
+def test_serve_refuses_a_bad_invention_with_status_2_and_help(value, said):
+    # There is no such fixture, so that nothing is served even if the invention is taken.
+    command = ["serve", "--port", "0", "--fixture", "none", "--invent", value]
+
+    result = CliRunner().invoke(main, command)
+
+    assert result.exit_code == 2
+    assert "--invent" in result.output
+    assert said in result.output
+    assert "Traceback" not in result.output

@@ -1,0 +1,336 @@
+"""Searching for pieces of text, and remembering answers: both against the naive way."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sandbox.domain.terminals import Terminal
+from sandbox.store import answers
+from sandbox.store.answers import ANSWERS_MAX, CHANGES_MAX, Answers, Condition
+from sandbox.store.grams import TextIndex
+from sandbox.store.memory import MemoryStore
+from sandbox.store.tables import in_scope
+from tests.store.records import AT, account, put
+
+TREE = {"root": (), "left": ("root",), "leaf": ("root", "left"), "right": ("root",)}
+"""Account to those above it."""
+
+LETTERS = "aAbB1 \u00e4\u00c4\u00df\u0130\u0131\u03a3\u03c3\u03c2"
+TEXTS = st.text(LETTERS, max_size=7)
+PIECES = st.text(LETTERS, min_size=1, max_size=5)
+
+
+def a_terminal(id: str, **more: object) -> Terminal:
+    given: dict[str, object] = {"name": id, "account_id": "leaf", "created_at": AT}
+    return Terminal(terminal_id=id, **(given | more))  # type: ignore[arg-type]
+
+
+def with_tree() -> MemoryStore:
+    store = MemoryStore()
+    put(store, *(account(name, *above) for name, above in TREE.items()))
+    return store
+
+
+# --- one question, asked of a store and of a list ---------------------------------------------
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is looked for: within an account, with a status, mids, and pieces of text."""
+
+    scope: str
+    status: str | None = None
+    mids: tuple[str, ...] = ()
+    search: str | None = None
+
+    def where(self) -> dict[str, str | tuple[str, ...]]:
+        where: dict[str, str | tuple[str, ...]] = {"scope": self.scope}
+        if self.status:
+            where = {"scope_status": in_scope(self.scope, self.status)}
+        if self.mids:
+            where["mid"] = self.mids
+        if self.search:
+            where["search"] = self.search
+        return where
+
+    def fits(self, terminal: Terminal) -> bool:
+        texts = (terminal.name, terminal.mid, terminal.tid)
+        return (
+            terminal.deleted_at is None
+            and self.scope in (*TREE[terminal.account_id], terminal.account_id)
+            and self.status in (None, terminal.status)
+            and (not self.mids or terminal.mid in self.mids)
+            and (
+                self.search is None
+                or any(self.search.lower() in text.lower() for text in texts if text)
+            )
+        )
+
+
+@dataclass(frozen=True)
+class Put:
+    """A terminal is put, or changed in every field but its account; or it is deleted."""
+
+    id: str
+    account_id: str
+    name: str
+    mid: str | None
+    tid: str | None
+    status: Literal["active", "blocked"]
+    is_deleted: bool
+
+    def terminal(self, before: Terminal | None) -> Terminal:
+        return a_terminal(
+            self.id,
+            account_id=before.account_id if before else self.account_id,
+            name=self.name,
+            mid=self.mid,
+            tid=self.tid,
+            status=self.status,
+            deleted_at=AT if self.is_deleted else None,
+        )
+
+
+MIDS = st.sampled_from(["11", "1b", "\u00c41", None])
+PUTS = st.builds(
+    Put,
+    st.sampled_from("123456789"),
+    st.sampled_from(list(TREE)),
+    TEXTS,
+    MIDS,
+    st.none() | TEXTS,
+    st.sampled_from(["active", "blocked"]),
+    st.sampled_from([False, False, False, True]),
+)
+QUESTIONS = st.builds(
+    Question,
+    st.sampled_from([*TREE, "nowhere"]),
+    st.sampled_from([None, "active", "blocked"]),
+    st.sampled_from([(), ("11",), ("11", "1b"), ("1b", "1b", "22")]),
+    st.none() | PIECES,
+)
+
+
+def naive(model: dict[str, Terminal], question: Question) -> list[str]:
+    return [id for id, one in reversed(model.items()) if question.fits(one)]
+
+
+def asked(store: MemoryStore, question: Question) -> list[str]:
+    found, total = store.begin().find(Terminal, question.where())
+    assert total == len(found)
+    return [terminal.terminal_id for terminal in found]
+
+
+def play(steps: list[Put | Question], again: list[Question]) -> None:
+    """Take the steps; after each change, every question of `again` has the naive answer."""
+    store, model = with_tree(), {}
+    for step in steps:
+        if isinstance(step, Question):
+            assert asked(store, step) == naive(model, step)
+            continue
+        terminal = step.terminal(model.get(step.id))
+        model[step.id] = terminal
+        put(store, terminal)
+        for question in again:
+            assert asked(store, question) == naive(model, question)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    steps=st.lists(PUTS | QUESTIONS, max_size=25), again=st.lists(QUESTIONS, min_size=1, max_size=4)
+)
+def test_every_answer_is_what_going_through_all_records_finds(steps, again):
+    play(steps, again)
+
+
+@pytest.fixture(scope="module")
+def short_memory() -> Iterator[None]:
+    """A store that remembers two answers, over five changes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(answers, "ANSWERS_MAX", 2)
+        patch.setattr(answers, "CHANGES_MAX", 5)
+        yield
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    steps=st.lists(PUTS | QUESTIONS, max_size=25), again=st.lists(QUESTIONS, min_size=1, max_size=4)
+)
+def test_every_answer_stays_right_when_remembered_ones_are_forgotten(short_memory, steps, again):
+    play(steps, again)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    puts=st.lists(PUTS, max_size=15),
+    question=QUESTIONS,
+    limit=st.integers(0, 6),
+    offset=st.integers(0, 12),
+)
+def test_a_page_of_an_answer_is_a_slice_of_it_and_tells_the_whole_number(
+    puts, question, limit, offset
+):
+    store, model = with_tree(), {}
+    for one in puts:
+        model[one.id] = one.terminal(model.get(one.id))
+        put(store, model[one.id])
+
+    found, total = store.begin().find(Terminal, question.where(), limit=limit, offset=offset)
+
+    whole = naive(model, question)
+    assert [one.terminal_id for one in found] == whole[offset : offset + limit]
+    assert total == len(whole)
+
+
+# --- cases that matter ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("piece", "ids"),
+    [
+        ("f", ["3", "1"]),
+        ("fr", ["1"]),
+        ("fro", ["1"]),
+        ("fron", ["1"]),
+        ("FRONT DESK", ["1"]),
+        ("front desks", []),
+        ("desk", ["2", "1"]),
+        ("DES", ["2", "1"]),
+        ("  ", []),
+        ("8860", ["2", "1"]),
+        ("88600000002", ["2"]),
+        ("0002", ["2"]),
+        ("\u00e4", ["3"]),
+        ("CAF\u00c9 \u00c4", ["3"]),
+        ("k 2 8860", []),
+    ],
+)
+def test_a_piece_of_any_length_is_found_in_any_one_text_in_any_case(piece, ids):
+    store = with_tree()
+    put(
+        store,
+        a_terminal("1", name="Front desk", mid="886000000011", tid="00000001"),
+        a_terminal("2", name="Desk 2", mid="886000000022", tid="00000002"),
+        a_terminal("3", name="Caf\u00e9 \u00e4 la carte"),
+    )
+
+    found = asked(store, Question("root", search=piece))
+
+    assert found == ids
+
+
+def test_a_search_that_was_never_asked_before_knows_what_was_put_before_it():
+    store = with_tree()
+    for number in range(20):
+        put(store, a_terminal(str(number), name=f"desk {number}"))
+    put(store, a_terminal("3", name="renamed"), a_terminal("4", deleted_at=AT))
+
+    found = asked(store, Question("root", search="desk 1"))
+
+    assert found == ["19", "18", "17", "16", "15", "14", "13", "12", "11", "10", "1"]
+
+
+def test_more_questions_than_are_remembered_all_keep_their_answers():
+    store = with_tree()
+    terminals = [a_terminal(str(number), name=f"desk {number:03d}") for number in range(100)]
+    put(store, *terminals)
+    pieces = [f"desk {number:03d}" for number in range(ANSWERS_MAX + 20)]
+    before = [asked(store, Question("root", search=piece)) for piece in pieces]
+
+    put(store, *(replace(one, name=one.name.replace("desk", "till")) for one in terminals[::2]))
+    after = [asked(store, Question("root", search=piece)) for piece in pieces]
+
+    assert before == [[str(number)] for number in range(84)]
+    assert after == [[str(number)] if number % 2 else [] for number in range(84)]
+
+
+def test_an_answer_is_right_after_more_changes_than_are_followed():
+    kept = Answers()
+    matching: list[int] = [1]
+    condition = Condition(matching, False, lambda number: number in matching)
+    question = frozenset({("search", "x")})
+    assert list(kept.matching(question, [condition])) == [1]
+
+    matching[:] = [2, 3]
+    for number in range(CHANGES_MAX + 1):
+        kept.note_change(number % 7)
+
+    assert list(kept.matching(question, [condition])) == [2, 3]
+
+
+def test_an_answer_that_was_forgotten_and_is_asked_again_follows_changes_again():
+    kept = Answers()
+    matching: list[int] = [1]
+    condition = Condition(matching, False, lambda number: number in matching)
+    for number in range(ANSWERS_MAX + 1):
+        kept.matching(frozenset({("search", str(number))}), [condition])
+
+    matching[:] = [5]
+    kept.note_change(1)
+    kept.note_change(5)
+
+    found = [
+        list(kept.matching(frozenset({("search", str(number))}), [condition])) for number in (0, 64)
+    ]
+    assert found == [[5], [5]]
+
+
+def test_a_unit_that_was_not_committed_is_not_found():
+    store = with_tree()
+    put(store, a_terminal("1", name="desk"))
+    assert asked(store, Question("root", search="desk")) == ["1"]
+
+    store.begin().put(a_terminal("2", name="desk"))
+
+    assert asked(store, Question("root", search="desk")) == ["1"]
+
+
+def test_a_store_that_was_cleared_has_no_answers_left():
+    store = with_tree()
+    put(store, a_terminal("1", name="desk"))
+    assert asked(store, Question("root", search="desk")) == ["1"]
+
+    store.clear()
+    put(store, account("root"), account("left", "root"), account("leaf", "root", "left"))
+
+    assert asked(store, Question("root", search="desk")) == []
+
+
+# --- the text index by itself -----------------------------------------------------------------
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    moves=st.lists(st.tuples(st.integers(0, 5), st.lists(st.none() | TEXTS, max_size=3))),
+    piece=PIECES,
+)
+def test_candidates_hold_every_row_with_the_piece_and_say_when_they_hold_no_other(moves, piece):
+    index, texts = TextIndex(), {}
+    for number, after in moves:
+        index.move(number, texts.get(number, ()), after)
+        texts[number] = after
+
+    rows, is_exact = index.candidates(piece)
+
+    having = [
+        number
+        for number in sorted(texts)
+        if any(text and piece.lower() in text.lower() for text in texts[number])
+    ]
+    assert list(rows) == sorted(rows)
+    assert set(having) <= set(rows)
+    if is_exact:
+        assert list(rows) == having
+
+
+def test_a_piece_of_three_characters_or_fewer_needs_no_second_look():
+    index = TextIndex()
+    index.move(7, (), ["Front desk"])
+
+    exact = {piece: index.candidates(piece)[1] for piece in ("f", "fr", "fro", "fron")}
+
+    assert exact == {"f": True, "fr": True, "fro": True, "fron": False}
