@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
-from pydantic import ValidationError
+from pydantic_core import ValidationError
 
 from sandbox.domain.profile import Profile, parse_profile
 from sandbox.store.invention import Invention

@@ -5,9 +5,9 @@ must never be kept is refused.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import BaseModel, ValidationError
+from pydantic_core import ValidationError
 
 from sandbox.api import wire
 from sandbox.api.rows import Row
@@ -23,6 +23,9 @@ from sandbox.domain.faults import (
 from sandbox.domain.words import did_you_mean
 from sandbox.world.journal import unescaped
 
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
 UNKNOWN_NOTED_MAX: Final = 5
 """So many unknown fields of a request are noted; the rest are counted."""
 
@@ -36,7 +39,7 @@ def check_form(trip: Trip, row: Row) -> None:
         if accept is None:
             _missing_header(trip, "Accept")
         if row.query is not None:
-            trip.query = _query(trip, row.query)
+            trip.query = _query(trip, row.query(trip.world.profile))
         if row.body is not None:
             trip.body = _body(trip, row.body(trip.world.profile))
     except BadInput as error:
@@ -45,7 +48,7 @@ def check_form(trip: Trip, row: Row) -> None:
         raise Refusal(VALIDATION_ERROR, wire.mistakes(error)) from None
 
 
-def _body(trip: Trip, shape: type[BaseModel]) -> BaseModel:
+def _body(trip: Trip, shape: "type[BaseModel]") -> "BaseModel":
     """The body in the row's shape, and no key in it where none belongs."""
     sent, body = read_object(trip), trip.asked.body or b""
     checked = shape.model_validate_json(body)
@@ -54,7 +57,7 @@ def _body(trip: Trip, shape: type[BaseModel]) -> BaseModel:
     return checked
 
 
-def _query(trip: Trip, shape: type[BaseModel]) -> BaseModel:
+def _query(trip: Trip, shape: "type[BaseModel]") -> "BaseModel":
     """The query in the row's shape. A parameter that it holds once must not be sent twice."""
     sent = wire.parse_query(trip.asked.query_string)
     for name, values in sent.items():
@@ -64,7 +67,7 @@ def _query(trip: Trip, shape: type[BaseModel]) -> BaseModel:
     return shape.model_validate({name: values[0] for name, values in sent.items()})
 
 
-def _note_unknown(trip: Trip, sent: Mapping[str, Any], shape: type[BaseModel], what: str) -> None:
+def _note_unknown(trip: Trip, sent: Mapping[str, Any], shape: "type[BaseModel]", what: str) -> None:
     """Say in the journal what was ignored (assumed C8): most likely it is misspelt."""
     known = wire.field_names(shape)
     unknown = [name for name in sent if name not in known]

@@ -6,15 +6,35 @@ visibility tests all read these rows; nothing about an endpoint is written anywh
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
-
-from pydantic import BaseModel
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
 
 from sandbox.domain.access import Need
 from sandbox.domain.accounts import Account
 from sandbox.domain.hierarchy import Relation, relate
 from sandbox.domain.profile import Profile
 from sandbox.operations.call import Call
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+Shape = Callable[[Profile], "type[BaseModel]"]
+"""Gives the shape of a body or query under a profile. It is loaded when it is first asked for."""
+
+
+def shape(resource: str, name: str) -> Shape:
+    """The shape of that name in `operations.bodies`, the same under every profile."""
+
+    @cache
+    def load() -> "type[BaseModel]":
+        found: type[BaseModel] = getattr(
+            import_module(f"sandbox.operations.bodies.{resource}"), name
+        )
+        return found
+
+    return lambda profile: load()
+
 
 Relate = Callable[[Account, Account | None], Relation]
 
@@ -61,8 +81,8 @@ class Row:
     narrow: Callable[[dict[str, Any]], Need] | None = None
     target: Target | None = None
     run: Callable[[Call], Any] | None = None
-    body: Callable[[Profile], type[BaseModel]] | None = None
-    query: type[BaseModel] | None = None
+    body: Shape | None = None
+    query: Shape | None = None
     response: Any = None
     status: int = 200
     events: tuple[str, ...] = ()

@@ -5,12 +5,15 @@ Everything a client can send wrongly in form is refused here, as `BadInput` or b
 
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
 import jiter
-from pydantic import AliasChoices, BaseModel, ValidationError
+from pydantic_core import ValidationError
 from starlette.types import Receive
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 BODY_BYTES_MAX: Final = 1_048_576
 """A larger body is refused with 413. Source: assumed D25."""
@@ -86,8 +89,10 @@ def _mistake(loc: tuple[int | str, ...], kind: str, message: str) -> str:
 
 
 @cache
-def field_names(shape: type[BaseModel]) -> frozenset[str]:
+def field_names(shape: "type[BaseModel]") -> frozenset[str]:
     """Every name under which the shape takes a field."""
+    from pydantic import AliasChoices
+
     names: set[str] = set()
     for name, field in shape.model_fields.items():
         alias = field.validation_alias

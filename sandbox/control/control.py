@@ -2,17 +2,19 @@
 
 import logging
 from hmac import compare_digest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ValidationError
-from pydantic_core import to_json
+from pydantic_core import ValidationError, to_json
 from starlette.types import Receive, Scope, Send
 
 from sandbox.api import wire
 from sandbox.api.router import Router
 from sandbox.control.routes import CONTROL
-from sandbox.control.rows import Ask, ControlFault, ControlRow, Services
+from sandbox.control.rows import Ask, ControlFault, ControlRow, Services, shape
 from sandbox.domain.words import nearest
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 log = logging.getLogger("sandbox.control")
 
@@ -104,13 +106,14 @@ class Control:
                     nearest=nearest(params["w"], known),
                 )
             self._services.worlds.touch(ask.found)
-        ask.query = _query(row, scope)
+        if row.query != "NoQuery" or scope["query_string"]:
+            ask.query = _query(shape(row.query), scope)
         if row.body is not None:
-            ask.body = _body(row.body, body)
+            ask.body = _body(shape(row.body), body)
         return row.run(ask)
 
 
-def _query(row: ControlRow, scope: Scope) -> BaseModel:
+def _query(shape: "type[BaseModel]", scope: Scope) -> "BaseModel":
     try:
         sent = wire.parse_query(scope["query_string"])
     except wire.BadInput as error:
@@ -119,12 +122,12 @@ def _query(row: ControlRow, scope: Scope) -> BaseModel:
     if repeated is not None:
         raise ControlFault(400, "validation_error", f"{repeated}: must be given once")
     try:
-        return row.query.model_validate({name: values[0] for name, values in sent.items()})
+        return shape.model_validate({name: values[0] for name, values in sent.items()})
     except ValidationError as error:
-        raise _invalid(error, row.query) from None
+        raise _invalid(error, shape) from None
 
 
-def _body(shape: type[BaseModel], body: bytes | None) -> Any:
+def _body(shape: "type[BaseModel]", body: bytes | None) -> Any:
     if body is None:
         raise ControlFault(413, "body_too_large", "the body is larger than 1 MiB")
     try:
@@ -138,7 +141,7 @@ def _body(shape: type[BaseModel], body: bytes | None) -> Any:
     return getattr(checked, "root", checked)
 
 
-def _invalid(error: ValidationError, shape: type[BaseModel]) -> ControlFault:
+def _invalid(error: ValidationError, shape: "type[BaseModel]") -> ControlFault:
     """What is wrong, and for an unknown field the known one that it resembles."""
     first = error.errors(include_url=False, include_context=False)[0]
     unknown = first["type"] == "extra_forbidden"

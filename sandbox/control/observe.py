@@ -1,14 +1,16 @@
 """Control endpoints that show what happened in a world: its messages and its journal."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
 from sandbox.control.rows import Ask, ControlFault, window
-from sandbox.control.shapes import MessagesQuery, RequestsQuery
 from sandbox.domain.events import EVENTS, Message, body_of
 from sandbox.domain.instants import to_wire
 from sandbox.domain.words import nearest
+
+if TYPE_CHECKING:
+    from sandbox.control.shapes import MessagesQuery, RequestsQuery
 
 
 def messages(ask: Ask) -> dict[str, Any]:

@@ -1,23 +1,11 @@
 """The control table: one row per endpoint under `/_sandbox`."""
 
-from typing import Any, Final
-
-from pydantic import RootModel
+from typing import Final
 
 from sandbox.control import observe, worlds
 from sandbox.control.rows import PREFIX, ControlRow
-from sandbox.control.shapes import (
-    ClockBody,
-    CreateWorld,
-    MessagesQuery,
-    RequestsQuery,
-)
 
 _WORLD: Final = f"{PREFIX}/worlds/{{w}}"
-
-
-class Switches(RootModel[dict[str, Any]]):
-    """Switch name to value."""
 
 
 CONTROL: Final[tuple[ControlRow, ...]] = (
@@ -35,7 +23,7 @@ CONTROL: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/worlds",
         summary="Create a world",
         run=worlds.create,
-        body=CreateWorld,
+        body="CreateWorld",
         status=201,
     ),
     ControlRow(
@@ -76,7 +64,7 @@ CONTROL: Final[tuple[ControlRow, ...]] = (
         path=f"{_WORLD}/clock",
         summary="Set a world's clock",
         run=worlds.set_clock,
-        body=ClockBody,
+        body="ClockBody",
     ),
     ControlRow(
         name="switches.read",
@@ -91,7 +79,7 @@ CONTROL: Final[tuple[ControlRow, ...]] = (
         path=f"{_WORLD}/switches",
         summary="Set switches of a world",
         run=worlds.set_switches,
-        body=Switches,
+        body="Switches",
     ),
     ControlRow(
         name="messages.list",
@@ -99,7 +87,7 @@ CONTROL: Final[tuple[ControlRow, ...]] = (
         path=f"{_WORLD}/messages",
         summary="List a world's messages, newest last",
         run=observe.messages,
-        query=MessagesQuery,
+        query="MessagesQuery",
     ),
     ControlRow(
         name="messages.read",
@@ -114,7 +102,7 @@ CONTROL: Final[tuple[ControlRow, ...]] = (
         path=f"{_WORLD}/requests",
         summary="List a world's journal, newest last",
         run=observe.requests,
-        query=RequestsQuery,
+        query="RequestsQuery",
     ),
     ControlRow(
         name="requests.clear",

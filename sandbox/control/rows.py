@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
-
-from sandbox.control.shapes import NoQuery
 from sandbox.store.fixtures import Fixture
 from sandbox.world.registry import Worlds
 from sandbox.world.world import World
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 PREFIX = "/_sandbox"
 
@@ -50,17 +51,26 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlRow:
-    """One control endpoint. `is_open` rows need no token."""
+    """One control endpoint. `is_open` rows need no token.
+
+    `body` and `query` name their shapes in `shapes`, which is loaded when one is first read.
+    """
 
     name: str
     method: str
     path: str
     summary: str
     run: Callable[[Ask], Any]
-    body: type[BaseModel] | None = None
-    query: type[BaseModel] = NoQuery
+    body: str | None = None
+    query: str = "NoQuery"
     status: int = 200
     is_open: bool = False
+
+
+def shape(name: str) -> "type[BaseModel]":
+    """The shape of that name."""
+    found: type[BaseModel] = getattr(import_module("sandbox.control.shapes"), name)
+    return found
 
 
 class ControlFault(Exception):

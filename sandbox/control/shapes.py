@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, RootModel, field_validator, model_validator
 
 from sandbox.domain.instants import Instant, parse_rfc3339
 from sandbox.store.invention import MERCHANTS_MAX, PER_MERCHANT_MAX, RECORDS_MAX, Invention
@@ -104,3 +104,9 @@ class RequestsQuery(Listing):
 
     route: str | None = None
     status: int | None = None
+
+
+class Switches(RootModel[dict[str, Any]]):
+    """Switch name to value."""
+
+    model_config = ConfigDict(defer_build=True)

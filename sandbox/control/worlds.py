@@ -1,15 +1,17 @@
 """Control endpoints on worlds, their clocks and switches."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sandbox.control.rows import Ask, ControlFault
-from sandbox.control.shapes import ClockBody, CreateWorld
 from sandbox.domain.words import nearest
 from sandbox.store.fixtures import Fixture, FixtureError
 from sandbox.world import switches
 from sandbox.world.clock import ClockSetting
 from sandbox.world.registry import Protected, TooManyWorlds, WorldTaken
 from sandbox.world.world import WorldSpec
+
+if TYPE_CHECKING:
+    from sandbox.control.shapes import ClockBody, CreateWorld
 
 
 def health(ask: Ask) -> dict[str, Any]:

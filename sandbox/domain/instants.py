@@ -7,9 +7,7 @@ it is ISO 8601 with `Z` and three decimals (spec 6.1.6; the exact form is assume
 import re
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Annotated
-
-from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+from typing import Annotated, Any
 
 _RFC3339 = re.compile(
     r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII
@@ -70,14 +68,27 @@ def add_years(instant: datetime, years: int) -> datetime:
         return instant.replace(year=instant.year + years, day=28)
 
 
+class _OnTheWire:
+    """How pydantic reads and writes an instant. Needs pydantic only when a schema is built."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_before_validator_function(
+            _read,
+            core_schema.datetime_schema(tz_constraint="aware"),
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                to_wire, return_schema=core_schema.str_schema(), when_used="json"
+            ),
+        )
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, str]:
+        return {"type": "string", "format": "date-time"}
+
+
 def _read(value: object) -> object:
     return parse_rfc3339(value) if isinstance(value, str) else value
 
 
-Instant = Annotated[
-    datetime,
-    BeforeValidator(_read),
-    PlainSerializer(to_wire, return_type=str, when_used="json"),
-    WithJsonSchema({"type": "string", "format": "date-time"}),
-]
+Instant = Annotated[datetime, _OnTheWire()]
 """An instant in a record or a shape: read with `parse_rfc3339`, written with `to_wire`."""

@@ -5,19 +5,27 @@ changes no code. Every default is the spec's neutral word, or the assumption tha
 The shapes are plain dataclasses: only reading a file has them checked.
 """
 
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, Final, Literal
-
-from pydantic import ConfigDict, StringConstraints, TypeAdapter
+from typing import Any, Final, Literal
 
 from sandbox.domain.keys import KeyFormat
 
-_HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9-]+$")]
-_KeyPrefix = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]+(_[A-Za-z0-9]+)*$")]
-_FieldName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+_HEADER_NAME: Final = re.compile(r"[A-Za-z0-9-]+")
+_KEY_PREFIX: Final = re.compile(r"[A-Za-z0-9]+(_[A-Za-z0-9]+)*")
+_FIELD_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
-_LOUD: Final = ConfigDict(extra="forbid", strict=True)
+# What pydantic is told when it checks a file: unknown names and wrong types are mistakes.
+_LOUD: Final = {"extra": "forbid", "strict": True}
+
+
+def _must_match(pattern: re.Pattern[str], **names: str) -> None:
+    for field_name, value in names.items():
+        if not pattern.fullmatch(value):
+            raise ValueError(
+                f"{field_name}: {value!r} cannot be used; it must be {pattern.pattern}"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,11 +34,12 @@ class KeyPrefixes:
 
     __pydantic_config__ = _LOUD
 
-    uat: _KeyPrefix = "svc_uat"
-    production: _KeyPrefix = "svc_live"
-    legacy: _KeyPrefix = "svc"
+    uat: str = "svc_uat"
+    production: str = "svc_live"
+    legacy: str = "svc"
 
     def __post_init__(self) -> None:
+        _must_match(_KEY_PREFIX, uat=self.uat, production=self.production, legacy=self.legacy)
         if len({self.uat, self.production, self.legacy}) < 3:
             raise ValueError("uat, production and legacy must differ")
 
@@ -41,8 +50,11 @@ class DateFilters:
 
     __pydantic_config__ = _LOUD
 
-    start: _FieldName = "start_date"
-    end: _FieldName = "end_date"
+    start: str = "start_date"
+    end: str = "end_date"
+
+    def __post_init__(self) -> None:
+        _must_match(_FIELD_NAME, start=self.start, end=self.end)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,14 +77,20 @@ class Profile:
     __pydantic_config__ = _LOUD
 
     name: str = "neutral"
-    api_key_header: _HeaderName = "x-service-apikey"
-    webhook_header_prefix: _HeaderName = "webhook"
-    supplied_key_field: _FieldName = "key"
+    api_key_header: str = "x-service-apikey"
+    webhook_header_prefix: str = "webhook"
+    supplied_key_field: str = "key"
     key_prefixes: KeyPrefixes = field(default_factory=KeyPrefixes)
     date_filters: DateFilters = field(default_factory=DateFilters)
     errors: Errors = field(default_factory=Errors)
 
     def __post_init__(self) -> None:
+        _must_match(
+            _HEADER_NAME,
+            api_key_header=self.api_key_header,
+            webhook_header_prefix=self.webhook_header_prefix,
+        )
+        _must_match(_FIELD_NAME, supplied_key_field=self.supplied_key_field)
         taken = {"name", "permissions", "account_id", "expires_at", "always_retrievable"}
         if self.supplied_key_field in taken:
             raise ValueError(f"supplied_key_field: {self.supplied_key_field} has a meaning already")
@@ -94,4 +112,6 @@ class Profile:
 
 def parse_profile(document: dict[str, Any]) -> Profile:
     """The profile in a document. Raises pydantic's ValidationError for anything wrong in it."""
+    from pydantic import TypeAdapter
+
     return TypeAdapter(Profile).validate_python(document)

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import TypeAdapter
 from pydantic_core import to_json
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +52,14 @@ def _page(page: Page) -> bytes:
     )
 
 
-def _adapter_of(record: Any) -> TypeAdapter[Any]:
+def _adapter_of(record: Any) -> "TypeAdapter[Any]":
     # Every class can be hashed; the checker thinks of metaclasses that cannot.
     return _adapter(type(record))  # type: ignore[arg-type]
 
 
 @cache
-def _adapter(record_type: type) -> TypeAdapter[Any]:
+def _adapter(record_type: type) -> "TypeAdapter[Any]":
     # Built when the first record of the type is shown, so that starting does not wait for it.
+    from pydantic import TypeAdapter
+
     return TypeAdapter(record_type)

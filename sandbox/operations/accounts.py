@@ -1,12 +1,10 @@
 """Operations on accounts. Source: spec 4.4-paths-accounts; details assumed 1.3."""
 
 from dataclasses import replace
-from typing import Annotated, Any, Final, cast
-
-from pydantic import Field, StrictStr
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from sandbox.domain.access import Need, need
-from sandbox.domain.accounts import Account, AccountType, Address, ResourceStatus
+from sandbox.domain.accounts import Account, AccountType, Address
 from sandbox.domain.credentials import Credential
 from sandbox.domain.directory import ACCOUNTS
 from sandbox.domain.faults import CONFLICT, FORBIDDEN, VALIDATION_ERROR, Refusal
@@ -18,54 +16,12 @@ from sandbox.domain.rendering import Page, to_wire_fields
 from sandbox.domain.terminals import Terminal
 from sandbox.operations import apikeys, directory
 from sandbox.operations.call import Call
-from sandbox.operations.shapes import AddressBody, CreateBody, PageQuery, PricedBody, Text
 
-_Mcc = Annotated[StrictStr, Field(pattern=r"^[0-9]{4}$")]
-_Configs = Annotated[list[Text], Field(max_length=200)]
+if TYPE_CHECKING:
+    from sandbox.operations.bodies.accounts import AccountsQuery, CreateAccount, UpdateAccount
+    from sandbox.operations.bodies.shared import AddressBody
 
 _BELONGINGS: Final[tuple[type[Record], ...]] = (Terminal, Location, Credential, ApiKey)
-
-
-class CreateAccount(CreateBody, PricedBody):
-    """Body of the creation of an account. Source: assumed 1.3-create."""
-
-    type: AccountType
-    name: Text
-    description: StrictStr
-    address: AddressBody
-    parent_id: StrictStr | None = None
-    mcc: _Mcc | None = None
-    tax_id: StrictStr | None = None
-    available_processor_configs: _Configs | None = None
-    # Known and ignored: who administers the account elsewhere.
-    admin_email: Any = None
-    admin_first_name: Any = None
-    admin_last_name: Any = None
-
-
-class UpdateAccount(PricedBody):
-    """Body of the update of an account; type and parent never change. Source: assumed 1.3-update.
-
-    Fields that the spec types as plain strings cannot be unset (assumed C10).
-    """
-
-    name: Text = ""
-    description: StrictStr = ""
-    address: AddressBody = Field(default_factory=AddressBody)
-    mcc: _Mcc = ""
-    tax_id: StrictStr | None = None
-    organization_id: StrictStr | None = None
-    available_processor_configs: _Configs = Field(default_factory=list)
-    status: ResourceStatus = "active"
-
-
-class AccountsQuery(PageQuery):
-    """Which accounts. `parent_id` asks for children only (assumed D20)."""
-
-    type: AccountType | None = None
-    status: ResourceStatus | None = None
-    parent_id: str | None = None
-    search: str | None = None
 
 
 class AccountWithKey(dict[str, Any]):
@@ -93,7 +49,7 @@ def create_with_key(call: Call) -> dict[str, Any]:
 
 
 def _create(call: Call, organization_id: str | None) -> Account:
-    body, parent = cast(CreateAccount, call.body), cast(Account, call.account)
+    body, parent = cast("CreateAccount", call.body), cast(Account, call.account)
     caller_type = call.known_caller.account.type
     if body.type in (AccountType.ADMIN, AccountType.PSP) and caller_type is not AccountType.ADMIN:
         raise Refusal(
@@ -169,7 +125,7 @@ def list_all(call: Call) -> Page:
 
 def update(call: Call) -> Account:
     """Change an account, its status included. Source: assumed 1.3-update."""
-    body = cast(UpdateAccount, call.body)
+    body = cast("UpdateAccount", call.body)
     return cast(Account, directory.change_with_status(call, _kept(body.given())))
 
 

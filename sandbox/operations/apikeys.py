@@ -5,10 +5,7 @@ Source: spec 4.1, 4.2, 4.3-keys, 4.4-delete; decision tables assumed 4.2 to 4.6.
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cache
-from typing import Annotated, Any, Literal, cast
-
-from pydantic import BaseModel, ConfigDict, FailFast, Field, StrictBool, StrictStr, create_model
+from typing import TYPE_CHECKING, Any, cast
 
 from sandbox.domain import keys
 from sandbox.domain.access import Holds
@@ -21,46 +18,15 @@ from sandbox.domain.permissions import LEGACY_ALL, PERMISSIONS
 from sandbox.domain.words import did_you_mean
 from sandbox.operations.call import Call
 
-_Name = Annotated[StrictStr, Field(min_length=1)]
-
-
-class _Body(BaseModel):
-    # Unknown fields are rejected on API keys: spec 4.1.1.
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
-
-
-class CreateKey(_Body):
-    """Body of the creation of a key. Source: spec 4.1."""
-
-    name: _Name
-    permissions: Annotated[list[StrictStr], Field(min_length=1), FailFast()]
-    account_id: StrictStr | None = None
-    expires_at: Instant | None = None
-    always_retrievable: StrictBool | None = None
-    supplied_key: StrictStr | None = None
-
-
-class UpdateKey(_Body):
-    """Body of the update of a key; omitted and null leave unchanged. Source: spec 4.3-keys."""
-
-    name: _Name | None = None
-    expires_at: Instant | None = None
-    status: Literal["revoked", "active"] | None = None
-
-
-@cache
-def create_key_body(supplied_key_field: str) -> type[CreateKey]:
-    """`CreateKey` with the supplied key under the name that the profile gives it."""
-    field = Field(default=None, alias=supplied_key_field)
-    return create_model("CreateKey", __base__=CreateKey, supplied_key=(StrictStr | None, field))
-
+if TYPE_CHECKING:
+    from sandbox.operations.bodies.apikeys import CreateKey, UpdateKey
 
 # --- create -----------------------------------------------------------------------------------
 
 
 def create(call: Call) -> ApiKeyView:
     """Issue a key on the account; the one answer that shows its plaintext. Source: spec 4.1."""
-    body, account = cast(CreateKey, call.body), cast(Account, call.account)
+    body, account = cast("CreateKey", call.body), cast(Account, call.account)
     permissions = _permissions(body.permissions)
     _must_lie_ahead(call, body.expires_at)
     supplied = _supplied_key(call, body)
@@ -144,7 +110,7 @@ def _must_lie_ahead(call: Call, expires_at: Instant | None) -> None:
         raise Refusal(VALIDATION_ERROR, "expires_at: must lie in the future", source="assumed D19")
 
 
-def _supplied_key(call: Call, body: CreateKey) -> str | None:
+def _supplied_key(call: Call, body: "CreateKey") -> str | None:
     """The key that the caller brought, once it is known to be usable. Source: spec 4.1."""
     field, supplied = call.world.profile.supplied_key_field, body.supplied_key
     if not body.always_retrievable:
@@ -221,7 +187,7 @@ def read(call: Call) -> ApiKeyView:
 
 def update(call: Call) -> ApiKeyView:
     """Change name, expiry or status; permissions never change. Source: spec 4.3-keys."""
-    key, body = cast(ApiKey, call.record), cast(UpdateKey, call.body)
+    key, body = cast(ApiKey, call.record), cast("UpdateKey", call.body)
     _must_lie_ahead(call, body.expires_at)
     changes: dict[str, Any] = {}
     if body.name is not None:

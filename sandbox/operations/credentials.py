@@ -1,47 +1,24 @@
 """Operations on merchant credentials. Source: spec 2.9; paths and rules assumed 1.6."""
 
 from dataclasses import replace
-from typing import Annotated, Any, cast
-
-from pydantic import Field, StrictBool, StrictStr
+from typing import TYPE_CHECKING, Any, cast
 
 from sandbox.domain import credentials
 from sandbox.domain.accounts import Account
-from sandbox.domain.credentials import CODE_CHARS, PIN_CHARS, Credential, CredentialView
+from sandbox.domain.credentials import CODE_CHARS, Credential, CredentialView
 from sandbox.domain.directory import CREDENTIALS
 from sandbox.domain.faults import CONFLICT, Refusal
 from sandbox.domain.rendering import Page
 from sandbox.operations import directory
 from sandbox.operations.call import Call
-from sandbox.operations.shapes import Body, CreateBody, PageQuery
 
-_Pin = Annotated[StrictStr, Field(min_length=PIN_CHARS, max_length=PIN_CHARS)]
-
-
-class CreateCredential(CreateBody):
-    """Body of the creation of a credential; a code is made up when none is given."""
-
-    account_id: StrictStr | None = None
-    code: Annotated[StrictStr, Field(min_length=CODE_CHARS, max_length=CODE_CHARS)] | None = None
-    pin: _Pin | None = None
-
-
-class UpdateCredential(Body):
-    """Body of the update of a credential. A PIN is checked and not kept."""
-
-    is_active: StrictBool = True
-    pin: _Pin = ""
-
-
-class CredentialsQuery(PageQuery):
-    """Which credentials: of one account and its descendants."""
-
-    account_id: str | None = None
+if TYPE_CHECKING:
+    from sandbox.operations.bodies.credentials import CreateCredential, UpdateCredential
 
 
 def create(call: Call) -> CredentialView:
     """Create a credential of an account. Source: assumed 1.6-create."""
-    body, account = cast(CreateCredential, call.body), cast(Account, call.account)
+    body, account = cast("CreateCredential", call.body), cast(Account, call.account)
     code = body.code or _free_code(call)
     if body.code and _is_taken(call, code):
         raise Refusal(CONFLICT, "code: is taken", source="assumed 1.6-create")
@@ -74,7 +51,7 @@ def read(call: Call) -> CredentialView:
 
 def update(call: Call) -> CredentialView:
     """Block or unblock a credential, or change its PIN. Source: assumed 1.6-update."""
-    given: dict[str, Any] = cast(UpdateCredential, call.body).given()
+    given: dict[str, Any] = cast("UpdateCredential", call.body).given()
     trigger = None
     if "is_active" in given:
         trigger = "unblock" if given["is_active"] else "block"

@@ -5,7 +5,7 @@ module of that one.
 """
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sandbox.domain.directory import (
     ACCOUNTS,
@@ -19,8 +19,10 @@ from sandbox.domain.directory import (
 )
 from sandbox.domain.rendering import Page
 from sandbox.operations.call import Call
-from sandbox.operations.shapes import PageQuery
 from sandbox.store.tables import in_scope
+
+if TYPE_CHECKING:
+    from sandbox.operations.bodies.shared import PageQuery
 
 _BY_KIND = {
     directory.kind: directory for directory in (ACCOUNTS, TERMINALS, LOCATIONS, CREDENTIALS)

@@ -1,10 +1,8 @@
 """Operations on locations. Source: spec 4.4-paths-locations; details assumed 1.5."""
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from pydantic import Field, StrictStr
-
-from sandbox.domain.accounts import Account, Address, ResourceStatus
+from sandbox.domain.accounts import Account, Address
 from sandbox.domain.directory import LOCATIONS
 from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.locations import Location
@@ -12,35 +10,15 @@ from sandbox.domain.rendering import Page
 from sandbox.domain.terminals import Terminal
 from sandbox.operations import directory
 from sandbox.operations.call import Call
-from sandbox.operations.shapes import AccountsOwnQuery, AddressBody, CreateBody, PricedBody, Text
 
-
-class UpdateLocation(PricedBody):
-    """Body of the update of a location; its account never changes. Source: assumed 1.5."""
-
-    name: Text = ""
-    address: AddressBody = Field(default_factory=AddressBody)
-    phone: StrictStr = ""
-    email: StrictStr = ""
-    country_code: StrictStr = ""
-    currency: StrictStr = ""
-    processor_config_id: StrictStr = ""
-    terminal_id: StrictStr = ""
-    status: ResourceStatus = "active"
-    # Accepted, and null in every answer (assumed 1.5-metadata).
-    metadata: Any = None
-
-
-class CreateLocation(CreateBody, UpdateLocation):
-    """Body of the creation of a location. Source: assumed 1.5-create."""
-
-    account_id: StrictStr
-    name: Text
+if TYPE_CHECKING:
+    from sandbox.operations.bodies.locations import CreateLocation, LocationsQuery, UpdateLocation
+    from sandbox.operations.bodies.shared import AddressBody
 
 
 def create(call: Call) -> Location:
     """Create a location of an account. Source: assumed 1.5-create."""
-    body, account = cast(CreateLocation, call.body), cast(Account, call.account)
+    body, account = cast("CreateLocation", call.body), cast(Account, call.account)
     given = _kept(call, body.given(), account)
     location = Location(
         id=call.world.draws.uuid(),
@@ -52,7 +30,7 @@ def create(call: Call) -> Location:
 
 def update(call: Call) -> Location:
     """Change a location, its status included. Source: assumed 1.5."""
-    body, account = cast(UpdateLocation, call.body), cast(Account, call.account)
+    body, account = cast("UpdateLocation", call.body), cast(Account, call.account)
     return cast(Location, directory.change_with_status(call, _kept(call, body.given(), account)))
 
 
@@ -76,5 +54,5 @@ def _kept(call: Call, given: dict[str, Any], account: Account) -> dict[str, Any]
 
 def list_all(call: Call) -> Page:
     """Locations of the caller's hierarchy. Source: assumed 1.5."""
-    query: AccountsOwnQuery = call.query
+    query: LocationsQuery = call.query
     return directory.page_of(call, LOCATIONS, scope_status=query.status, search=query.search)

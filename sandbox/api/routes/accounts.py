@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from sandbox.api.routes.directory import Paths, block_rows
-from sandbox.api.rows import Listing, Row, Target
+from sandbox.api.rows import Listing, Row, Target, shape
 from sandbox.domain.access import need
 from sandbox.domain.accounts import Account
 from sandbox.domain.hierarchy import relate_with_admin_reach
@@ -26,7 +26,7 @@ _V1: Final[tuple[Row, ...]] = (
         need=need("accounts:read"),
         target=Target(where="query", name="parent_id", relate=relate_with_admin_reach),
         run=accounts.list_all,
-        query=accounts.AccountsQuery,
+        query=shape("accounts", "AccountsQuery"),
         response=Listing("accounts", Account),
     ),
     Row(
@@ -49,7 +49,7 @@ _V1: Final[tuple[Row, ...]] = (
         need=need("accounts:edit"),
         target=_ACCOUNT,
         run=accounts.update,
-        body=lambda _: accounts.UpdateAccount,
+        body=shape("accounts", "UpdateAccount"),
         response=Account,
         events=("account.updated", "account.blocked", "account.unblocked"),
     ),
@@ -77,7 +77,7 @@ _CREATE: Final = Row(
     narrow=accounts.need_to_create,
     target=Target(where="body", name="parent_id"),
     run=accounts.create,
-    body=lambda _: accounts.CreateAccount,
+    body=shape("accounts", "CreateAccount"),
     response=Account,
     status=201,
     events=("account.created",),

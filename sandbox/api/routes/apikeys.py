@@ -1,16 +1,28 @@
 """Rows of API-key management. Source: spec 4.1 to 4.4-delete."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from sandbox.api.rows import Row, Target
+from sandbox.api.rows import Row, Target, shape
 from sandbox.domain.access import need
 from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.keys import ApiKey, ApiKeyView
+from sandbox.domain.profile import Profile
 from sandbox.operations import apikeys
+
+if TYPE_CHECKING:
+    from sandbox.operations.bodies.apikeys import CreateKey
 
 _KEY_IN_PATH: Final = Target(
     where="path", name="key_id", kind=ApiKey, relate=relate_with_admin_reach
 )
+
+
+def _create_key(profile: Profile) -> "type[CreateKey]":
+    """The body under a profile: it names the field for a supplied key."""
+    from sandbox.operations.bodies.apikeys import create_key_body
+
+    return create_key_body(profile.supplied_key_field)
+
 
 ROWS: Final[tuple[Row, ...]] = (
     Row(
@@ -22,7 +34,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("apikeys:create", sub=True),
         target=Target(where="body", name="account_id", relate=relate_with_admin_reach),
         run=apikeys.create,
-        body=lambda profile: apikeys.create_key_body(profile.supplied_key_field),
+        body=_create_key,
         response=ApiKeyView,
         status=201,
         events=("api_key.created",),
@@ -58,7 +70,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("apikeys:edit", sub=True),
         target=_KEY_IN_PATH,
         run=apikeys.update,
-        body=lambda _: apikeys.UpdateKey,
+        body=shape("apikeys", "UpdateKey"),
         response=ApiKeyView,
         events=("api_key.revoked", "api_key.reinstated"),
     ),

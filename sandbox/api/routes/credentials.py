@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from sandbox.api.routes.directory import Paths, block_rows
-from sandbox.api.rows import Listing, Row, Target
+from sandbox.api.rows import Listing, Row, Target, shape
 from sandbox.domain.access import need
 from sandbox.domain.credentials import Credential, CredentialView
 from sandbox.domain.hierarchy import relate_with_admin_reach
@@ -23,7 +23,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("credentials:create"),
         target=Target(where="body", name="account_id"),
         run=credentials.create,
-        body=lambda _: credentials.CreateCredential,
+        body=shape("credentials", "CreateCredential"),
         response=CredentialView,
         status=201,
         events=("credential.created",),
@@ -37,7 +37,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("credentials:read"),
         target=Target(where="query", name="account_id", relate=relate_with_admin_reach),
         run=credentials.list_all,
-        query=credentials.CredentialsQuery,
+        query=shape("credentials", "CredentialsQuery"),
         response=Listing("credentials", CredentialView),
     ),
     Row(
@@ -61,7 +61,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("credentials:edit"),
         target=_TARGET,
         run=credentials.update,
-        body=lambda _: credentials.UpdateCredential,
+        body=shape("credentials", "UpdateCredential"),
         response=CredentialView,
         events=("credential.blocked", "credential.unblocked"),
     ),

@@ -4,12 +4,11 @@ from dataclasses import replace
 from typing import Final
 
 from sandbox.api.routes.directory import Paths, block_rows
-from sandbox.api.rows import Listing, Row, Target
+from sandbox.api.rows import Listing, Row, Target, shape
 from sandbox.domain.access import need
 from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.locations import Location
 from sandbox.operations import directory, locations
-from sandbox.operations.shapes import AccountsOwnQuery
 
 _PATHS: Final = Paths("locations", "/v1/locations", "location_id")
 _TARGET: Final = Target(where="path", name="location_id", kind=Location)
@@ -24,7 +23,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("locations:create"),
         target=Target(where="body", name="account_id", is_required=True),
         run=locations.create,
-        body=lambda _: locations.CreateLocation,
+        body=shape("locations", "CreateLocation"),
         response=Location,
         status=201,
         events=("location.created",),
@@ -38,7 +37,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("locations:read"),
         target=Target(where="query", name="account_id", relate=relate_with_admin_reach),
         run=locations.list_all,
-        query=AccountsOwnQuery,
+        query=shape("locations", "LocationsQuery"),
         response=Listing("locations", Location),
     ),
     Row(
@@ -62,7 +61,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("locations:edit"),
         target=_TARGET,
         run=locations.update,
-        body=lambda _: locations.UpdateLocation,
+        body=shape("locations", "UpdateLocation"),
         response=Location,
         events=("location.updated", "location.blocked", "location.unblocked"),
     ),

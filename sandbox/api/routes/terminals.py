@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from sandbox.api.routes.directory import Paths, block_rows
-from sandbox.api.rows import Listing, Row, Target
+from sandbox.api.rows import Listing, Row, Target, shape
 from sandbox.domain.access import need
 from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.terminals import Terminal
@@ -23,7 +23,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("terminals:create"),
         target=Target(where="body", name="account_id", is_required=True),
         run=terminals.create,
-        body=lambda _: terminals.CreateTerminal,
+        body=shape("terminals", "CreateTerminal"),
         response=Terminal,
         status=201,
         events=("terminal.created",),
@@ -37,7 +37,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("terminals:read"),
         target=Target(where="query", name="account_id", relate=relate_with_admin_reach),
         run=terminals.list_all,
-        query=terminals.TerminalsQuery,
+        query=shape("terminals", "TerminalsQuery"),
         response=Listing("terminals", Terminal),
     ),
     Row(
@@ -61,7 +61,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("terminals:edit"),
         target=_TARGET,
         run=terminals.update,
-        body=lambda _: terminals.UpdateTerminal,
+        body=shape("terminals", "UpdateTerminal"),
         response=Terminal,
         events=("terminal.updated", "terminal.blocked", "terminal.unblocked"),
     ),

@@ -1,4 +1,4 @@
-"""What request bodies and queries of several resources have in common."""
+"""What the bodies and queries of several resources have in common."""
 
 import re
 from typing import Annotated, Any
