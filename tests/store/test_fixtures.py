@@ -304,7 +304,7 @@ def test_a_rate_that_is_no_number_is_refused(tmp_path, rate):
     path = tmp_path / "mine.json"
     path.write_text(text, encoding="utf-8")
 
-    with pytest.raises(FixtureError, match="surcharge_rate|is not JSON"):
+    with pytest.raises(FixtureError, match=r"surcharge_rate|is not JSON"):
         read_fixture(path)
 
 
