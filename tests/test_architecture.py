@@ -1,4 +1,4 @@
-"""The rooms and who may import whom. Source: design.md 4."""
+"""The rooms and who may import whom."""
 
 import ast
 import subprocess

@@ -1,4 +1,4 @@
-"""How worlds are named, counted, dropped and deleted. Source: design.md 9; D25."""
+"""How worlds are named, counted, dropped and deleted. Source: assumed D25."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Worlds never meet: keys, accounts, messages, journals. Source: design.md 2, 4; D25."""
+"""Worlds never meet: keys, accounts, messages, journals. Source: assumed D25."""
 
 import pytest
 
@@ -169,6 +169,19 @@ def test_a_world_that_comes_back_does_not_lose_its_keys_to_one_that_took_them(tw
     again = one.control("POST", "/worlds", {"id": "one", "seed": 1, "clock": FROZEN})
 
     assert again.status == 409 or _sees_its_own_account(one)
+
+
+def test_a_key_that_is_minted_again_after_a_reset_is_not_one_that_another_world_has_now(two):
+    """Draws repeat after a reset; a key from an earlier run may have been supplied elsewhere."""
+    one, other = two
+    minted = create(one, permissions=["accounts:read"]).json()["key"]
+    one.control("POST", "/worlds/one/reset")
+    create(other, permissions=["accounts:read"], **supplied(minted))
+
+    again = create(one, permissions=["accounts:read"]).json()["key"]
+
+    path = f"/v1/accounts/{one.account('merchant')}"
+    assert one.ask("GET", path, key=again).status == 200
 
 
 def _sees_its_own_account(world: InProcess) -> bool:

@@ -1,0 +1,361 @@
+"""The command `sandbox`: help, refusals, and what a server says when it is started by it."""
+
+import contextlib
+import json
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from click.testing import CliRunner, Result
+
+from sandbox import __version__
+from sandbox.cli import main
+from tests.conftest import NOW
+from tests.driving import serving
+
+NO_HOST = "256.256.256.256"
+COMMAND = [sys.executable, "-m", "sandbox"]
+
+
+def run(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """The command, run to its end."""
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        env={**os.environ, **env},
+    )
+
+
+def refuse(*arguments: str) -> Result:
+    """The command in process, for what is refused before anything is served.
+
+    The host that does not exist keeps it from serving, should it no longer be refused.
+    """
+    return CliRunner().invoke(main, ["serve", "--host", NO_HOST, *arguments], prog_name="sandbox")
+
+
+def assert_unusable(code: int, out: str, err: str, *words: str) -> None:
+    """Exit 2, a message with these words on stderr, and nothing of Python's."""
+    assert code == 2, err
+    assert out == ""
+    assert "Traceback" not in err
+    assert [word for word in words if word not in err] == []
+
+
+def test_help_says_what_there_is():
+    done = run("--help")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "serve" in done.stdout
+    assert "payment sandbox" in done.stdout
+
+
+def test_without_a_command_the_help_is_shown():
+    done = CliRunner().invoke(main, [])
+
+    assert "serve" in done.output
+
+
+def test_version():
+    assert run("--version").stdout == f"sandbox, version {__version__}\n"
+
+
+def test_the_installed_command_is_the_same():
+    command = Path(sys.executable).with_name("sandbox")
+
+    done = subprocess.run([command, "--version"], capture_output=True, text=True, timeout=20)
+
+    assert done.stdout == f"sandbox, version {__version__}\n"
+
+
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_the_help_of_serve_lists_every_option(flag):
+    done = CliRunner().invoke(main, ["serve", flag])
+
+    options = {
+        *("--host", "--port", "--control-port", "--fixture", "--scenario", "--seed", "--clock"),
+        *("--profile", "--token", "--log-format", "--log-requests", "--no-explain-headers"),
+        *("--worlds-max", "--worlds-unused-after-s", "--journal-entries-max", "--help"),
+    }
+    listed = {word.strip(",") for word in done.stdout.split() if word.startswith("--")}
+    assert done.exit_code == 0
+    assert options <= listed
+
+
+# --- refusals ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--clock", "yesterday"], ["--clock", "'yesterday'", "2026-07-01T00:00:00Z"]),
+        (["--clock", "2026-02-30T00:00:00Z"], ["--clock", "running"]),
+        (["--clock", "1969-12-31T23:59:59Z"], ["--clock", "1969-12-31T23:59:59Z"]),
+        (["--profile", "nowhere.toml"], ["nowhere.toml"]),
+        (["--port", "65536"], ["--port"]),
+        (["--port", "http"], ["--port"]),
+        (["--control-port", "-1"], ["--control-port"]),
+        (["--scenario", "by_amount"], ["--scenario", "not built yet"]),
+        (["--seed", "x"], ["--seed"]),
+        (["--seed", str(2**63)], ["--seed"]),
+        (["--log-format", "xml"], ["--log-format", "text", "json"]),
+        (["--worlds-max", "0"], ["--worlds-max"]),
+        (["--worlds-unused-after-s", "0"], ["--worlds-unused-after-s"]),
+        (["--journal-entries-max", "0"], ["--journal-entries-max"]),
+        (["--prot", "0"], ["--prot", "--port"]),
+        (["demo"], ["demo"]),
+    ],
+    ids=lambda value: " ".join(value)[:40],
+)
+def test_an_option_that_cannot_be_used_is_refused_in_words(arguments, words):
+    done = refuse(*arguments)
+
+    assert_unusable(done.exit_code, done.stdout, done.stderr, *words)
+    assert isinstance(done.exception, SystemExit)
+
+
+@pytest.mark.parametrize(
+    ("toml", "words"),
+    [
+        ("api_key_header = ", ["is not TOML"]),
+        ("api_key_headr = 'X-Key'", ["api_key_headr"]),
+        ("api_key_header = 5", ["api_key_header"]),
+        ("api_key_header = 'not a header'", ["api_key_header"]),
+        ("supplied_key_field = 'name'", ["supplied_key_field"]),
+        ("[key_prefixes]\nuat = 'svc'", ["key_prefixes", "differ"]),
+        ("[key_prefixes]\nuat = 'ends_'", ["key_prefixes.uat"]),
+        ("[errors]\nshape = 'xml'", ["errors.shape", "detail"]),
+    ],
+)
+def test_a_profile_that_cannot_be_used_is_refused_with_file_and_field(tmp_path, toml, words):
+    path = tmp_path / "mine.toml"
+    path.write_text(toml, encoding="utf-8")
+
+    done = refuse("--profile", str(path))
+
+    assert_unusable(done.exit_code, done.stdout, done.stderr, "mine.toml", *words)
+    assert isinstance(done.exception, SystemExit)
+
+
+def test_an_unknown_command_is_refused():
+    done = CliRunner().invoke(main, ["sevre"])
+
+    assert_unusable(done.exit_code, done.stdout, done.stderr, "sevre")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--fixture", "dmeo"], ["'dmeo'", "demo", "empty"]),
+        (["--fixture", "nowhere/mine.json"], ["nowhere/mine.json"]),
+        (["--host", NO_HOST], [NO_HOST]),
+        (["--clock", "yesterday"], ["'yesterday'"]),
+    ],
+    ids=lambda value: " ".join(value)[:40],
+)
+def test_a_process_that_cannot_serve_says_why_and_ends(arguments, words):
+    done = run("serve", "--port", "0", *arguments)
+
+    assert_unusable(done.returncode, done.stdout, done.stderr, *words)
+
+
+def test_a_faulty_fixture_is_refused_with_file_and_field(tmp_path):
+    path = tmp_path / "mine.json"
+    path.write_text('{"accounts": {"1": {"cast": "admin"}}}', encoding="utf-8")
+
+    done = run("serve", "--port", "0", "--fixture", str(path))
+
+    assert_unusable(done.returncode, done.stdout, done.stderr, "mine.json", "accounts.1.type")
+
+
+def test_a_port_that_is_taken_is_refused_with_the_option_to_change():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+
+        platform = run("serve", "--port", port)
+        control = run("serve", "--port", "0", "--control-port", port)
+
+    assert_unusable(platform.returncode, platform.stdout, platform.stderr, port, "--port")
+    assert_unusable(control.returncode, control.stdout, control.stderr, port, "--control-port")
+
+
+# --- servers ----------------------------------------------------------------------------------
+
+PROFILE = """
+name = "mine"
+api_key_header = "X-Acme-Token"
+supplied_key_field = "own_key"
+
+[key_prefixes]
+uat = "acme_test"
+production = "acme_prod"
+legacy = "acme"
+
+[errors]
+shape = "detail"
+"""
+
+
+def test_a_profile_file_renames_the_header_the_keys_and_the_errors(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(PROFILE, encoding="utf-8")
+
+    with serving("--clock", NOW, "--profile", str(path)) as server:
+        key = server.key("merchant")
+        new = server.ask("GET", "/v5/apikeys", headers={"X-Acme-Token": key})
+        old = server.ask("GET", "/v5/apikeys", headers={"x-service-apikey": key})
+        elsewhere = server.ask("GET", "/nowhere")
+
+    assert server.facts["api_key_header"] == "X-Acme-Token"
+    assert key.startswith("acme_test_demomerchant_")
+    assert (new.status_code, old.status_code) == (200, 401)
+    assert list(elsewhere.json()) == ["detail"]
+
+
+def test_a_control_port_takes_the_control_surface_away_from_the_platform():
+    with serving("--clock", NOW, "--control-port", "0") as server:
+        statuses = [
+            server.ask("GET", "/v5/apikeys", key="merchant").status_code,
+            server.ask("GET", "/_sandbox/health").status_code,
+            server.control("GET", "/health").status_code,
+            server.control("GET", "/../v5/apikeys").status_code,
+        ]
+        url, control_url = server.url, server.facts["control_url"]
+
+    assert statuses == [200, 404, 200, 404]
+    assert not control_url.startswith(url)
+
+
+def test_what_is_said_at_the_start_is_the_world_that_is_served(served):
+    world = served.control("GET", "/worlds/default").json()
+
+    assert served.facts["event"] == "started"
+    assert served.facts["version"] == __version__
+    assert served.facts["token"] is None
+    assert (served.facts["fixture"], served.facts["seed"]) == ("demo", 1)
+    assert served.facts["clock"] == {"now": NOW, "mode": "frozen", "rate": 1.0}
+    assert served.facts["keys"] == {name: one["key"] for name, one in world["keys"].items()}
+
+
+def test_seed_fixture_and_explanations_are_as_the_options_say():
+    with serving("--seed", "7", "--fixture", "empty", "--no-explain-headers") as server:
+        answer = server.ask("GET", "/v5/apikeys", key="admin")
+        world = server.control("GET", "/worlds/default").json()
+
+    assert (world["seed"], world["fixture"], list(world["keys"])) == (7, "empty", ["admin"])
+    assert world["clock"]["mode"] == "running"
+    assert [name for name in answer.headers if name.startswith("x-sandbox")] == []
+
+
+def test_a_token_from_the_environment_guards_the_control_surface(monkeypatch):
+    monkeypatch.setenv("SANDBOX_TOKEN", "open-sesame")
+
+    with serving() as server:
+        bare = server.control("GET", "/worlds")
+        headers = {"authorization": "Bearer open-sesame"}
+        sent = server.control("GET", "/worlds", headers=headers)
+
+    assert server.facts["token"] == "open-sesame"
+    assert (bare.status_code, sent.status_code) == (401, 200)
+
+
+def test_in_the_json_format_every_line_is_json():
+    with serving("--clock", NOW, "--log-requests") as server:
+        host, port = server.url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=10) as connection:
+            connection.sendall(b"garbage\r\n\r\n")
+            connection.recv(1_000)
+        upgrade = {"connection": "upgrade", "upgrade": "websocket"}
+        server.ask("GET", "/v5/apikeys", key="merchant", headers=upgrade)
+        server.ask("GET", "/v5/apikeys", key="svc_live_something")
+        server.ask("GET", "/line%0Abreak")
+        server.process.terminate()
+        out, err = server.process.communicate(timeout=10)
+
+    lines = [json.loads(line) for line in (out + err).splitlines()]
+    assert len(lines) >= 4
+    assert all({"at", "level", "logger", "message"} <= set(line) for line in lines)
+
+
+# --- the text banner --------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def banner_of(*options: str) -> Iterator[tuple[list[str], subprocess.Popen[str]]]:
+    """What a server in text format says until it has said how to stop it."""
+    process = subprocess.Popen(
+        [*COMMAND, "serve", "--port", "0", *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        lines: list[str] = []
+        for line in process.stdout:
+            lines.append(line.rstrip("\n"))
+            if line.startswith("Ctrl-C"):
+                break
+        yield lines, process
+    finally:
+        process.terminate()
+        process.communicate(timeout=10)
+
+
+def curl(line: str) -> bytes:
+    """The answer to a curl line, by curl itself where there is one."""
+    words = shlex.split(line)
+    if shutil.which("curl"):
+        return subprocess.run(words, capture_output=True, timeout=10, check=True).stdout
+    headers = [words[at + 1].split(": ", 1) for at, word in enumerate(words) if word == "-H"]
+    return httpx2.get(words[2], headers=dict(headers)).content
+
+
+def test_the_banner_has_lines_to_paste_that_work():
+    with banner_of("--clock", NOW) as (lines, process):
+        pasted = [json.loads(curl(line)) for line in lines if line.strip().startswith("curl ")]
+        process.terminate()
+        _, err = process.communicate(timeout=10)
+
+    keys, requests = pasted
+    named = {line.split()[0] for line in lines if "  svc_" in line}
+    assert f"uat-sandbox {__version__} serves the platform on http://127.0.0.1:" in lines[0]
+    assert {"admin", "psp", "partner", "merchant", "legacy", "revoked"} <= named
+    assert "Demo merchant key" in [key["name"] for key in keys]
+    assert [entry["path"] for entry in requests["requests"]] == ["/v5/apikeys"]
+    assert (process.returncode, err) in [(0, ""), (-15, "")]
+
+
+def test_the_banner_with_a_token_has_lines_that_carry_it():
+    with banner_of("--token", "open-sesame") as (lines, _):
+        pasted = [json.loads(curl(line)) for line in lines if line.strip().startswith("curl ")]
+
+    assert "total" in pasted[1]
+    assert any(line.endswith("bearer token: open-sesame") for line in lines)
+
+
+def test_a_world_without_keys_can_be_served(tmp_path):
+    path = tmp_path / "keyless.json"
+    admin = {
+        "cast": "admin",
+        "type": "admin",
+        "name": "Admin",
+        "description": "Alone",
+        "created_at": "2025-01-06T09:00:00.000Z",
+    }
+    path.write_text(json.dumps({"accounts": {"1": admin}}), encoding="utf-8")
+
+    with banner_of("--fixture", str(path)) as (lines, process):
+        running = process.poll() is None
+
+    assert running
+    assert lines[-1] == "Ctrl-C stops it."

@@ -1,0 +1,190 @@
+"""Who reaches the control surface: tokens, ports, and answers without explanations. Assumed D25."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from sandbox.app import build
+from sandbox.settings import Settings
+from sandbox.world.registry import Limits
+from tests.control.test_control import assert_refused
+from tests.driving import InProcess, Response
+
+
+def with_token(sandbox: InProcess, method: str, path: str, *tokens: str) -> Response:
+    headers = [(b"authorization", token.encode("latin-1")) for token in tokens]
+    return sandbox.ask(method, f"/_sandbox{path}", headers=headers)
+
+
+@pytest.fixture
+def guarded() -> InProcess:
+    """A sandbox that is not bound to loopback, with a token that was given."""
+    return InProcess(build(Settings(host="0.0.0.0", token="open-sesame")))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
+def test_on_loopback_no_token_is_needed(host):
+    sandbox = InProcess(build(Settings(host=host)))
+
+    assert sandbox.sandbox.token is None
+    assert sandbox.control("GET", "/worlds").status == 200
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "sandbox.example"])
+def test_elsewhere_a_token_is_made_up_that_nobody_guesses(host):
+    one, other = (InProcess(build(Settings(host=host))) for _ in range(2))
+
+    assert one.sandbox.token != other.sandbox.token
+    assert len(one.sandbox.token) >= 32
+    assert with_token(one, "GET", "/worlds", f"Bearer {one.sandbox.token}").status == 200
+    assert with_token(one, "GET", "/worlds", f"Bearer {other.sandbox.token}").status == 401
+
+
+def test_a_given_token_opens_the_surface(guarded):
+    assert with_token(guarded, "GET", "/worlds", "Bearer open-sesame").status == 200
+
+
+def test_a_token_that_is_given_is_asked_for_on_loopback_too():
+    sandbox = InProcess(build(Settings(token="open-sesame")))
+
+    assert sandbox.control("GET", "/worlds").status == 401
+    assert with_token(sandbox, "GET", "/worlds", "Bearer open-sesame").status == 200
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        (),
+        ("",),
+        ("Bearer",),
+        ("Bearer ",),
+        ("open-sesame",),
+        ("Bearer open-sesam",),
+        ("Bearer open-sesame2",),
+        ("Bearer OPEN-SESAME",),
+        ("Basic open-sesame",),
+        ("Bearer \xff\xfe",),
+        ("Bearer open-sesame", "Bearer other"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/worlds"),
+        ("POST", "/worlds"),
+        ("DELETE", "/worlds/default"),
+        ("GET", "/worlds/nowhere"),
+        ("GET", "/nowhere"),
+        ("PATCH", "/worlds"),
+        ("POST", "/health"),
+    ],
+)
+def test_without_the_token_everything_is_a_401_that_tells_nothing(guarded, method, path, tokens):
+    answer = with_token(guarded, method, path, *tokens)
+
+    assert_refused(answer, 401, "unauthorized")
+    assert answer.headers["www-authenticate"] == "Bearer"
+    assert "open-sesame" not in answer.body.decode()
+
+
+def test_health_is_open(guarded):
+    assert guarded.control("GET", "/health").status == 200
+
+
+def test_the_platform_needs_no_token(guarded):
+    assert guarded.ask("GET", "/v5/apikeys", key="merchant").status == 200
+
+
+# --- a port of its own ------------------------------------------------------------------------
+
+
+def ask_on_port(sandbox: InProcess, port: int, path: str, key: str | None = None) -> int:
+    """The status of a GET that came to this port."""
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    headers = [(b"x-service-apikey", sandbox.key(key).encode())] if key else []
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": path,
+        "query_string": b"",
+        "headers": headers,
+        "server": ("127.0.0.1", port),
+    }
+    asyncio.run(sandbox.sandbox.app(scope, receive, send))
+    return sent[0]["status"]
+
+
+@pytest.mark.parametrize(
+    ("port", "path", "key", "expected"),
+    [
+        (8080, "/v5/apikeys", "merchant", 200),
+        (8080, "/_sandbox/health", None, 404),
+        (8080, "/_sandbox/worlds", None, 404),
+        (8080, "/_sandbox/worlds", "merchant", 404),
+        (8081, "/_sandbox/health", None, 200),
+        (8081, "/_sandbox/worlds", None, 200),
+        (8081, "/v5/apikeys", "merchant", 404),
+        (8081, "/nowhere", None, 404),
+    ],
+)
+def test_with_a_control_port_each_port_serves_its_own_surface_only(port, path, key, expected):
+    sandbox = InProcess(build(Settings(port=8080, control_port=8081)))
+
+    assert ask_on_port(sandbox, port, path, key) == expected
+
+
+def test_a_404_of_the_platform_port_looks_like_any_other():
+    sandbox = InProcess(build(Settings(port=8080, control_port=8081)))
+
+    answer = sandbox.control("GET", "/worlds")
+
+    assert (answer.status, list(answer.json())) == (404, ["detail", "error"])
+
+
+# --- explanations -----------------------------------------------------------------------------
+
+
+def _answers(sandbox: InProcess) -> list[Response]:
+    return [
+        sandbox.ask("GET", "/v5/apikeys", key="merchant"),
+        sandbox.ask("GET", "/v5/apikeys"),
+        sandbox.ask("GET", "/nowhere"),
+        sandbox.ask("PATCH", "/v5/apikeys"),
+        sandbox.ask("POST", "/v1/transactions/search"),
+        sandbox.ask("POST", "/v5/apikeys", key="merchant", body=b"no JSON"),
+    ]
+
+
+def test_every_answer_of_the_platform_names_its_entry_in_the_journal(sandbox):
+    named = [answer.headers["x-sandbox-request-id"] for answer in _answers(sandbox)]
+
+    assert named == [f"req_000000000{number}" for number in range(1, 7)]
+
+
+def test_without_explanations_no_answer_has_a_header_of_the_sandbox():
+    sandbox = InProcess(build(Settings(explain_headers=False)))
+
+    answers = _answers(sandbox)
+
+    added = [name for answer in answers for name in answer.headers if name.startswith("x-")]
+    assert added == []
+    assert sandbox.control("GET", "/worlds/default/requests").json()["total"] == 6
+
+
+def test_a_journal_keeps_as_many_entries_as_the_limit_says():
+    sandbox = InProcess(build(Settings(limits=Limits(journal_entries_max=3))))
+
+    _answers(sandbox)
+
+    listed = sandbox.control("GET", "/worlds/default/requests").json()
+    assert [entry["id"][-1] for entry in listed["requests"]] == ["4", "5", "6"]
+    assert sandbox.control("GET", "/worlds/default/requests/req_0000000001").status == 404

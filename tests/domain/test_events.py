@@ -1,0 +1,177 @@
+"""The events of spec 6.3 and their bodies."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from sandbox.domain.accounts import Account, AccountType
+from sandbox.domain.events import EVENTS, Message, Subject, body_of
+from sandbox.domain.keys import ApiKey
+from sandbox.domain.locations import Location
+from sandbox.domain.terminals import Terminal
+
+AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+CATEGORIES = {
+    "transaction": {
+        *("authorize", "sale", "capture", "cancel", "create", "reverse", "refund", "increment"),
+        "tip_adjust",
+    },
+    "batch": {"opened", "rejected", "accepted", "partially_accepted", "edited", "submitted"},
+    "account": {"created", "updated", "blocked", "unblocked", "deleted"},
+    "terminal": {"created", "updated", "blocked", "unblocked", "deleted"},
+    "location": {"created", "updated", "blocked", "unblocked", "deleted"},
+    "api_key": {"created", "revoked", "reinstated", "deleted"},
+    "credential": {"created", "blocked", "unblocked", "deleted"},
+}
+
+ACCOUNT = Account(
+    id="a",
+    type=AccountType.MERCHANT,
+    name="Shop",
+    description="",
+    parent_account_ids=("p",),
+    created_at=AT,
+)
+TERMINAL = Terminal(terminal_id="t", name="till", account_id="a", created_at=AT)
+LOCATION = Location(id="l", name="shop", account_id="a", created_at=AT)
+KEY = ApiKey(
+    id="k",
+    account_id="a",
+    name="key",
+    lookup="abcdefghijkl",
+    salt="thesalt",
+    digest="thedigest",
+    key_last4="LG82",
+    permissions=("payments:read",),
+    expires_at=AT,
+    created_at=AT,
+    always_retrievable=True,
+    readable_key="svc_uat_abcdefghijkl_" + "s" * 28 + "LG82",
+)
+
+
+def body(event_type: str, record: Subject) -> object:
+    message = Message(
+        id="msg_1",
+        event_type=event_type,
+        account_id="a",
+        subject="x",
+        request_id=None,
+        created_at=AT,
+        record=record,
+    )
+    return json.loads(body_of(message))
+
+
+def test_there_are_38_events():
+    assert len(EVENTS) == 38
+
+
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_every_category_has_its_events(category):
+    named = {name.split(".")[1] for name, row in EVENTS.items() if row.category == category}
+
+    assert named == CATEGORIES[category]
+
+
+def test_there_are_no_other_categories():
+    assert {row.category for row in EVENTS.values()} == set(CATEGORIES)
+
+
+@pytest.mark.parametrize("name", sorted(EVENTS))
+def test_a_row_is_found_under_its_name_and_says_what_it_means(name):
+    row = EVENTS[name]
+
+    assert row.name == name
+    assert row.source == f"spec 6.3-{name}"
+    assert row.meaning
+
+
+def test_meanings_are_told_apart():
+    assert len({row.meaning for row in EVENTS.values()}) == 38
+
+
+@pytest.mark.parametrize(
+    ("event_type", "record", "expected"),
+    [
+        ("account.deleted", ACCOUNT, {"id": "a"}),
+        ("terminal.deleted", TERMINAL, {"terminal_id": "t", "account_id": "a"}),
+        ("location.deleted", LOCATION, {"id": "l", "account_id": "a"}),
+    ],
+)
+def test_a_deletion_names_the_resource_and_nothing_more(event_type, record, expected):
+    assert body(event_type, replace(record, deleted_at=AT)) == expected
+
+
+def test_only_these_three_bodies_are_sparse():
+    assert {name for name, row in EVENTS.items() if row.sparse} == {
+        "account.deleted",
+        "terminal.deleted",
+        "location.deleted",
+    }
+
+
+@pytest.mark.parametrize(
+    ("event_type", "record", "fields"),
+    [
+        ("account.created", ACCOUNT, 19),
+        ("terminal.updated", TERMINAL, 28),
+        ("location.blocked", LOCATION, 20),
+    ],
+)
+def test_another_body_is_the_whole_resource_without_an_envelope(event_type, record, fields):
+    shown = body(event_type, record)
+
+    assert len(shown) == fields
+    assert shown["name"] == record.name
+    assert shown["created_at"] == "2026-03-01T12:00:00.000Z"
+    assert shown["deleted_at"] is None
+
+
+def test_an_account_shows_the_fields_of_the_spec_in_their_order():
+    assert list(body("account.created", ACCOUNT)) == [
+        *("id", "organization_id", "available_processor_configs", "tax_id", "mcc", "type"),
+        *("status", "name", "description", "parent_account_ids", "address", "surcharge_rate"),
+        *("tax_rate", "surcharge_confirmation_required", "surcharge_basis", "tax_basis"),
+        *("created_at", "deleted_at", "updated_at"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("event_type", "changes", "status"),
+    [
+        ("api_key.created", {}, "active"),
+        ("api_key.revoked", {"status": "revoked"}, "revoked"),
+        ("api_key.reinstated", {}, "active"),
+        ("api_key.deleted", {"status": "revoked", "deleted_at": AT}, "deleted"),
+    ],
+)
+def test_a_key_is_shown_masked_and_without_its_permissions(event_type, changes, status):
+    assert body(event_type, replace(KEY, **changes)) == {
+        "id": "k",
+        "account_id": "a",
+        "name": "key",
+        "status": status,
+        "key": "****LG82",
+        "key_last4": "LG82",
+        "expires_at": "2026-03-01T12:00:00.000Z",
+        "created_at": "2026-03-01T12:00:00.000Z",
+    }
+
+
+def test_a_body_is_the_same_bytes_every_time():
+    message = Message(
+        id="msg_1",
+        event_type="account.updated",
+        account_id="a",
+        subject="a",
+        request_id="req_1",
+        created_at=AT,
+        record=ACCOUNT,
+    )
+
+    assert body_of(message) == body_of(replace(message)) == body_of(message)
+    assert b", " not in body_of(message)

@@ -1,0 +1,98 @@
+"""The catalogue of refusals. Source: spec 7; codes assumed 0.5."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sandbox.domain import faults
+from sandbox.domain.faults import FAULTS, VALIDATION_ERROR, Fault, Refusal
+
+PACKAGE = Path(faults.__file__).parents[1]
+NAMES = {name: value for name, value in vars(faults).items() if isinstance(value, Fault)}
+
+EXPECTED = {
+    "VALIDATION_ERROR": ("validation_error", 400),
+    "AUTHENTICATION_FAILED": ("authentication_failed", 401),
+    "PERMISSION_DENIED": ("permission_denied", 401),
+    "FORBIDDEN": ("forbidden", 403),
+    "NOT_FOUND": ("not_found", 404),
+    "METHOD_NOT_ALLOWED": ("method_not_allowed", 405),
+    "RETIRED": ("method_not_allowed", 405),
+    "NOT_ACCEPTABLE": ("not_acceptable", 406),
+    "BODY_TOO_LARGE": ("body_too_large", 413),
+    "UNSUPPORTED_MEDIA_TYPE": ("unsupported_media_type", 415),
+    "INTERNAL_ERROR": ("internal_error", 500),
+}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_codes_and_statuses_are_those_that_clients_branch_on(name):
+    fault = NAMES[name]
+
+    assert (fault.code, fault.status) == EXPECTED[name]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_fault_is_a_refusal_in_words_of_its_own(name):
+    fault = NAMES[name]
+
+    assert 400 <= fault.status <= 599
+    assert re.fullmatch(r"[a-z]+(_[a-z]+)*", fault.code)
+    assert re.fullmatch(r"[A-Z].*\.", fault.message)
+    assert re.match(r"(spec|assumed) ", fault.source)
+
+
+def test_the_catalogue_has_every_fault_once():
+    assert sorted(map(id, FAULTS)) == sorted(map(id, NAMES.values()))
+    assert len(FAULTS) == len({fault.message for fault in FAULTS})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_fault_is_raised_somewhere(name):
+    raised = [
+        path.name
+        for path in PACKAGE.rglob("*.py")
+        if path.name != "faults.py"
+        and re.search(rf"Refusal\(\s*{name}\b", path.read_text(encoding="utf-8"))
+    ]
+
+    assert raised
+
+
+def test_no_other_fault_is_made_anywhere():
+    made = [
+        path.name
+        for path in PACKAGE.rglob("*.py")
+        if re.search(r"\bFault\(", path.read_text(encoding="utf-8"))
+    ]
+
+    assert made == ["faults.py"]
+
+
+@pytest.mark.parametrize(
+    ("given", "details", "reason", "source"),
+    [
+        ({}, "", "The request is not valid.", "spec 7-400"),
+        ({"details": "name: required"}, "name: required", "name: required", "spec 7-400"),
+        (
+            {"details": "shown", "reason": "for the journal", "source": "assumed D5"},
+            "shown",
+            "for the journal",
+            "assumed D5",
+        ),
+        ({"reason": "for the journal"}, "", "for the journal", "spec 7-400"),
+    ],
+)
+def test_a_refusal_says_to_the_journal_what_it_says_to_the_client_unless_told_otherwise(
+    given, details, reason, source
+):
+    refusal = Refusal(VALIDATION_ERROR, **given)
+
+    assert (refusal.details, refusal.reason, refusal.source) == (details, reason, source)
+    assert str(refusal) == reason
+
+
+def test_a_fault_cannot_be_changed():
+    with pytest.raises(AttributeError):
+        VALIDATION_ERROR.status = 200

@@ -1,0 +1,184 @@
+"""Points in time: what is read, how it is written, and that nothing is lost on the way."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox.domain.instants import (
+    add_years,
+    from_ms,
+    parse_rfc3339,
+    to_millisecond,
+    to_ms,
+    to_wire,
+)
+
+OFFSETS = st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+INSTANTS = st.datetimes(datetime(1970, 1, 1), datetime(9000, 1, 1), timezones=st.just(UTC)).map(
+    to_millisecond
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2030-01-31T00:00:00Z", "2030-01-31T00:00:00.000Z"),
+        ("2030-01-31t00:00:00z", "2030-01-31T00:00:00.000Z"),
+        ("2030-01-31 00:00:00Z", "2030-01-31T00:00:00.000Z"),
+        ("2030-01-31T23:59:59.5Z", "2030-01-31T23:59:59.500Z"),
+        ("2030-01-31T23:59:59.999999999Z", "2030-01-31T23:59:59.999Z"),
+        ("2030-01-31T23:59:59.0009Z", "2030-01-31T23:59:59.000Z"),
+        ("2030-01-31T23:59:59.123456Z", "2030-01-31T23:59:59.123Z"),
+        ("2030-01-31T00:00:00+00:00", "2030-01-31T00:00:00.000Z"),
+        ("2030-01-31T00:00:00-00:00", "2030-01-31T00:00:00.000Z"),
+        ("2030-01-31T00:00:00+05:30", "2030-01-30T18:30:00.000Z"),
+        ("2030-01-31T00:00:00-08:00", "2030-01-31T08:00:00.000Z"),
+        ("2030-12-31T23:59:59-23:59", "2031-01-01T23:58:59.000Z"),
+        ("2028-02-29T12:00:00Z", "2028-02-29T12:00:00.000Z"),
+        ("2000-02-29T12:00:00Z", "2000-02-29T12:00:00.000Z"),
+        ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000Z"),
+        ("9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"),
+    ],
+)
+def test_an_rfc3339_date_time_is_read_as_utc_to_the_millisecond(text, expected):
+    assert to_wire(parse_rfc3339(text)) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "now",
+        "2030",
+        "2030-01-31",
+        "00:00:00Z",
+        "1893456000",
+        "2030-01-31T00:00:00",
+        "2030-01-31T00:00Z",
+        "2030-01-31T00Z",
+        "2030-01-31T00:00:00.Z",
+        "2030-01-31T00:00:00.1234567890Z",
+        "2030-01-31T00:00:00,5Z",
+        "2030-01-31T00:00:00 Z",
+        "2030-01-31T00:00:00+0000",
+        "2030-01-31T00:00:00+00",
+        "2030-01-31T00:00:00+0:00",
+        "2030-01-31T00:00:00UTC",
+        "2030-01-31T00:00:00+00:00Z",
+        "2030-01-31_00:00:00Z",
+        "20300131T000000Z",
+        "2030-W05-4T00:00:00Z",
+        "2030-031T00:00:00Z",
+        "30-01-31T00:00:00Z",
+        "+2030-01-31T00:00:00Z",
+        "-2030-01-31T00:00:00Z",
+        "12030-01-31T00:00:00Z",
+        " 2030-01-31T00:00:00Z",
+        "2030-01-31T00:00:00Z ",
+        "2030-01-31T00:00:00Z\n",
+        "2030-1-31T00:00:00Z",
+        "\u0662\u0660\u0663\u0660-01-31T00:00:00Z",
+        "2030\u201301\u201331T00:00:00Z",
+    ],
+)
+def test_what_is_no_rfc3339_date_time_is_refused_with_an_example(text):
+    with pytest.raises(ValueError, match="must be an RFC 3339 date-time with an offset"):
+        parse_rfc3339(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2030-02-29T00:00:00Z",
+        "2100-02-29T00:00:00Z",
+        "1900-02-29T00:00:00Z",
+        "2030-02-30T00:00:00Z",
+        "2030-04-31T00:00:00Z",
+        "2030-00-01T00:00:00Z",
+        "2030-13-01T00:00:00Z",
+        "2030-01-00T00:00:00Z",
+        "2030-01-32T00:00:00Z",
+        "0000-01-01T00:00:00Z",
+        "2030-01-31T24:00:00Z",
+        "2030-01-31T25:00:00Z",
+        "2030-01-31T00:60:00Z",
+        "2030-01-31T00:00:60Z",
+        "2030-12-31T23:59:60Z",
+        "2030-01-31T00:00:00+24:00",
+        "2030-01-31T00:00:00+99:99",
+        "2030-01-31T00:00:00+00:60",
+        "2030-01-31T00:00:00-05:75",
+        "0001-01-01T00:00:00+00:01",
+        "9999-12-31T23:59:59-00:01",
+    ],
+)
+def test_a_date_or_time_that_does_not_exist_is_refused(text):
+    with pytest.raises(ValueError, match="must name a date and time that exist"):
+        parse_rfc3339(text)
+
+
+@given(text=st.text())
+def test_any_other_text_is_refused_by_a_sentence_and_nothing_worse(text):
+    with pytest.raises(ValueError, match=r"^must "):
+        parse_rfc3339(text)
+
+
+@given(instant=INSTANTS)
+def test_what_is_written_is_read_as_the_same_instant(instant):
+    assert parse_rfc3339(to_wire(instant)) == instant
+
+
+@given(instant=INSTANTS.filter(lambda it: 1971 < it.year < 8999), offset=OFFSETS)
+def test_an_instant_is_the_same_at_every_offset(instant, offset):
+    text = instant.astimezone(offset).isoformat(timespec="milliseconds")
+
+    assert parse_rfc3339(text) == instant
+
+
+@given(instant=INSTANTS)
+def test_milliseconds_there_and_back_are_the_same_instant(instant):
+    assert from_ms(to_ms(instant)) == instant
+
+
+@given(epoch_ms=st.integers(0, 221_845_392_000_000))
+def test_an_instant_there_and_back_is_the_same_number_of_milliseconds(epoch_ms):
+    assert to_ms(from_ms(epoch_ms)) == epoch_ms
+
+
+@pytest.mark.parametrize(
+    ("epoch_ms", "expected"),
+    [
+        (0, "1970-01-01T00:00:00.000Z"),
+        (1, "1970-01-01T00:00:00.001Z"),
+        (1_772_366_400_123, "2026-03-01T12:00:00.123Z"),
+        (4_102_444_800_999, "2100-01-01T00:00:00.999Z"),
+        (16_725_225_600_123, "2500-01-01T00:00:00.123Z"),
+    ],
+)
+def test_milliseconds_since_1970_name_an_instant(epoch_ms, expected):
+    assert to_wire(from_ms(epoch_ms)) == expected
+
+
+@given(instant=st.datetimes(timezones=st.just(UTC)))
+def test_below_a_millisecond_everything_is_cut_off_and_nothing_is_rounded_up(instant):
+    cut = to_millisecond(instant)
+
+    assert cut.microsecond % 1000 == 0
+    assert timedelta(0) <= instant - cut < timedelta(milliseconds=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "years", "expected"),
+    [
+        ("2026-03-01T12:00:00.123Z", 100, "2126-03-01T12:00:00.123Z"),
+        ("2024-02-29T23:59:59.999Z", 1, "2025-02-28T23:59:59.999Z"),
+        ("2024-02-29T00:00:00Z", 4, "2028-02-29T00:00:00.000Z"),
+        ("2000-02-29T00:00:00Z", 100, "2100-02-28T00:00:00.000Z"),
+        ("2300-02-28T00:00:00Z", 100, "2400-02-28T00:00:00.000Z"),
+        ("2026-12-31T00:00:00Z", 0, "2026-12-31T00:00:00.000Z"),
+    ],
+)
+def test_years_are_added_by_the_calendar_and_29_february_becomes_the_28th(text, years, expected):
+    assert to_wire(add_years(parse_rfc3339(text), years)) == expected

@@ -1,0 +1,111 @@
+"""The permission vocabulary. Source: spec 2.2."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox.domain.permissions import ACTIONS, CONCRETE, MACROS, PERMISSIONS, expand, grants_of
+
+COUNTS = {
+    "payments": 9,
+    "batches": 4,
+    "terminals": 4,
+    "locations": 4,
+    "accounts": 5,
+    "credentials": 4,
+    "apikeys": 8,
+    "webhooks": 4,
+}
+
+SUBSETS = st.lists(st.sampled_from(CONCRETE), unique=True).map(tuple)
+
+
+def test_there_are_42_concrete_permissions_and_two_macros():
+    assert (len(CONCRETE), len(set(CONCRETE))) == (42, 42)
+    assert sorted(MACROS) == ["all", "legacy_all"]
+    assert len(PERMISSIONS) == 44
+
+
+@pytest.mark.parametrize("resource", COUNTS)
+def test_every_resource_has_its_number_of_actions(resource):
+    named = [name for name in CONCRETE if name.startswith(f"{resource}:")]
+
+    assert len(named) == len(ACTIONS[resource]) == COUNTS[resource]
+
+
+def test_there_are_no_other_resources():
+    assert list(ACTIONS) == list(COUNTS)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "payments:tap-ios",
+        "payments:tap-android",
+        "payments:incremental-auth",
+        "payments:tipadjust",
+        "payments:void",
+        "payments:confirm",
+        "batches:open",
+        "batches:close",
+        "accounts:create:partner",
+        "accounts:create:merchant",
+        "apikeys:read:sub",
+        "apikeys:delete:sub",
+        "webhooks:create",
+    ],
+)
+def test_names_are_spelt_as_in_the_spec(name):
+    assert name in PERMISSIONS
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "ALL",
+        "payments",
+        "payments:*",
+        "payments:tap",
+        "payments:create",
+        "payments:read:sub",
+        "accounts:create",
+        "batches:delete",
+        "apikeys:sub",
+        "Payments:read",
+        " payments:read",
+    ],
+)
+def test_other_words_are_no_permissions(name):
+    assert name not in PERMISSIONS
+
+
+@pytest.mark.parametrize("macro", ["all", "legacy_all"])
+@given(others=SUBSETS)
+def test_a_macro_stands_for_every_concrete_permission_whatever_else_is_there(macro, others):
+    assert expand((*others, macro)) == set(CONCRETE)
+
+
+@given(some=SUBSETS)
+def test_concrete_permissions_stand_for_themselves(some):
+    grants = grants_of(some)
+
+    assert expand(some) == grants.concrete == set(some)
+    assert grants.types == {name.split(":")[0] for name in some}
+
+
+@given(some=SUBSETS, asked=st.sampled_from(CONCRETE))
+def test_no_permission_implies_another(some, asked):
+    assert (asked in grants_of(some)) == (asked in some)
+
+
+def test_a_macro_is_not_held_itself():
+    grants = grants_of(("all",))
+
+    assert "apikeys:create:sub" in grants
+    assert "all" not in grants
+    assert grants.types == set(COUNTS)
+
+
+def test_no_permissions_grant_nothing():
+    assert (grants_of(()).concrete, grants_of(()).types) == (frozenset(), frozenset())
