@@ -49,9 +49,10 @@ class _InventType(click.ParamType[Any]):
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """The invention. Fails with what is wrong and what is possible."""
-        from pydantic import ValidationError
+        from pydantic_core import ValidationError
 
         from sandbox.control.shapes import InventBody
+        from sandbox.settings import mistakes
 
         if not isinstance(value, str):
             return value
@@ -59,8 +60,7 @@ class _InventType(click.ParamType[Any]):
             counts = {name: int(count) for name, count in (p.split("=") for p in value.split(","))}
             return InventBody.model_validate(counts).invention()
         except ValidationError as error:
-            first = error.errors()[0]
-            self.fail(f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
+            self.fail(mistakes(error))
         except ValueError:
             self.fail(f"{value!r}: write it like merchants=200,terminals_per_merchant=2")
 

@@ -131,10 +131,10 @@ def _facts(sandbox: Sandbox, settings: Settings) -> dict[str, object]:
 def _banner(facts: dict[str, object]) -> str:
     keys = facts["keys"]
     assert isinstance(keys, dict)
-    width = max(map(len, keys))
+    width = max(map(len, keys), default=0)
     clock = facts["clock"]
     assert isinstance(clock, dict)
-    first = keys.get("merchant") or next(iter(keys.values()))
+    first = keys.get("merchant") or next(iter(keys.values()), "(the fixture has no key)")
     lines = [
         f"uat-sandbox {facts['version']} serves the platform on {facts['url']}",
         f"world default: fixture {facts['fixture']}, seed {facts['seed']}, "

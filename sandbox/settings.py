@@ -60,5 +60,12 @@ def read_profile(path: Path) -> Profile:
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: is not TOML: {error}") from error
     except ValidationError as error:
-        lines = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
-        raise SettingsError(f"{path}: {'; '.join(lines)}") from error
+        raise SettingsError(f"{path}: {mistakes(error)}") from error
+
+
+def mistakes(error: ValidationError) -> str:
+    """Everything that pydantic found, field by field."""
+    return "; ".join(
+        f"{'.'.join(map(str, one['loc']))}: {one['msg'].removeprefix('Value error, ')}"
+        for one in error.errors(include_input=False)
+    )

@@ -1,4 +1,4 @@
-"""Fixtures for all tests. A sandbox in process costs a millisecond, so that each test has its own."""
+"""Fixtures for all tests. A sandbox in process costs a millisecond: each test has its own."""
 
 from collections.abc import Iterator
 

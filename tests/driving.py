@@ -66,7 +66,7 @@ class InProcess:
         headers: list[tuple[bytes, bytes]] | None = None,
         query: str = "",
     ) -> Response:
-        """One request. `json_body` is sent as JSON, `body` as it is; `headers` replace all others."""
+        """One request. `json_body` goes as JSON, `body` as it is; `headers` replace all others."""
         sent = list(headers or [])
         if headers is None:
             sent = [(name.encode(), value.encode()) for name, value in self.defaults.items()]

@@ -17,7 +17,7 @@ from sandbox.api.wire import BadInput, ClientGone, header, read_body
 from sandbox.domain import keys
 from sandbox.domain.faults import INTERNAL_ERROR, METHOD_NOT_ALLOWED, Refusal
 from sandbox.domain.keys import KeyKind
-from sandbox.world.journal import Entry, captured
+from sandbox.world.journal import ADDRESS_CHARS_MAX, Entry, captured
 from sandbox.world.registry import Worlds
 
 log = logging.getLogger("sandbox.api")
@@ -153,19 +153,19 @@ class Platform:
         asked, key = trip.asked, trip.presented.key
         scrub = self._key_format.scrub
         row = asked.match.row if asked.match else None
-        query = scrub(unquote(asked.query_string.decode("latin-1"))) if asked.query_string else ""
+        query = unquote(asked.query_string.decode("latin-1")) if asked.query_string else ""
         entry = Entry(
             trip.request_id,
             trip.now,
             asked.method,
-            scrub(asked.path),
-            query,
+            scrub(asked.path)[:ADDRESS_CHARS_MAX],
+            scrub(query)[:ADDRESS_CHARS_MAX],
             row.name if row else None,
             keys.mask(key.key_last4) if key else None,
             key.account_id if key else None,
             status,
             duration_ms,
-            captured(asked.body, scrub, self._key_hint),
+            captured(asked.body, scrub, self._key_hint, row.secrets if row else ()),
             captured(body, scrub, self._key_hint),
             trip.decisions,
             tuple(trip.events),

@@ -70,6 +70,7 @@ class Row:
     """One endpoint. Without `run` it is a retired one: 405, before authentication.
 
     `narrow` says which need the sent body comes down to, where the row's own leaves it open.
+    `secrets` are fields of the body that the journal masks whatever they hold.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Row:
     response: Any = None
     status: int = 200
     events: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
 
     @property
     def is_for_keys(self) -> bool:

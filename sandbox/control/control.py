@@ -2,7 +2,7 @@
 
 import logging
 from hmac import compare_digest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic_core import ValidationError, to_json
 from starlette.types import Receive, Scope, Send
@@ -149,8 +149,20 @@ def _invalid(error: ValidationError, shape: "type[BaseModel]") -> ControlFault:
         400,
         "validation_error",
         wire.mistakes(error),
-        nearest=nearest(str(first["loc"][0]), shape.model_fields) if unknown else None,
+        nearest=_meant(shape, first["loc"]) if unknown else None,
     )
+
+
+def _meant(shape: "type[BaseModel]", loc: tuple[int | str, ...]) -> str | None:
+    """The field that an unknown one resembles, in the shape where it stands."""
+    from pydantic import BaseModel
+
+    *path, unknown = map(str, loc)
+    for part in path:
+        inner = shape.model_fields[part].annotation
+        shapes = [one for one in (inner, *get_args(inner)) if isinstance(one, type)]
+        shape = next(one for one in shapes if issubclass(one, BaseModel))
+    return nearest(unknown, shape.model_fields)
 
 
 def _error(fault: ControlFault) -> dict[str, Any]:

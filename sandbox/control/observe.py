@@ -1,9 +1,10 @@
 """Control endpoints that show what happened in a world: its messages and its journal."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import from_json
 
+from sandbox.api.routes import OPERATIONS
 from sandbox.control.rows import Ask, ControlFault, window
 from sandbox.domain.events import EVENTS, Message, body_of
 from sandbox.domain.instants import to_wire
@@ -11,6 +12,8 @@ from sandbox.domain.words import nearest
 
 if TYPE_CHECKING:
     from sandbox.control.shapes import MessagesQuery, RequestsQuery
+
+_ROUTES: Final = frozenset(row.name for row in OPERATIONS)
 
 
 def messages(ask: Ask) -> dict[str, Any]:
@@ -60,6 +63,13 @@ def requests(ask: Ask) -> dict[str, Any]:
     """The journal of a world, newest last."""
     query: RequestsQuery = ask.query
     journal = ask.world.journal
+    if query.route is not None and query.route not in _ROUTES:
+        raise ControlFault(
+            400,
+            "unknown_route",
+            f"route: there is no row {query.route!r}",
+            nearest=nearest(query.route, _ROUTES),
+        )
     fitting = [
         entry
         for entry in journal.entries()

@@ -24,6 +24,10 @@ def create(ask: Ask) -> dict[str, Any]:
     body: CreateWorld = ask.body
     if body.scenario is not None:
         raise ControlFault(501, "not_built_yet", "scenario: this sandbox cannot do that yet")
+    if ask.services.worlds.profile.key_format.mentions_production(body.name or ""):
+        raise ControlFault(
+            400, "validation_error", "name: a production key must never be sent to a sandbox"
+        )
     spec = WorldSpec(
         id=body.id or "",
         name=body.name or "",

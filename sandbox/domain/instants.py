@@ -5,12 +5,13 @@ it is ISO 8601 with `Z` and three decimals (spec 6.1.6; the exact form is assume
 """
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _RFC3339 = re.compile(
-    r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII
+    r"\d{4}-\d{2}-\d{2}[Tt ](\d{2}:\d{2}:\d{2})(?:\.\d{1,9})?(?:[Zz]|[+-](\d{2}:\d{2}))", re.ASCII
 )
 
 
@@ -31,9 +32,14 @@ def parse_rfc3339(text: str) -> datetime:
     alone, a number, a time without an offset, the 61st second, a year that UTC cannot hold.
     Source: spec 4.1 (ISO 8601 / RFC 3339 date-time); the offset is assumed 1.2.
     """
-    if not _RFC3339.fullmatch(text):
+    match = _RFC3339.fullmatch(text)
+    if not match:
         raise ValueError("must be an RFC 3339 date-time with an offset, like 2030-01-31T00:00:00Z")
+    time, offset = match.groups()
     try:
+        # Some versions of Python read hour 24, and every one an offset of 60 minutes.
+        if time >= "24" or (offset and not (offset < "24" and offset[3] < "6")):
+            raise ValueError
         # fromisoformat reads at most six decimals; the seventh to ninth cannot matter here.
         instant = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text.upper()))
         return to_millisecond(instant.astimezone(UTC))
@@ -48,13 +54,12 @@ def to_millisecond(instant: datetime) -> datetime:
 
 def from_ms(epoch_ms: int) -> datetime:
     """The instant that lies this many milliseconds after 1970-01-01T00:00:00Z."""
-    # Rounding to the microsecond makes the quotient exact again to the millisecond.
-    return datetime.fromtimestamp(epoch_ms / 1000, UTC)
+    return _EPOCH + timedelta(milliseconds=epoch_ms)
 
 
 def to_ms(instant: datetime) -> int:
     """Milliseconds since 1970-01-01T00:00:00Z."""
-    return int(instant.timestamp()) * 1000 + instant.microsecond // 1000
+    return (instant - _EPOCH) // timedelta(milliseconds=1)
 
 
 def add_years(instant: datetime, years: int) -> datetime:

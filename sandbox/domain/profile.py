@@ -5,6 +5,7 @@ changes no code. Every default is the spec's neutral word, or the assumption tha
 The shapes are plain dataclasses: only reading a file has them checked.
 """
 
+import json
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -114,4 +115,5 @@ def parse_profile(document: dict[str, Any]) -> Profile:
     """The profile in a document. Raises pydantic's ValidationError for anything wrong in it."""
     from pydantic import TypeAdapter
 
-    return TypeAdapter(Profile).validate_python(document)
+    # As JSON, where an object is the strict form of a dataclass.
+    return TypeAdapter(Profile).validate_json(json.dumps(document, default=str))

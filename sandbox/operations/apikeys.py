@@ -75,12 +75,15 @@ def issue_and_announce(
 
 
 def _mint(call: Call) -> str:
-    """The plaintext of a new key whose lookup no other key of the world has."""
+    """The plaintext of a new key: its lookup is new to the world, and the key to the server."""
     while True:
         lookup = call.world.draws.secret_chars(keys.LOOKUP_CHARS)
-        if call.unit.one(ApiKey, "lookup", lookup) is None:
-            secret = call.world.draws.secret_chars(keys.SECRET_CHARS)
-            return call.world.profile.key_format.write(lookup, secret)
+        secret = call.world.draws.secret_chars(keys.SECRET_CHARS)
+        plaintext = call.world.profile.key_format.write(lookup, secret)
+        is_new_here = call.unit.one(ApiKey, "lookup", lookup) is None
+        # A reset world draws the same keys again; meanwhile another may have been given one.
+        if is_new_here and call.world.key_is_free(plaintext):
+            return plaintext
 
 
 def _permissions(requested: Iterable[str]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from sandbox.domain.accounts import Account, AccountType, Address
 from sandbox.domain.locations import Location
 from sandbox.domain.terminals import Terminal
+from sandbox.store.fixtures import FixtureError
 from sandbox.store.port import Store, UnitOfWork
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ def invent(
     from faker import Faker
 
     fake = Faker("en_US", use_weighting=False)
-    fake.seed_instance(seed)
+    # As text, since Faker takes a number and its negative for the same.
+    fake.seed_instance(str(seed))
     unit = store.begin()
     parents = _parents(unit)
     terminal_numbers = iter(range(1, RECORDS_MAX + 1))
@@ -93,7 +95,10 @@ def _parents(unit: UnitOfWork) -> list[Account]:
     found, _ = unit.find(Account, {})
     live = [account for account in reversed(found) if account.deleted_at is None]
     partners = [account for account in live if account.type is AccountType.PARTNER]
-    return partners or [account for account in live if account.type is not AccountType.MERCHANT]
+    others = [account for account in live if account.type is not AccountType.MERCHANT]
+    if not others:
+        raise FixtureError("no account of the fixture can have merchants, to invent them under")
+    return partners or others
 
 
 def _merchant(

@@ -49,7 +49,7 @@ class UnitOfWork(Protocol):
         """Announce the message when this unit is committed."""
 
     def commit(self) -> None:
-        """Apply everything at once. The unit cannot be used afterwards."""
+        """Apply everything at once. Nothing can be put, emitted or committed afterwards."""
 
 
 class Store(Protocol):
@@ -72,7 +72,7 @@ class Store(Protocol):
 
 
 class UnitClosed(RuntimeError):
-    """A unit of work was used after its commit."""
+    """Something was put, emitted or committed in a unit that was committed before."""
 
 
 class DuplicateValue(ValueError):

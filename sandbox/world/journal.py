@@ -17,6 +17,9 @@ from sandbox.operations.call import Decision
 CAPTURE_BYTES_MAX: Final = 16_384
 """Bodies are kept up to this many bytes; the rest is cut off and said to be."""
 
+ADDRESS_CHARS_MAX: Final = 2_048
+"""Paths and queries are kept up to this many characters."""
+
 Scrub = Callable[[str], str]
 
 
@@ -97,19 +100,37 @@ class Entry:
         }
 
 
-def captured(body: bytes | None, scrub: Scrub, hint: bytes) -> bytes | None:
+def captured(
+    body: bytes | None, scrub: Scrub, hint: bytes, secrets: Sequence[str] = ()
+) -> bytes | None:
     """As much of a body as is kept, with everything in it that looks like a key masked.
 
     `hint` is what every key begins with: a body without it, and without an escape that could
-    hide it, needs no closer look.
+    hide it, needs no closer look. `secrets` are fields whose values are masked whatever they are.
     """
     if not body:
         return None
+    if secrets:
+        body = _without(body, secrets)
     if hint in body or b"\\u" in body:
         body = scrub(unescaped(body)).encode("utf-8", "replace")
     if len(body) > CAPTURE_BYTES_MAX:
         return body[:CAPTURE_BYTES_MAX] + b" ... cut off"
     return body
+
+
+def _without(body: bytes, secrets: Sequence[str]) -> bytes:
+    """The JSON object with these fields masked; of anything else, nothing."""
+    import json
+
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        return b"(not shown: it may hold a secret and is not a JSON object)"
+    value |= {name: "****" for name in secrets if name in value}
+    return json.dumps(value).encode()
 
 
 def unescaped(body: bytes) -> str:

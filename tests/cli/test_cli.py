@@ -132,7 +132,7 @@ def test_an_option_that_cannot_be_used_is_refused_in_words(arguments, words):
         ("api_key_header = 'not a header'", ["api_key_header"]),
         ("supplied_key_field = 'name'", ["supplied_key_field"]),
         ("[key_prefixes]\nuat = 'svc'", ["key_prefixes", "differ"]),
-        ("[key_prefixes]\nuat = 'ends_'", ["key_prefixes.uat"]),
+        ("[key_prefixes]\nuat = 'ends_'", ["key_prefixes", "uat"]),
         ("[errors]\nshape = 'xml'", ["errors.shape", "detail"]),
     ],
 )

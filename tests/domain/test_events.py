@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 import pytest
 
 from sandbox.domain.accounts import Account, AccountType
-from sandbox.domain.events import EVENTS, Message, Subject, body_of
+from sandbox.domain.events import EVENTS, Message, body_of
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.locations import Location
+from sandbox.domain.records import Record
 from sandbox.domain.terminals import Terminal
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -53,7 +54,7 @@ KEY = ApiKey(
 )
 
 
-def body(event_type: str, record: Subject) -> object:
+def body(event_type: str, record: Record) -> object:
     message = Message(
         id="msg_1",
         event_type=event_type,

@@ -4,23 +4,11 @@ import pytest
 
 from sandbox.domain.accounts import Account
 from sandbox.domain.keys import ApiKey
-from sandbox.store import memory
+from sandbox.domain.terminals import Terminal
 from sandbox.store.memory import MemoryStore
 from sandbox.store.port import DuplicateValue
-from sandbox.store.tables import Table
 from tests.store.contract import StoreContract
-from tests.store.records import account, ids, key, put
-
-TWO_INDEXES = Table(
-    name="api_keys",
-    kind=ApiKey,
-    key="id",
-    indexes={
-        "account": lambda key: (key.account_id,),
-        "lookup": lambda key: (key.lookup,),
-    },
-)
-"""No kind of record has two indexes yet; the port says what `find` does once one has."""
+from tests.store.records import AT, account, key, put
 
 
 class TestMemoryStore(StoreContract):
@@ -29,17 +17,21 @@ class TestMemoryStore(StoreContract):
         return MemoryStore()
 
 
+def terminal(id: str, mid: str, tid: str) -> Terminal:
+    return Terminal(terminal_id=id, name="T", account_id="a", mid=mid, tid=tid, created_at=AT)
+
+
 @pytest.fixture
-def two_indexes(monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
-    """A store whose keys stand in two indexes."""
-    monkeypatch.setattr(memory, "TABLES", (TWO_INDEXES,))
+def terminals() -> MemoryStore:
+    """A store whose terminals can be found by MID and by TID."""
     store = MemoryStore()
     put(
         store,
-        key("1", "a", lookup="x"),
-        key("2", "b", lookup="x"),
-        key("3", "a", lookup="y"),
-        key("4", "a", lookup="x"),
+        account("a"),
+        terminal("1", "a", "x"),
+        terminal("2", "b", "x"),
+        terminal("3", "a", "y"),
+        terminal("4", "a", "x"),
     )
     return store
 
@@ -47,27 +39,27 @@ def two_indexes(monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
 @pytest.mark.parametrize(
     ("where", "expected"),
     [
-        ({"account": "a", "lookup": "x"}, ["4", "1"]),
-        ({"account": "b", "lookup": "x"}, ["2"]),
-        ({"account": "b", "lookup": "y"}, []),
-        ({"account": "a", "lookup": "nothing"}, []),
-        ({"account": ["a", "b"], "lookup": "x"}, ["4", "2", "1"]),
-        ({"account": ["a", "b"], "lookup": ["x", "y"]}, ["4", "3", "2", "1"]),
-        ({"account": "a", "lookup": []}, []),
+        ({"mid": "a", "tid": "x"}, ["4", "1"]),
+        ({"mid": "b", "tid": "x"}, ["2"]),
+        ({"mid": "b", "tid": "y"}, []),
+        ({"mid": "a", "tid": "nothing"}, []),
+        ({"mid": ["a", "b"], "tid": "x"}, ["4", "2", "1"]),
+        ({"mid": ["a", "b"], "tid": ["x", "y"]}, ["4", "3", "2", "1"]),
+        ({"mid": "a", "tid": []}, []),
     ],
 )
-def test_of_two_indexes_both_have_to_fit(two_indexes, where, expected):
-    found = two_indexes.begin().find(ApiKey, where)
+def test_of_two_indexes_both_have_to_fit(terminals, where, expected):
+    found = terminals.begin().find(Terminal, where)
 
-    assert (ids(found), found[1]) == (expected, len(expected))
+    assert ([one.terminal_id for one in found[0]], found[1]) == (expected, len(expected))
 
 
-def test_a_page_of_what_fits_two_indexes_knows_the_total(two_indexes):
-    where = {"account": "a", "lookup": "x"}
+def test_a_page_of_what_fits_two_indexes_knows_the_total(terminals):
+    where = {"mid": "a", "tid": "x"}
 
-    found = two_indexes.begin().find(ApiKey, where, limit=1, offset=1)
+    found = terminals.begin().find(Terminal, where, limit=1, offset=1)
 
-    assert (ids(found), found[1]) == (["1"], 2)
+    assert ([one.terminal_id for one in found[0]], found[1]) == (["1"], 2)
 
 
 def test_a_watcher_is_told_of_every_committed_record_of_its_kind():

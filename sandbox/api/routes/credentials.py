@@ -27,6 +27,7 @@ ROWS: Final[tuple[Row, ...]] = (
         response=CredentialView,
         status=201,
         events=("credential.created",),
+        secrets=("pin",),
     ),
     Row(
         name="credentials.list",
@@ -64,6 +65,7 @@ ROWS: Final[tuple[Row, ...]] = (
         body=shape("credentials", "UpdateCredential"),
         response=CredentialView,
         events=("credential.blocked", "credential.unblocked"),
+        secrets=("pin",),
     ),
     Row(
         name="credentials.delete",

@@ -41,6 +41,7 @@ class _TerminalBody(PricedBody):
     currency_code: StrictStr = ""
     country_code: StrictStr = ""
     merchant_name: StrictStr = ""
+    var_sheet: Any = None
 
     @model_validator(mode="before")
     @classmethod
@@ -50,10 +51,21 @@ class _TerminalBody(PricedBody):
             return sent
         if not isinstance(sheet, dict):
             raise ValueError("var_sheet must be an object")
-        filled = {target: sheet[name] for name, target in VAR_SHEET_FIELDS.items() if name in sheet}
-        if isinstance(sheet.get("terminal_number"), str):
-            filled["tid"] = sheet["terminal_number"].zfill(TID_CHARS)
+        filled = {
+            target: sheet[name]
+            for name, target in VAR_SHEET_FIELDS.items()
+            if sheet.get(name) is not None
+        }
+        number = sheet.get("terminal_number")
+        if isinstance(number, str) and number:
+            filled["tid"] = number.zfill(TID_CHARS)
         return filled | sent
+
+    def given(self) -> dict[str, Any]:
+        """The fields of a terminal that were sent, beside the sheet or in it."""
+        fields = super().given()
+        fields.pop("var_sheet", None)
+        return fields
 
 
 class CreateTerminal(CreateBody, _TerminalBody):

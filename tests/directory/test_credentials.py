@@ -1,0 +1,263 @@
+"""Credentials: codes, PINs, and whether they are active. Source: spec 2.9, assumed 1.6."""
+
+import re
+
+import pytest
+
+from tests.directory.making import (
+    NOBODY,
+    a_credential,
+    account_id,
+    delete,
+    detail,
+    events,
+    everything,
+    get,
+    made,
+    post,
+    put,
+    set_clock,
+    shown,
+)
+
+PATH = "/v1/accounts/credentials"
+
+
+def test_a_credential_shows_exactly_six_fields_with_its_pin_hidden(sandbox):
+    credential = a_credential(sandbox, code="482913750264", pin="193847")
+
+    assert credential == {
+        "id": credential["id"],
+        "account_id": account_id(sandbox, "merchant"),
+        "code": "482913750264",
+        "pin": "****",
+        "is_active": True,
+        "created_at": "2026-03-01T12:00:00.000Z",
+    }
+    assert shown(get(sandbox, f"{PATH}/{credential['id']}")) == credential
+
+
+@pytest.mark.parametrize("body", [{}, {"account_id": None}, {"code": None, "pin": None}])
+def test_without_an_account_a_credential_is_the_callers_own_and_its_code_is_made_up(sandbox, body):
+    credential = made(post(sandbox, PATH, body, by="merchant"))
+
+    assert credential["account_id"] == account_id(sandbox, "merchant")
+    assert re.fullmatch(r"[0-9]{12}", credential["code"])
+    assert credential["pin"] == "****"
+
+
+def test_codes_that_are_made_up_differ(sandbox):
+    codes = {a_credential(sandbox)["code"] for _ in range(50)}
+
+    assert len(codes) == 50
+
+
+@pytest.mark.parametrize("code", ["482913750264", "ABCdef-_.: x", "\u00e4" * 12])
+def test_a_code_is_any_twelve_characters(sandbox, code):
+    credential = a_credential(sandbox, code=code)
+
+    assert credential["code"] == code
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("code", ""),
+        ("code", "48291375026"),
+        ("code", "4829137502645"),
+        ("code", 482913750264),
+        ("code", ["482913750264"]),
+        ("code", True),
+        ("pin", ""),
+        ("pin", "19384"),
+        ("pin", "1938477"),
+        ("pin", 193847),
+        ("pin", {}),
+        ("account_id", 7),
+        ("account_id", []),
+        ("account_id", False),
+    ],
+)
+def test_a_creation_with_a_bad_value_is_refused_and_the_field_named(sandbox, field, value):
+    before = everything(sandbox)
+
+    answer = post(sandbox, PATH, {field: value}, by="merchant")
+
+    assert field in detail(answer)
+    assert everything(sandbox) == before
+
+
+@pytest.mark.parametrize("account", ["other_merchant", "deleted_merchant", "psp", NOBODY])
+def test_a_credential_of_an_account_outside_the_hierarchy_is_not_found(sandbox, account):
+    before = everything(sandbox)
+
+    answer = post(sandbox, PATH, {"account_id": account_id(sandbox, account)})
+
+    detail(answer, 404, "not_found")
+    assert everything(sandbox) == before
+
+
+@pytest.mark.parametrize("account", ["merchant", "other_merchant"])
+def test_a_code_that_is_taken_is_refused_whoever_has_it(sandbox, account):
+    a_credential(sandbox, account, by="psp", code="482913750264")
+    before = everything(sandbox)
+
+    answer = post(sandbox, PATH, {"code": "482913750264"}, by="merchant")
+
+    assert "code" in detail(answer, 409, "conflict")
+    assert everything(sandbox) == before
+
+
+def test_a_code_is_free_again_after_its_credential_was_deleted(sandbox):
+    first = a_credential(sandbox, code="482913750264")
+    delete(sandbox, f"{PATH}/{first['id']}")
+
+    second = a_credential(sandbox, code="482913750264")
+
+    assert second["id"] != first["id"]
+
+
+def test_an_unknown_field_is_ignored_and_the_journal_says_so(sandbox):
+    answer = post(sandbox, PATH, {"is_activ": False, "is_active": False}, by="merchant")
+
+    credential, notes = made(answer), sandbox.journal(answer)["notes"]
+
+    assert credential["is_active"] is True
+    assert any("'is_activ' is unknown and was ignored" in note for note in notes)
+
+
+# --- change -----------------------------------------------------------------------------------
+
+
+def test_a_credential_is_blocked_and_unblocked_by_is_active(sandbox):
+    credential = a_credential(sandbox)
+    path = f"{PATH}/{credential['id']}"
+
+    blocked = shown(put(sandbox, path, {"is_active": False}))
+    unblocked = shown(put(sandbox, path, {"is_active": True}))
+
+    assert blocked == credential | {"is_active": False}
+    assert unblocked == credential
+    assert events(sandbox) == [
+        "credential.created",
+        "credential.blocked",
+        "credential.unblocked",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"pin": "555555"}, []),
+        ({"pin": "555555", "is_active": True}, []),
+        ({"pin": "555555", "is_active": False}, ["credential.blocked"]),
+        ({}, []),
+    ],
+)
+def test_a_change_of_pin_is_silent(sandbox, change, expected):
+    # spec 6.3 has no credential.updated
+    credential = a_credential(sandbox)
+    set_clock(sandbox, "2026-03-02T00:00:00Z")
+
+    changed = shown(put(sandbox, f"{PATH}/{credential['id']}", change))
+
+    assert changed == credential | {"is_active": not expected}
+    assert events(sandbox) == ["credential.created", *expected]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("is_active", None),
+        ("is_active", "false"),
+        ("is_active", 0),
+        ("is_active", []),
+        ("pin", None),
+        ("pin", ""),
+        ("pin", "19384"),
+        ("pin", "1938477"),
+        ("pin", 193847),
+    ],
+)
+def test_an_update_with_a_bad_value_is_refused_and_the_field_named(sandbox, field, value):
+    path = f"{PATH}/{a_credential(sandbox)['id']}"
+    before = everything(sandbox)
+
+    answer = put(sandbox, path, {"is_active": False, "pin": "193847"} | {field: value})
+
+    assert field in detail(answer)
+    assert everything(sandbox) == before
+
+
+@pytest.mark.parametrize("ignored", [{"code": "999999999999"}, {"account_id": NOBODY}])
+def test_code_and_account_of_a_credential_never_change(sandbox, ignored):
+    credential = a_credential(sandbox)
+
+    answer = put(sandbox, f"{PATH}/{credential['id']}", ignored)
+
+    assert shown(answer) == credential
+    assert len(sandbox.journal(answer)["notes"]) == 1
+
+
+# --- listing and deletion ---------------------------------------------------------------------
+
+
+def test_credentials_are_listed_newest_first_as_reading_each_shows_them(sandbox):
+    made_here = [a_credential(sandbox, name) for name in ("merchant", "second_merchant", "partner")]
+    a_credential(sandbox, "other_merchant", by="psp")
+
+    listed = shown(get(sandbox, PATH))
+
+    assert listed == {
+        "credentials": made_here[::-1],
+        "total": 3,
+        "limit": 50,
+        "offset": 0,
+        "page": 1,
+    }
+
+
+@pytest.mark.parametrize("blocked", [False, True])
+def test_deleting_a_credential_shows_it_inactive_and_it_is_gone(sandbox, blocked):
+    credential = a_credential(sandbox)
+    path = f"{PATH}/{credential['id']}"
+    if blocked:
+        shown(sandbox.ask("POST", f"{path}/block", key="partner"))
+
+    deleted = shown(delete(sandbox, path))
+    again = [
+        delete(sandbox, path),
+        get(sandbox, path),
+        put(sandbox, path, {"pin": "555555"}),
+        sandbox.ask("POST", f"{path}/block", key="partner"),
+        sandbox.ask("POST", f"{path}/unblock", key="partner"),
+    ]
+
+    assert deleted == credential | {"is_active": False}
+    assert [detail(one, 404, "not_found") for one in again]
+    assert shown(get(sandbox, PATH))["credentials"] == []
+    assert events(sandbox)[-1] == "credential.deleted"
+
+
+def test_no_pin_stands_in_a_listing_or_a_message(sandbox):
+    answer = post(sandbox, PATH, {"code": "482913750264", "pin": "731926"}, by="merchant")
+    put(sandbox, f"{PATH}/{made(answer)['id']}", {"pin": "847362"}, by="merchant")
+
+    read = [
+        get(sandbox, PATH, by="merchant").body,
+        sandbox.control("GET", "/worlds/default/messages").body,
+    ]
+
+    assert not any(pin in body for body in read for pin in (b"731926", b"847362"))
+
+
+def test_no_pin_stands_in_the_journal(sandbox):
+    # spec 6.1.7 masks it wherever it is sent, and it is kept nowhere.
+    created = post(sandbox, PATH, {"code": "482913750264", "pin": "731926"}, by="merchant")
+    path = f"{PATH}/{made(created)['id']}"
+    put(sandbox, path, {"pin": "847362"}, by="merchant")
+    put(sandbox, path, {"pin": "847362", "is_active": 7}, by="merchant")
+
+    journal = sandbox.control("GET", "/worlds/default/requests").body
+
+    assert [pin for pin in (b"731926", b"847362") if pin in journal] == []

@@ -1,0 +1,266 @@
+"""A merchant's whole life over a real socket, and what its webhooks would have said of it.
+
+One server serves all tests, so that each onboards a merchant of its own.
+"""
+
+import itertools
+from typing import Any
+
+import pytest
+
+from tests.directory.making import ACCOUNT
+
+NUMBERS = itertools.count(1)
+
+
+class Shop:
+    """A merchant that a partner onboards, and a record of what its API answered."""
+
+    def __init__(self, served: Any) -> None:
+        self.served = served
+        self.number = next(NUMBERS)
+        self.account = self.do("POST", "/v2/accounts", ACCOUNT)
+        self.id = self.account["id"]
+        self.key = self.account["api_key"]["key"]
+
+    def do(self, method: str, path: str, body: Any = None, *, key: str = "partner") -> Any:
+        """The JSON that a request was answered with; None where there is no body."""
+        sent = {} if body is None else {"json": body}
+        answer = self.served.ask(method, path, key=key, **sent)
+        assert answer.is_success, answer.text
+        return answer.json() if answer.content else None
+
+    def messages(self, subject: str) -> list[tuple[str, Any]]:
+        """Event type and body of everything announced about the resource, oldest first."""
+        listed = self.served.control("GET", f"/worlds/default/messages?subject={subject}").json()
+        return [(one["event_type"], one["body"]) for one in listed["messages"]]
+
+    def all_messages(self) -> list[tuple[str, str]]:
+        """Event type and subject of everything announced in the account, oldest first."""
+        listed = self.served.control("GET", "/worlds/default/messages").json()["messages"]
+        return [(m["event_type"], m["subject"]) for m in listed if m["account_id"] == self.id]
+
+    def board(self, name: str, tid: str) -> Any:
+        body = {
+            "account_id": self.id,
+            "processor_config_id": "cfg-tsys-001",
+            "name": name,
+            "mid": f"8860000{self.number:05d}",
+            "tid": tid,
+        }
+        return self.do("POST", "/v2/terminals", body)
+
+    def open_location(self, terminal_id: str) -> Any:
+        body = {"account_id": self.id, "name": "Bakery", "terminal_id": terminal_id}
+        return self.do("POST", "/v1/locations", body)
+
+    def issue_credential(self) -> Any:
+        body = {"account_id": self.id, "pin": "193847"}
+        return self.do("POST", "/v1/accounts/credentials", body)
+
+
+@pytest.fixture
+def shop(served) -> Shop:
+    return Shop(served)
+
+
+def test_a_v2_merchant_is_announced_and_then_its_key_each_with_the_exact_body(shop):
+    account = shop.do("GET", f"/v1/accounts/{shop.id}")
+    key = shop.account["api_key"]
+
+    announced = shop.all_messages()
+
+    assert announced == [("account.created", shop.id), ("api_key.created", key["id"])]
+    assert shop.messages(shop.id) == [("account.created", account)]
+    assert shop.messages(key["id"]) == [
+        (
+            "api_key.created",
+            {
+                "id": key["id"],
+                "account_id": shop.id,
+                "name": "Elm Street Bakery default key",
+                "status": "active",
+                "key": f"****{key['key'][-4:]}",
+                "key_last4": key["key"][-4:],
+                "expires_at": key["expires_at"],
+                "created_at": account["created_at"],
+            },
+        )
+    ]
+
+
+def test_the_merchants_new_key_works_at_once_and_reads_its_own_account(shop):
+    account = shop.do("GET", f"/v2/accounts/{shop.id}", key=shop.key)
+
+    assert account == {name: value for name, value in shop.account.items() if name != "api_key"}
+
+
+def test_a_whole_onboarding_is_announced_step_by_step_in_order(shop):
+    first, second = shop.board("counter", "00000001"), shop.board("bar", "00000002")
+    location = shop.open_location(first["terminal_id"])
+    credential = shop.issue_credential()
+    for path in (
+        f"/v1/accounts/{shop.id}",
+        f"/v2/terminals/{second['terminal_id']}",
+        f"/v1/locations/{location['id']}",
+        f"/v1/accounts/credentials/{credential['id']}",
+    ):
+        shop.do("POST", f"{path}/block")
+        shop.do("POST", f"{path}/unblock")
+    shop.do("DELETE", f"/v1/accounts/credentials/{credential['id']}")
+    shop.do("DELETE", f"/v1/locations/{location['id']}")
+    shop.do("DELETE", f"/v2/terminals/{second['terminal_id']}")
+    shop.do("DELETE", f"/v2/terminals/{first['terminal_id']}")
+    shop.do("DELETE", f"/v1/accounts/{shop.id}")
+
+    announced = shop.all_messages()
+
+    assert announced == [
+        ("account.created", shop.id),
+        ("api_key.created", shop.account["api_key"]["id"]),
+        ("terminal.created", first["terminal_id"]),
+        ("terminal.created", second["terminal_id"]),
+        ("location.created", location["id"]),
+        ("credential.created", credential["id"]),
+        ("account.blocked", shop.id),
+        ("account.unblocked", shop.id),
+        ("terminal.blocked", second["terminal_id"]),
+        ("terminal.unblocked", second["terminal_id"]),
+        ("location.blocked", location["id"]),
+        ("location.unblocked", location["id"]),
+        ("credential.blocked", credential["id"]),
+        ("credential.unblocked", credential["id"]),
+        ("credential.deleted", credential["id"]),
+        ("location.deleted", location["id"]),
+        ("terminal.deleted", second["terminal_id"]),
+        ("terminal.deleted", first["terminal_id"]),
+        ("account.deleted", shop.id),
+    ]
+
+
+def a_life(shop: Shop, path: str, change: dict[str, Any]) -> list[Any]:
+    """What GET shows after creation, a change, a block, an unblock; then it is deleted."""
+    seen = [shop.do("GET", path)]
+    shop.do("PUT", path, change)
+    seen.append(shop.do("GET", path))
+    shop.do("POST", f"{path}/block")
+    seen.append(shop.do("GET", path))
+    shop.do("POST", f"{path}/unblock")
+    seen.append(shop.do("GET", path))
+    shop.do("DELETE", path)
+    return seen
+
+
+def test_each_event_of_an_account_carries_it_as_it_was_and_the_last_one_its_id_alone(shop):
+    created, updated, blocked, unblocked = a_life(
+        shop, f"/v1/accounts/{shop.id}", {"description": "Bakery and cafe"}
+    )
+
+    announced = shop.messages(shop.id)
+
+    assert announced == [
+        ("account.created", created),
+        ("account.updated", updated),
+        ("account.blocked", blocked),
+        ("account.unblocked", unblocked),
+        ("account.deleted", {"id": shop.id}),
+    ]
+    assert (blocked["status"], unblocked["status"]) == ("blocked", "active")
+
+
+def test_each_event_of_a_terminal_carries_it_as_it_was_and_the_last_one_two_ids(shop):
+    id = shop.board("counter", "00000001")["terminal_id"]
+    created, updated, blocked, unblocked = a_life(
+        shop, f"/v2/terminals/{id}", {"name": "window", "surcharge_rate": 350}
+    )
+
+    announced = shop.messages(id)
+
+    assert announced == [
+        ("terminal.created", created),
+        ("terminal.updated", updated),
+        ("terminal.blocked", blocked),
+        ("terminal.unblocked", unblocked),
+        ("terminal.deleted", {"terminal_id": id, "account_id": shop.id}),
+    ]
+
+
+def test_each_event_of_a_location_carries_it_as_it_was_and_the_last_one_two_ids(shop):
+    id = shop.open_location(shop.board("counter", "00000001")["terminal_id"])["id"]
+    created, updated, blocked, unblocked = a_life(
+        shop, f"/v1/locations/{id}", {"phone": "5125551234"}
+    )
+
+    announced = shop.messages(id)
+
+    assert announced == [
+        ("location.created", created),
+        ("location.updated", updated),
+        ("location.blocked", blocked),
+        ("location.unblocked", unblocked),
+        ("location.deleted", {"id": id, "account_id": shop.id}),
+    ]
+
+
+def test_each_event_of_a_credential_carries_it_with_its_pin_hidden(shop):
+    credential = shop.issue_credential()
+    path = f"/v1/accounts/credentials/{credential['id']}"
+    created, changed, blocked, unblocked = a_life(shop, path, {"pin": "555555"})
+
+    announced = shop.messages(credential["id"])
+
+    assert announced == [
+        ("credential.created", created),
+        ("credential.blocked", blocked),
+        ("credential.unblocked", unblocked),
+        ("credential.deleted", unblocked | {"is_active": False}),
+    ]
+    assert created == changed == unblocked == credential
+    assert created["pin"] == "****"
+    assert (blocked["is_active"], created["is_active"]) == (False, True)
+
+
+@pytest.mark.parametrize("status", ["blocked", "active"])
+def test_a_change_of_status_and_more_is_two_events_the_update_first(shop, status):
+    # spec 6.3, assumed 1.10: each with the record of its moment.
+    path = f"/v1/accounts/{shop.id}"
+    earlier = "active" if status == "blocked" else "blocked"
+    shop.do("PUT", path, {"status": earlier})
+    known = len(shop.messages(shop.id))
+    shop.do("PUT", path, {"status": status, "name": "Elm Street Bakery and Cafe"})
+    now = shop.do("GET", path)
+
+    announced = shop.messages(shop.id)[known:]
+
+    assert announced == [
+        ("account.updated", now | {"status": earlier}),
+        ("account.blocked" if status == "blocked" else "account.unblocked", now),
+    ]
+
+
+def test_nothing_secret_of_an_onboarding_stands_in_any_message(shop):
+    shop.issue_credential()
+
+    listed = shop.served.control("GET", "/worlds/default/messages").text
+
+    assert shop.key not in listed
+    assert shop.key[-32:] not in listed
+    assert "193847" not in listed
+
+
+def test_the_merchants_key_stops_with_its_account(shop):
+    shop.do("DELETE", f"/v2/accounts/{shop.id}")
+
+    answer = shop.served.ask("GET", f"/v1/accounts/{shop.id}", key=shop.key)
+
+    assert answer.status_code == 401
+    assert answer.json()["error"] == "authentication_failed"
+
+
+def test_each_message_names_the_request_that_caused_it(shop):
+    answer = shop.served.ask("POST", f"/v1/accounts/{shop.id}/block", key="partner")
+
+    listed = shop.served.control("GET", f"/worlds/default/messages?subject={shop.id}").json()
+
+    assert listed["messages"][-1]["event_type"] == "account.blocked"
+    assert listed["messages"][-1]["request_id"] == answer.headers["x-sandbox-request-id"]
