@@ -21,6 +21,8 @@ $(VENV)/.installed: pyproject.toml requirements/run.lock
 	@echo "installing into $(VENV)"
 	@$(PIP) install --requirement requirements/run.lock
 	@$(PIP) install --no-deps --editable .
+	@# pip compiles what it installs, but not a checkout: without this the first starts are slow.
+	@$(BIN)/python -m compileall -q sandbox
 	@touch $@
 
 $(VENV)/.developed: $(VENV)/.installed requirements/dev.lock
