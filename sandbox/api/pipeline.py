@@ -6,8 +6,8 @@
     4 target       exists, in the hierarchy? own or descendant form?       404, 401
     5 body         exactly the shape?                                      406, 413, 415, 400
     6 operation    may this be granted, tried, applied?                    403, 400
-    7 commit       records and messages, together or not at all
-    8 render       status and fields
+    7 render       status and fields
+    8 commit       records and messages, together or not at all
 
 Every step notes what it decided, why, and by which clause, and refuses by raising `Refusal`. The
 order is assumed C5: no answer depends on the existence of what the caller may not see.
@@ -57,8 +57,10 @@ def carry_out(trip: Trip, worlds: Worlds) -> tuple[int, bytes]:
     trip.step = "operation"
     assert row.run
     shown = row.run(trip)
+    # Written before the commit, so that what cannot be shown is not done either.
+    body = b"" if row.status == NO_CONTENT else to_bytes(shown)
     trip.unit.commit()
-    return row.status, b"" if row.status == NO_CONTENT else to_bytes(shown)
+    return row.status, body
 
 
 # --- 1 ----------------------------------------------------------------------------------------
@@ -115,7 +117,7 @@ def authenticate(trip: Trip, worlds: Worlds) -> None:
     trip.world.last_used_at[key.id] = trip.now
     worlds.touch(trip.world)
     trip.decisions.append(
-        ("authenticate", "ok", f"{_named(key)} of {account.type} {account.id}", "spec 5.1")
+        ("authenticate", "ok", f"key {key.id} ({key.name!r}) of {account.id}", "spec 5.1")
     )
 
 

@@ -4,7 +4,7 @@ Everything a client can send wrongly in form is refused here, as `BadInput` or b
 """
 
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
@@ -131,12 +131,19 @@ def header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
 
 def list_header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
     """The value of a header that is a list, its lines joined (RFC 9110, 5.3); None without one."""
-    lines = [value for key, value in headers if key == name]
-    return b", ".join(lines) if lines else None
+    joined: bytes | None = None
+    for key, value in headers:
+        if key == name:
+            joined = value if joined is None else joined + b", " + value
+    return joined
 
 
+@lru_cache(maxsize=256)
 def accepts_json(accept: bytes) -> bool:
-    """Whether an Accept header lets the answer be application/json (RFC 9110, 12.5.1)."""
+    """Whether an Accept header lets the answer be application/json (RFC 9110, 12.5.1).
+
+    Remembered, because a client sends the same one with every request.
+    """
     best, quality = -1, 1.0
     for part in accept.decode("latin-1").lower().split(","):
         media_range, *parameters = (piece.strip() for piece in part.split(";"))

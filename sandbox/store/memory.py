@@ -229,6 +229,8 @@ class MemoryUnit:
     def commit(self) -> None:
         self._must_be_open()
         self._open = False
+        if not self._put and not self._emitted:
+            return
         self._refuse_duplicates()
         store = self._store
         for (kind, _), record in self._put.items():
