@@ -57,7 +57,11 @@ def _parser() -> argparse.ArgumentParser:
         description="Measure speed, as ratios to a bare application in the same run.",
     )
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"all, or any of: {', '.join(BENCHMARKS)}"
+        "names",
+        nargs="*",
+        type=_name,
+        metavar="NAME",
+        help=f"all, or any of: {', '.join(BENCHMARKS)}",
     )
     parser.add_argument("--rounds", type=_rounds, default=ROUNDS, help="of each comparison")
     parser.add_argument("--generator", choices=generators(), help="what sends requests")
@@ -66,11 +70,17 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _name(text: str) -> str:
+    # Not `choices`: with it, argparse refuses to be given no name at all.
+    if text not in BENCHMARKS:
+        raise argparse.ArgumentTypeError(f"there is no {text!r}; there are {', '.join(BENCHMARKS)}")
+    return text
+
+
 def _rounds(text: str) -> int:
-    count = int(text)
-    if not 1 <= count <= 100:
-        raise argparse.ArgumentTypeError("between 1 and 100")
-    return count
+    if not text.isdecimal() or not 1 <= int(text) <= 100:
+        raise argparse.ArgumentTypeError("must be between 1 and 100")
+    return int(text)
 
 
 if __name__ == "__main__":

@@ -3,12 +3,17 @@
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from sandbox.app import build
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.settings import Settings
 from sandbox.world.clock import ClockSetting
 from tests.driving import InProcess, Served, serving
+
+# The same examples in every run: a test that fails here fails everywhere.
+settings.register_profile("repeatable", derandomize=True, database=None, deadline=None)
+settings.load_profile("repeatable")
 
 NOW = "2026-03-01T12:00:00.000Z"
 """Where the clock of a test's world stands still: before the end of legacy keys."""

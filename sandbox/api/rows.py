@@ -65,6 +65,15 @@ class Listing:
     of: Any
 
 
+@dataclass(frozen=True, slots=True)
+class Extended:
+    """A response that is a record with one more field."""
+
+    of: Any
+    name: str
+    extra: Any
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """One endpoint. Without `run` it is a retired one: 405, before authentication.

@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 _BELONGINGS: Final[tuple[type[Record], ...]] = (Terminal, Location, Credential, ApiKey)
 
 
-class AccountWithKey(dict[str, Any]):
-    """An account as v2 shows it once, with the key that was issued along. Assumed 1.3-api-key."""
-
-
 def need_to_create(sent: dict[str, Any]) -> Need:
     """The permission for the type that the body asks for. Source: spec 2.2-directory."""
     if sent.get("type") == AccountType.MERCHANT:
@@ -43,7 +39,10 @@ def create(call: Call) -> Account:
 
 
 def create_with_key(call: Call) -> dict[str, Any]:
-    """Create an account, an organization id, and a key. Source: spec 4.4-paths-provisioning."""
+    """Create an account, an organization id, and a key. Source: spec 4.4-paths-provisioning.
+
+    The account is shown with the key in a field of its own, this once (assumed 1.3-api-key).
+    """
     account = _create(call, organization_id="org_" + call.world.draws.plain_chars(27))
     return to_wire_fields(account) | {"api_key": _provision_key(call, account)}
 

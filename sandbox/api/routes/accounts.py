@@ -4,10 +4,11 @@ from dataclasses import replace
 from typing import Final
 
 from sandbox.api.routes.directory import Paths, block_rows
-from sandbox.api.rows import Listing, Row, Target, shape
+from sandbox.api.rows import Extended, Listing, Row, Target, shape
 from sandbox.domain.access import need
 from sandbox.domain.accounts import Account
 from sandbox.domain.hierarchy import relate_with_admin_reach
+from sandbox.domain.keys import ApiKeyView
 from sandbox.operations import accounts, directory
 
 _PATHS: Final = Paths("accounts", "/v1/accounts", "account_id")
@@ -109,7 +110,7 @@ ROWS: Final[tuple[Row, ...]] = (
         summary="Create an account with an organization and an API key",
         source="spec 4.4-paths-provisioning",
         run=accounts.create_with_key,
-        response=accounts.AccountWithKey,
+        response=Extended(Account, "api_key", ApiKeyView | None),
         events=("account.created", "api_key.created"),
     ),
 )
