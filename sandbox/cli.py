@@ -1,5 +1,6 @@
 """The command `sandbox`. Each subcommand reads its options, and leaves the work to others."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -162,6 +163,8 @@ def serve(
       sandbox serve --port 0 --seed 7 --clock 2026-07-01T09:00:00Z
       sandbox serve --control-port 8081 --profile my-platform.toml
     """
+    # Until it serves there is nothing to collect; the server enables it again.
+    gc.disable()
     # Imported here, so that `sandbox --help` does not wait for a server.
     from sandbox.domain.profile import Profile
     from sandbox.server import serve as run

@@ -49,9 +49,9 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             # What is there now stays; collections need not look through it again and again.
-            gc.collect()
             gc.freeze()
             gc.set_threshold(_GC_AFTER)
+            gc.enable()
             self._on_ready()
 
 
