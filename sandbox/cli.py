@@ -190,6 +190,8 @@ def serve(
         )
     except (SettingsError, FixtureError) as error:
         _refuse(str(error))
+    finally:
+        gc.enable()
 
 
 def _refuse(message: str) -> None:
