@@ -98,11 +98,6 @@ class Row:
     events: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
 
-    @property
-    def is_for_keys(self) -> bool:
-        """Whether errors have the three-field shape. Source: spec 7-body."""
-        return is_key_path(self.path)
-
 
 def is_key_path(path: str) -> bool:
     """Whether the path belongs to API-key management, whose error body the spec fixes."""

@@ -46,14 +46,8 @@ class Control:
             status, shown, headers = fault.status, _error(fault), fault.headers
         except Exception:
             log.exception("a control request failed: a defect of the sandbox")
-            status, shown = (
-                500,
-                _error(
-                    ControlFault(
-                        500, "internal_error", "The sandbox failed; its log has the reason."
-                    )
-                ),
-            )
+            failed = ControlFault(500, "internal_error", "The sandbox failed; its log says why.")
+            status, shown = failed.status, _error(failed)
         await _send(send, status, shown, headers)
 
     def _route(self, scope: Scope) -> tuple[ControlRow, dict[str, str]]:

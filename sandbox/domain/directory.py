@@ -41,31 +41,27 @@ def _life(resource: str) -> Machine:
 class Directory:
     """One kind of directory resource.
 
-    `name` is its category of events, `key` the field with its id. `has_updates` tells whether a
-    change of other fields is announced and dated.
+    `name` is its category of events. `has_updates` tells whether a change of other fields is
+    announced and dated.
     """
 
     kind: type[DirectoryRecord]
     name: str
-    key: str
     plural: str
     life: Machine
     has_updates: bool = True
 
 
-ACCOUNTS: Final = Directory(
-    kind=Account, name="account", key="id", plural="accounts", life=_life("account")
-)
+ACCOUNTS: Final = Directory(kind=Account, name="account", plural="accounts", life=_life("account"))
 TERMINALS: Final = Directory(
-    kind=Terminal, name="terminal", key="terminal_id", plural="terminals", life=_life("terminal")
+    kind=Terminal, name="terminal", plural="terminals", life=_life("terminal")
 )
 LOCATIONS: Final = Directory(
-    kind=Location, name="location", key="id", plural="locations", life=_life("location")
+    kind=Location, name="location", plural="locations", life=_life("location")
 )
 CREDENTIALS: Final = Directory(
     kind=Credential,
     name="credential",
-    key="id",
     plural="credentials",
     life=_life("credential"),
     # No credential.updated exists: a change of PIN alone is silent (assumed 1.6-update).

@@ -57,11 +57,6 @@ def from_ms(epoch_ms: int) -> datetime:
     return _EPOCH + timedelta(milliseconds=epoch_ms)
 
 
-def to_ms(instant: datetime) -> int:
-    """Milliseconds since 1970-01-01T00:00:00Z."""
-    return (instant - _EPOCH) // timedelta(milliseconds=1)
-
-
 def add_years(instant: datetime, years: int) -> datetime:
     """The same day and time that many calendar years later; 29 February becomes 28 February.
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from sandbox.domain.access import Need, need
-from sandbox.domain.accounts import Account, AccountType, Address
+from sandbox.domain.accounts import Account, AccountType
 from sandbox.domain.credentials import Credential
 from sandbox.domain.directory import ACCOUNTS
 from sandbox.domain.faults import CONFLICT, FORBIDDEN, VALIDATION_ERROR, Refusal
@@ -19,7 +19,6 @@ from sandbox.operations.call import Call
 
 if TYPE_CHECKING:
     from sandbox.operations.bodies.accounts import AccountsQuery, CreateAccount, UpdateAccount
-    from sandbox.operations.bodies.shared import AddressBody
 
 _BELONGINGS: Final[tuple[type[Record], ...]] = (Terminal, Location, Credential, ApiKey)
 
@@ -63,27 +62,14 @@ def _create(call: Call, organization_id: str | None) -> Account:
             "parent_id: a merchant account cannot be a parent",
             source="assumed 1.3-parent",
         )
-    given = body.given()
-    for name in ("parent_id", "admin_email", "admin_first_name", "admin_last_name"):
-        given.pop(name, None)
     account = Account(
         id=call.world.draws.uuid(),
         organization_id=organization_id,
         parent_account_ids=(*parent.parent_account_ids, parent.id),
         created_at=call.now,
-        **_kept(given),
+        **body.given(),
     )
     return cast(Account, directory.add(call, ACCOUNTS, account))
-
-
-def _kept(given: dict[str, Any]) -> dict[str, Any]:
-    """Fields of a body as a record keeps them."""
-    if "address" in given:
-        address: AddressBody | None = given["address"]
-        given["address"] = address.address() if address else Address()
-    if "available_processor_configs" in given:
-        given["available_processor_configs"] = tuple(given["available_processor_configs"] or ())
-    return given
 
 
 def _provision_key(call: Call, account: Account) -> ApiKeyView | None:
@@ -125,7 +111,7 @@ def list_all(call: Call) -> Page:
 def update(call: Call) -> Account:
     """Change an account, its status included. Source: assumed 1.3-update."""
     body = cast("UpdateAccount", call.body)
-    return cast(Account, directory.change_with_status(call, _kept(body.given())))
+    return cast(Account, directory.change_with_status(call, body.given()))
 
 
 def delete(call: Call) -> None:

@@ -8,10 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sandbox.domain.directory import (
-    ACCOUNTS,
-    CREDENTIALS,
-    LOCATIONS,
-    TERMINALS,
+    DIRECTORIES,
     TRIGGER_OF_STATUS,
     Directory,
     in_state,
@@ -24,9 +21,7 @@ from sandbox.store.tables import in_scope
 if TYPE_CHECKING:
     from sandbox.operations.bodies.shared import PageQuery
 
-_BY_KIND = {
-    directory.kind: directory for directory in (ACCOUNTS, TERMINALS, LOCATIONS, CREDENTIALS)
-}
+_BY_KIND = {directory.kind: directory for directory in DIRECTORIES}
 
 
 def directory_of(record: Any) -> Directory:

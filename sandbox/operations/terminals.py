@@ -23,7 +23,7 @@ def create(call: Call) -> Terminal:
     terminal = Terminal(
         terminal_id=call.world.draws.uuid(),
         created_at=call.now,
-        **(defaults | body.given() | {"account_id": account.id}),
+        **(defaults | body.given()),
     )
     _must_be_boardable(call, terminal, account)
     return cast(Terminal, directory.add(call, TERMINALS, terminal))

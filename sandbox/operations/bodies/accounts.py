@@ -20,6 +20,8 @@ _Configs = Annotated[list[Text], Field(max_length=200)]
 class CreateAccount(CreateBody, PricedBody):
     """Body of the creation of an account. Source: assumed 1.3-create."""
 
+    not_kept = frozenset({"parent_id", "admin_email", "admin_first_name", "admin_last_name"})
+
     type: AccountType
     name: Text
     description: StrictStr

@@ -21,6 +21,8 @@ class LocationsQuery(AccountsOwnQuery):
 class UpdateLocation(PricedBody):
     """Body of the update of a location; its account never changes. Source: assumed 1.5."""
 
+    not_kept = frozenset({"metadata"})
+
     name: Text = ""
     address: AddressBody = Field(default_factory=AddressBody)
     phone: StrictStr = ""

@@ -1,7 +1,7 @@
 """What the bodies and queries of several resources have in common."""
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import (
     BaseModel,
@@ -21,13 +21,18 @@ Text = Annotated[StrictStr, Field(min_length=1)]
 
 
 class Body(BaseModel):
-    """A body whose unknown fields are ignored (assumed C8)."""
+    """A body whose unknown fields are ignored (assumed C8).
+
+    `not_kept` are known fields that no record has.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True, defer_build=True)
+    not_kept: ClassVar[frozenset[str]] = frozenset()
 
     def given(self) -> dict[str, Any]:
-        """The fields that were sent, as they were read; an explicit null among them."""
-        return {name: getattr(self, name) for name in self.model_fields_set}
+        """The fields that were sent, as records keep them; an explicit null among them."""
+        names = self.model_fields_set - self.not_kept
+        return {name: _kept(getattr(self, name)) for name in names}
 
 
 class CreateBody(Body):
@@ -61,9 +66,12 @@ class AddressBody(Body):
     zip: StrictStr | None = None
     country: StrictStr | None = None
 
-    def address(self) -> Address:
-        """The same, as it is kept."""
-        return Address(**self.__dict__)
+
+def _kept(value: Any) -> Any:
+    """A value of a body as a record keeps it, frozen."""
+    if isinstance(value, AddressBody):
+        return Address(**value.__dict__)
+    return tuple(value) if isinstance(value, list) else value
 
 
 _DIGITS = re.compile(r"\d{1,18}", re.ASCII)

@@ -27,6 +27,8 @@ VAR_SHEET_FIELDS = {
 class _TerminalBody(PricedBody):
     """What both bodies share. A VAR sheet fills what is not given beside it."""
 
+    not_kept = frozenset({"var_sheet"})
+
     description: StrictStr = Field(
         default="", validation_alias=AliasChoices("description", "terminal_description")
     )
@@ -60,12 +62,6 @@ class _TerminalBody(PricedBody):
         if isinstance(number, str) and number:
             filled["tid"] = number.zfill(TID_CHARS)
         return filled | sent
-
-    def given(self) -> dict[str, Any]:
-        """The fields of a terminal that were sent, beside the sheet or in it."""
-        fields = super().given()
-        fields.pop("var_sheet", None)
-        return fields
 
 
 class CreateTerminal(CreateBody, _TerminalBody):
