@@ -142,7 +142,7 @@ def _switches() -> str:
     rows = [
         (
             f"`{switch.name}`",
-            ", ".join(f"`{str(value).lower()}`" for value in switch.values),
+            switch.choices.removeprefix("one of "),
             f"`{str(switch.default).lower()}`",
             switch.about,
             switch.source,

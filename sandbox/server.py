@@ -8,12 +8,13 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final, cast
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from sandbox import __version__
+from sandbox.api.platform import ABORT
 from sandbox.app import Sandbox, build
 from sandbox.settings import LogFormat, Settings, SettingsError
 
@@ -26,6 +27,14 @@ that the default of 700 finds nothing again and again."""
 
 class Protocol(HttpToolsProtocol):
     """HTTP as uvicorn speaks it, except that what is not HTTP gets the documented error shape."""
+
+    def on_message_begin(self) -> None:
+        """Begin a request, and tell the application how to close the connection (assumed 5.3)."""
+        super().on_message_begin()
+        cast(dict[str, Any], self.scope)[ABORT] = self._abort
+
+    def _abort(self) -> None:
+        self.transport.abort()
 
     def send_400_response(self, msg: str) -> None:
         """Answer bytes that cannot be parsed, and close."""

@@ -41,7 +41,7 @@ THIRD_PARTIES = {
     "uvloop": ("server.py",),
     "httptools": ("server.py",),
     "click": ("cli.py",),
-    "sortedcontainers": ("store/memory.py", "store/answers.py", "store/grams.py"),
+    "sortedcontainers": ("store/",),
     "jiter": ("api/wire.py",),
     "tinydb": ("store/file.py",),
     "faker": ("store/invention.py",),

@@ -9,9 +9,9 @@ from sandbox.domain.profile import Profile
 def error_body(refusal: Refusal, profile: Profile, *, is_for_keys: bool) -> bytes:
     """The body: three strings on API-key endpoints, the profile's shape everywhere else.
 
-    Whatever looks like a key in the details is masked: nothing secret is ever sent back.
+    What looks like a key or a card number is masked: nothing secret is ever sent back.
     """
-    fault, details = refusal.fault, profile.key_format.scrub(refusal.details)
+    fault, details = refusal.fault, profile.scrub(refusal.details)
     if is_for_keys or profile.errors.shape == "error_message_details":
         return to_json({"error": fault.code, "message": fault.message, "details": details})
     text = f"{fault.message} {details}".rstrip()

@@ -20,11 +20,16 @@ from sandbox.domain.faults import (
     VALIDATION_ERROR,
     Refusal,
 )
+from sandbox.domain.payments import pans
 from sandbox.domain.words import did_you_mean
+from sandbox.scenarios.choosing import UnknownOutcome, check_word
 from sandbox.world.journal import unescaped
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+OUTCOME_HEADER: Final = b"x-sandbox-outcome"
+"""Chooses an outcome in a request, and names the one chosen in an answer (assumed D3, 6.3)."""
 
 UNKNOWN_NOTED_MAX: Final = 5
 """So many unknown fields of a request are noted; the rest are counted."""
@@ -38,6 +43,8 @@ def check_form(trip: Trip, row: Row) -> None:
             raise Refusal(NOT_ACCEPTABLE)
         if accept is None:
             _missing_header(trip, "Accept")
+        if row.is_attempt:
+            trip.forced = _forced_outcome(trip)
         if row.query is not None:
             trip.query = _query(trip, row.query(trip.world.profile))
         if row.body is not None:
@@ -53,6 +60,7 @@ def _body(trip: Trip, shape: "type[BaseModel]") -> "BaseModel":
     sent, body = read_object(trip), trip.asked.body or b""
     checked = shape.model_validate_json(body)
     _refuse_misplaced_key(trip, body, sent)
+    _refuse_misplaced_card(body, sent)
     _note_unknown(trip, sent, shape, "body field")
     return checked
 
@@ -60,11 +68,14 @@ def _body(trip: Trip, shape: "type[BaseModel]") -> "BaseModel":
 def _query(trip: Trip, shape: "type[BaseModel]") -> "BaseModel":
     """The query in the row's shape. A parameter that it holds once must not be sent twice."""
     sent = wire.parse_query(trip.asked.query_string)
+    repeatable: frozenset[str] = getattr(shape, "repeatable", frozenset())
     for name, values in sent.items():
-        if name in shape.model_fields and len(values) > 1:
+        if len(values) > 1 and name not in repeatable and name in wire.field_names(shape):
             raise BadInput(f"{name}: must be given once")
     _note_unknown(trip, sent, shape, "query parameter")
-    return shape.model_validate({name: values[0] for name, values in sent.items()})
+    return shape.model_validate(
+        {name: values if name in repeatable else values[0] for name, values in sent.items()}
+    )
 
 
 def _note_unknown(trip: Trip, sent: Mapping[str, Any], shape: "type[BaseModel]", what: str) -> None:
@@ -116,6 +127,31 @@ def _refuse_misplaced_key(trip: Trip, body: bytes, sent: dict[str, Any]) -> None
         others = {name: sent[name] for name in sent if name != profile.supplied_key_field}
         if profile.key_format.mentions_whole_key(str(others)):
             raise Refusal(VALIDATION_ERROR, "an API key stands where none belongs")
+
+
+def _refuse_misplaced_card(body: bytes, sent: dict[str, Any]) -> None:
+    """Real card numbers never enter the sandbox, whatever field they stand in (assumed 6.4)."""
+    if pans.may_mention(body) or b"\\u" in body:
+        others = {name: sent[name] for name in sent if name not in pans.CARD_FIELDS}
+        if pans.mentions(str(others)):
+            raise Refusal(
+                VALIDATION_ERROR,
+                "a card number stands where none belongs",
+                source="assumed 6.4-unknown",
+            )
+
+
+def _forced_outcome(trip: Trip) -> str | None:
+    """The outcome that the client asks for by header, a known one (assumed 6.3, D4)."""
+    sent = wire.header(trip.asked.headers, OUTCOME_HEADER)
+    if not sent:
+        return None
+    try:
+        return check_word(sent.decode("latin-1").strip())
+    except UnknownOutcome as error:
+        raise Refusal(
+            VALIDATION_ERROR, f"{OUTCOME_HEADER.decode()}: {error}", source="assumed D4"
+        ) from None
 
 
 def _missing_header(trip: Trip, name: str) -> None:

@@ -3,17 +3,20 @@
     1 route        a row for this path and method?                        404, 405
     2 authenticate header, key, world; usable at this world's now?         401
     3 visibility   sees the type? holds the operation?                     404, 401
-    4 target       exists, in the hierarchy? own or descendant form?       404, 401
+    4 target       exists, in the hierarchy? which form? not blocked?      404, 401, 423
     5 body         exactly the shape?                                      406, 413, 415, 400
-    6 operation    may this be granted, tried, applied?                    403, 400
+    6 operation    may this be granted, tried, applied?                    403, 400, 409
     7 render       status and fields
     8 commit       records and messages, together or not at all
+
+A payment takes 6 in two breaths, with the processor's answer between them.
 
 Every step notes what it decided, why, and by which clause, and refuses by raising `Refusal`. The
 order is assumed C5: no answer depends on the existence of what the caller may not see.
 """
 
-from typing import Final
+import asyncio
+from typing import Any, Final
 
 from sandbox.api import wire
 from sandbox.api.form import check_form, read_object
@@ -25,6 +28,7 @@ from sandbox.domain import access, keys
 from sandbox.domain.access import Access, Need, Verdict
 from sandbox.domain.accounts import Account
 from sandbox.domain.faults import (
+    ACCOUNT_BLOCKED,
     AUTHENTICATION_FAILED,
     METHOD_NOT_ALLOWED,
     NOT_FOUND,
@@ -35,17 +39,44 @@ from sandbox.domain.faults import (
 )
 from sandbox.domain.hierarchy import Relation
 from sandbox.domain.keys import ApiKey
+from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.permissions import grants_of
 from sandbox.domain.rendering import to_bytes
-from sandbox.operations.call import Caller
+from sandbox.operations.call import Awaiting, Caller
 from sandbox.world.registry import Worlds
 
 NO_CONTENT: Final = 204
 
 
-def carry_out(trip: Trip, worlds: Worlds) -> tuple[int, bytes]:
-    """Take all steps; the success status and the body. Raises Refusal, and then nothing changed."""
+async def carry_out(trip: Trip, worlds: Worlds) -> tuple[int, bytes]:
+    """Take all steps; the success status and the body.
+
+    Raises Refusal, and then nothing changed, unless the refusal says that it was kept. Nothing
+    here waits but a payment for its processor, and whoever wants the same payment meanwhile.
+    """
     row = route(trip)
+    _prepare(trip, worlds, row)
+    while (busy := trip.world.busy.get(_payment(trip))) is not None:
+        await busy.wait()
+        trip.begin()
+        _prepare(trip, worlds, row)
+    trip.step = "operation"
+    assert row.run
+    shown = row.run(trip)
+    if isinstance(shown, Awaiting):
+        shown = await _second_breath(trip, shown)
+    if isinstance(shown, Refusal):
+        trip.unit.commit()
+        shown.was_kept = True
+        raise shown
+    # Written before the commit, so that what cannot be shown is not done either.
+    body = b"" if row.status == NO_CONTENT else to_bytes(shown)
+    trip.unit.commit()
+    return row.status, body
+
+
+def _prepare(trip: Trip, worlds: Worlds, row: Row) -> None:
+    """Everything before the operation: who calls, what is meant, what was sent."""
     trip.step = "authenticate"
     authenticate(trip, worlds)
     trip.step = "visibility"
@@ -54,13 +85,52 @@ def carry_out(trip: Trip, worlds: Worlds) -> tuple[int, bytes]:
     find_target(trip, row)
     trip.step = "body"
     check_form(trip, row)
-    trip.step = "operation"
-    assert row.run
-    shown = row.run(trip)
-    # Written before the commit, so that what cannot be shown is not done either.
-    body = b"" if row.status == NO_CONTENT else to_bytes(shown)
+
+
+def _payment(trip: Trip) -> str:
+    """The id of the payment that the request is about; empty where it is about none."""
+    record = trip.record
+    return record.transaction_id if isinstance(record, Transaction) else ""
+
+
+async def _second_breath(trip: Trip, awaiting: Awaiting) -> Any:
+    """Commit what is pending, let the processor answer, look again, and finish.
+
+    While it waits no unit of work is open, and the payment takes nothing else (assumed 2.6-serial).
+    """
     trip.unit.commit()
-    return row.status, body
+    trip.fault = awaiting.fault
+    lost: Refusal | None = None
+    if awaiting.delay_ms > 0:
+        busy = trip.world.busy[awaiting.subject] = asyncio.Event()
+        try:
+            await asyncio.sleep(awaiting.delay_ms / 1000)
+            trip.begin()
+            lost = _key_lost_meanwhile(trip)
+            shown = awaiting.finish(trip, lost is not None)
+        finally:
+            trip.world.busy.pop(awaiting.subject, None)
+            busy.set()
+    else:
+        trip.unit = trip.world.store.begin()
+        shown = awaiting.finish(trip, False)
+    return lost or shown
+
+
+def _key_lost_meanwhile(trip: Trip) -> Refusal | None:
+    """The 401 for a key that was revoked, deleted or expired in flight. Source: assumed D2."""
+    assert trip.caller
+    key = trip.unit.get(ApiKey, trip.caller.key.id)
+    unusable = ("it is gone", "spec 3.1") if key is None else keys.why_unusable(key, trip.now)
+    if unusable is None:
+        return None
+    reason, _ = unusable
+    return Refusal(
+        AUTHENTICATION_FAILED,
+        reason=f"while the payment waited, {_named(trip.caller.key)} stopped: {reason}",
+        source="assumed D2",
+        step="outcome",
+    )
 
 
 # --- 1 ----------------------------------------------------------------------------------------
@@ -158,31 +228,57 @@ def find_target(trip: Trip, row: Row) -> None:
     """The account and record that the request is about, if the caller may reach them."""
     target = row.target
     assert trip.caller
-    assert row.need
     if target is None:
         return
     try:
         if row.narrow is not None:
             _narrow(trip, row.narrow(read_object(trip)))
-        account, named = _FINDERS[target.where](trip, target)
+        named: list[tuple[Target, Account | None, str | None]] = [
+            (one, *found)
+            for one in (target, *target.others)
+            for found in _FINDERS[one.where](trip, one)
+        ]
     except BadInput as error:
         raise Refusal(VALIDATION_ERROR, str(error)) from None
-    if account is None and named is None:
+    if not named:
         # No account is named: the caller's own is meant, or on a listing all that it may see.
         # Where one has to be named, the check of the body says so.
         if target.where == "query" or target.is_required:
             return
-        account = trip.caller.account
+        named = [(target, trip.caller.account, None)]
+    for one, account, id in named:
+        _must_reach(trip, row, one, account, id)
+    trip.account = named[0][1]
+    if row.stops_at_block:
+        _must_not_be_blocked(trip)
+    if row.may is not None:
+        row.may(trip)
+
+
+def _must_reach(
+    trip: Trip, row: Row, target: Target, account: Account | None, id: str | None
+) -> None:
+    """Raises Refusal unless the key's permission reaches the account."""
+    assert trip.caller
     relation = target.relate(trip.caller.account, account)
     cell = access.decide(trip.holds, relation)
     if cell.verdict is not Verdict.OK:
         raise _refuse(
             cell,
-            f"{target.kind.__name__} {named or 'own'}: {cell.reason} ({relation})",
+            f"{target.kind.__name__} {id or 'own'}: {cell.reason} ({relation})",
             details=f"requires {_form(row, relation)}",
         )
-    trip.account = account
     trip.decisions.append(("target", "ok", cell.reason, cell.source))
+
+
+def _must_not_be_blocked(trip: Trip) -> None:
+    """No money moves for a blocked account, or below one. Source: assumed 4.7-blocked-account."""
+    account = trip.account
+    assert account
+    for id in (account.id, *account.parent_account_ids):
+        above = trip.unit.get(Account, id)
+        if above is not None and above.status == "blocked":
+            raise Refusal(ACCOUNT_BLOCKED, reason=f"account {id} ({above.name}) is blocked")
 
 
 def _narrow(trip: Trip, wanted: Need) -> None:
@@ -203,35 +299,48 @@ def _form(row: Row, relation: Relation) -> str:
     return " or ".join(row.need.base)
 
 
-def _target_in_path(trip: Trip, target: Target) -> tuple[Account | None, str | None]:
+_Found = list[tuple[Account | None, str]]
+"""The account of what is named, None where nothing is there, with the id that was given."""
+
+
+def _target_in_path(trip: Trip, target: Target) -> _Found:
     assert trip.asked.match
     id = trip.asked.match.params[target.name]
-    record = trip.unit.get(target.kind, id)
-    if record is None or (record.deleted_at is not None and not target.even_deleted):
-        return None, id
-    trip.record = record
-    if isinstance(record, Account):
-        return record, id
-    return trip.unit.get(Account, record.account_id), id
+    return [(_account_of(trip, target, id), id)]
 
 
-def _target_in_body(trip: Trip, target: Target) -> tuple[Account | None, str | None]:
-    """The account that the body names. The body is parsed for it first (assumed C5)."""
+def _target_in_body(trip: Trip, target: Target) -> _Found:
+    """What the body names. The body is parsed for it first (assumed C5)."""
     id = read_object(trip).get(target.name)
     if id is None:
-        return None, None
+        return []
     if not isinstance(id, str):
         raise BadInput(f"{target.name}: must be a string")
-    return trip.unit.get(Account, id), id
+    return [(_account_of(trip, target, id), id)]
 
 
-def _target_in_query(trip: Trip, target: Target) -> tuple[Account | None, str | None]:
-    values = wire.parse_query(trip.asked.query_string).get(target.name)
-    if not values:
-        return None, None
-    if len(values) > 1:
+def _target_in_query(trip: Trip, target: Target) -> _Found:
+    values = wire.parse_query(trip.asked.query_string).get(target.name, ())
+    if len(values) > 1 and not target.is_repeatable:
         raise BadInput(f"{target.name}: must be given once")
-    return trip.unit.get(Account, values[0]), values[0]
+    return [(trip.unit.get(Account, id), id) for id in values]
+
+
+def _account_of(trip: Trip, target: Target, id: str) -> Account | None:
+    """The account that the record with this id belongs to; it is kept as the call's record.
+
+    Accounts named in a body are only where something is to happen, not what is changed.
+    """
+    record = trip.unit.get(target.kind, id)
+    if target.kind is Account and target.where == "body":
+        return record
+    if record is None or (record.deleted_at is not None and not target.even_deleted):
+        return None
+    if trip.record is None or target.where == "path":
+        trip.record = record
+    if isinstance(record, Account):
+        return record
+    return trip.unit.get(Account, record.account_id)
 
 
 _FINDERS = {"path": _target_in_path, "body": _target_in_body, "query": _target_in_query}

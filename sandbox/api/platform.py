@@ -1,13 +1,16 @@
 """The platform as an ASGI application: bytes in, the pipeline, bytes out, a journal entry."""
 
+import asyncio
 import logging
 from collections.abc import Iterable
 from time import perf_counter
+from typing import Final
 from urllib.parse import unquote
 
 from starlette.types import Receive, Scope, Send
 
 from sandbox.api.errors import error_body
+from sandbox.api.form import OUTCOME_HEADER
 from sandbox.api.pipeline import NO_CONTENT, carry_out, methods_of
 from sandbox.api.router import Router
 from sandbox.api.routes import OPERATIONS
@@ -17,8 +20,21 @@ from sandbox.api.wire import BadInput, ClientGone, header, read_body
 from sandbox.domain import keys
 from sandbox.domain.faults import INTERNAL_ERROR, METHOD_NOT_ALLOWED, Refusal
 from sandbox.domain.keys import KeyKind
+from sandbox.domain.payments.transport import SLOW_MS, TRANSPORT_FAULTS
+from sandbox.operations.payments.attempting import Dropped
+from sandbox.scenarios.choosing import Choice
+from sandbox.world.agenda import fire_due
 from sandbox.world.journal import ADDRESS_CHARS_MAX, Entry, captured
 from sandbox.world.registry import Worlds
+from sandbox.world.world import World
+
+ABORT: Final = "sandbox.abort"
+"""Where a server that can close a connection puts how, in the scope of a request."""
+
+NO_ANSWER: Final = 0
+"""The status that the journal shows where the connection was closed without one."""
+
+TOO_MANY_REQUESTS: Final = 429
 
 log = logging.getLogger("sandbox.api")
 requests_log = logging.getLogger("sandbox.requests")
@@ -69,31 +85,29 @@ class Platform:
                 body = await read_body(receive)
             except ClientGone:
                 return
-        answer = self.answer(
-            Asked(
-                scope["method"],
-                scope["path"],
-                scope["query_string"],
-                scope["headers"],
-                body,
-                match,
-            )
+        asked = Asked(
+            scope["method"],
+            scope["path"],
+            scope["query_string"],
+            scope["headers"],
+            body,
+            match,
         )
-        await send(
-            {
-                "type": "http.response.start",
-                "status": answer.status,
-                "headers": answer.headers,
-            }
-        )
-        await send({"type": "http.response.body", "body": answer.body})
-
-    def answer(self, asked: Asked) -> Answer:
-        """The answer to a request. Never raises; a defect of ours is a logged 500."""
-        started = perf_counter()
         presented = self._identify(asked)
         # What comes without a known key stands in the journal of `default` (assumed D25).
         world = presented.world or self._worlds.default
+        fire_due(world)
+        answer = await self.answer(asked, presented, world)
+        if answer.delay_ms or answer.fault is not None:
+            await _spoil(answer, scope, receive, send)
+        else:
+            await _send(send, answer.status, answer.headers, answer.body)
+        # What follows at once follows the answer: a batch has its result now (assumed D21).
+        fire_due(world)
+
+    async def answer(self, asked: Asked, presented: Presented, world: World) -> Answer:
+        """The answer to a request. Never raises; a defect of ours is a logged 500."""
+        started = perf_counter()
         trip = Trip(
             unit=world.store.begin(),
             now=world.clock.now(),
@@ -103,15 +117,28 @@ class Platform:
             presented=presented,
         )
         try:
-            status, body = carry_out(trip, self._worlds)
+            status, body = await carry_out(trip, self._worlds)
+        except Dropped as dropped:
+            trip.fault = TRANSPORT_FAULTS[str(dropped)]
+            status, body = NO_ANSWER, b""
         except Refusal as refusal:
             status, body = self._refused(trip, refusal)
         except Exception as error:
             log.exception("request %s failed: a defect of the sandbox", trip.request_id)
             reason = f"{type(error).__name__}; the log has the traceback"
             status, body = self._refused(trip, Refusal(INTERNAL_ERROR, reason=reason))
+        answer = Answer(status, body, self._headers(trip, status, body), trip.fault)
+        if trip.fault is not None:
+            self._note_fault(trip, answer)
         self._record(trip, status, body, (perf_counter() - started) * 1000)
-        return Answer(status, body, self._headers(trip, status, body))
+        return answer
+
+    def _note_fault(self, trip: Trip, answer: Answer) -> None:
+        """Say in the journal what the client gets instead of the answer."""
+        assert trip.fault
+        if trip.fault.key == "slow" and trip.choice is not None:
+            answer.delay_ms = trip.choice.delay_ms or SLOW_MS
+        trip.notes.append(f"transport fault {trip.fault.key}: {trip.fault.effect}")
 
     def _identify(self, asked: Asked) -> Presented:
         """The world and key that the request's key names, whether or not it may be used."""
@@ -132,7 +159,8 @@ class Platform:
     def _refused(self, trip: Trip, refusal: Refusal) -> tuple[int, bytes]:
         step = refusal.step or trip.step
         trip.decided(step, str(refusal.fault.status), refusal.reason, refusal.source)
-        trip.events.clear()
+        if not refusal.was_kept:
+            trip.events.clear()
         body = error_body(refusal, self._worlds.profile, is_for_keys=is_key_path(trip.asked.path))
         return refusal.fault.status, body
 
@@ -143,6 +171,10 @@ class Platform:
             headers.append((b"content-length", b"%d" % len(body)))
         if self._explain_headers:
             headers.append((b"x-sandbox-request-id", trip.request_id.encode()))
+            if trip.choice is not None:
+                headers.append((OUTCOME_HEADER, _explained(trip.choice)))
+        if status == TOO_MANY_REQUESTS:
+            headers.append((b"retry-after", b"1"))  # assumed 5.3
         if status == METHOD_NOT_ALLOWED.status and trip.asked.match:
             methods = methods_of(trip.asked.match)
             if methods:
@@ -151,7 +183,7 @@ class Platform:
 
     def _record(self, trip: Trip, status: int, body: bytes, duration_ms: float) -> None:
         asked, key = trip.asked, trip.presented.key
-        scrub = self._key_format.scrub
+        scrub = self._worlds.profile.scrub
         row = asked.match.row if asked.match else None
         query = unquote(asked.query_string.decode("latin-1")) if asked.query_string else ""
         entry = Entry(
@@ -170,6 +202,7 @@ class Platform:
             trip.decisions,
             tuple(trip.events),
             tuple(trip.notes),
+            trip.choice,
         )
         trip.world.journal.add(entry)
         if self._log_requests:
@@ -185,3 +218,41 @@ class Platform:
             )
         if trip.presented.is_production:
             log.warning("request %s: %s", trip.request_id, trip.presented.reason)
+
+
+class ConnectionClosed(ConnectionError):
+    """A transport fault closes the connection, and no server is there to do it: raised instead."""
+
+
+def _explained(choice: Choice) -> bytes:
+    """The outcome, who chose it, and by which rule. Source: assumed D3, D14."""
+    return f"{choice.key}; source={choice.source}; rule={choice.rule}".encode("ascii", "replace")
+
+
+async def _send(send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _spoil(answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
+    """Send the answer late, cut off, or not at all. Source: assumed 5.3."""
+    if answer.delay_ms:
+        await asyncio.sleep(answer.delay_ms / 1000)
+    fault = answer.fault
+    if fault is not None and fault.key in ("drop_before", "drop_after"):
+        abort = scope.get(ABORT)
+        if abort is None:
+            raise ConnectionClosed(f"the transport fault {fault.key} was asked for")
+        abort()
+        # The server has to notice before this ends, or it would answer by itself.
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        return
+    body, headers = answer.body, answer.headers
+    if fault is not None and fault.key == "malformed_json":
+        body = body[: len(body) // 2]
+        headers = [
+            (name, b"%d" % len(body) if name == b"content-length" else value)
+            for name, value in headers
+        ]
+    await _send(send, answer.status, headers, body)

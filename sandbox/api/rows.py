@@ -36,6 +36,18 @@ def shape(resource: str, name: str) -> Shape:
     return lambda profile: load()
 
 
+def profiled(resource: str, name: str) -> Shape:
+    """What the function of that name in `operations.bodies` makes of the profile."""
+
+    def load(profile: Profile) -> "type[BaseModel]":
+        made: type[BaseModel] = getattr(
+            import_module(f"sandbox.operations.bodies.{resource}"), name
+        )(profile)
+        return made
+
+    return load
+
+
 Relate = Callable[[Account, Account | None], Relation]
 
 
@@ -43,10 +55,11 @@ Relate = Callable[[Account, Account | None], Relation]
 class Target:
     """What a request is about, and where it says so.
 
-    In the path, `name` is the parameter that holds the id of a record of this `kind`; in the body
-    or the query it is the field with an account's id, and without it the caller's own account is
-    meant, unless it `is_required`. `relate` says where that account stands to the caller's.
-    `even_deleted` finds a record after its deletion.
+    `name` is the parameter or field that holds the id of a record of this `kind`. Without an
+    account's id in the body or the query the caller's own account is meant, unless it
+    `is_required`. `relate` says where that account stands to the caller's. `even_deleted` finds a
+    record after its deletion. `others` may be named in the body as well or instead, and everything
+    that is named has to be within reach. An `is_repeatable` parameter may be sent several times.
     """
 
     where: Literal["path", "body", "query"]
@@ -55,6 +68,8 @@ class Target:
     relate: Relate = relate
     even_deleted: bool = False
     is_required: bool = False
+    is_repeatable: bool = False
+    others: "tuple[Target, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +94,9 @@ class Row:
     """One endpoint. Without `run` it is a retired one: 405, before authentication.
 
     `narrow` says which need the sent body comes down to, where the row's own leaves it open.
-    `secrets` are fields of the body that the journal masks whatever they hold.
+    `secrets` are fields of the body that the journal masks whatever they hold. With
+    `stops_at_block` a blocked account answers 423. `may` is asked of the target before the body
+    is looked at. An `is_attempt` asks the processor, so that its outcome can be forced.
     """
 
     name: str
@@ -97,6 +114,9 @@ class Row:
     status: int = 200
     events: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
+    stops_at_block: bool = False
+    may: Callable[[Call], None] | None = None
+    is_attempt: bool = False
 
 
 def is_key_path(path: str) -> bool:

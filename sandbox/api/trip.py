@@ -6,6 +6,7 @@ from typing import Any
 from sandbox.api.router import Match
 from sandbox.api.rows import Row
 from sandbox.domain.keys import ApiKey
+from sandbox.domain.payments.transport import TransportFault
 from sandbox.operations.call import Call
 from sandbox.world.world import World
 
@@ -41,17 +42,26 @@ class Trip(Call):
     """A call in the making: each step fills in what the next ones need."""
 
     world: World
+    request_id: str
     asked: Asked
     presented: Presented
     step: str = "route"
+    fault: TransportFault | None = None
     notes: list[str] = field(default_factory=list)
     sent: dict[str, Any] | None = None
+
+    def begin(self) -> None:
+        """A unit of work of its own, in the world's present."""
+        self.unit = self.world.store.begin()
+        self.now = self.world.clock.now()
 
 
 @dataclass(slots=True)
 class Answer:
-    """What goes back: status, body, headers."""
+    """What goes back: status, body, headers. `fault` spoils the way back (assumed 5.3)."""
 
     status: int
     body: bytes
     headers: Headers
+    fault: TransportFault | None = None
+    delay_ms: int = 0

@@ -6,6 +6,7 @@ from sandbox.control.rows import Ask, ControlFault
 from sandbox.domain.words import nearest
 from sandbox.store.fixtures import Fixture, FixtureError
 from sandbox.world import switches
+from sandbox.world.agenda import fire_due
 from sandbox.world.clock import ClockSetting
 from sandbox.world.registry import Protected, TooManyWorlds, WorldTaken
 from sandbox.world.world import WorldSpec
@@ -114,6 +115,8 @@ def set_clock(ask: Ask) -> dict[str, Any]:
     """Set the clock of a world; what is not given stays."""
     body: ClockBody = ask.body
     ask.world.clock.set(body.setting())
+    # Setting it ahead lets happen what fell due on the way (assumed D23).
+    fire_due(ask.world)
     return read_clock(ask)
 
 

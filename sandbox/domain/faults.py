@@ -85,6 +85,47 @@ UNSUPPORTED_MEDIA_TYPE: Final = Fault(
     message="A body must be sent as application/json.",
     source="assumed C7",
 )
+
+
+def _rule_of_payments(code: str, message: str, source: str) -> Fault:
+    return Fault(code=code, status=400, message=message, source=source)
+
+
+DUPLICATE_EVENT: Final = _rule_of_payments(
+    "duplicate_event", "The event_id was used before.", "assumed F38"
+)
+INVALID_TRANSACTION_STATE: Final = _rule_of_payments(
+    "invalid_transaction_state",
+    "The transaction is in a state that does not allow this.",
+    "assumed D18",
+)
+INVALID_CAPTURE_SEQUENCE: Final = _rule_of_payments(
+    "invalid_capture_sequence",
+    "Only an authorized transaction can be captured, once.",
+    "spec 2.4-invalid_capture_sequence",
+)
+EXCEEDS_ORIGINAL_AUTH: Final = _rule_of_payments(
+    "exceeds_original_auth",
+    "The amount exceeds the original authorization.",
+    "spec 2.4-exceeds_original_auth",
+)
+INVALID_TIP_ADJUSTMENT: Final = _rule_of_payments(
+    "invalid_tip_adjustment",
+    "The tip of this transaction cannot be adjusted.",
+    "spec 2.4-invalid_tip_adjustment",
+)
+REVERSE_EXCEEDS_AVAILABLE: Final = _rule_of_payments(
+    "reverse_exceeds_available", "There is less than that to reverse.", "assumed D18"
+)
+REFUND_EXCEEDS_CAPTURED: Final = _rule_of_payments(
+    "refund_exceeds_captured", "There is less than that to refund.", "assumed D18"
+)
+ACCOUNT_BLOCKED: Final = Fault(
+    code="account_blocked",
+    status=423,
+    message="The account is blocked.",
+    source="assumed 4.7-blocked-account",
+)
 INTERNAL_ERROR: Final = Fault(
     code="internal_error",
     status=500,
@@ -104,12 +145,24 @@ FAULTS: Final[tuple[Fault, ...]] = (
     CONFLICT,
     BODY_TOO_LARGE,
     UNSUPPORTED_MEDIA_TYPE,
+    DUPLICATE_EVENT,
+    INVALID_TRANSACTION_STATE,
+    INVALID_CAPTURE_SEQUENCE,
+    EXCEEDS_ORIGINAL_AUTH,
+    INVALID_TIP_ADJUSTMENT,
+    REVERSE_EXCEEDS_AVAILABLE,
+    REFUND_EXCEEDS_CAPTURED,
+    ACCOUNT_BLOCKED,
     INTERNAL_ERROR,
 )
 
 
 class Refusal(Exception):
     """A request that is refused, at one step, for one reason.
+
+    Raised, nothing has happened. An operation that returns one instead has it answered after its
+    commit: an attempt that failed is kept and announced all the same (assumed 2.1-rule), and
+    `was_kept` is set.
 
     `details` goes to the client; `reason`, `source` and `step` go to the journal. Without a
     `reason` the details serve as one; without a `source` the fault's own clause does; without a
@@ -131,3 +184,4 @@ class Refusal(Exception):
         self.reason = reason or details or fault.message
         self.source = source or fault.source
         self.step = step
+        self.was_kept = False

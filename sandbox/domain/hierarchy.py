@@ -1,5 +1,6 @@
 """Where one account stands to another. Source: spec 1, 4.2-admin; terms fixed by assumed 4.1."""
 
+from dataclasses import replace
 from enum import StrEnum
 
 from sandbox.domain.accounts import Account, AccountType
@@ -26,6 +27,16 @@ def relate(caller: Account, target: Account | None) -> Relation:
     if caller.id in target.parent_account_ids:
         return Relation.DESCENDANT
     return Relation.OUTSIDE
+
+
+def relate_to_its_records(caller: Account, target: Account | None) -> Relation:
+    """As `relate_with_admin_reach`, where the records of a deleted account stay visible.
+
+    Source: assumed 4.7-deleted-account, 4.7-admin.
+    """
+    if target is not None and target.deleted_at is not None:
+        target = replace(target, deleted_at=None)
+    return relate_with_admin_reach(caller, target)
 
 
 def relate_with_admin_reach(caller: Account, target: Account | None) -> Relation:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Annotated, Any, Final
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
 _RFC3339 = re.compile(
     r"\d{4}-\d{2}-\d{2}[Tt ](\d{2}:\d{2}:\d{2})(?:\.\d{1,9})?(?:[Zz]|[+-](\d{2}:\d{2}))", re.ASCII
 )
@@ -55,6 +56,11 @@ def to_millisecond(instant: datetime) -> datetime:
 def from_ms(epoch_ms: int) -> datetime:
     """The instant that lies this many milliseconds after 1970-01-01T00:00:00Z."""
     return _EPOCH + timedelta(milliseconds=epoch_ms)
+
+
+def to_ms(instant: datetime) -> int:
+    """How many milliseconds the instant lies after 1970-01-01T00:00:00Z."""
+    return (instant - _EPOCH) // _MILLISECOND
 
 
 def add_years(instant: datetime, years: int) -> datetime:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, Final, Literal
 
 from sandbox.domain.keys import KeyFormat
+from sandbox.domain.payments import pans
 
 _HEADER_NAME: Final = re.compile(r"[A-Za-z0-9-]+")
 _KEY_PREFIX: Final = re.compile(r"[A-Za-z0-9]+(_[A-Za-z0-9]+)*")
@@ -104,6 +105,10 @@ class Profile:
             production_prefix=self.key_prefixes.production,
             legacy_prefix=self.key_prefixes.legacy,
         )
+
+    def scrub(self, text: str) -> str:
+        """The text with everything masked that looks like a key or a card number."""
+        return pans.scrub(self.key_format.scrub(text))
 
     @cached_property
     def api_key_header_bytes(self) -> bytes:

@@ -1,17 +1,29 @@
 """All kinds of record, as one type, and what they have in common."""
 
+from operator import attrgetter
+from typing import Final
+
 from sandbox.domain.accounts import Account
+from sandbox.domain.batches import Batch
 from sandbox.domain.credentials import Credential
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.locations import Location
+from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.terminals import Terminal
 
-Record = Account | ApiKey | Credential | Location | Terminal
+Record = Account | ApiKey | Batch | Credential | Location | Terminal | Transaction
+
+_ID_OF: Final = {
+    Terminal: attrgetter("terminal_id"),
+    Transaction: attrgetter("origin.transaction_id"),
+}
+_ID: Final = attrgetter("id")
 
 
 def id_of(record: Record) -> str:
     """The id of the record, whatever its kind calls it."""
-    return record.terminal_id if isinstance(record, Terminal) else record.id
+    id: str = _ID_OF.get(type(record), _ID)(record)
+    return id
 
 
 def account_id_of(record: Record) -> str:

@@ -25,11 +25,15 @@ class Page:
 def to_bytes(value: Any) -> bytes:
     """The value as compact JSON.
 
-    A record is written field by field as its annotations say, unset ones as null (spec 6.1.8);
-    plain dictionaries and lists hold wire values already.
+    A record is written field by field as its annotations say, unset ones as null (spec 6.1.8),
+    or as its method `wire` shows it; plain dictionaries hold wire values already.
     """
-    if isinstance(value, dict | list):
+    if hasattr(value, "wire"):
+        return to_json(value.wire())
+    if isinstance(value, dict):
         return to_json(value)
+    if isinstance(value, list):
+        return b"[%b]" % b",".join(map(to_bytes, value))
     if isinstance(value, Page):
         return _page(value)
     return _adapter_of(value).dump_json(value)
@@ -37,6 +41,9 @@ def to_bytes(value: Any) -> bytes:
 
 def to_wire_fields(record: Any) -> dict[str, Any]:
     """A record's fields with the values that they have on the wire."""
+    if hasattr(record, "wire"):
+        shown: dict[str, Any] = record.wire()
+        return shown
     fields: dict[str, Any] = _adapter_of(record).dump_python(record, mode="json")
     return fields
 

@@ -11,7 +11,6 @@ from sandbox.domain.faults import CONFLICT, FORBIDDEN, VALIDATION_ERROR, Refusal
 from sandbox.domain.keys import ApiKey, ApiKeyView
 from sandbox.domain.locations import Location
 from sandbox.domain.permissions import CONCRETE, Grants
-from sandbox.domain.records import Record
 from sandbox.domain.rendering import Page, to_wire_fields
 from sandbox.domain.terminals import Terminal
 from sandbox.operations import apikeys, directory
@@ -20,7 +19,8 @@ from sandbox.operations.call import Call
 if TYPE_CHECKING:
     from sandbox.operations.bodies.accounts import AccountsQuery, CreateAccount, UpdateAccount
 
-_BELONGINGS: Final[tuple[type[Record], ...]] = (Terminal, Location, Credential, ApiKey)
+_Belonging = Terminal | Location | Credential | ApiKey
+_BELONGINGS: Final[tuple[type[_Belonging], ...]] = (Terminal, Location, Credential, ApiKey)
 
 
 def need_to_create(sent: dict[str, Any]) -> Need:

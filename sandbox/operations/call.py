@@ -1,6 +1,6 @@
 """What an operation is given: the caller, the target, the checked body, and its effects."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
@@ -8,10 +8,14 @@ from typing import Any, Protocol
 from sandbox.domain.access import Holds
 from sandbox.domain.accounts import Account
 from sandbox.domain.events import Message
+from sandbox.domain.instants import to_ms
 from sandbox.domain.keys import ApiKey
+from sandbox.domain.payments.transport import TransportFault
 from sandbox.domain.permissions import Grants
 from sandbox.domain.profile import Profile
 from sandbox.domain.records import Record, account_id_of, id_of
+from sandbox.scenarios.choosing import Choice
+from sandbox.scenarios.queue import Queue
 from sandbox.store.port import UnitOfWork
 
 Decision = tuple[str, str, str, str]
@@ -49,6 +53,18 @@ class Surroundings(Protocol):
         """Where ids come from."""
 
     @property
+    def switches(self) -> Mapping[str, Any]:
+        """Where the spec leaves a choice, which reading is taken."""
+
+    @property
+    def queue(self) -> Queue:
+        """The next outcomes that somebody wants."""
+
+    @property
+    def terminal_outcomes(self) -> Mapping[str, str]:
+        """By terminal id, what a test terminal always answers."""
+
+    @property
     def last_used_at(self) -> Mapping[str, datetime]:
         """By key id, when a key last authenticated."""
 
@@ -70,14 +86,15 @@ class Call:
     """One operation about to be carried out, in the world's present.
 
     `account` is the account that it is about and `record` the record that its path names, both
-    found and visible; `holds` is what the caller's key holds for it. `decisions` and `events` (ids
-    of messages) are for the journal.
+    found and visible; `holds` is what the caller's key holds for it. `forced` is the outcome that
+    the client asked for by header. `decisions`, `events` (ids of messages) and `choice` are for
+    the journal. What happens by itself has no `request_id`.
     """
 
     world: Surroundings
     unit: UnitOfWork
     now: datetime
-    request_id: str
+    request_id: str | None
     caller: Caller | None = None
     holds: Holds = Holds.NONE
     account: Account | None = None
@@ -86,6 +103,13 @@ class Call:
     query: Any = None
     decisions: list[Decision] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
+    forced: str | None = None
+    choice: Choice | None = None
+
+    @property
+    def now_ms(self) -> int:
+        """The world's present in Unix milliseconds, as transactions carry it (spec 6.1.6)."""
+        return to_ms(self.now)
 
     @property
     def known_caller(self) -> Caller:
@@ -110,3 +134,18 @@ class Call:
         )
         self.unit.emit(message)
         self.events.append(message.id)
+
+
+@dataclass(slots=True)
+class Awaiting:
+    """A payment that waits for its processor, its pending record committed.
+
+    `finish` carries it out in a unit of work of its own, told whether the key was lost meanwhile:
+    then the payment fails (assumed D2). `subject` is the payment, which nothing else may touch
+    until then. `fault` spoils the answer once it is there.
+    """
+
+    delay_ms: int
+    finish: Callable[[Call, bool], Any]
+    subject: str
+    fault: TransportFault | None = None

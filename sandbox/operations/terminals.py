@@ -1,15 +1,18 @@
 """Operations on terminals. Source: spec 4.4-paths-terminals; details assumed 1.4."""
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from sandbox.domain.accounts import Account
+from sandbox.domain.batches import Batch
 from sandbox.domain.directory import TERMINALS
 from sandbox.domain.faults import CONFLICT, VALIDATION_ERROR, Refusal
 from sandbox.domain.rendering import Page
 from sandbox.domain.terminals import Terminal
 from sandbox.operations import directory
 from sandbox.operations.call import Call
-from sandbox.store.tables import board_of
+from sandbox.store.tables import board_of, in_scope
+
+_UNFINISHED: Final = ("open", "submitted", "rejected")
 
 if TYPE_CHECKING:
     from sandbox.operations.bodies.terminals import CreateTerminal, TerminalsQuery, UpdateTerminal
@@ -54,6 +57,21 @@ def _must_be_boardable(call: Call, terminal: Terminal, account: Account) -> None
             "another terminal has this processor_config_id, mid and tid",
             source="assumed 1.4-duplicate",
         )
+
+
+def delete(call: Call) -> None:
+    """Delete a terminal none of whose batches still has to settle. Source: assumed D10."""
+    terminal = cast(Terminal, call.record)
+    unfinished = [in_scope(terminal.terminal_id, status) for status in _UNFINISHED]
+    batches, _ = call.unit.find(Batch, {"terminal_status": unfinished})
+    for batch in batches:
+        if batch.status != "open" or batch.transaction_count:
+            raise Refusal(
+                CONFLICT,
+                f"the terminal's batch {batch.id} is {batch.status}",
+                source="assumed D10",
+            )
+    directory.delete(call)
 
 
 def list_all(call: Call) -> Page:

@@ -1,26 +1,32 @@
 """The store of a world that lives as long as its process: dictionaries, and sorted indexes.
 
-The cost of a write and of a page of results does not grow with what is stored: rows are numbered
-in the order of their first put, and an index holds the numbers of its rows in a sorted list.
-Where several indexes have to agree, the shortest is gone through, and the answer is remembered.
+The cost of a write and of a page of results does not grow with what is stored. Rows are numbered
+in the order in which they are listed: by their moment where their table has one, then by their
+first put. An index is built when somebody first asks by it, since most worlds are never asked by
+most of them, and follows every write from then on. Where several have to agree, the shortest is
+gone through, and the answer is remembered.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from heapq import merge
 from operator import attrgetter
-from typing import Any
-
-from sortedcontainers import SortedList
+from typing import Any, Final
 
 from sandbox.domain.accounts import Account
 from sandbox.domain.events import Message
 from sandbox.domain.records import Record, account_id_of
+from sandbox.domain.timers import Timer
 from sandbox.store.answers import Answers, Condition, Question
 from sandbox.store.grams import TextIndex
-from sandbox.store.port import DuplicateValue, R, UnitClosed, Where
+from sandbox.store.indexes import Index, position
+from sandbox.store.port import NEWEST_FIRST, Between, DuplicateValue, Order, R, UnitClosed, Where
 from sandbox.store.tables import EVERYTHING, TABLES, Path, Table
+from sandbox.store.timers import Timers
 
 PathOf = Callable[[Record], Path]
+Claims = list[tuple[str, str]]
+
+_PUT_BITS: Final = 40
+"""A number is the moment in milliseconds, then so many bits for the order of puts."""
 
 
 class _Rows:
@@ -30,17 +36,27 @@ class _Rows:
         self.table = table
         self.id_of = attrgetter(table.key)
         self.path_of = path_of
-        self.by_id: dict[str, Any] = {}
         self.number_of: dict[str, int] = {}
         self.by_number: dict[int, Any] = {}
-        self.unique: dict[str, dict[str, Any]] = {name: {} for name in table.unique}
-        self.indexes: dict[str, dict[str, SortedList]] = {name: {} for name in table.indexes}
-        # Built when somebody first searches, since most worlds never do.
+        self.unique: dict[str, dict[str, int]] = {name: {} for name in table.unique}
+        self.indexes: dict[str, Index] = {}
         self.texts: dict[str, TextIndex] = {}
         self.answers = Answers()
-        self.next_number = 0
+        self.put_so_far = 0
 
-    def claims(self, record: Any) -> list[tuple[str, str]]:
+    # --- one row
+
+    def get(self, id: str) -> Any:
+        """The record with this id; None when there is none."""
+        number = self.number_of.get(id)
+        return None if number is None else self.by_number[number]
+
+    def one(self, name: str, value: str) -> Any:
+        """The record that has this value in a unique index; None when none has."""
+        number = self.unique[name].get(value)
+        return None if number is None else self.by_number[number]
+
+    def claims(self, record: Any) -> Claims:
         """The values that the record takes in unique indexes, with the index of each."""
         return [
             (name, value)
@@ -50,80 +66,146 @@ class _Rows:
 
     def holder(self, name: str, value: str) -> str | None:
         """The id of the record that has this value in a unique index."""
-        record = self.unique[name].get(value)
+        record = self.one(name, value)
         return None if record is None else self.id_of(record)
 
-    def put(self, record: Any) -> None:
+    def put(self, record: Any, claims: Claims) -> None:
         id = self.id_of(record)
-        old = self.by_id.get(id)
-        if old is None:
-            number = self.number_of[id] = self.next_number
-            self.next_number += 1
+        number = self.number_of.get(id)
+        if number is None:
+            old, number = None, self._new_number(record)
+            self.number_of[id] = number
         else:
-            number = self.number_of[id]
-        self.by_id[id] = self.by_number[number] = record
-        for name, value in self.claims(record):
-            self.unique[name][value] = record
+            old = self.by_number[number]
+        self.by_number[number] = record
+        for name, value in claims:
+            self.unique[name][value] = number
+        if self.indexes or self.texts:
+            self._reindex(number, old, record)
+        self.answers.note_change(number)
+
+    def _new_number(self, record: Any) -> int:
+        put, moment = self.put_so_far, self.table.moment
+        self.put_so_far += 1
+        return put if moment is None else moment(record) << _PUT_BITS | put
+
+    def _reindex(self, number: int, old: Any, record: Any) -> None:
         path = self.path_of(record)
         old_path = () if old is None else self.path_of(old)
-        for name, index in self.table.indexes.items():
+        for name, entries in self.indexes.items():
+            index = self.table.indexes[name]
             before = () if old is None else index(old, old_path)
             after = index(record, path)
             if before != after:
-                _move(self.indexes[name], number, before, after)
+                entries.move(number, before, after)
         for name, text_index in self.texts.items():
             texts = self.table.texts[name]
             text_index.move(number, () if old is None else texts(old), texts(record))
-        self.answers.note_change(number)
 
-    def find(self, where: Where, limit: int | None, offset: int) -> tuple[list[Any], int]:
-        """A page, newest first, and the total."""
-        matching = self._matching(where)
-        total = len(matching)
-        end = max(total - offset, 0)
-        start = 0 if limit is None else max(end - limit, 0)
+    # --- many rows
+
+    def find(
+        self, where: Where, limit: int | None, offset: int, between: Between, order: Order
+    ) -> tuple[list[Any], int]:
+        """A page in the order asked for, and the total."""
+        found: Sequence[Any]
+        if order.by:
+            found = self._ranked(where, between, order.by)
+            first, last = 0, len(found)
+        else:
+            found = self._matching(where)
+            first, last = _window(found, between)
+        total = last - first
+        if order.is_descending:
+            end = max(last - offset, first)
+            start = first if limit is None else max(end - limit, first)
+        else:
+            start = min(first + offset, last)
+            end = last if limit is None else min(start + limit, last)
         # A slice of a sorted list costs what it holds, however deep into the list it lies.
-        page = [self.by_number[number] for number in reversed(matching[start:end])]
-        return page, total
+        page: list[Any] = list(found[start:end])
+        if order.by:
+            page = [number for _, number in page]
+        if order.is_descending:
+            page.reverse()
+        return [self.by_number[number] for number in page], total
 
     def _matching(self, where: Where) -> Sequence[int]:
         """The numbers of all rows that match every condition, ascending."""
         if not where:
-            # Rows are never removed, so that their numbers have no gaps.
-            return range(self.next_number)
-        conditions = [self._condition(name, values) for name, values in where.items()]
-        if len(conditions) == 1 and conditions[0].is_exact:
-            return conditions[0].candidates
-        return self.answers.matching(_question(where), conditions)
+            return self._everything()
+        if len(where) == 1:
+            ((name, values),) = where.items()
+            if isinstance(values, str) and name in self.table.indexes:
+                return self._index(name).rows(values)
+        return self.answers.matching(_question(where), self._conditions(where))
 
-    def _condition(self, name: str, values: str | Collection[str]) -> Condition:
-        if name in self.table.texts:
-            return self._text_condition(name, str(values))
-        index = self.indexes[name]
-        if isinstance(values, str):
-            return Condition(
-                index.get(values, ()), True, lambda number: number in index.get(values, ())
+    def _ranked(self, where: Where, between: Between, by: str) -> Sequence[tuple[int, int]]:
+        """Rank and number of the rows that match, ascending."""
+        rank, by_number = self.table.orders[by], self.by_number
+        conditions = self._conditions(where)
+        question = _question(where)
+        if between != (None, None):
+            question |= {("", between)}
+            first, last = _bounds(between)
+            conditions.append(Condition(lambda number: first <= number < last))
+        return self.answers.ranked(question, conditions, by, lambda number: rank(by_number[number]))
+
+    def _everything(self) -> Sequence[int]:
+        # Rows are never removed, so that numbers without a moment have no gaps.
+        if self.table.moment is None:
+            return range(self.put_so_far)
+        return sorted(self.by_number)
+
+    def _conditions(self, where: Where) -> list[Condition]:
+        conditions = [self._condition(name, values) for name, values in where.items()]
+        if not any(one.rows for one in conditions):
+            everything = self._everything()
+            conditions.append(
+                Condition(lambda number: True, lambda: everything, len(everything), True)
             )
-        wanted = tuple(dict.fromkeys(values))
-        lists = [index[value] for value in wanted if value in index]
-        # A row may stand under several of the values; it is found once.
-        candidates = lists[0] if len(lists) == 1 else SortedList(dict.fromkeys(merge(*lists)))
-        return Condition(
-            candidates,
-            True,
-            lambda number: any(number in index.get(value, ()) for value in wanted),
+        return conditions
+
+    def _condition(self, name: str, values: Any) -> Condition:
+        table, by_number = self.table, self.by_number
+        if name in table.filters:
+            fits = table.filters[name]
+            return Condition(lambda number: fits(by_number[number], values))
+        if name in table.texts:
+            return self._text_condition(name, str(values))
+        index = self._index(name)
+        wanted: Collection[str] = (
+            (values,) if isinstance(values, str) else tuple(dict.fromkeys(values))
         )
+        return Condition(
+            lambda number: any(index.has(value, number) for value in wanted),
+            lambda: index.rows_of_any(wanted),
+            sum(len(index.rows(value)) for value in wanted),
+            True,
+        )
+
+    def _index(self, name: str) -> Index:
+        index = self.indexes.get(name)
+        if index is None:
+            index, values_of = Index(), self.table.indexes[name]
+            index.fill(
+                (number, values_of(record, self.path_of(record)))
+                for number, record in sorted(self.by_number.items(), key=lambda row: row[0])
+            )
+            self.indexes[name] = index
+        return index
 
     def _text_condition(self, name: str, piece: str) -> Condition:
         texts, wanted = self.table.texts[name], piece.lower()
         candidates, is_exact = self._text_index(name).candidates(piece)
         return Condition(
-            candidates,
-            is_exact,
             lambda number: any(
                 text is not None and wanted in text.lower()
                 for text in texts(self.by_number[number])
             ),
+            lambda: candidates,
+            len(candidates),
+            is_exact,
         )
 
     def _text_index(self, name: str) -> TextIndex:
@@ -139,20 +221,25 @@ class _Rows:
 def _question(where: Where) -> Question:
     """The conditions as something to remember an answer by."""
     return frozenset(
-        (name, values if isinstance(values, str) else tuple(values))
+        (name, values if isinstance(values, str | int) else tuple(values))
         for name, values in where.items()
     )
 
 
-def _move(
-    entries: dict[str, SortedList], number: int, before: Sequence[str], after: Sequence[str]
-) -> None:
-    for value in before:
-        entries[value].remove(number)
-    for value in after:
-        if value not in entries:
-            entries[value] = SortedList()
-        entries[value].add(number)
+def _bounds(between: Between) -> tuple[float, float]:
+    """The smallest number of a row of that time, and the first that is too large."""
+    first_ms, last_ms = between
+    first = float("-inf") if first_ms is None else first_ms << _PUT_BITS
+    last = float("inf") if last_ms is None else (last_ms + 1) << _PUT_BITS
+    return first, last
+
+
+def _window(numbers: Sequence[int], between: Between) -> tuple[int, int]:
+    """Which of the ascending numbers lie in that time."""
+    first_ms, last_ms = between
+    first = 0 if first_ms is None else position(numbers, first_ms << _PUT_BITS)
+    last = len(numbers) if last_ms is None else position(numbers, (last_ms + 1) << _PUT_BITS)
+    return first, max(first, last)
 
 
 class MemoryStore:
@@ -168,9 +255,10 @@ class MemoryStore:
 
     def clear(self) -> None:
         self._rows = {table.kind: _Rows(table, self._path_of) for table in TABLES}
-        self._accounts = self._rows[Account].by_id
+        self._accounts = self._rows[Account]
         self._messages: list[Message] = []
         self._message_by_id: dict[str, Message] = {}
+        self._timers = Timers()
 
     def _path_of(self, record: Record) -> Path:
         account_id = account_id_of(record)
@@ -182,7 +270,7 @@ class MemoryStore:
         return MemoryUnit(self)
 
     def one(self, kind: type[R], index: str, value: str) -> R | None:
-        return self._rows[kind].unique[index].get(value)
+        return self._rows[kind].one(index, value)  # type: ignore[no-any-return]
 
     def messages(self) -> Sequence[Message]:
         return self._messages
@@ -190,16 +278,20 @@ class MemoryStore:
     def message(self, id: str) -> Message | None:
         return self._message_by_id.get(id)
 
+    def next_timer(self) -> Timer | None:
+        return self._timers.next()
+
 
 class MemoryUnit:
     """A unit of work over a `MemoryStore`. Fulfils `port.UnitOfWork`."""
 
-    __slots__ = ("_emitted", "_open", "_put", "_store")
+    __slots__ = ("_emitted", "_open", "_put", "_store", "_timed")
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
         self._put: dict[tuple[type, str], Record] = {}
         self._emitted: list[Message] = []
+        self._timed: list[Timer | tuple[str, str]] = []
         self._open = True
 
     def get(self, kind: type[R], id: str) -> R | None:
@@ -207,49 +299,70 @@ class MemoryUnit:
             own = self._put.get((kind, id))
             if own is not None:
                 return own  # type: ignore[return-value]
-        return self._store._rows[kind].by_id.get(id)
+        return self._store._rows[kind].get(id)  # type: ignore[no-any-return]
 
     def one(self, kind: type[R], index: str, value: str) -> R | None:
         return self._store.one(kind, index, value)
 
     def find(
-        self, kind: type[R], where: Where, *, limit: int | None = None, offset: int = 0
+        self,
+        kind: type[R],
+        where: Where,
+        *,
+        limit: int | None = None,
+        offset: int = 0,
+        between: Between = (None, None),
+        order: Order = NEWEST_FIRST,
     ) -> tuple[list[R], int]:
-        return self._store._rows[kind].find(where, limit, offset)
+        return self._store._rows[kind].find(where, limit, offset, between, order)
 
     def put(self, record: Record) -> None:
         self._must_be_open()
-        rows = self._store._rows[type(record)]
-        self._put[type(record), rows.id_of(record)] = record
+        kind = type(record)
+        self._put[kind, self._store._rows[kind].id_of(record)] = record
 
     def emit(self, message: Message) -> None:
         self._must_be_open()
         self._emitted.append(message)
 
+    def schedule(self, timer: Timer) -> None:
+        self._must_be_open()
+        self._timed.append(timer)
+
+    def cancel(self, kind: str, subject: str) -> None:
+        self._must_be_open()
+        self._timed.append((kind, subject))
+
     def commit(self) -> None:
         self._must_be_open()
         self._open = False
-        if not self._put and not self._emitted:
-            return
-        self._refuse_duplicates()
         store = self._store
-        for (kind, _), record in self._put.items():
-            store._rows[kind].put(record)
-            if (watcher := store._watchers.get(kind)) is not None:
+        for rows, record, claims in self._checked():
+            rows.put(record, claims)
+            if (watcher := store._watchers.get(type(record))) is not None:
                 watcher(record)
         for message in self._emitted:
             store._messages.append(message)
             store._message_by_id[message.id] = message
+        for timed in self._timed:
+            if isinstance(timed, Timer):
+                store._timers.set(timed)
+            else:
+                store._timers.cancel(*timed)
 
-    def _refuse_duplicates(self) -> None:
-        """Everything is checked before anything is changed."""
+    def _checked(self) -> list[tuple[_Rows, Record, Claims]]:
+        """All that is put, with its claims. Everything is checked before anything is changed."""
         claimed: dict[tuple[type, str, str], str] = {}
+        checked = []
         for (kind, id), record in self._put.items():
             rows = self._store._rows[kind]
-            for name, value in rows.claims(record):
+            claims = rows.claims(record) if rows.unique else []
+            for name, value in claims:
                 holder = claimed.setdefault((kind, name, value), rows.holder(name, value) or id)
                 if holder != id:
                     raise DuplicateValue(f"{rows.table.name}: another record has this {name}")
+            checked.append((rows, record, claims))
+        return checked
 
     def _must_be_open(self) -> None:
         if not self._open:

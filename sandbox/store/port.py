@@ -6,19 +6,41 @@ unit without committing it leaves the store as it was. A unit never lives across
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeVar
 
 from sandbox.domain.events import Message
 from sandbox.domain.records import Record
+from sandbox.domain.timers import Timer
 
 R = TypeVar("R", bound=Record)
 
-Where = Mapping[str, str | Collection[str]]
+Where = Mapping[str, str | int | Collection[str]]
 """Index name to the value that is looked for, or to several of which any will do.
 
 The name of a text index stands for a piece of text, in upper or lower case, that is looked for
-anywhere in the record's texts.
+anywhere in the record's texts; that of a filter for the value that the filter takes.
 """
+
+Between = tuple[int | None, int | None]
+"""The first and the last moment, in Unix milliseconds, both included; None: no bound.
+
+Only for tables whose records have a moment.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """How found records follow each other: by when they came to be, or by an order of the table.
+
+    What is equal follows in the order in which it came to be.
+    """
+
+    by: str = ""
+    is_descending: bool = True
+
+
+NEWEST_FIRST: Final = Order()
 
 
 class UnitOfWork(Protocol):
@@ -31,12 +53,20 @@ class UnitOfWork(Protocol):
         """The committed record that has this value in a unique index; None when none has."""
 
     def find(
-        self, kind: type[R], where: Where, *, limit: int | None = None, offset: int = 0
+        self,
+        kind: type[R],
+        where: Where,
+        *,
+        limit: int | None = None,
+        offset: int = 0,
+        between: Between = (None, None),
+        order: Order = NEWEST_FIRST,
     ) -> tuple[list[R], int]:
-        """A page of the committed records that match every index in `where`, newest first.
+        """A page of the committed records that match everything in `where`, newest first.
 
-        Also their total number. An empty `where` finds all. The order is that in which records
-        were first put, which updating one does not change.
+        Also their total number. An empty `where` finds all. Records come to be at their moment
+        where their table has one, and in the order in which they were first put, which updating
+        one does not change.
         """
 
     def put(self, record: Record) -> None:
@@ -48,8 +78,14 @@ class UnitOfWork(Protocol):
     def emit(self, message: Message) -> None:
         """Announce the message when this unit is committed."""
 
+    def schedule(self, timer: Timer) -> None:
+        """Have this happen later, in place of the subject's other timer of its kind."""
+
+    def cancel(self, kind: str, subject: str) -> None:
+        """Have the subject's timer of that kind not happen."""
+
     def commit(self) -> None:
-        """Apply everything at once. Nothing can be put, emitted or committed afterwards."""
+        """Apply everything at once. Afterwards the unit takes nothing more."""
 
 
 class Store(Protocol):
@@ -66,6 +102,9 @@ class Store(Protocol):
 
     def message(self, id: str) -> Message | None:
         """The committed message with this id; None when there is none."""
+
+    def next_timer(self) -> Timer | None:
+        """The timer that is due soonest; None when there is none."""
 
     def clear(self) -> None:
         """Forget everything: the state of a store that was never written to."""

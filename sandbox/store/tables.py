@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sandbox.domain.accounts import Account
+from sandbox.domain.batches import Batch, refund_batches
 from sandbox.domain.credentials import Credential
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.locations import Location
+from sandbox.domain.payments.transactions import Transaction, owner_of
 from sandbox.domain.terminals import Terminal
 
 EVERYTHING: Final = "*"
@@ -22,6 +24,8 @@ EVERYTHING: Final = "*"
 Path = tuple[str, ...]
 Index = Callable[[Any, Path], tuple[str, ...]]
 Texts = Callable[[Any], tuple[str | None, ...]]
+Filter = Callable[[Any, Any], bool]
+Rank = Callable[[Any], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +34,8 @@ class Table:
 
     A value in a `unique` index belongs to one record for ever, deleted or not. `texts` are the
     fields of a record in which a piece of text can be searched, by the name of the search.
+    `filters` narrow what an index found; `orders` are other orders than that of creation. With a
+    `moment`, in Unix milliseconds, records are listed by it and can be asked for by time.
     """
 
     name: str
@@ -38,6 +44,9 @@ class Table:
     unique: Mapping[str, Index] = field(default_factory=dict)
     indexes: Mapping[str, Index] = field(default_factory=dict)
     texts: Mapping[str, Texts] = field(default_factory=dict)
+    filters: Mapping[str, Filter] = field(default_factory=dict)
+    orders: Mapping[str, Rank] = field(default_factory=dict)
+    moment: Rank | None = None
 
 
 def in_scope(scope: str, value: str | None) -> str:
@@ -70,6 +79,47 @@ def _field(field_name: str) -> Index:
 def board_of(terminal: Terminal) -> str:
     """What no two live terminals have in common: where the processor knows them (assumed 1.4)."""
     return f"{terminal.processor_config_id} {terminal.mid} {terminal.tid}"
+
+
+def used_event(account_id: str, event_id: str) -> str:
+    """The value under which an attempt's event_id is taken: once per merchant (assumed 2.6)."""
+    return f"{account_id} {event_id}"
+
+
+def _event_ids(tx: Transaction) -> tuple[str, ...]:
+    """The event_ids of all attempts; a creation and its outcome share one (assumed D11)."""
+    return tuple(dict.fromkeys(attempt.event_id for attempt in tx.history))
+
+
+def _origin(field_name: str) -> Index:
+    def values(tx: Transaction, path: Path) -> tuple[str, ...]:
+        value = getattr(tx.origin, field_name)
+        return () if value is None else (value,)
+
+    return values
+
+
+def _looks_like(tx: Transaction, wanted: str) -> bool:
+    """The card by its last four digits, or by the beginning of what is shown of it."""
+    card = tx.origin.card
+    return card.endswith(wanted) if len(wanted) == LAST_DIGITS else card.startswith(wanted)
+
+
+LAST_DIGITS: Final = 4
+
+
+def _mentions(tx: Transaction, piece: str) -> bool:
+    origin, wanted = tx.origin, piece.lower()
+    texts = (
+        origin.transaction_id,
+        *_event_ids(tx),
+        tx.gateway_transaction_id,
+        origin.card,
+        origin.merchant_name,
+        origin.reader_identifier,
+        tx.batch_id,
+    )
+    return any(text is not None and wanted in text.lower() for text in texts)
 
 
 TABLES: Final = (
@@ -107,6 +157,7 @@ TABLES: Final = (
         key="id",
         indexes={
             "account": _live(_field("account_id")),
+            "terminal": _live(_field("terminal_id")),
             "scope": _live(_scope),
             "scope_status": _live(_scope_and("status")),
         },
@@ -129,5 +180,54 @@ TABLES: Final = (
         unique={"lookup": lambda key, path: (key.lookup,)},
         # Deleted keys are not listed; revoked and expired ones are (assumed 4.5-deleted).
         indexes={"account": _live(_field("account_id")), "scope": _live(_scope)},
+    ),
+    Table(
+        name="transactions",
+        kind=Transaction,
+        key="transaction_id",
+        moment=lambda tx: tx.origin.created_at,
+        unique={
+            "used_event": lambda tx, path: tuple(
+                used_event(tx.origin.account_id, event_id) for event_id in _event_ids(tx)
+            )
+        },
+        indexes={
+            "scope": _scope,
+            "scope_status": _scope_and("status"),
+            "scope_transaction_type": _scope_and("transaction_type"),
+            "transaction_id": lambda tx, path: (tx.transaction_id,),
+            "event_id": lambda tx, path: _event_ids(tx),
+            "batch_id": _field("batch_id"),
+            "refund_batch_id": lambda tx, path: refund_batches(tx),
+            "terminal_id": _origin("terminal_id"),
+            "location_id": _origin("location_id"),
+            "mid": _origin("account_id"),
+            "processor_mid": _origin("processor_mid"),
+            "processor_tid": _origin("processor_tid"),
+            "reader_identifier": _origin("reader_identifier"),
+            "gateway_transaction_id": _field("gateway_transaction_id"),
+            "owner_id": lambda tx, path: (owner_of(tx.origin),),
+            "card_brand": _origin("card_brand"),
+            "payment_method": _origin("payment_method"),
+        },
+        filters={
+            "min_amount": lambda tx, least: tx.amounts.total >= least,
+            "max_amount": lambda tx, most: tx.amounts.total <= most,
+            "card_number": _looks_like,
+            "search_term": _mentions,
+        },
+        orders={"total_amount": lambda tx: tx.amounts.total},
+    ),
+    Table(
+        name="batches",
+        kind=Batch,
+        key="id",
+        indexes={
+            "scope": _scope,
+            "scope_status": _scope_and("status"),
+            "terminal_id": _field("terminal_id"),
+            "processor_config_id": _field("processor_config_id"),
+            "terminal_status": lambda batch, path: (in_scope(batch.terminal_id, batch.status),),
+        },
     ),
 )

@@ -12,7 +12,10 @@ from typing import Any, Final, TypedDict
 from pydantic_core import from_json
 
 from sandbox.domain.instants import Instant, to_wire
+from sandbox.domain.payments import pans
+from sandbox.domain.payments.cards import CARDS
 from sandbox.operations.call import Decision
+from sandbox.scenarios.choosing import Choice
 
 CAPTURE_BYTES_MAX: Final = 16_384
 """Bodies are kept up to this many bytes; the rest is cut off and said to be."""
@@ -32,6 +35,14 @@ class DecisionView(TypedDict):
     clause: str
 
 
+class OutcomeView(TypedDict):
+    """The outcome of an attempt, who chose it, and by which rule."""
+
+    key: str
+    source: str
+    rule: str
+
+
 class EntryView(TypedDict):
     """A journal entry as the control API shows it."""
 
@@ -48,7 +59,7 @@ class EntryView(TypedDict):
     request: Any
     response: Any
     decisions: list[DecisionView]
-    outcome: None
+    outcome: OutcomeView | None
     near_misses: list[str]
     events: tuple[str, ...]
     notes: list[str]
@@ -73,6 +84,7 @@ class Entry:
     decisions: Sequence[Decision]
     events: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    choice: Choice | None = None
 
     def view(self, scrub: Scrub) -> EntryView:
         """The entry written out; reasons and notes may quote names and are scrubbed now."""
@@ -93,26 +105,33 @@ class Entry:
                 {"step": step, "verdict": verdict, "reason": scrub(reason), "clause": source}
                 for step, verdict, reason, source in self.decisions
             ],
-            "outcome": None,
-            "near_misses": [],
+            "outcome": _outcome(self.choice),
+            "near_misses": list(self.choice.near_misses) if self.choice else [],
             "events": self.events,
             "notes": [scrub(note) for note in self.notes],
         }
 
 
+def _outcome(choice: Choice | None) -> OutcomeView | None:
+    if choice is None:
+        return None
+    return {"key": choice.key, "source": choice.source, "rule": choice.rule}
+
+
 def captured(
     body: bytes | None, scrub: Scrub, hint: bytes, secrets: Sequence[str] = ()
 ) -> bytes | None:
-    """As much of a body as is kept, with everything in it that looks like a key masked.
+    """As much of a body as is kept, with everything in it that looks like a key or a card masked.
 
-    `hint` is what every key begins with: a body without it, and without an escape that could
-    hide it, needs no closer look. `secrets` are fields whose values are masked whatever they are.
+    `hint` is what every key begins with: a body without it, without a long run of digits, and
+    without an escape that could hide either, needs no closer look. `secrets` are fields whose
+    values are masked whatever they are.
     """
     if not body:
         return None
-    if secrets:
+    if any(name.encode() in body for name in secrets) or (secrets and b"\\u" in body):
         body = _without(body, secrets)
-    if hint in body or b"\\u" in body:
+    if hint in body or b"\\u" in body or pans.may_mention(body):
         body = scrub(unescaped(body)).encode("utf-8", "replace")
     if len(body) > CAPTURE_BYTES_MAX:
         return body[:CAPTURE_BYTES_MAX] + b" ... cut off"
@@ -129,8 +148,15 @@ def _without(body: bytes, secrets: Sequence[str]) -> bytes:
         value = None
     if not isinstance(value, dict):
         return b"(not shown: it may hold a secret and is not a JSON object)"
-    value |= {name: "****" for name in secrets if name in value}
+    value |= {name: _masked(value[name]) for name in secrets if name in value}
     return json.dumps(value).encode()
+
+
+def _masked(value: Any) -> Any:
+    """A secret masked. The token of a test card is none, and tells what was tried."""
+    if isinstance(value, dict):
+        return {name: _masked(inner) for name, inner in value.items()}
+    return value if isinstance(value, str) and value in CARDS else "****"
 
 
 def unescaped(body: bytes) -> str:

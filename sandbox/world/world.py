@@ -3,6 +3,7 @@
 Nothing in a world knows of another. Which world a key belongs to is the registry's to say.
 """
 
+from asyncio import Event
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,6 +11,7 @@ from typing import Any, Final
 
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.profile import Profile
+from sandbox.scenarios.queue import Queue
 from sandbox.store.fixtures import Fixture
 from sandbox.store.invention import Invention, invent
 from sandbox.store.memory import MemoryStore
@@ -58,8 +60,11 @@ class World:
         self.profile = profile
         self.key_is_free = key_is_free
         self.clock = Clock(wall, spec.clock)
-        self.journal = Journal(entries_max=journal_entries_max, scrub=profile.key_format.scrub)
+        self.journal = Journal(entries_max=journal_entries_max, scrub=profile.scrub)
         self.switches = switches.defaults() | dict(spec.switches)
+        self.queue = Queue()
+        # Payments that wait for their processor, each with what tells that it is done.
+        self.busy: dict[str, Event] = {}
         self.touched_s = wall()
         self.store = MemoryStore(watchers={ApiKey: on_new_key})
         self._fill()
@@ -75,6 +80,7 @@ class World:
         Switches stay. Source: assumed D25.
         """
         self.store.clear()
+        self.queue.clear()
         self.journal.restart()
         self.clock.restart(self.spec.clock)
         self._fill()
@@ -82,6 +88,7 @@ class World:
     def _fill(self) -> None:
         self.draws = Ids(seed=self.spec.seed, world_id=self.spec.id)
         self.last_used_at: dict[str, datetime] = {}
+        self.terminal_outcomes: dict[str, str] = {}
         self.cast: Cast = seed(
             self.store,
             self.spec.fixture,

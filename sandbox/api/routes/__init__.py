@@ -2,7 +2,16 @@
 
 from typing import Final
 
-from sandbox.api.routes import accounts, apikeys, credentials, locations, terminals, transactions
+from sandbox.api.routes import (
+    accounts,
+    apikeys,
+    batches,
+    credentials,
+    locations,
+    payments,
+    terminals,
+    transactions,
+)
 from sandbox.api.rows import Row
 
 OPERATIONS: Final[tuple[Row, ...]] = (
@@ -10,6 +19,8 @@ OPERATIONS: Final[tuple[Row, ...]] = (
     *credentials.ROWS,
     *terminals.ROWS,
     *locations.ROWS,
+    *payments.ROWS,
     *transactions.ROWS,
+    *batches.ROWS,
     *apikeys.ROWS,
 )

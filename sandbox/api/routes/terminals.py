@@ -73,7 +73,7 @@ ROWS: Final[tuple[Row, ...]] = (
         source="assumed 1.4",
         need=need("terminals:delete"),
         target=_TARGET,
-        run=directory.delete_silently,
+        run=terminals.delete,
         status=204,
         events=("terminal.deleted",),
     ),

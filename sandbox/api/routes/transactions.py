@@ -1,28 +1,101 @@
-"""Rows of transactions: so far the retired and the reserved one. Source: spec 4.3-search."""
+"""Rows of transactions. Source: spec 4.3-search; details assumed 1.7."""
 
 from typing import Final
 
-from sandbox.api.rows import Row
+from sandbox.api.rows import Listing, Row, Target, profiled, shape
 from sandbox.domain.access import need
+from sandbox.domain.hierarchy import relate_to_its_records, relate_with_admin_reach
+from sandbox.domain.payments.transactions import AttemptView, Transaction, TransactionView
 from sandbox.domain.permissions import ACTIONS
-from sandbox.operations import transactions
+from sandbox.operations import directory
+from sandbox.operations.payments import transactions
+
+_PATH: Final = "/v1/transactions"
+_READ: Final = need("payments:read")
+_ONE: Final = Target(
+    where="path", name="transaction_id", kind=Transaction, relate=relate_to_its_records
+)
 
 ROWS: Final[tuple[Row, ...]] = (
     Row(
+        name="transactions.search",
+        method="GET",
+        path="/v2/transactions",
+        summary="Search transactions",
+        source="spec 4.3-search",
+        need=_READ,
+        target=Target(
+            where="query",
+            name="account_id",
+            relate=relate_with_admin_reach,
+            is_repeatable=True,
+        ),
+        run=transactions.search,
+        query=profiled("transactions", "search_query"),
+        response=Listing("transactions", TransactionView),
+    ),
+    Row(
+        name="transactions.list",
+        method="GET",
+        path=_PATH,
+        summary="List transactions, the older way",
+        source="spec 4.3-search-v1",
+        need=_READ,
+        target=Target(where="query", name="account_id", relate=relate_with_admin_reach),
+        run=transactions.list_all,
+        query=shape("transactions", "ListTransactions"),
+        response=list[TransactionView],
+    ),
+    Row(
         name="transactions.retired_search",
         method="POST",
-        path="/v1/transactions/search",
+        path=f"{_PATH}/search",
         summary="Retired search, replaced by GET /v2/transactions",
         source="spec 4.3-search-retired",
     ),
     Row(
+        name="transactions.read",
+        method="GET",
+        path=f"{_PATH}/{{transaction_id}}",
+        summary="Read a transaction with its history",
+        source="spec 4.3-search-v1",
+        need=_READ,
+        target=_ONE,
+        run=directory.read,
+        response=TransactionView,
+    ),
+    Row(
+        name="transactions.history",
+        method="GET",
+        path=f"{_PATH}/{{transaction_id}}/history",
+        summary="Read the attempts of a transaction",
+        source="assumed 1.7-history",
+        need=_READ,
+        target=_ONE,
+        run=transactions.history,
+        response=list[AttemptView],
+    ),
+    Row(
         name="transactions.edit",
         method="PUT",
-        path="/v1/transactions/{transaction_id}",
-        summary="Reserved: the edit of a passthrough transaction",
+        path=f"{_PATH}/{{transaction_id}}",
+        summary="Reserved: tell the outcome of a passthrough transaction",
         source="spec 4.3-search-edit",
         # Any permission of the type makes it visible: assumed 1.7-edit.
         need=need(*(f"payments:{action}" for action in ACTIONS["payments"])),
+        target=Target(where="path", name="transaction_id", kind=Transaction),
+        may=transactions.must_be_passthrough,
         run=transactions.edit,
+        body=shape("transactions", "EditTransaction"),
+        response=TransactionView,
+        events=(
+            "transaction.authorize",
+            "transaction.sale",
+            "transaction.capture",
+            "transaction.refund",
+            "transaction.reverse",
+            "transaction.cancel",
+            "batch.opened",
+        ),
     ),
 )

@@ -1,0 +1,173 @@
+"""Rows of payments and of the actions on them.
+
+Source: spec 4.4-paths-payments, 4.4-paths-actions, 4.4-paths-refunds; details assumed 1.8. Every
+action is served under /v1 and /v3 alike (spec 9.4).
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from sandbox.api.rows import Row, Target, shape
+from sandbox.domain.access import need
+from sandbox.domain.locations import Location
+from sandbox.domain.payments.pans import CARD_FIELDS
+from sandbox.domain.payments.transactions import Transaction, TransactionView
+from sandbox.domain.terminals import Terminal
+from sandbox.operations.call import Call
+from sandbox.operations.payments import acting, starting
+
+_WHERE: Final = Target(
+    where="body",
+    name="terminal_id",
+    kind=Terminal,
+    is_required=True,
+    others=(
+        Target(where="body", name="location_id", kind=Location),
+        Target(where="body", name="account_id"),
+    ),
+)
+_PAYMENT: Final = Target(where="path", name="id", kind=Transaction)
+
+
+def _start(
+    name: str, path: str, summary: str, run: Callable[[Call], Any], events: tuple[str, ...]
+) -> Row:
+    return Row(
+        name=name,
+        method="POST",
+        path=path,
+        summary=summary,
+        source="spec 4.4-paths-payments",
+        need=need("payments:tap-ios", "payments:tap-android"),
+        narrow=starting.need_to_tap,
+        target=_WHERE,
+        run=run,
+        body=shape("payments", "StartPayment"),
+        response=TransactionView,
+        events=("transaction.create", "batch.opened", *events, "transaction.cancel"),
+        secrets=CARD_FIELDS,
+        stops_at_block=True,
+        is_attempt=True,
+    )
+
+
+def _action(
+    name: str,
+    segment: str,
+    summary: str,
+    permission: str,
+    run: Callable[[Call], Any],
+    body: str,
+    *events: str,
+) -> Iterator[Row]:
+    """The action under both versions; the newer one has the plain name."""
+    for version, suffix in (("v3", ""), ("v1", "_v1")):
+        yield Row(
+            name=f"payments.{name}{suffix}",
+            method="POST",
+            path=f"/{version}/payments/{{id}}/{segment}",
+            summary=summary,
+            source="spec 4.4-paths-actions",
+            need=need(permission),
+            target=_PAYMENT,
+            run=run,
+            body=shape("payments", body),
+            response=TransactionView,
+            events=events,
+            secrets=CARD_FIELDS if body == "Refund" else (),
+            stops_at_block=True,
+            is_attempt=True,
+        )
+
+
+ROWS: Final[tuple[Row, ...]] = (
+    _start(
+        "payments.create",
+        "/v3/payment",
+        "Take a payment",
+        starting.pay,
+        ("transaction.sale", "transaction.authorize"),
+    ),
+    _start(
+        "payments.preauth",
+        "/v3/preauth",
+        "Authorize a payment, to be captured later",
+        starting.preauthorize,
+        ("transaction.authorize",),
+    ),
+    *_action(
+        "capture",
+        "capture",
+        "Capture an authorization",
+        "payments:capture",
+        acting.capture,
+        "Capture",
+        "batch.opened",
+        "transaction.capture",
+    ),
+    *_action(
+        "increment",
+        "auth",
+        "Add to an authorization",
+        "payments:incremental-auth",
+        acting.increment,
+        "Increment",
+        "transaction.increment",
+    ),
+    *_action(
+        "reverse",
+        "reverse",
+        "Reverse a payment before settlement",
+        "payments:void",
+        acting.reverse,
+        "Reverse",
+        "transaction.reverse",
+        "transaction.cancel",
+    ),
+    *_action(
+        "adjust",
+        "adjust",
+        "Adjust the tip of a captured payment",
+        "payments:tipadjust",
+        acting.adjust,
+        "Adjust",
+        "transaction.tip_adjust",
+    ),
+    *_action(
+        "refund",
+        "refund",
+        "Refund a payment",
+        "payments:refund",
+        acting.refund,
+        "Refund",
+        "batch.opened",
+        "transaction.refund",
+    ),
+    *_action(
+        "confirm",
+        "confirm",
+        "Tell the cardholder's answer to a surcharge",
+        "payments:confirm",
+        acting.confirm,
+        "Confirm",
+        "batch.opened",
+        "transaction.sale",
+        "transaction.cancel",
+    ),
+    Row(
+        name="refunds.create",
+        method="POST",
+        path="/v3/refund",
+        summary="Refund a payment, named in the body",
+        source="spec 4.4-paths-refunds",
+        need=need("payments:refund"),
+        target=Target(where="body", name="transaction_id", kind=Transaction, is_required=True),
+        run=acting.refund,
+        body=shape("payments", "StandaloneRefund"),
+        response=TransactionView,
+        events=("batch.opened", "transaction.refund"),
+        secrets=CARD_FIELDS,
+        stops_at_block=True,
+        is_attempt=True,
+    ),
+)

@@ -1,0 +1,237 @@
+"""The settlement batch: its record, its life, what counts in it, and what the processor says.
+
+Source: spec 2.5, 3.3; rules assumed B1 to B15, transitions assumed 3.2.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
+
+from sandbox.domain.instants import Instant
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.triggers import SETTLEMENTS
+from sandbox.domain.states import Machine, Step
+
+BatchStatus = Literal["open", "submitted", "rejected", "accepted", "partially_accepted"]
+"""Source: spec 3.3."""
+
+BATCH_STATUSES: Final[tuple[BatchStatus, ...]] = BatchStatus.__args__  # type: ignore[attr-defined]
+
+FROZEN: Final = frozenset({"submitted", "accepted", "partially_accepted"})
+"""States in which sums and members no longer change. Source: assumed D10."""
+
+NUMBER_MAX: Final = 999
+"""Batch numbers run from 001 to 999 and begin anew. Source: assumed B5."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """A batch as it is kept and as it is shown: the fields of spec 2.5, in its order.
+
+    Amounts are minor units; `transaction_count` counts capture and refund entries (assumed M10).
+    """
+
+    id: str
+    account_id: str
+    terminal_id: str
+    processor_name: str
+    processor_config_id: str | None
+    status: BatchStatus = "open"
+    captured_amount: int = 0
+    refunded_amount: int = 0
+    transaction_count: int = 0
+    processor_batch_id: str | None
+    opened_at: Instant
+    closed_at: Instant | None = None
+    response: dict[str, Any] | None = None
+    batch_metadata: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def deleted_at(self) -> None:
+        """Nobody deletes a batch."""
+        return None
+
+
+BATCH_LIFE: Final = Machine(
+    "batch",
+    (
+        Step(state="-", trigger="open", target="open", event="batch.opened", source="assumed 3.2"),
+        Step(
+            state="open", trigger="edit", target="open", event="batch.edited", source="assumed B7"
+        ),
+        Step(
+            state="open",
+            trigger="close",
+            target="submitted",
+            event="batch.submitted",
+            source="assumed B8",
+        ),
+        Step(
+            state="submitted",
+            trigger="accept",
+            target="accepted",
+            event="batch.accepted",
+            source="assumed B10",
+        ),
+        Step(
+            state="submitted",
+            trigger="reject",
+            target="rejected",
+            event="batch.rejected",
+            source="assumed B11",
+        ),
+        Step(
+            state="submitted",
+            trigger="accept in part",
+            target="partially_accepted",
+            event="batch.partially_accepted",
+            source="assumed B12",
+        ),
+        Step(
+            state="rejected",
+            trigger="edit",
+            target="open",
+            event="batch.edited",
+            source="assumed B7",
+        ),
+        Step(
+            state="rejected",
+            trigger="close",
+            target="submitted",
+            event="batch.submitted",
+            source="assumed B8",
+        ),
+    ),
+)
+
+TRIGGER_OF_ANSWER: Final = {
+    "accepted": "accept",
+    "rejected": "reject",
+    "partially_accepted": "accept in part",
+}
+
+REASONS: Final = {
+    "duplicate_batch": "QD - DUPLICATE BATCH",
+    "bad_record_count": "RB T08 - INVALID BATCH TRANSMISSION RECORD COUNT",
+    "hash_mismatch": "RB T09 - BATCH AMOUNT HASHING TOTAL MISMATCH",
+    "net_deposit": "RB T11 - INVALID BATCH NET DEPOSIT",
+    "bad_merchant": "RB K09 - MERCHANT NUMBER INCORRECT",
+    "bad_terminal": "RB K11 - TERMINAL NUMBER INCORRECT",
+    "bad_mcc": "RB 309 - MERCHANT CATEGORY CODE NOT IN TABLE",
+    "bad_card_range": "RB G07 - ACCOUNT NUMBER NOT IN ACCEPTABLE RANGE",
+    "comms": "RB KP@@ - COMMUNICATIONS ERROR",
+}
+"""Why a processor rejects a batch. Source: assumed 3.3."""
+
+DEFAULT_REASON: Final = "hash_mismatch"
+
+
+def next_number(last: str | None) -> str:
+    """The number after the terminal's last one, 001 to 999 and round again. Source: assumed B5."""
+    number = int(last) if last is not None and last.isascii() and last.isdecimal() else 0
+    return f"{number % NUMBER_MAX + 1:03}"
+
+
+# --- sums -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """What a payment counts for in one batch."""
+
+    captured: int = 0
+    refunded: int = 0
+    count: int = 0
+
+
+_NO_ENTRIES: Final = Entries()
+
+
+def entries_of(tx: Transaction | None, batch_id: str) -> Entries:
+    """The capture entry and the refund entries of a payment in a batch. Source: assumed M10.
+
+    A payment that is captured counts what was kept of it, whatever was refunded since: a refund
+    is an entry of its own (assumed B3).
+    """
+    if tx is None:
+        return _NO_ENTRIES
+    captured = refunded = count = 0
+    if tx.batch_id == batch_id:
+        captured, count = tx.ledger.kept, 1
+    if tx.ledger.refunded:
+        for amount in _refunds_in(tx, batch_id):
+            refunded += amount
+            count += 1
+    return Entries(captured, refunded, count)
+
+
+def _refunds_in(tx: Transaction, batch_id: str) -> Iterable[int]:
+    for attempt in tx.history:
+        if attempt.transaction_type == "refund" and attempt.batch_id == batch_id:
+            yield attempt.amount
+
+
+def refund_batches(tx: Transaction) -> tuple[str, ...]:
+    """The batches in which the payment has refund entries."""
+    if not tx.ledger.refunded:
+        return ()
+    found = (
+        attempt.batch_id
+        for attempt in tx.history
+        if attempt.transaction_type == "refund" and attempt.batch_id is not None
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def counting(batch: Batch, before: Transaction | None, after: Transaction) -> Batch:
+    """The batch after one of its payments changed. Source: assumed B2 to B4."""
+    was, now = entries_of(before, batch.id), entries_of(after, batch.id)
+    if was == now:
+        return batch
+    return replace(
+        batch,
+        captured_amount=batch.captured_amount + now.captured - was.captured,
+        refunded_amount=batch.refunded_amount + now.refunded - was.refunded,
+        transaction_count=batch.transaction_count + now.count - was.count,
+    )
+
+
+# --- results ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What the processor says of a submitted batch.
+
+    `rejected` are ids of payments whose capture entries it refuses, in a partial acceptance.
+    """
+
+    answer: Literal["accepted", "rejected", "partially_accepted"]
+    reason: str | None = None
+    rejected: tuple[str, ...] = ()
+
+
+ACCEPTED: Final = Result("accepted")
+
+
+def result_of(members: Iterable[Transaction]) -> Result | None:
+    """What the members of a batch make of it, by their amounts; None where none comes.
+
+    Any member that keeps the result away wins, then any that has the whole batch rejected, in the
+    order of the members; else the records that are rejected by themselves (assumed 6.2-settlement).
+    """
+    armed = [tx for tx in members if tx.settlement is not None]
+    rejection: Result | None = None
+    refused = []
+    for tx in armed:
+        assert tx.settlement
+        row = SETTLEMENTS[tx.settlement]
+        if row.answer == "none":
+            return None
+        if row.answer == "rejected" and rejection is None:
+            rejection = Result("rejected", row.reason)
+        elif row.answer == "partially_accepted":
+            refused.append(tx.transaction_id)
+    if rejection is not None:
+        return rejection
+    return Result("partially_accepted", rejected=tuple(refused)) if refused else ACCEPTED

@@ -1,0 +1,138 @@
+"""Money: integers in minor units, ratios through Decimal, half up, once per component.
+
+Source: spec 2.4-money; rounding assumed 2.8-rounding.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Final
+
+AMOUNT_MAX: Final = 99_999_999
+"""The largest amount of one operation: eight digits. Source: assumed 1.8-amount."""
+
+_ONE: Final = Decimal(1)
+_HUNDRED: Final = Decimal(100)
+
+
+def percent_of(amount: int, percent: float) -> int:
+    """So many percent of an amount, rounded half up: 3.5 % of 13875 is 486."""
+    # A float prints as the decimal that was sent; its binary neighbour is not what was meant.
+    exact = amount * Decimal(str(percent)) / _HUNDRED
+    return int(exact.quantize(_ONE, ROUND_HALF_UP))
+
+
+def share_of(component: int, part: int, whole: int) -> int:
+    """The component times part / whole, rounded half up."""
+    exact = Decimal(component) * part / whole
+    return int(exact.quantize(_ONE, ROUND_HALF_UP))
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """The components of a total, in minor units, none of them negative.
+
+    Their sum is the total, always (assumed M1).
+    """
+
+    subtotal: int
+    tax: int = 0
+    tip: int = 0
+    surcharge: int = 0
+
+    @property
+    def total(self) -> int:
+        """What the cardholder pays."""
+        return self.subtotal + self.tax + self.tip + self.surcharge
+
+    @property
+    def goods(self) -> int:
+        """The part that is neither tip nor surcharge."""
+        return self.subtotal + self.tax
+
+    def scaled_to(self, total: int) -> "Amounts":
+        """The same proportions at a smaller total.
+
+        Tax, tip and surcharge are rounded half up one by one, and the subtotal takes the rest
+        (assumed 2.5-capture). Where rounding up leaves it less than nothing, the others give way
+        in turn: surcharge first, then tip.
+        """
+        whole = self.total
+        if total == whole:
+            return self
+        rest, scaled = total, []
+        for component in (self.tax, self.tip, self.surcharge):
+            part = min(share_of(component, total, whole), rest)
+            scaled.append(part)
+            rest -= part
+        return Amounts(rest, *scaled)
+
+    def with_tip(self, tip: int) -> "Amounts":
+        """The same with another tip."""
+        return replace(self, tip=tip)
+
+    def without_surcharge(self) -> "Amounts":
+        """The same with no surcharge."""
+        return replace(self, surcharge=0)
+
+    def plus(self, other: "Amounts") -> "Amounts":
+        """Component by component."""
+        return Amounts(
+            self.subtotal + other.subtotal,
+            self.tax + other.tax,
+            self.tip + other.tip,
+            self.surcharge + other.surcharge,
+        )
+
+
+NOTHING: Final = Amounts(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What became of a payment's money, in minor units. Source: assumed 2.2.
+
+    In the order of its letters there: A authorized, R0 `voided` before the capture, C captured,
+    R1 `reversed` after it, F refunded, H `added` at capture or adjustment above what was held.
+    """
+
+    authorized: int = 0
+    voided: int = 0
+    captured: int = 0
+    reversed: int = 0
+    refunded: int = 0
+    added: int = 0
+
+    @property
+    def held(self) -> int:
+        """What is still held of the authorization, or was when it was captured: A - R0."""
+        return self.authorized - self.voided
+
+    @property
+    def kept(self) -> int:
+        """What the merchant captured and did not reverse: C - R1."""
+        return self.captured - self.reversed
+
+    @property
+    def refundable(self) -> int:
+        """What can still be given back: C - R1 - F."""
+        return self.captured - self.reversed - self.refunded
+
+    @property
+    def reversed_in_all(self) -> int:
+        """What the wire calls `reversed`: R0 + R1."""
+        return self.voided + self.reversed
+
+
+EMPTY: Final = Ledger()
+
+
+def first_of(levels: Sequence[tuple[str, float | None]]) -> tuple[str, float] | None:
+    """The first level that states a rate, and the rate. None when none does, or it is 0.
+
+    Null means look further; 0 means never, and stops the search (assumed 2.8).
+    """
+    for level, rate in levels:
+        if rate is not None:
+            return (level, rate) if rate else None
+    return None

@@ -1,0 +1,50 @@
+"""What every attempt leaves behind: what the gateway said, and what is to be announced."""
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Final
+
+from sandbox.domain.payments.moves import Move
+from sandbox.domain.payments.outcomes import Outcome
+from sandbox.domain.payments.transactions import HostAnswer, Transaction
+
+_GATEWAY_ALPHABET: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+_TO_GATEWAY_CHARS: Final = bytes(ord(_GATEWAY_ALPHABET[byte % 36]) for byte in range(256))
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """How an attempt ended: the row taken, the record to keep, and the one to show.
+
+    They differ where a failed attempt is laid over an unchanged record (assumed 2.1-failed).
+    `events` are announced in this order, each with the record of its moment.
+    """
+
+    move: Move
+    record: Transaction
+    shown: Transaction
+    events: tuple[tuple[str, Transaction], ...] = ()
+
+
+def host_answer(outcome: Outcome | None, event_id: str) -> HostAnswer | None:
+    """What the gateway said; None where no answer came. Source: assumed 5.1."""
+    if outcome is None or outcome.response_code is None:
+        return None
+    return HostAnswer(
+        outcome.response_code,
+        outcome.message,
+        approval_code(event_id) if outcome.has_approval_code else None,
+        outcome.host_code,
+    )
+
+
+def approval_code(event_id: str) -> str:
+    """Six digits that follow from the event_id. Source: assumed 5.1."""
+    number = int.from_bytes(blake2b(event_id.encode(), digest_size=8).digest(), "big")
+    return f"{number % 1_000_000:06}"
+
+
+def gateway_id(transaction_id: str) -> str:
+    """Ten capitals and digits, the same for the life of a payment. Source: assumed 7.1."""
+    digest = blake2b(transaction_id.encode(), digest_size=10).digest()
+    return digest.translate(_TO_GATEWAY_CHARS).decode()

@@ -1,0 +1,111 @@
+"""Test cards: which card a reader's data stands for, and what its issuer answers.
+
+Source: assumed 6.4. A card that is not in the table is refused, so that live card data never
+enters the sandbox; a number of the table is masked before anything is kept.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from sandbox.domain.payments.outcomes import Operation
+from sandbox.domain.words import did_you_mean
+
+TOKEN_PREFIX: Final = "tok_"  # noqa: S105 - what the names of test cards begin with
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One test card.
+
+    `outcome` is what its issuer answers to an initiation, None where the card does not choose
+    (assumed D13); `later` what it answers to later operations. With `limit`, an initiation above
+    so many minor units is approved in part, up to the limit.
+    """
+
+    token: str
+    pan: str
+    brand: str
+    type: str
+    outcome: str | None = None
+    later: dict[Operation, str] = field(default_factory=dict)
+    limit: int | None = None
+
+    @property
+    def masked(self) -> str:
+        """First six and last four, a star for every digit between. Source: assumed 2.11."""
+        return masked(self.pan)
+
+    @property
+    def is_credit(self) -> bool:
+        """Whether the card may be surcharged. Source: assumed 2.8-never."""
+        return self.type == "Credit"
+
+
+def masked(pan: str) -> str:
+    """First six and last four digits, a star for each between. Source: spec 2.4-card."""
+    return f"{pan[:6]}{'*' * (len(pan) - 10)}{pan[-4:]}"
+
+
+CARDS: Final[dict[str, Card]] = {
+    card.token: card
+    for card in (
+        Card("tok_visa_credit", "4761730000000011", "Visa", "Credit"),
+        Card("tok_visa_credit_2", "4111111111111111", "Visa", "Credit"),
+        Card("tok_visa_debit", "4000056655665556", "Visa", "Debit"),
+        Card("tok_mc_credit", "5413330089604111", "MasterCard", "Credit"),
+        Card("tok_mc_debit", "5200828282828210", "MasterCard", "Debit"),
+        Card("tok_mc_prepaid", "5105105105105100", "MasterCard", "Prepaid", limit=5000),
+        Card("tok_amex", "371449635398431", "Amex", "Credit"),
+        Card("tok_discover", "6011000990139424", "Discover", "Credit"),
+        Card("tok_jcb", "3566002020360505", "JCB", "Credit"),
+        Card("tok_diners", "30569309025904", "Diners", "Credit"),
+        Card("tok_unionpay", "6200000000000005", "UnionPay", "Credit"),
+        Card("tok_declined", "4000000000000002", "Visa", "Credit", "do_not_honor"),
+        Card("tok_insufficient", "4000000000009995", "Visa", "Credit", "insufficient_funds"),
+        Card("tok_lost", "4000000000009987", "Visa", "Credit", "lost_card"),
+        Card("tok_stolen", "4000000000009979", "Visa", "Credit", "stolen_card"),
+        Card("tok_expired", "4000000000000069", "Visa", "Credit", "expired_card"),
+        Card("tok_processing_error", "4000000000000119", "Visa", "Credit", "system_malfunction"),
+        Card(
+            "tok_refund_fails",
+            "4000000000000341",
+            "Visa",
+            "Credit",
+            later={Operation.REFUND: "refund_declined"},
+        ),
+        Card(
+            "tok_increment_fails",
+            "4000000000000259",
+            "Visa",
+            "Credit",
+            later={Operation.INCREMENT: "incremental_auth_declined"},
+        ),
+        Card("tok_timeout", "4000000000000127", "Visa", "Credit", "processor_timeout"),
+        Card("tok_bad_luhn", "4242424242424241", "Visa", "Credit", "invalid_card_number"),
+    )
+}
+
+DEFAULT_CARD: Final = CARDS["tok_visa_credit"]
+_BY_PAN: Final = {card.pan: card for card in CARDS.values()}
+
+
+def card_of(reader_data: str | None) -> Card:
+    """The card that a reader's data stands for.
+
+    A token or a number must be in the table; anything else is an opaque reader blob and means the
+    default card (assumed D13). Raises ValueError with a sentence that repeats no number.
+    """
+    if not reader_data:
+        return DEFAULT_CARD
+    if reader_data.startswith(TOKEN_PREFIX):
+        card = CARDS.get(reader_data)
+        if card is None:
+            raise ValueError(f"there is no such test card{did_you_mean(reader_data, CARDS)}")
+        return card
+    number = reader_data.replace(" ", "")
+    if not (number.isascii() and number.isdecimal()):
+        return DEFAULT_CARD
+    card = _BY_PAN.get(number)
+    if card is None:
+        raise ValueError("only the card numbers of the test cards may be sent to a sandbox")
+    return card

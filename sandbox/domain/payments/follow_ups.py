@@ -1,0 +1,233 @@
+"""What happens to a payment after it began: actions of its merchant, and the passing of time.
+
+Walks the rows F1 to F41 of `moves`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from sandbox.domain.payments.amounts import EMPTY
+from sandbox.domain.payments.attempts import Conclusion, gateway_id, host_answer
+from sandbox.domain.payments.moves import AS_ANSWERED, SAME, Move, moves_from
+from sandbox.domain.payments.outcomes import FORCED_RULES, Operation, Outcome, Verdict
+from sandbox.domain.payments.plans import Asked, Plan, plan
+from sandbox.domain.payments.transactions import Transaction, attempt_of
+
+
+@dataclass(slots=True)
+class Case:
+    """What the rows of a follow-up are decided by.
+
+    `batch_is_closed`: the batch of the payment was submitted or has its result. The plan is made
+    when a row first asks for it, because it may be refused (ValueError) as nonsense.
+    """
+
+    tx: Transaction
+    asked: Asked
+    batch_is_closed: bool = False
+    _plan: Plan | None = field(default=None, init=False)
+
+    @property
+    def plan(self) -> Plan:
+        """What the action would make of the money."""
+        if self._plan is None:
+            self._plan = plan(self.tx, self.asked)
+        return self._plan
+
+    @property
+    def amount(self) -> int:
+        """The amount of this operation, as far as it is known."""
+        return self._plan.amount if self._plan else self.asked.amount or 0
+
+    @property
+    def state(self) -> str:
+        """The state in which rows are looked for.
+
+        A payment that shows `refunded` after a part of it (a switch) is as refundable as before.
+        """
+        tx = self.tx
+        is_refund = self.asked.operation is Operation.REFUND
+        if is_refund and tx.status == "refunded" and tx.ledger.refundable > 0:
+            return "captured"
+        return tx.status
+
+
+CONDITIONS: Final[Mapping[str, Callable[[Case], bool]]] = {
+    "": lambda case: True,
+    "the payer declines": lambda case: not case.asked.confirms,
+    "above the limit": lambda case: case.plan.exceeds,
+    "in full": lambda case: case.plan.is_full,
+    "refunded in part, or its batch closed": lambda case: (
+        case.tx.ledger.refunded > 0 or case.batch_is_closed
+    ),
+    "refunded or reversed in part, or its batch closed": lambda case: (
+        case.tx.ledger.refunded > 0 or case.tx.ledger.reversed > 0 or case.batch_is_closed
+    ),
+}
+"""The words under `when` in the rows of a follow-up, but for those about the answer."""
+
+
+def rule_for(case: Case) -> Move | None:
+    """The row that decides before the processor is asked; None when it has to be asked.
+
+    Raises ValueError when the amounts cannot be.
+    """
+    for row in moves_from(case.asked.operation, case.state):
+        if row.answer is None and CONDITIONS[row.when](case):
+            return row
+    # Nothing refuses it: what cannot be an amount has to be said now, not after the answer.
+    _ = case.plan
+    return None
+
+
+def move_for(case: Case, outcome: Outcome) -> Move:
+    """The row that the processor's answer leads to."""
+    rows = moves_from(case.asked.operation, case.state)
+    if outcome.key in FORCED_RULES:
+        return _forced(case.asked.operation, outcome)
+    wanted = "approved" if outcome.is_approval else "failed"
+    for row in rows:
+        if row.answer != wanted:
+            continue
+        if row.when == "declined":
+            if outcome.verdict is Verdict.DECLINED:
+                return row
+        elif CONDITIONS[row.when](case):
+            return row
+    raise AssertionError(f"no row for {case.asked.operation} from {case.state}")
+
+
+def _forced(operation: Operation, outcome: Outcome) -> Move:
+    """An outcome that answers as the rule failure of its name. Source: assumed 5.2-forced."""
+    return next(
+        row
+        for state in ("authorized", "captured")
+        for row in moves_from(operation, state)
+        if row.fault is not None and row.is_rule_failure and row.fault.code == outcome.key
+    )
+
+
+def conclude(
+    case: Case,
+    taken: Move,
+    outcome: Outcome | None,
+    *,
+    event_id: str,
+    at: int,
+    batch_id: str | None = None,
+    partial_refund_shows: str = "unchanged",
+) -> Conclusion:
+    """The payment after a row was taken, at that many Unix milliseconds.
+
+    `batch_id` is the batch that the row's entry joins. `partial_refund_shows` is the switch
+    refund.partial_status.
+    """
+    tx, operation = case.tx, case.asked.operation
+    shown_type = "sale" if operation is Operation.CONFIRM else operation.value
+    attempted = replace(
+        tx, event_id=event_id, transaction_type=shown_type, answer=host_answer(outcome, event_id)
+    )
+    if taken.answer == "failed" or taken.is_rule_failure:
+        return _failed(case, taken, outcome, attempted, at)
+    if taken.head == "canceled":
+        return _canceled(case, taken, attempted, at)
+    head = tx.status if taken.head == SAME else taken.head
+    if taken.id == "F29" and partial_refund_shows == "refunded":
+        head = "refunded"
+    plan = case.plan
+    keeps_batch = taken.joins == "capture"
+    after = replace(
+        attempted,
+        status=head,
+        status_reason=taken.reason,
+        amounts=plan.amounts,
+        ledger=plan.ledger,
+        rates=plan.rates,
+        surcharge_applied=plan.amounts.surcharge > 0,
+        tip_type=plan.tip_type,
+        tip_capture_mode=plan.tip_capture_mode,
+        gateway_transaction_id=tx.gateway_transaction_id or gateway_id(tx.transaction_id),
+        is_partial=plan.is_partial,
+        batch_id=batch_id if keeps_batch else None if taken.id == "F25" else tx.batch_id,
+    )
+    settles_in = batch_id if taken.joins else after.batch_id
+    after = _with(after, case, at, settles_in)
+    assert taken.event
+    return Conclusion(taken, after, after, ((taken.event, after),))
+
+
+def _with(tx: Transaction, case: Case, at: int, batch_id: str | None = None) -> Transaction:
+    attempt = attempt_of(tx, case.amount, at, batch_id=batch_id)
+    return replace(tx, history=(*tx.history, attempt))
+
+
+def _failed(
+    case: Case, taken: Move, outcome: Outcome | None, attempted: Transaction, at: int
+) -> Conclusion:
+    """The attempt laid over an unchanged record; F2 alone ends the payment itself."""
+    if taken.reason == AS_ANSWERED:
+        assert outcome
+        status, reason = outcome.verdict.value, outcome.status_reason
+    else:
+        status, reason = taken.shown_status, taken.reason
+    over = replace(attempted, status=status, status_reason=reason)
+    event = taken.event
+    assert event
+    if taken.head == AS_ANSWERED:
+        # Confirming completes the sale, so that its failure is the sale's (assumed F2).
+        over = replace(over, amounts=over.amounts.without_surcharge(), ledger=EMPTY)
+        if status == "canceled":
+            event = "transaction.cancel"  # spec 6.3-transaction.cancel: whatever is canceled
+        record = over = _with(over, case, at)
+    else:
+        over = _with(over, case, at)
+        record = replace(case.tx, history=over.history)
+    return Conclusion(taken, record, over, ((event, over),))
+
+
+def _canceled(case: Case, taken: Move, attempted: Transaction, at: int) -> Conclusion:
+    """Called off before anything was captured: the proposal of a surcharge goes (assumed D12)."""
+    tx = case.tx
+    after = replace(
+        attempted,
+        transaction_type=tx.origin.operation.value,  # assumed D17
+        status="canceled",
+        status_reason=taken.reason,
+        amounts=case.plan.amounts,
+        surcharge_applied=case.plan.amounts.surcharge > 0,
+    )
+    after = _with(after, case, at)
+    assert taken.event
+    return Conclusion(taken, after, after, ((taken.event, after),))
+
+
+def expire(tx: Transaction, taken: Move, *, event_id: str, at: int) -> Conclusion:
+    """What time alone does to a payment (rows F4, F9, F21), at the deadline itself."""
+    amounts = tx.amounts
+    if tx.status == "surcharge_pending":
+        amounts = amounts.without_surcharge()
+    assert taken.event
+    event = taken.event
+    if taken.id == "F9" and tx.origin.operation is Operation.AUTH:
+        event = "transaction.authorize"
+    after = replace(
+        tx,
+        event_id=event_id,
+        transaction_type=tx.origin.operation.value,
+        status=taken.head,
+        status_reason=taken.reason,
+        amounts=amounts,
+        answer=None,
+    )
+    after = replace(after, history=(*after.history, attempt_of(after, amounts.total, at)))
+    return Conclusion(taken, after, after, ((event, after),))
+
+
+def disarmed(conclusion: Conclusion) -> Conclusion:
+    """The same with what was armed used up: it happens once (assumed 6.2-later)."""
+    return replace(
+        conclusion,
+        record=replace(conclusion.record, armed=None),
+        shown=replace(conclusion.shown, armed=None),
+    )

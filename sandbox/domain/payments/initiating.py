@@ -1,0 +1,195 @@
+"""How a payment begins: the record as it is created, and what the processor's answer makes of it.
+
+Walks the rows I1 to I10 of `moves`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from sandbox.domain.payments.amounts import Ledger
+from sandbox.domain.payments.attempts import Conclusion, gateway_id, host_answer
+from sandbox.domain.payments.moves import AS_ANSWERED, Move, move, moves_from
+from sandbox.domain.payments.outcomes import (
+    AFTER_PROMPT,
+    APPROVED,
+    PARTIAL,
+    Operation,
+    Outcome,
+    Verdict,
+)
+from sandbox.domain.payments.pricing import Price
+from sandbox.domain.payments.transactions import Origin, Transaction, attempt_of
+
+
+def created(
+    origin: Origin, price: Price, event_id: str, *, settlement: str | None = None
+) -> Transaction:
+    """The record at its creation: pending, in no batch. Source: spec 6.3-transaction.create.
+
+    A surcharge that has to be confirmed is not in it yet (assumed D12).
+    """
+    amounts = price.amounts.without_surcharge() if price.needs_prompt else price.amounts
+    tx = Transaction(
+        origin=origin,
+        event_id=event_id,
+        transaction_type=origin.operation.value,
+        status="pending",
+        status_reason="pending",
+        amounts=amounts,
+        rates=price.rates,
+        surcharge_applied=amounts.surcharge > 0,
+        tip_type=price.tip_type,
+        tip_capture_mode="sale" if amounts.tip else None,
+        settlement=settlement,
+    )
+    return replace(tx, history=(attempt_of(tx, amounts.total, origin.created_at),))
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What the rows of an initiation are decided by.
+
+    `outcome` is None where nobody was asked. `approved_amount` is what the issuer gives at most.
+    """
+
+    tx: Transaction
+    price: Price
+    outcome: Outcome | None
+    is_passthrough: bool = False
+    is_misconfigured: bool = False
+    approved_amount: int | None = None
+
+    @property
+    def approved_part(self) -> int | None:
+        """What is approved where it is less than was asked for; None where all of it is.
+
+        Half, rounded down, unless somebody says otherwise (assumed 2.7), and never nothing.
+        """
+        total = self.tx.amounts.total
+        if self.outcome is not PARTIAL:
+            return None
+        part = self.approved_amount or total // 2
+        return part if 0 < part < total else None
+
+
+def _has_verdict(*verdicts: Verdict) -> Callable[[Start], bool]:
+    return lambda start: start.outcome is not None and start.outcome.verdict in verdicts
+
+
+def _asks_the_payer(start: Start) -> bool:
+    assert start.outcome
+    return start.price.needs_prompt and start.outcome is not PARTIAL
+
+
+CONDITIONS: Final[Mapping[str, Callable[[Start], bool]]] = {
+    "": lambda start: True,
+    "misconfigured": lambda start: start.is_misconfigured,
+    "passthrough or kept pending": lambda start: (
+        start.is_passthrough or _has_verdict(Verdict.PENDING)(start)
+    ),
+    "canceled at the reader": _has_verdict(Verdict.CANCELED),
+    "declined": _has_verdict(Verdict.DECLINED),
+    "host failure": _has_verdict(Verdict.ERROR),
+    "approved in part": lambda start: start.approved_part is not None,
+    "surcharge to be confirmed": _asks_the_payer,
+}
+"""The words under `when` in the rows of an initiation."""
+
+
+def move_for(start: Start) -> Move:
+    """The row that this initiation takes."""
+    rows = moves_from(start.tx.origin.operation)
+    return next(row for row in rows if CONDITIONS[row.when](start))
+
+
+def resolves_prompt(start: Start) -> bool:
+    """Whether the prompt is shown and answered within the request. Source: assumed 5.2-prompt."""
+    return (
+        start.outcome is not None
+        and start.outcome.key in AFTER_PROMPT
+        and start.price.needs_prompt
+        and start.tx.origin.operation is Operation.SALE
+    )
+
+
+def conclude(start: Start, taken: Move, *, batch_id: str | None = None) -> Conclusion:
+    """The payment after the processor's answer, at the moment of its creation plus the wait.
+
+    `taken` is the row that `move_for` found; `batch_id` is the batch that a capture entry joins.
+    """
+    tx, outcome = start.tx, start.outcome
+    if start.is_passthrough and taken.id == "I7":
+        # Only the processor will tell, later, through an edit (spec 4.3-search-edit).
+        return Conclusion(taken, tx, tx)
+    reason = taken.reason
+    if reason == AS_ANSWERED:
+        assert outcome
+        reason = outcome.status_reason
+    with_id = outcome is not None and outcome.has_gateway_id
+    after = replace(
+        tx,
+        status=taken.head,
+        status_reason=reason,
+        gateway_transaction_id=gateway_id(tx.transaction_id) if with_id else None,
+        answer=host_answer(outcome, tx.event_id),
+        batch_id=batch_id,
+        **_money(start, taken),
+    )
+    if taken.event is None:
+        return Conclusion(taken, after, after)
+    return Conclusion(taken, after, after, ((taken.event, after),))
+
+
+def _money(start: Start, taken: Move) -> dict[str, Any]:
+    """Amounts and ledger as the row says."""
+    tx, part = start.tx, start.approved_part
+    if taken.id == "I2":
+        return {
+            "amounts": start.price.amounts,
+            "ledger": Ledger(authorized=tx.amounts.total),
+        }
+    if taken.answer != "approved":
+        return {}
+    approved = tx.amounts.total if part is None else part
+    captured = approved if taken.joins == "capture" else 0
+    return {
+        "ledger": Ledger(authorized=approved, captured=captured),
+        "is_partial": part is not None,
+    }
+
+
+def with_history(conclusion: Conclusion, at: int) -> Conclusion:
+    """The same with its attempt in the history, at that many Unix milliseconds.
+
+    What stays pending is one attempt with its creation and adds nothing (assumed D11, D17).
+    """
+    tx = conclusion.record
+    if not conclusion.events:
+        return conclusion
+    attempt = attempt_of(tx, tx.amounts.total, at, batch_id=tx.batch_id)
+    tx = replace(tx, history=(*tx.history, attempt))
+    events = tuple((event, tx) for event, _ in conclusion.events)
+    return Conclusion(conclusion.move, tx, tx, events)
+
+
+def prompt_and_resolve(start: Start, at: int) -> Conclusion:
+    """The prompt is shown, and then declined or left to expire. Source: assumed 5.2-prompt.
+
+    Three events in all: the creation, the sale that waits, the cancellation.
+    """
+    assert start.outcome
+    asking = replace(start, outcome=APPROVED)
+    shown = with_history(conclude(asking, move("I2")), at)
+    waiting = shown.record
+    back = waiting.amounts.without_surcharge()
+    canceled = replace(
+        waiting,
+        status="canceled",
+        status_reason=start.outcome.status_reason,
+        amounts=back,
+        answer=None,
+    )
+    canceled = replace(canceled, history=(*canceled.history, attempt_of(canceled, back.total, at)))
+    events = (*shown.events, ("transaction.cancel", canceled))
+    return Conclusion(move("I6"), canceled, canceled, events)

@@ -1,0 +1,284 @@
+"""What an initiation costs: subtotal, tax, tip and surcharge, and where each rate came from.
+
+Source: assumed 2.8, 2.9; the fields of a breakdown assumed 1.8. Money that does not add up is
+refused with ValueError, in a sentence for the client.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from sandbox.domain.accounts import Account
+from sandbox.domain.locations import Location
+from sandbox.domain.payments.amounts import Amounts, first_of, percent_of
+from sandbox.domain.payments.transactions import NO_RATES, Rates
+from sandbox.domain.terminals import Terminal
+
+PROHIBITED_STATES: Final = frozenset({"CT", "MA", "ME", "PR"})
+"""Where nothing is surcharged: data, not legal advice. Source: assumed 2.8-never."""
+
+DEFAULT_TAX_BASIS: Final = "subtotal"
+DEFAULT_SURCHARGE_BASIS: Final = "total"
+FORCED_SURCHARGE_RATE: Final = 3.0
+"""The rate of a prompt that was asked for where none is configured. Source: assumed 6.2."""
+
+Level = Account | Terminal | Location
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breakdown:
+    """How a client splits an amount, in minor units; rates are percentages. None: not stated.
+
+    With `bypass` no surcharge is taken. `surcharge_amount` and `surcharge_rate` together come only
+    from the older, flat form.
+    """
+
+    subtotal: int
+    tax_amount: int | None = None
+    tax_rate: float | None = None
+    tip_amount: int | None = None
+    tip_rate: float | None = None
+    tip_type: str | None = None
+    surcharge_amount: int | None = None
+    surcharge_rate: float | None = None
+    bypass: bool = False
+
+    @property
+    def tax(self) -> int:
+        """The stated tax, or what the stated rate makes of the subtotal (assumed 2.8-tax)."""
+        if self.tax_amount is not None:
+            return self.tax_amount
+        return percent_of(self.subtotal, self.tax_rate) if self.tax_rate else 0
+
+    @property
+    def tip(self) -> int:
+        """The stated tip, or what the stated rate makes of the subtotal (assumed 2.9)."""
+        if self.tip_amount is not None:
+            return self.tip_amount
+        return percent_of(self.subtotal, self.tip_rate) if self.tip_rate else 0
+
+    @property
+    def states_tax(self) -> bool:
+        """Whether the tax is the client's own."""
+        return self.tax_amount is not None or self.tax_rate is not None
+
+    @property
+    def states_surcharge(self) -> bool:
+        """Whether the client names a surcharge."""
+        return self.surcharge_amount is not None or self.surcharge_rate is not None
+
+    @property
+    def surcharge(self) -> int:
+        """The stated surcharge, or what the stated percentage makes of the rest."""
+        if self.surcharge_amount is not None:
+            return self.surcharge_amount
+        base = self.subtotal + self.tax + self.tip
+        return percent_of(base, self.surcharge_rate) if self.surcharge_rate else 0
+
+    @property
+    def amounts(self) -> Amounts:
+        """The components, as stated or computed from stated rates."""
+        return Amounts(self.subtotal, self.tax, self.tip, self.surcharge)
+
+    def must_sum_to(self, amount: int) -> None:
+        """Raises ValueError when the parts are not the amount. Source: assumed 1.8-sum.
+
+        A surcharge that is stated as a percentage is the server's to compute, so that an amount
+        without it adds up too.
+        """
+        amounts = self.amounts
+        possible = {amounts.total}
+        if self.surcharge_amount is None:
+            possible.add(amounts.without_surcharge().total)
+        if amount not in possible:
+            raise ValueError(
+                f"amount: is {amount}, but the breakdown adds up to {amounts.total} "
+                f"(subtotal {amounts.subtotal}, tax {amounts.tax}, tip {amounts.tip}, "
+                f"surcharge {amounts.surcharge})"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a sale happens: the levels at which rates are set, the most specific first."""
+
+    account: Account
+    terminal: Terminal
+    location: Location | None
+
+    @property
+    def levels(self) -> Sequence[tuple[str, Level]]:
+        """Location, terminal, account (assumed 2.8)."""
+        own: list[tuple[str, Level]] = [("terminal", self.terminal), ("account", self.account)]
+        return [("location", self.location), *own] if self.location else own
+
+    @property
+    def state(self) -> str | None:
+        """The state of the sale: the location's, else the account's (assumed D16)."""
+        if self.location and self.location.address.state:
+            return self.location.address.state
+        return self.account.address.state
+
+    @property
+    def may_surcharge(self) -> bool:
+        """Whether the state allows it (assumed 2.8-never)."""
+        return (self.state or "").upper() not in PROHIBITED_STATES
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a payment comes to. With `needs_prompt` the surcharge is only proposed so far."""
+
+    amounts: Amounts
+    rates: Rates
+    tip_type: str
+    needs_prompt: bool
+
+
+def price(
+    amount: int,
+    breakdown: Breakdown | None,
+    place: Place,
+    *,
+    is_sale: bool,
+    is_credit: bool,
+    forces_prompt: bool = False,
+) -> Price:
+    """The price of an initiation. Raises ValueError when the breakdown cannot be.
+
+    With `forces_prompt` an automatic surcharge is proposed even where none is configured.
+    """
+    if breakdown is not None:
+        breakdown.must_sum_to(amount)
+    if breakdown is None and not forces_prompt and _is_plain(place):
+        return Price(Amounts(amount), NO_RATES, "fixed", False)
+    stated = breakdown or Breakdown(subtotal=amount)
+    tax, tax_rate, tax_source, tax_basis = _tax(stated, place)
+    before = Amounts(stated.subtotal, tax, stated.tip)
+    surcharge = _surcharge(
+        before, stated, place, is_sale=is_sale, is_credit=is_credit, forced=forces_prompt
+    )
+    rates = Rates(
+        tax_rate,
+        tax_source,
+        tax_basis,
+        surcharge.rate,
+        surcharge.source,
+        surcharge.basis,
+        surcharge.confirmation_required,
+    )
+    amounts = Amounts(before.subtotal, before.tax, before.tip, surcharge.amount)
+    return Price(amounts, rates, tip_type_of(stated), surcharge.needs_prompt)
+
+
+def tip_type_of(breakdown: Breakdown) -> str:
+    """`percentage` where the tip is stated as one, else `fixed` (assumed 2.9)."""
+    if breakdown.tip_type:
+        return breakdown.tip_type
+    is_rate = breakdown.tip_amount is None and breakdown.tip_rate is not None
+    return "percentage" if is_rate else "fixed"
+
+
+def _is_plain(place: Place) -> bool:
+    """Whether no level says anything of rates, as with most merchants."""
+    location, terminal, account = place.location, place.terminal, place.account
+    return (
+        account.surcharge_rate is None
+        and account.tax_rate is None
+        and terminal.surcharge_rate is None
+        and terminal.tax_rate is None
+        and (location is None or (location.surcharge_rate is None and location.tax_rate is None))
+    )
+
+
+# --- tax --------------------------------------------------------------------------------------
+
+
+def _tax(stated: Breakdown, place: Place) -> tuple[int, float, str | None, str | None]:
+    """The tax with its rate, source and basis. Source: assumed 2.8-tax."""
+    if stated.states_tax:
+        applies = bool(stated.tax)
+        source, basis = ("transaction", DEFAULT_TAX_BASIS) if applies else (None, None)
+        return stated.tax, stated.tax_rate or 0, source, basis
+    found = first_of([(name, level.tax_rate) for name, level in place.levels])
+    if found is None:
+        return 0, 0, None, None
+    source, rate = found
+    basis = _first_stated([level.tax_basis for _, level in place.levels]) or DEFAULT_TAX_BASIS
+    base = based_on(basis, Amounts(stated.subtotal, 0, stated.tip))
+    return percent_of(base, rate), rate, source, basis
+
+
+# --- surcharge --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Surcharge:
+    amount: int = 0
+    rate: float = 0
+    source: str | None = None
+    basis: str | None = None
+    confirmation_required: bool | None = None
+    needs_prompt: bool = False
+
+
+def _surcharge(
+    before: Amounts,
+    stated: Breakdown,
+    place: Place,
+    *,
+    is_sale: bool,
+    is_credit: bool,
+    forced: bool,
+) -> _Surcharge:
+    """The surcharge on top of the rest. Source: assumed 2.8-surcharge, 2.8-never, 2.8-prompt."""
+    if stated.bypass:
+        return _Surcharge(source="transaction")
+    if stated.states_surcharge:
+        return _stated_surcharge(before, stated, place, is_credit=is_credit)
+    found = first_of([(name, level.surcharge_rate) for name, level in place.levels])
+    if found is None and forced:
+        found = ("transaction", FORCED_SURCHARGE_RATE)
+    # On a preauthorization only what the request states is taken (assumed Q15).
+    if found is None or not is_sale or not is_credit or not place.may_surcharge:
+        return _Surcharge()
+    source, rate = found
+    bases = [level.surcharge_basis for _, level in place.levels]
+    basis = _first_stated(bases) or DEFAULT_SURCHARGE_BASIS
+    amount = percent_of(based_on(basis, before), rate)
+    required = _first_stated([level.surcharge_confirmation_required for _, level in place.levels])
+    # Null at every level asks: card brands want the disclosure before the sale is complete.
+    asks = forced or required is None or required
+    return _Surcharge(amount, rate, source, basis, bool(asks), asks and amount > 0)
+
+
+def _stated_surcharge(
+    before: Amounts, stated: Breakdown, place: Place, *, is_credit: bool
+) -> _Surcharge:
+    if stated.surcharge and not is_credit:
+        raise ValueError("breakdown.surcharge: debit and prepaid cards are never surcharged")
+    if stated.surcharge and not place.may_surcharge:
+        raise ValueError(f"breakdown.surcharge: nothing is surcharged in {place.state}")
+    rate = stated.surcharge_rate or 0
+    # Counted on the tax as it came out, which may be a configured one.
+    amount = stated.surcharge_amount
+    if amount is None:
+        amount = percent_of(before.total, rate)
+    if not amount:
+        return _Surcharge(source="transaction")
+    return _Surcharge(amount, rate, "transaction", DEFAULT_SURCHARGE_BASIS, False)
+
+
+def based_on(basis: str, amounts: Amounts) -> int:
+    """What a rate is a percentage of. Source: assumed 2.8-values."""
+    base = amounts.subtotal
+    if basis in ("subtotal_plus_tax", "total"):
+        base += amounts.tax
+    if basis in ("subtotal_plus_tip", "total"):
+        base += amounts.tip
+    return base
+
+
+def _first_stated(values: Sequence[_T | None]) -> _T | None:
+    return next((value for value in values if value is not None), None)

@@ -1,0 +1,44 @@
+"""Transport faults: what goes wrong between client and platform, not in a payment.
+
+Source: assumed 5.3.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+When = Literal["before", "after"]
+
+SLOW_MS: Final = 3_000
+"""How long `slow` takes where nobody says."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransportFault:
+    """One fault. `before` the engine runs nothing is recorded; `after` it, everything is.
+
+    `status` is the HTTP status that is answered instead; None where the answer itself is spoiled.
+    """
+
+    key: str
+    when: When
+    effect: str
+    status: int | None = None
+    error: str = ""
+
+
+TRANSPORT_FAULTS: Final[dict[str, TransportFault]] = {
+    fault.key: fault
+    for fault in (
+        TransportFault("http_500", "before", "500 internal_error", 500, "internal_error"),
+        TransportFault("http_502", "before", "502 bad_gateway", 502, "bad_gateway"),
+        TransportFault("http_503", "before", "503 unavailable", 503, "unavailable"),
+        TransportFault("http_504", "before", "504 gateway_timeout", 504, "gateway_timeout"),
+        TransportFault(
+            "http_429", "before", "429 rate_limited, Retry-After: 1", 429, "rate_limited"
+        ),
+        TransportFault("drop_before", "before", "connection closed, nothing done"),
+        TransportFault("drop_after", "after", "done and committed, then connection closed"),
+        TransportFault("slow", "after", "a normal answer, late"),
+        TransportFault("malformed_json", "after", "done and committed; the body is cut off"),
+    )
+}

@@ -1,0 +1,110 @@
+"""What every attempt goes through: its event_id, its outcome, the faults on its way."""
+
+from sandbox.domain.faults import DUPLICATE_EVENT, Fault, Refusal
+from sandbox.domain.payments.cards import CARDS, DEFAULT_CARD
+from sandbox.domain.payments.outcomes import Operation, Outcome
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transport import TransportFault
+from sandbox.operations.call import Call
+from sandbox.scenarios.choosing import Choice, Facts, choose
+from sandbox.store.tables import used_event
+
+
+class Dropped(Exception):
+    """The connection is closed without an answer, before anything was done."""
+
+
+def event_id_for(call: Call, sent: str | None) -> str:
+    """The event_id of this attempt: the client's, else a new one in capitals (assumed 7.1)."""
+    return sent or call.world.draws.uuid().upper()
+
+
+def earlier_use(
+    call: Call, account_id: str, sent: str | None, operation: Operation, amount: int | None
+) -> Transaction | None:
+    """The transaction to answer again, where this event_id was used for the very same before.
+
+    None where it is new. Any other repetition is refused, silently, before the state is looked at
+    (assumed F38, 2.6); whether it is ever answered again is the switch idempotency.duplicate.
+    """
+    if sent is None:
+        return None
+    tx = call.unit.one(Transaction, "used_event", used_event(account_id, sent))
+    if tx is None:
+        return None
+    if call.world.switches["idempotency.duplicate"] == "replay" and _is_same(
+        tx, sent, operation, amount
+    ):
+        call.decided("rule", "replay", f"{tx.transaction_id} is answered again", "assumed 2.6")
+        return tx
+    raise Refusal(
+        DUPLICATE_EVENT,
+        f"event_id was used by transaction {tx.transaction_id}",
+        step="rule",
+    )
+
+
+def _is_same(tx: Transaction, event_id: str, operation: Operation, amount: int | None) -> bool:
+    """Whether this operation with this amount is what the event_id stood for."""
+    shown = "sale" if operation is Operation.CONFIRM else operation.value
+    return any(
+        attempt.event_id == event_id
+        and attempt.transaction_type == shown
+        and amount in (None, attempt.amount)
+        for attempt in tx.history
+    )
+
+
+def decide(
+    call: Call,
+    operation: Operation,
+    *,
+    amount: int | None,
+    card_token: str,
+    terminal_id: str,
+    armed: tuple[Operation, str, int] | None = None,
+) -> Choice:
+    """Choose the outcome, and note for the journal why. A fault that comes first is raised.
+
+    Raises Refusal for an HTTP fault, and Dropped for a connection that is cut, with nothing done
+    (assumed 5.3).
+    """
+    facts = Facts(
+        operation=operation,
+        amount=amount,
+        card=CARDS.get(card_token, DEFAULT_CARD),
+        terminal_id=terminal_id,
+        header=call.forced,
+        terminal_outcome=call.world.terminal_outcomes.get(terminal_id),
+        armed=armed,
+        heeds_amounts=call.world.switches["triggers.enabled"],
+    )
+    choice = call.choice = choose(facts, call.world.queue)
+    if choice.source != "default":
+        call.decided("outcome", choice.key, f"{choice.source}: {choice.rule}", "assumed D4")
+    if choice.fault is not None and choice.fault.when == "before":
+        _fail_before(choice.fault)
+    return choice
+
+
+def _fail_before(fault: TransportFault) -> None:
+    if fault.status is None:
+        raise Dropped(fault.key)
+    raise Refusal(
+        Fault(
+            code=fault.error,
+            status=fault.status,
+            message="The platform could not serve the request.",
+            source="assumed 5.3",
+        ),
+        f"({fault.key} was asked for)",
+        step="outcome",
+    )
+
+
+def delay_ms(call: Call, choice: Choice, outcome: Outcome) -> int:
+    """How long the answer takes, on the wall: what was scripted, and the scaled latency."""
+    # A slow answer is late on its way back, when all is done.
+    is_slow_only = choice.fault is not None and choice.fault.key == "slow"
+    scale: float = call.world.switches["latency.scale"]
+    return (0 if is_slow_only else choice.delay_ms) + round(outcome.latency_ms * scale)

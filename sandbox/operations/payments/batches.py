@@ -1,0 +1,257 @@
+"""Settlement batches. Source: spec 4.4-paths-batches; details assumed 1.11, B1 to B15."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from sandbox.domain.batches import (
+    ACCEPTED,
+    BATCH_LIFE,
+    DEFAULT_REASON,
+    REASONS,
+    TRIGGER_OF_ANSWER,
+    Batch,
+    Result,
+    result_of,
+)
+from sandbox.domain.faults import CONFLICT, VALIDATION_ERROR, Refusal
+from sandbox.domain.payments.moves import move
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.triggers import SETTLEMENTS
+from sandbox.domain.rendering import Page, to_wire_fields
+from sandbox.domain.states import NoSuchStep, Step
+from sandbox.domain.terminals import Terminal
+from sandbox.domain.timers import BATCH_RESULT, Timer
+from sandbox.operations.call import Call
+from sandbox.operations.payments import keeping
+from sandbox.store.port import Order
+from sandbox.store.tables import in_scope
+
+if TYPE_CHECKING:
+    from sandbox.operations.bodies.batches import EditBatch, ListBatches, OpenBatch, ReadBatch
+
+_OLDEST_FIRST = Order(is_descending=False)
+
+
+# --- read -------------------------------------------------------------------------------------
+
+
+def list_all(call: Call) -> Page:
+    """Batches of the caller's hierarchy. Source: assumed 1.11-list."""
+    query: ListBatches = call.query
+    scope = (call.account or call.known_caller.account).id
+    where: dict[str, Any] = {}
+    if query.statuses:
+        where["scope_status"] = [in_scope(scope, status) for status in query.statuses]
+    else:
+        where["scope"] = scope
+    for name in ("terminal_id", "processor_config_id"):
+        if (value := getattr(query, name)) is not None:
+            where[name] = value
+    rows, total = call.unit.find(Batch, where, limit=query.limit, offset=query.offset)
+    return Page(plural="batches", rows=rows, total=total, limit=query.limit, offset=query.offset)
+
+
+def read(call: Call) -> Any:
+    """One batch, with its members where asked for. Source: assumed 1.11-members."""
+    query: ReadBatch = call.query
+    batch = cast(Batch, call.record)
+    if not query.include_transactions:
+        return batch
+    return to_wire_fields(batch) | {"transactions": [tx.wire() for tx in members_of(call, batch)]}
+
+
+def members_of(call: Call, batch: Batch) -> list[Transaction]:
+    """The payments whose capture settles in the batch, oldest first."""
+    found, _ = call.unit.find(Transaction, {"batch_id": batch.id}, order=_OLDEST_FIRST)
+    return found
+
+
+# --- open, edit, close ------------------------------------------------------------------------
+
+
+def open_one(call: Call) -> Batch:
+    """Open a terminal's batch; it can have one at a time. Source: assumed B1, 1.11-open."""
+    body: OpenBatch = call.body
+    terminal = cast(Terminal, call.record)
+    already = keeping.open_batch_of(call, terminal.terminal_id)
+    if already is not None:
+        raise Refusal(
+            CONFLICT, f"the terminal has an open batch, {already.id}", source="assumed B1"
+        )
+    return keeping.open_batch(call, terminal, body.processor_batch_id)
+
+
+def edit(call: Call) -> Batch:
+    """Add and remove members, or rename the batch; all of it or nothing. Source: assumed B7."""
+    body: EditBatch = call.body
+    batch = cast(Batch, call.record)
+    step = _step(batch, "edit")
+    if batch.status == "rejected" and keeping.open_batch_of(call, batch.terminal_id) is not None:
+        raise Refusal(
+            CONFLICT,
+            "the terminal has another batch open; close that one first",
+            source="assumed D10",
+        )
+    _must_be_distinct(body)
+    added = [_addable(call, batch, id) for id in body.added_transactions]
+    removed = [_removable(call, batch, id) for id in body.removed_transactions]
+    batch = replace(
+        batch,
+        status="open",
+        response=None,
+        processor_batch_id=body.processor_batch_id or batch.processor_batch_id,
+    )
+    call.unit.put(batch)
+    for tx, batch_id in [*((tx, batch.id) for tx in added), *((tx, None) for tx in removed)]:
+        moved = _moved(tx, batch_id)
+        call.unit.put(moved)
+        keeping.count(call, tx, moved)
+    batch = cast(Batch, call.unit.get(Batch, batch.id))
+    assert step.event
+    call.emit(step.event, batch)
+    call.decided("apply", "ok", f"edit: {step.state} to {step.target}", step.source)
+    return batch
+
+
+def _moved(tx: Transaction, batch_id: str | None) -> Transaction:
+    """The payment in another batch; its capture entry settles there."""
+    history = tuple(
+        replace(attempt, batch_id=batch_id)
+        if attempt.batch_id is not None
+        and attempt.batch_id == tx.batch_id
+        and attempt.transaction_type != "refund"
+        else attempt
+        for attempt in tx.history
+    )
+    return replace(tx, batch_id=batch_id, history=history)
+
+
+def _must_be_distinct(body: "EditBatch") -> None:
+    ids = [*body.added_transactions, *body.removed_transactions]
+    if len(ids) != len(set(ids)):
+        raise Refusal(VALIDATION_ERROR, "a transaction is named twice", source="assumed B7")
+
+
+def _addable(call: Call, batch: Batch, id: str) -> Transaction:
+    """A captured payment of this terminal, unbatched or in a rejected batch (assumed B7, D10)."""
+    tx = call.unit.get(Transaction, id)
+    if tx is None or tx.account_id != batch.account_id:
+        raise _bad_member("added_transactions", id, "is not a transaction of this account")
+    if tx.origin.terminal_id != batch.terminal_id:
+        raise _bad_member("added_transactions", id, "belongs to another terminal")
+    if tx.status != "captured":
+        raise _bad_member("added_transactions", id, f"is {tx.status}, not captured")
+    if tx.batch_id is not None:
+        present = call.unit.get(Batch, tx.batch_id)
+        assert present
+        if present.id == batch.id or present.status != "rejected":
+            raise _bad_member("added_transactions", id, f"is in the batch {present.id}")
+    return tx
+
+
+def _removable(call: Call, batch: Batch, id: str) -> Transaction:
+    tx = call.unit.get(Transaction, id)
+    if tx is None or tx.batch_id != batch.id:
+        raise _bad_member("removed_transactions", id, "is not a member of this batch")
+    return tx
+
+
+def _bad_member(field: str, id: str, problem: str) -> Refusal:
+    return Refusal(VALIDATION_ERROR, f"{field}: {id[:80]} {problem}", source="assumed B7")
+
+
+def close(call: Call) -> Batch:
+    """Submit the batch; its result comes after the answer. Source: assumed B8, B9."""
+    batch = cast(Batch, call.record)
+    step = _step(batch, "close")
+    batch = replace(batch, status="submitted", response=None, closed_at=None)
+    call.unit.put(batch)
+    assert step.event
+    call.emit(step.event, batch)
+    if call.world.switches["batch.settlement"] == "auto":
+        call.unit.schedule(Timer(kind=BATCH_RESULT, subject=batch.id, due=call.now))
+    call.decided("apply", "ok", f"close: {step.state} to {step.target}", step.source)
+    return batch
+
+
+def _step(batch: Batch, trigger: str) -> Step:
+    try:
+        return BATCH_LIFE.step(batch.status, trigger)
+    except NoSuchStep as error:
+        raise Refusal(
+            VALIDATION_ERROR,
+            f"the batch is {batch.status}",
+            reason=str(error),
+            source="assumed 3.2",
+            step="rule",
+        ) from None
+
+
+# --- results ----------------------------------------------------------------------------------
+
+
+def answer_by_itself(call: Call, batch_id: str) -> None:
+    """The processor's result, as the amounts of the members make it (assumed 6.2-settlement)."""
+    batch = call.unit.get(Batch, batch_id)
+    if batch is None or batch.status != "submitted":
+        return
+    members = members_of(call, batch)
+    result = result_of(members)
+    if result is not None:
+        answer(call, batch, result, members)
+
+
+def answer(
+    call: Call, batch: Batch, result: Result, members: list[Transaction] | None = None
+) -> Batch:
+    """What the processor says of a submitted batch. Source: assumed B10 to B12, F36, F37.
+
+    Raises NoSuchStep when the batch is not submitted.
+    """
+    step = BATCH_LIFE.step(batch.status, TRIGGER_OF_ANSWER[result.answer])
+    members = members_of(call, batch) if members is None else members
+    if result.answer == "rejected":
+        reason = result.reason or DEFAULT_REASON
+        batch = replace(
+            batch,
+            status="rejected",
+            # A reason of nobody's list is passed on as it is.
+            response={"rejection_reason": REASONS.get(reason, reason)},
+        )
+        _use_up(call, members)
+    else:
+        refused = set(result.rejected)
+        for tx in members:
+            call.unit.put(_released(tx) if tx.transaction_id in refused else _settled(tx))
+        batch = replace(
+            batch,
+            status=result.answer,
+            closed_at=call.now,
+            response=_counts(batch, len(refused)) if result != ACCEPTED else None,
+        )
+    call.unit.put(batch)
+    assert step.event
+    call.emit(step.event, batch)
+    return batch
+
+
+def _counts(batch: Batch, rejected: int) -> dict[str, int]:
+    return {"accepted": batch.transaction_count - rejected, "rejected": rejected}
+
+
+def _settled(tx: Transaction) -> Transaction:
+    """Captured becomes settled; what was refunded in full stays refunded (assumed F36, F37)."""
+    row = move("F36")
+    return replace(tx, status=row.head) if tx.status in row.states else tx
+
+
+def _released(tx: Transaction) -> Transaction:
+    """A record that was refused is free for the terminal's next batch (assumed B12)."""
+    return replace(_moved(tx, None), settlement=None)
+
+
+def _use_up(call: Call, members: list[Transaction]) -> None:
+    """A rejection that happens once does not happen again."""
+    for tx in members:
+        if tx.settlement is not None and SETTLEMENTS[tx.settlement].is_once:
+            call.unit.put(replace(tx, settlement=None))

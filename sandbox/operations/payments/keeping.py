@@ -1,0 +1,113 @@
+"""Keeping what an attempt came to: the record, its batches, its timers, its events."""
+
+from typing import cast
+
+from sandbox.domain.batches import FROZEN, Batch, counting, next_number
+from sandbox.domain.instants import from_ms
+from sandbox.domain.payments import validity
+from sandbox.domain.payments.attempts import Conclusion
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.processors import processor_of
+from sandbox.domain.terminals import Terminal
+from sandbox.domain.timers import AUTHORIZATION_EXPIRES, SURCHARGE_EXPIRES, Timer
+from sandbox.operations.call import Call
+from sandbox.store.tables import in_scope
+
+
+def keep(
+    call: Call, conclusion: Conclusion, before: Transaction | None, joined: Batch | None = None
+) -> None:
+    """Put the record, count it in its batches, set its timers, and announce what happened."""
+    record = conclusion.record
+    call.unit.put(record)
+    count(call, before, record, joined)
+    if before is None or before.status != record.status:
+        _set_timers(call, before, record)
+    for event, shown in conclusion.events:
+        call.emit(event, shown)
+    row = conclusion.move
+    was = before.status if before else "-"
+    call.decided(
+        "apply", "ok", f"{row.id}: {row.trigger} from {was} to {record.status}", row.source
+    )
+
+
+def count(
+    call: Call, before: Transaction | None, after: Transaction, joined: Batch | None = None
+) -> None:
+    """Bring the sums of the payment's batches up to date. Source: assumed B2 to B4, D10.
+
+    `joined` is the batch of a new entry, where that is not the batch of the payment itself.
+    """
+    batch_ids = {after.batch_id, before.batch_id if before else None}
+    if joined is not None:
+        batch_ids.add(joined.id)
+    for batch_id in batch_ids:
+        batch = call.unit.get(Batch, batch_id) if batch_id else None
+        if batch is None or batch.status in FROZEN:
+            continue
+        counted = counting(batch, before, after)
+        if counted is not batch:
+            call.unit.put(counted)
+
+
+def _set_timers(call: Call, before: Transaction | None, record: Transaction) -> None:
+    """An authorization and a surcharge prompt last only so long. Source: assumed F4, F21."""
+    id = record.transaction_id
+    if before is not None and before.status == "authorized":
+        call.unit.cancel(AUTHORIZATION_EXPIRES, id)
+    if before is not None and before.status == "surcharge_pending":
+        call.unit.cancel(SURCHARGE_EXPIRES, id)
+    if record.status == "authorized":
+        # Counted from the beginning; an increment does not begin it anew (assumed 8.1).
+        due = from_ms(record.origin.created_at) + validity.of_authorization(record.origin)
+        call.unit.schedule(Timer(kind=AUTHORIZATION_EXPIRES, subject=id, due=due))
+    if record.status == "surcharge_pending":
+        due = from_ms(record.origin.created_at) + validity.SURCHARGE_PROMPT
+        call.unit.schedule(Timer(kind=SURCHARGE_EXPIRES, subject=id, due=max(due, call.now)))
+
+
+# --- batches ----------------------------------------------------------------------------------
+
+
+def open_batch_of(call: Call, terminal_id: str) -> Batch | None:
+    """The terminal's open batch; it has one at most (assumed B1)."""
+    found, _ = call.unit.find(Batch, {"terminal_status": in_scope(terminal_id, "open")}, limit=1)
+    return found[0] if found else None
+
+
+def batch_for_entry(call: Call, tx: Transaction) -> Batch:
+    """The open batch of the payment's terminal, opened now where there is none (assumed B2, B3)."""
+    terminal_id = tx.origin.terminal_id
+    batch = open_batch_of(call, terminal_id)
+    if batch is not None:
+        return batch
+    # A deleted terminal has its refunds settled all the same (assumed D10).
+    return open_batch(call, cast(Terminal, call.unit.get(Terminal, terminal_id)))
+
+
+def open_batch(call: Call, terminal: Terminal, processor_batch_id: str | None = None) -> Batch:
+    """Open a batch and announce it. Source: spec 6.3-batch.opened; assumed B5, B6."""
+    if processor_batch_id is None:
+        earlier, _ = call.unit.find(Batch, {"terminal_id": terminal.terminal_id}, limit=1)
+        processor_batch_id = next_number(earlier[0].processor_batch_id if earlier else None)
+    batch = Batch(
+        id=call.world.draws.uuid(),
+        account_id=terminal.account_id,
+        terminal_id=terminal.terminal_id,
+        processor_name=processor_of(terminal.processor_config_id),
+        processor_config_id=terminal.processor_config_id,
+        processor_batch_id=processor_batch_id,
+        opened_at=call.now,
+    )
+    call.unit.put(batch)
+    call.emit("batch.opened", batch)
+    return batch
+
+
+def is_closed(call: Call, batch_id: str | None) -> bool:
+    """Whether the batch was submitted or has its final result. Source: assumed B14."""
+    if batch_id is None:
+        return False
+    batch = call.unit.get(Batch, batch_id)
+    return batch is not None and batch.status not in ("open", "rejected")

@@ -1,0 +1,1 @@
+"""What decides how the processor answers: next outcomes, test cards, terminals and amounts."""

@@ -1,0 +1,179 @@
+"""Which outcome an attempt gets, why, and what nearly chose another.
+
+The sources are asked in the order of assumed D4, and the first that has an outcome for the
+operation wins. What a source would have chosen for another operation is noted as a near miss.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from sandbox.domain.payments.cards import Card
+from sandbox.domain.payments.outcomes import (
+    APPROVED,
+    INITIATING,
+    OUTCOMES,
+    PARTIAL,
+    Operation,
+    Outcome,
+    for_operation,
+)
+from sandbox.domain.payments.transport import TRANSPORT_FAULTS, TransportFault
+from sandbox.domain.payments.triggers import TRIGGERS
+from sandbox.domain.words import did_you_mean
+from sandbox.scenarios.queue import Queue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What is known of an attempt before its outcome.
+
+    `amount` is what this very operation asks for, None where it asks for no certain amount.
+    `header` is what the client forces, `terminal_outcome` what its test terminal always answers;
+    `armed` is an operation of this payment that an earlier amount made fail, once.
+    """
+
+    operation: Operation
+    amount: int | None
+    card: Card
+    terminal_id: str
+    header: str | None = None
+    terminal_outcome: str | None = None
+    armed: tuple[Operation, str, int] | None = None
+    heeds_amounts: bool = True
+
+
+@dataclass(slots=True)
+class Choice:
+    """How an attempt will end, and who said so.
+
+    `fault` spoils the transport as well. `arms` and `settlement` are kept with a payment for
+    later; `disarms` tells that what was armed is used up.
+    """
+
+    outcome: Outcome
+    source: str
+    rule: str
+    fault: TransportFault | None = None
+    delay_ms: int = 0
+    approved_amount: int | None = None
+    arms: tuple[Operation, str, int] | None = None
+    settlement: str | None = None
+    disarms: bool = False
+    near_misses: list[str] = field(default_factory=list)
+
+    @property
+    def key(self) -> str:
+        """The name of what was chosen: a fault that leaves no outcome, else the outcome."""
+        if self.fault is not None and self.fault.when == "before":
+            return self.fault.key
+        return self.outcome.key
+
+
+class UnknownOutcome(ValueError):
+    """A word that is neither an outcome nor a fault; the message names the nearest one."""
+
+
+def check_word(word: str) -> str:
+    """The word itself, if it names an outcome or a transport fault. Raises UnknownOutcome."""
+    if word not in OUTCOMES and word not in TRANSPORT_FAULTS:
+        hint = did_you_mean(word, (*OUTCOMES, *TRANSPORT_FAULTS))
+        raise UnknownOutcome(f"{word[:80]!r} is neither an outcome nor a transport fault{hint}")
+    return word
+
+
+def choose(facts: Facts, queue: Queue) -> Choice:
+    """The outcome of this attempt. A next outcome that is used leaves the queue."""
+    near_misses: list[str] = []
+    for source in _SOURCES:
+        choice = source(facts, queue, near_misses)
+        if choice is not None:
+            choice.near_misses = near_misses
+            return choice
+    return Choice(APPROVED, "default", "default", near_misses=near_misses)
+
+
+def _named(word: str, facts: Facts, source: str, rule: str, near: list[str]) -> Choice | None:
+    """What a source says by name, if it is for this operation (assumed 5.1)."""
+    fault = TRANSPORT_FAULTS.get(word)
+    if fault is not None:
+        return Choice(APPROVED, source, rule, fault=fault)
+    outcome = for_operation(word, facts.operation)
+    if outcome is None:
+        near.append(f"{source} {rule}: {word} is {_for(word)}, not for {facts.operation}")
+        return None
+    return Choice(outcome, source, rule)
+
+
+def _for(word: str) -> str:
+    return "for " + ", ".join(sorted(OUTCOMES[word].scope))
+
+
+def _by_header(facts: Facts, queue: Queue, near: list[str]) -> Choice | None:
+    if facts.header is None:
+        return None
+    return _named(facts.header, facts, "header", "header", near)
+
+
+def _by_queue(facts: Facts, queue: Queue, near: list[str]) -> Choice | None:
+    entry = queue.take(facts.operation, facts.amount, near)
+    if entry is None:
+        return None
+    outcome = for_operation(entry.outcome or APPROVED.key, facts.operation)
+    assert outcome
+    return Choice(
+        outcome,
+        "queue",
+        "queue",
+        fault=TRANSPORT_FAULTS[entry.fault] if entry.fault else None,
+        delay_ms=entry.delay_ms,
+        approved_amount=entry.approved_amount,
+    )
+
+
+def _by_card(facts: Facts, queue: Queue, near: list[str]) -> Choice | None:
+    """A card that is plainly approved does not choose (assumed D13)."""
+    card = facts.card
+    if facts.operation not in INITIATING:
+        word = card.later.get(facts.operation)
+        return _named(word, facts, "card", card.token, near) if word else None
+    if card.limit is not None and facts.amount is not None and facts.amount > card.limit:
+        return Choice(PARTIAL, "card", card.token, approved_amount=card.limit)
+    return _named(card.outcome, facts, "card", card.token, near) if card.outcome else None
+
+
+def _by_terminal(facts: Facts, queue: Queue, near: list[str]) -> Choice | None:
+    if facts.terminal_outcome is None:
+        return None
+    return _named(facts.terminal_outcome, facts, "terminal", facts.terminal_id, near)
+
+
+def _by_amount(facts: Facts, queue: Queue, near: list[str]) -> Choice | None:
+    """What an amount armed before, or the amount of this operation. Source: assumed 6.2-amount."""
+    if facts.armed is not None and facts.armed[0] is facts.operation:
+        _, word, amount = facts.armed
+        outcome = for_operation(word, facts.operation)
+        assert outcome
+        return Choice(outcome, "amount", f"amount:{amount}", disarms=True)
+    row = TRIGGERS.get(facts.amount) if facts.amount is not None else None
+    if row is None:
+        return None
+    if not facts.heeds_amounts:
+        near.append(f"{row.rule}: triggers.enabled is off")
+        return None
+    if row.kind in ("outcome", "fault"):
+        return _named(row.key, facts, "amount", row.rule, near)
+    if facts.operation not in INITIATING:
+        near.append(f"{row.rule}: only an initiation arms a payment")
+        return None
+    choice = Choice(APPROVED, "amount", row.rule)
+    if row.operation is not None:
+        choice.arms = (row.operation, row.key, row.amount)
+    else:
+        choice.settlement = row.key
+    return choice
+
+
+_Source = Callable[[Facts, Queue, list[str]], Choice | None]
+_SOURCES: Final[Iterable[_Source]] = (_by_header, _by_queue, _by_card, _by_terminal, _by_amount)
+"""Source: assumed D4."""

@@ -1,0 +1,61 @@
+"""Next outcomes: what an operator or a test wants the next fitting attempts to end as."""
+
+from dataclasses import dataclass
+
+from sandbox.domain.payments.outcomes import Operation, for_operation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queued:
+    """One next outcome, for the next attempt that fits. Source: assumed D24.
+
+    `amount` (minor units) fits exactly; without `operation` every one fits that the outcome is
+    for. `approved_amount` is what a partial approval gives; `delay_ms` is wall time.
+    """
+
+    outcome: str | None = None
+    operation: Operation | None = None
+    amount: int | None = None
+    delay_ms: int = 0
+    fault: str | None = None
+    approved_amount: int | None = None
+
+    def misfit(self, operation: Operation, amount: int | None) -> str | None:
+        """Why this is not for such an attempt; None when it is."""
+        if self.operation is not None and operation is not self.operation:
+            return f"waits for {self.operation}"
+        if self.amount is not None and amount != self.amount:
+            return f"waits for the amount {self.amount}"
+        if self.outcome is not None and for_operation(self.outcome, operation) is None:
+            return f"{self.outcome} is not for {operation}"
+        return None
+
+
+class Queue:
+    """The next outcomes of one world, first come first served."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Queued] = []
+
+    def add(self, entry: Queued) -> None:
+        """Put one at the end."""
+        self._waiting.append(entry)
+
+    def take(
+        self, operation: Operation, amount: int | None, near_misses: list[str]
+    ) -> Queued | None:
+        """The first that fits, which leaves the queue; the ones passed over are near misses."""
+        for place, entry in enumerate(self._waiting):
+            misfit = entry.misfit(operation, amount)
+            if misfit is None:
+                return self._waiting.pop(place)
+            near_misses.append(f"queue: {misfit}")
+        return None
+
+    def waiting(self) -> list[Queued]:
+        """All that wait, first first."""
+        return list(self._waiting)
+
+    def clear(self) -> None:
+        """Forget them all."""
+        self._waiting.clear()

@@ -1,0 +1,77 @@
+"""An index: values to the numbers of the rows that stand under them, ascending."""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from heapq import merge
+
+from sortedcontainers import SortedList
+
+_NO_ROWS: tuple[int, ...] = ()
+
+
+class Index:
+    """One index. A value that one row has costs no list: most values of most ids are like that."""
+
+    __slots__ = ("_entries",)
+
+    def __init__(self) -> None:
+        self._entries: dict[str, int | SortedList] = {}
+
+    def fill(self, rows: Iterable[tuple[int, Sequence[str]]]) -> None:
+        """Take in many rows at once, given in ascending order of their numbers."""
+        found: dict[str, list[int]] = {}
+        for number, values in rows:
+            for value in values:
+                found.setdefault(value, []).append(number)
+        for value, numbers in found.items():
+            self._entries[value] = numbers[0] if len(numbers) == 1 else SortedList(numbers)
+
+    def move(self, number: int, before: Sequence[str], after: Sequence[str]) -> None:
+        """Take note that the values of a row changed."""
+        for value in before:
+            if value not in after:
+                self._remove(value, number)
+        for value in after:
+            if value not in before:
+                self._add(value, number)
+
+    def _add(self, value: str, number: int) -> None:
+        entry = self._entries.get(value)
+        if entry is None:
+            self._entries[value] = number
+        elif isinstance(entry, int):
+            self._entries[value] = SortedList((entry, number))
+        else:
+            entry.add(number)
+
+    def _remove(self, value: str, number: int) -> None:
+        entry = self._entries[value]
+        if isinstance(entry, int):
+            del self._entries[value]
+        else:
+            entry.remove(number)
+
+    def rows(self, value: str) -> Sequence[int]:
+        """The numbers under a value, ascending. What is returned changes with the index."""
+        entry = self._entries.get(value)
+        if entry is None:
+            return _NO_ROWS
+        return (entry,) if isinstance(entry, int) else entry
+
+    def has(self, value: str, number: int) -> bool:
+        """Whether the row stands under the value."""
+        entry = self._entries.get(value)
+        if entry is None or isinstance(entry, int):
+            return entry == number
+        return number in entry
+
+    def rows_of_any(self, values: Iterable[str]) -> Iterable[int]:
+        """The numbers under any of the values, ascending, each once."""
+        return dict.fromkeys(merge(*(self.rows(value) for value in values)))
+
+
+def position(numbers: Sequence[int], number: int) -> int:
+    """How many of these ascending numbers are smaller."""
+    if isinstance(numbers, SortedList):
+        return int(numbers.bisect_left(number))
+    return bisect_left(numbers, number)
