@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from benchmarks import many_keys, read, start, terminals, worlds
+from benchmarks import many_keys, read, sale, start, terminals, worlds
 from benchmarks.load import generators
 from benchmarks.report import ROUNDS, Plan, Result, machine, table
 from benchmarks.serving import BenchmarkError
@@ -15,6 +15,7 @@ from benchmarks.serving import BenchmarkError
 BENCHMARKS: Final[dict[str, Callable[[Plan], list[Result]]]] = {
     "start": start.run,
     "read": read.run,
+    "sale": sale.run,
     "many_keys": many_keys.run,
     "terminals": terminals.run,
     "worlds": worlds.run,

@@ -1,6 +1,7 @@
 """The yardstick: a bare Starlette application with one route, for uvicorn to serve.
 
-What it answers comes from the environment, so that it can be the very bytes of another server.
+What it answers comes from the environment, so that it can be the very bytes of another server. A
+POST has its body checked with pydantic, as any application would.
 """
 
 import json
@@ -24,4 +25,18 @@ async def _answer(request: Request) -> Response:
     return Response(_BODY, headers=_HEADERS)
 
 
-app = Starlette(routes=[Route(_ANSWER["path"], _answer)])
+def _checking() -> Any:
+    from sandbox.operations.bodies.payments import StartPayment
+
+    async def checked_answer(request: Request) -> Response:
+        StartPayment.model_validate_json(await request.body())
+        return Response(_BODY, headers=_HEADERS)
+
+    return checked_answer
+
+
+_ROUTES: Final = [Route(_ANSWER["path"], _answer)]
+if _ANSWER.get("checks_payments"):
+    _ROUTES.append(Route(_ANSWER["path"], _checking(), methods=["POST"]))
+
+app = Starlette(routes=_ROUTES)

@@ -144,18 +144,28 @@ def sandbox(*options: str, core: int | None = None) -> Iterator[Server]:
 
 @contextmanager
 def bare(
-    *options: str, path: str = "/", answer: Answer | None = None, core: int | None = None
+    *options: str,
+    path: str = "/",
+    answer: Answer | None = None,
+    checks_payments: bool = False,
+    core: int | None = None,
 ) -> Iterator[Server]:
     """The bare application under uvicorn, from its first 200 until the block ends.
 
-    With an `answer`, it gives just that on `path`.
+    With an `answer`, it gives just that on `path`; with `checks_payments` also to a POST there,
+    once the body proved to be a payment.
     """
     port = free_port()
     command = ("-m", "uvicorn", "benchmarks.bare:app", "--host", HOST, "--port", str(port))
     environment = dict(os.environ)
     if answer is not None:
         headers = {name: text for name, text in answer.headers.items() if name != "content-length"}
-        spec = {"path": path, "body": answer.body.decode(), "headers": headers}
+        spec = {
+            "path": path,
+            "body": answer.body.decode(),
+            "headers": headers,
+            "checks_payments": checks_payments,
+        }
         environment[ANSWER_VARIABLE] = json.dumps(spec)
     with _serving((*command, *options), port, path, core=core, environment=environment) as server:
         yield server

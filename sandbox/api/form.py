@@ -59,8 +59,10 @@ def _body(trip: Trip, shape: "type[BaseModel]") -> "BaseModel":
     """The body in the row's shape, and no key in it where none belongs."""
     sent, body = read_object(trip), trip.asked.body or b""
     checked = shape.model_validate_json(body)
-    _refuse_misplaced_key(trip, body, sent)
-    _refuse_misplaced_card(body, sent)
+    if b"\\u" in body or trip.world.profile.key_format.hint_bytes in body:
+        _refuse_misplaced_key(trip, body, sent)
+    if b"\\u" in body or pans.may_mention(body):
+        _refuse_misplaced_card(sent)
     _note_unknown(trip, sent, shape, "body field")
     return checked
 
@@ -81,6 +83,8 @@ def _query(trip: Trip, shape: "type[BaseModel]") -> "BaseModel":
 def _note_unknown(trip: Trip, sent: Mapping[str, Any], shape: "type[BaseModel]", what: str) -> None:
     """Say in the journal what was ignored (assumed C8): most likely it is misspelt."""
     known = wire.field_names(shape)
+    if known.issuperset(sent):
+        return
     unknown = [name for name in sent if name not in known]
     for name in unknown[:UNKNOWN_NOTED_MAX]:
         hint = did_you_mean(name[:80], known)
@@ -102,7 +106,8 @@ def read_object(trip: Trip) -> dict[str, Any]:
     if body and not content_type:
         _missing_header(trip, "Content-Type")
     trip.sent = wire.parse_object(body)
-    _refuse_production_key(trip, body)
+    if b"\\u" in body or trip.world.profile.key_format.hint_bytes in body:
+        _refuse_production_key(trip, body)
     return trip.sent
 
 
@@ -129,16 +134,15 @@ def _refuse_misplaced_key(trip: Trip, body: bytes, sent: dict[str, Any]) -> None
             raise Refusal(VALIDATION_ERROR, "an API key stands where none belongs")
 
 
-def _refuse_misplaced_card(body: bytes, sent: dict[str, Any]) -> None:
+def _refuse_misplaced_card(sent: dict[str, Any]) -> None:
     """Real card numbers never enter the sandbox, whatever field they stand in (assumed 6.4)."""
-    if pans.may_mention(body) or b"\\u" in body:
-        others = {name: sent[name] for name in sent if name not in pans.CARD_FIELDS}
-        if pans.mentions(str(others)):
-            raise Refusal(
-                VALIDATION_ERROR,
-                "a card number stands where none belongs",
-                source="assumed 6.4-unknown",
-            )
+    others = {name: sent[name] for name in sent if name not in pans.CARD_FIELDS}
+    if pans.mentions(str(others)):
+        raise Refusal(
+            VALIDATION_ERROR,
+            "a card number stands where none belongs",
+            source="assumed 6.4-unknown",
+        )
 
 
 def _forced_outcome(trip: Trip) -> str | None:

@@ -233,23 +233,19 @@ def find_target(trip: Trip, row: Row) -> None:
     try:
         if row.narrow is not None:
             _narrow(trip, row.narrow(read_object(trip)))
-        named: list[tuple[Target, Account | None, str | None]] = [
-            (one, *found)
-            for one in (target, *target.others)
-            for found in _FINDERS[one.where](trip, one)
-        ]
+        named = [(one, *found) for one in target.all for found in _FINDERS[one.where](trip, one)]
     except BadInput as error:
         raise Refusal(VALIDATION_ERROR, str(error)) from None
-    if not named:
+    if named:
+        for one, account, id in named:
+            _must_reach(trip, row, one, account, id)
+        trip.account = named[0][1]
+    elif target.where != "query" and not target.is_required:
         # No account is named: the caller's own is meant, or on a listing all that it may see.
         # Where one has to be named, the check of the body says so.
-        if target.where == "query" or target.is_required:
-            return
-        named = [(target, trip.caller.account, None)]
-    for one, account, id in named:
-        _must_reach(trip, row, one, account, id)
-    trip.account = named[0][1]
-    if row.stops_at_block:
+        _must_reach(trip, row, target, trip.caller.account, None)
+        trip.account = trip.caller.account
+    if row.stops_at_block and trip.account is not None:
         _must_not_be_blocked(trip)
     if row.may is not None:
         row.may(trip)

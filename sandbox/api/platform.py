@@ -69,7 +69,7 @@ class Platform:
         self._router = Router(rows)
         self._key_header = worlds.profile.api_key_header_bytes
         self._key_format = worlds.profile.key_format
-        self._key_hint = worlds.profile.key_format.hint.encode()
+        self._key_hint = worlds.profile.key_format.hint_bytes
         self._explain_headers = explain_headers
         self._log_requests = log_requests
 
@@ -198,7 +198,7 @@ class Platform:
             status,
             duration_ms,
             captured(asked.body, scrub, self._key_hint, row.secrets if row else ()),
-            captured(body, scrub, self._key_hint),
+            captured(body, scrub, self._key_hint, is_ours=True),
             trip.decisions,
             tuple(trip.events),
             tuple(trip.notes),

@@ -6,7 +6,7 @@ visibility tests all read these rows; nothing about an endpoint is written anywh
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -51,7 +51,7 @@ def profiled(resource: str, name: str) -> Shape:
 Relate = Callable[[Account, Account | None], Relation]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Target:
     """What a request is about, and where it says so.
 
@@ -70,6 +70,11 @@ class Target:
     is_required: bool = False
     is_repeatable: bool = False
     others: "tuple[Target, ...]" = ()
+
+    @cached_property
+    def all(self) -> "tuple[Target, ...]":
+        """Itself and the others."""
+        return (self, *self.others)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ operation; who receives one, and how it is sent, is not known here.
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from sandbox.domain import credentials, keys
 from sandbox.domain.credentials import Credential
@@ -79,8 +79,7 @@ EVENTS: Final[dict[str, EventRow]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class Message(NamedTuple):
     """One event that happened: what it is about, as the record was at that moment.
 
     `record` is frozen, so its body can be written when somebody reads or receives it, and is the

@@ -133,6 +133,17 @@ INTERNAL_ERROR: Final = Fault(
     source="assumed 0.5-codes",
 )
 
+
+def _transport(code: str, status: int, message: str) -> Fault:
+    return Fault(code=code, status=status, message=message, source="assumed 5.3")
+
+
+RATE_LIMITED: Final = _transport("rate_limited", 429, "Too many requests.")
+SERVER_FAILED: Final = _transport("internal_error", 500, "The platform failed.")
+BAD_GATEWAY: Final = _transport("bad_gateway", 502, "A gateway got no usable answer.")
+UNAVAILABLE: Final = _transport("unavailable", 503, "The platform is unavailable.")
+GATEWAY_TIMEOUT: Final = _transport("gateway_timeout", 504, "A gateway got no answer in time.")
+
 FAULTS: Final[tuple[Fault, ...]] = (
     VALIDATION_ERROR,
     AUTHENTICATION_FAILED,
@@ -153,7 +164,12 @@ FAULTS: Final[tuple[Fault, ...]] = (
     REVERSE_EXCEEDS_AVAILABLE,
     REFUND_EXCEEDS_CAPTURED,
     ACCOUNT_BLOCKED,
+    RATE_LIMITED,
     INTERNAL_ERROR,
+    SERVER_FAILED,
+    BAD_GATEWAY,
+    UNAVAILABLE,
+    GATEWAY_TIMEOUT,
 )
 
 

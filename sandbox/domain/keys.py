@@ -205,6 +205,7 @@ class KeyFormat:
         others = (prefix, production_prefix)
         is_shared = all(other.startswith(legacy_prefix) for other in others)
         self.hint = legacy_prefix if is_shared else "_"
+        self.hint_bytes = self.hint.encode()
         # Longest first, so that `svc_uat` is not read as a legacy key named `uat`.
         prefixes = sorted((legacy_prefix, *others), key=len, reverse=True)
         self._anywhere = re.compile(rf"(?:{'|'.join(map(re.escape, prefixes))})_[A-Za-z0-9_]+")

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
+from sandbox.domain.payments.showing import view
+from sandbox.domain.payments.transactions import Transaction
+
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
@@ -26,10 +29,10 @@ def to_bytes(value: Any) -> bytes:
     """The value as compact JSON.
 
     A record is written field by field as its annotations say, unset ones as null (spec 6.1.8),
-    or as its method `wire` shows it; plain dictionaries hold wire values already.
+    or as its own view shows it; plain dictionaries hold wire values already.
     """
-    if hasattr(value, "wire"):
-        return to_json(value.wire())
+    if isinstance(value, Transaction):
+        return to_json(view(value))
     if isinstance(value, dict):
         return to_json(value)
     if isinstance(value, list):
@@ -41,9 +44,8 @@ def to_bytes(value: Any) -> bytes:
 
 def to_wire_fields(record: Any) -> dict[str, Any]:
     """A record's fields with the values that they have on the wire."""
-    if hasattr(record, "wire"):
-        shown: dict[str, Any] = record.wire()
-        return shown
+    if isinstance(record, Transaction):
+        return view(record)
     fields: dict[str, Any] = _adapter_of(record).dump_python(record, mode="json")
     return fields
 

@@ -6,7 +6,7 @@ operation wins. What a source would have chosen for another operation is noted a
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from sandbox.domain.payments.cards import Card
 from sandbox.domain.payments.outcomes import (
@@ -24,8 +24,7 @@ from sandbox.domain.words import did_you_mean
 from sandbox.scenarios.queue import Queue
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class Facts(NamedTuple):
     """What is known of an attempt before its outcome.
 
     `amount` is what this very operation asks for, None where it asks for no certain amount.

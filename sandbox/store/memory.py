@@ -18,12 +18,21 @@ from sandbox.domain.timers import Timer
 from sandbox.store.answers import Answers, Condition, Question
 from sandbox.store.grams import TextIndex
 from sandbox.store.indexes import Index, position
-from sandbox.store.port import NEWEST_FIRST, Between, DuplicateValue, Order, R, UnitClosed, Where
+from sandbox.store.port import (
+    ANY_TIME,
+    NEWEST_FIRST,
+    Between,
+    DuplicateValue,
+    Order,
+    R,
+    UnitClosed,
+    Where,
+)
 from sandbox.store.tables import EVERYTHING, TABLES, Path, Table
 from sandbox.store.timers import Timers
 
 PathOf = Callable[[Record], Path]
-Claims = list[tuple[str, str]]
+Claims = Sequence[tuple[str, str]]
 
 _PUT_BITS: Final = 40
 """A number is the moment in milliseconds, then so many bits for the order of puts."""
@@ -66,8 +75,8 @@ class _Rows:
 
     def holder(self, name: str, value: str) -> str | None:
         """The id of the record that has this value in a unique index."""
-        record = self.one(name, value)
-        return None if record is None else self.id_of(record)
+        number = self.unique[name].get(value)
+        return None if number is None else self.id_of(self.by_number[number])
 
     def put(self, record: Any, claims: Claims) -> None:
         id = self.id_of(record)
@@ -81,7 +90,9 @@ class _Rows:
         for name, value in claims:
             self.unique[name][value] = number
         if self.indexes or self.texts:
-            self._reindex(number, old, record)
+            keeps_place = self.table.keeps_place
+            if old is None or keeps_place is None or not keeps_place(old, record):
+                self._reindex(number, old, record)
         self.answers.note_change(number)
 
     def _new_number(self, record: Any) -> int:
@@ -108,6 +119,10 @@ class _Rows:
         self, where: Where, limit: int | None, offset: int, between: Between, order: Order
     ) -> tuple[list[Any], int]:
         """A page in the order asked for, and the total."""
+        if offset == 0 and limit is not None and order is NEWEST_FIRST and between == ANY_TIME:
+            numbers = self._matching(where)
+            newest = numbers[len(numbers) - limit :] if limit < len(numbers) else numbers
+            return [self.by_number[number] for number in reversed(newest)], len(numbers)
         found: Sequence[Any]
         if order.by:
             found = self._ranked(where, between, order.by)
@@ -145,7 +160,7 @@ class _Rows:
         rank, by_number = self.table.orders[by], self.by_number
         conditions = self._conditions(where)
         question = _question(where)
-        if between != (None, None):
+        if between != ANY_TIME:
             question |= {("", between)}
             first, last = _bounds(between)
             conditions.append(Condition(lambda number: first <= number < last))
@@ -311,7 +326,7 @@ class MemoryUnit:
         *,
         limit: int | None = None,
         offset: int = 0,
-        between: Between = (None, None),
+        between: Between = ANY_TIME,
         order: Order = NEWEST_FIRST,
     ) -> tuple[list[R], int]:
         return self._store._rows[kind].find(where, limit, offset, between, order)
@@ -352,15 +367,19 @@ class MemoryUnit:
 
     def _checked(self) -> list[tuple[_Rows, Record, Claims]]:
         """All that is put, with its claims. Everything is checked before anything is changed."""
-        claimed: dict[tuple[type, str, str], str] = {}
-        checked = []
+        claimed: dict[tuple[str, str], str] = {}
+        checked: list[tuple[_Rows, Record, Claims]] = []
         for (kind, id), record in self._put.items():
             rows = self._store._rows[kind]
-            claims = rows.claims(record) if rows.unique else []
-            for name, value in claims:
-                holder = claimed.setdefault((kind, name, value), rows.holder(name, value) or id)
-                if holder != id:
-                    raise DuplicateValue(f"{rows.table.name}: another record has this {name}")
+            claims: Claims = ()
+            if rows.unique:
+                claims = rows.claims(record)
+                for claim in claims:
+                    holder = claimed.setdefault(claim, rows.holder(*claim) or id)
+                    if holder != id:
+                        raise DuplicateValue(
+                            f"{rows.table.name}: another record has this {claim[0]}"
+                        )
             checked.append((rows, record, claims))
         return checked
 

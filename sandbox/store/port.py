@@ -28,6 +28,8 @@ Between = tuple[int | None, int | None]
 Only for tables whose records have a moment.
 """
 
+ANY_TIME: Final[Between] = (None, None)
+
 
 @dataclass(frozen=True, slots=True)
 class Order:
@@ -59,7 +61,7 @@ class UnitOfWork(Protocol):
         *,
         limit: int | None = None,
         offset: int = 0,
-        between: Between = (None, None),
+        between: Between = ANY_TIME,
         order: Order = NEWEST_FIRST,
     ) -> tuple[list[R], int]:
         """A page of the committed records that match everything in `where`, newest first.

@@ -36,6 +36,7 @@ class Table:
     fields of a record in which a piece of text can be searched, by the name of the search.
     `filters` narrow what an index found; `orders` are other orders than that of creation. With a
     `moment`, in Unix milliseconds, records are listed by it and can be asked for by time.
+    `keeps_place` tells of a record before and after that no index sees the difference.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Table:
     filters: Mapping[str, Filter] = field(default_factory=dict)
     orders: Mapping[str, Rank] = field(default_factory=dict)
     moment: Rank | None = None
+    keeps_place: Callable[[Any, Any], bool] | None = None
 
 
 def in_scope(scope: str, value: str | None) -> str:
@@ -88,7 +90,24 @@ def used_event(account_id: str, event_id: str) -> str:
 
 def _event_ids(tx: Transaction) -> tuple[str, ...]:
     """The event_ids of all attempts; a creation and its outcome share one (assumed D11)."""
-    return tuple(dict.fromkeys(attempt.event_id for attempt in tx.history))
+    history = tx.history
+    if len(history) <= 2 and history[0].event_id == history[-1].event_id:
+        return (history[0].event_id,)
+    return tuple(dict.fromkeys(attempt.event_id for attempt in history))
+
+
+def _transaction_keeps_place(old: Transaction, new: Transaction) -> bool:
+    return (
+        old.status == new.status
+        and old.batch_id == new.batch_id
+        and old.transaction_type == new.transaction_type
+        and len(old.history) == len(new.history)
+        and old.gateway_transaction_id == new.gateway_transaction_id
+    )
+
+
+def _batch_keeps_place(old: Batch, new: Batch) -> bool:
+    return old.status == new.status
 
 
 def _origin(field_name: str) -> Index:
@@ -217,6 +236,7 @@ TABLES: Final = (
             "search_term": _mentions,
         },
         orders={"total_amount": lambda tx: tx.amounts.total},
+        keeps_place=_transaction_keeps_place,
     ),
     Table(
         name="batches",
@@ -229,5 +249,6 @@ TABLES: Final = (
             "processor_config_id": _field("processor_config_id"),
             "terminal_status": lambda batch, path: (in_scope(batch.terminal_id, batch.status),),
         },
+        keeps_place=_batch_keeps_place,
     ),
 )

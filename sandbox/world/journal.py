@@ -7,6 +7,7 @@ it. What looks like a key is masked on the way in: an entry never holds one.
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final, TypedDict
 
 from pydantic_core import from_json
@@ -119,23 +120,33 @@ def _outcome(choice: Choice | None) -> OutcomeView | None:
 
 
 def captured(
-    body: bytes | None, scrub: Scrub, hint: bytes, secrets: Sequence[str] = ()
+    body: bytes | None,
+    scrub: Scrub,
+    hint: bytes,
+    secrets: tuple[str, ...] = (),
+    *,
+    is_ours: bool = False,
 ) -> bytes | None:
     """As much of a body as is kept, with everything in it that looks like a key or a card masked.
 
     `hint` is what every key begins with: a body without it, without a long run of digits, and
     without an escape that could hide either, needs no closer look. `secrets` are fields whose
-    values are masked whatever they are.
+    values are masked whatever they are. What `is_ours` holds no card number: none was let in.
     """
     if not body:
         return None
-    if any(name.encode() in body for name in secrets) or (secrets and b"\\u" in body):
+    if secrets and (b"\\u" in body or any(name in body for name in _in_bytes(secrets))):
         body = _without(body, secrets)
-    if hint in body or b"\\u" in body or pans.may_mention(body):
+    if hint in body or b"\\u" in body or (not is_ours and pans.may_mention(body)):
         body = scrub(unescaped(body)).encode("utf-8", "replace")
     if len(body) > CAPTURE_BYTES_MAX:
         return body[:CAPTURE_BYTES_MAX] + b" ... cut off"
     return body
+
+
+@cache
+def _in_bytes(names: tuple[str, ...]) -> tuple[bytes, ...]:
+    return tuple(name.encode() for name in names)
 
 
 def _without(body: bytes, secrets: Sequence[str]) -> bytes:

@@ -6,7 +6,7 @@ from sandbox.api.rows import Extended, Listing, Row, Target, shape
 from sandbox.domain.access import need
 from sandbox.domain.batches import Batch
 from sandbox.domain.hierarchy import relate_to_its_records, relate_with_admin_reach
-from sandbox.domain.payments.transactions import TransactionView
+from sandbox.domain.payments.showing import TransactionView
 from sandbox.domain.terminals import Terminal
 from sandbox.operations.payments import batches
 

@@ -11,7 +11,8 @@ from sandbox.api.rows import Row, Target, shape
 from sandbox.domain.access import need
 from sandbox.domain.locations import Location
 from sandbox.domain.payments.pans import CARD_FIELDS
-from sandbox.domain.payments.transactions import Transaction, TransactionView
+from sandbox.domain.payments.showing import TransactionView
+from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.terminals import Terminal
 from sandbox.operations.call import Call
 from sandbox.operations.payments import acting, starting

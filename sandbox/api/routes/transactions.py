@@ -5,7 +5,8 @@ from typing import Final
 from sandbox.api.rows import Listing, Row, Target, profiled, shape
 from sandbox.domain.access import need
 from sandbox.domain.hierarchy import relate_to_its_records, relate_with_admin_reach
-from sandbox.domain.payments.transactions import AttemptView, Transaction, TransactionView
+from sandbox.domain.payments.showing import AttemptView, TransactionView
+from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.permissions import ACTIONS
 from sandbox.operations import directory
 from sandbox.operations.payments import transactions

@@ -4,9 +4,8 @@ Source: spec 2.4-money; rounding assumed 2.8-rounding.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Final
+from typing import Final, NamedTuple
 
 AMOUNT_MAX: Final = 99_999_999
 """The largest amount of one operation: eight digits. Source: assumed 1.8-amount."""
@@ -28,8 +27,7 @@ def share_of(component: int, part: int, whole: int) -> int:
     return int(exact.quantize(_ONE, ROUND_HALF_UP))
 
 
-@dataclass(frozen=True, slots=True)
-class Amounts:
+class Amounts(NamedTuple):
     """The components of a total, in minor units, none of them negative.
 
     Their sum is the total, always (assumed M1).
@@ -69,11 +67,11 @@ class Amounts:
 
     def with_tip(self, tip: int) -> "Amounts":
         """The same with another tip."""
-        return replace(self, tip=tip)
+        return self._replace(tip=tip)
 
     def without_surcharge(self) -> "Amounts":
         """The same with no surcharge."""
-        return replace(self, surcharge=0)
+        return self._replace(surcharge=0)
 
     def plus(self, other: "Amounts") -> "Amounts":
         """Component by component."""
@@ -88,8 +86,7 @@ class Amounts:
 NOTHING: Final = Amounts(0)
 
 
-@dataclass(frozen=True, slots=True)
-class Ledger:
+class Ledger(NamedTuple):
     """What became of a payment's money, in minor units. Source: assumed 2.2.
 
     In the order of its letters there: A authorized, R0 `voided` before the capture, C captured,

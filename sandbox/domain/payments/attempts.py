@@ -1,19 +1,17 @@
 """What every attempt leaves behind: what the gateway said, and what is to be announced."""
 
-from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Final
+from typing import Final, NamedTuple
 
-from sandbox.domain.payments.moves import Move
 from sandbox.domain.payments.outcomes import Outcome
+from sandbox.domain.payments.rows import Move
 from sandbox.domain.payments.transactions import HostAnswer, Transaction
 
 _GATEWAY_ALPHABET: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _TO_GATEWAY_CHARS: Final = bytes(ord(_GATEWAY_ALPHABET[byte % 36]) for byte in range(256))
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusion:
+class Conclusion(NamedTuple):
     """How an attempt ended: the row taken, the record to keep, and the one to show.
 
     They differ where a failed attempt is laid over an unchanged record (assumed 2.1-failed).

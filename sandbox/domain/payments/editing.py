@@ -3,7 +3,7 @@
 Source: spec 4.3-search-edit; the body and what it does assumed 1.7-edit, F8.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from sandbox.domain.payments.amounts import Ledger
@@ -55,8 +55,7 @@ def edited(tx: Transaction, edit: Edit) -> Transaction:
     reason = edit.status_reason or tx.status_reason
     if edit.status is not None and edit.status_reason is None:
         reason = _REASONS.get(head, "partial_approval" if is_partial else "approved")
-    after = replace(
-        tx,
+    after = tx._replace(
         status=head,
         status_reason=reason,
         amounts=amounts,
@@ -104,8 +103,8 @@ def conclude(
 ) -> Conclusion:
     """The edited transaction with its new status as an attempt of its own."""
     shown_type, event = _shown_as(tx, after.status)
-    after = replace(
-        after, event_id=event_id, transaction_type=shown_type, batch_id=capture_batch_id
+    after = after._replace(
+        event_id=event_id, transaction_type=shown_type, batch_id=capture_batch_id
     )
     amount = after.amounts.total
     if after.status == "refunded":
@@ -114,7 +113,7 @@ def conclude(
         amount = after.ledger.reversed_in_all
     settles_in = refund_batch_id or capture_batch_id
     attempt = attempt_of(after, amount, at, batch_id=settles_in)
-    after = replace(after, history=(*after.history, attempt))
+    after = after._replace(history=(*after.history, attempt))
     return Conclusion(move("F8"), after, after, ((event, after),))
 
 

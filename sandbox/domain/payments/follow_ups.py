@@ -4,14 +4,15 @@ Walks the rows F1 to F41 of `moves`.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from sandbox.domain.payments.amounts import EMPTY
 from sandbox.domain.payments.attempts import Conclusion, gateway_id, host_answer
-from sandbox.domain.payments.moves import AS_ANSWERED, SAME, Move, moves_from
+from sandbox.domain.payments.moves import moves_from
 from sandbox.domain.payments.outcomes import FORCED_RULES, Operation, Outcome, Verdict
 from sandbox.domain.payments.plans import Asked, Plan, plan
+from sandbox.domain.payments.rows import AS_ANSWERED, SAME, Move
 from sandbox.domain.payments.transactions import Transaction, attempt_of
 
 
@@ -125,8 +126,8 @@ def conclude(
     """
     tx, operation = case.tx, case.asked.operation
     shown_type = "sale" if operation is Operation.CONFIRM else operation.value
-    attempted = replace(
-        tx, event_id=event_id, transaction_type=shown_type, answer=host_answer(outcome, event_id)
+    attempted = tx._replace(
+        event_id=event_id, transaction_type=shown_type, answer=host_answer(outcome, event_id)
     )
     if taken.answer == "failed" or taken.is_rule_failure:
         return _failed(case, taken, outcome, attempted, at)
@@ -137,8 +138,7 @@ def conclude(
         head = "refunded"
     plan = case.plan
     keeps_batch = taken.joins == "capture"
-    after = replace(
-        attempted,
+    after = attempted._replace(
         status=head,
         status_reason=taken.reason,
         amounts=plan.amounts,
@@ -159,7 +159,7 @@ def conclude(
 
 def _with(tx: Transaction, case: Case, at: int, batch_id: str | None = None) -> Transaction:
     attempt = attempt_of(tx, case.amount, at, batch_id=batch_id)
-    return replace(tx, history=(*tx.history, attempt))
+    return tx._replace(history=(*tx.history, attempt))
 
 
 def _failed(
@@ -171,26 +171,25 @@ def _failed(
         status, reason = outcome.verdict.value, outcome.status_reason
     else:
         status, reason = taken.shown_status, taken.reason
-    over = replace(attempted, status=status, status_reason=reason)
+    over = attempted._replace(status=status, status_reason=reason)
     event = taken.event
     assert event
     if taken.head == AS_ANSWERED:
         # Confirming completes the sale, so that its failure is the sale's (assumed F2).
-        over = replace(over, amounts=over.amounts.without_surcharge(), ledger=EMPTY)
+        over = over._replace(amounts=over.amounts.without_surcharge(), ledger=EMPTY)
         if status == "canceled":
             event = "transaction.cancel"  # spec 6.3-transaction.cancel: whatever is canceled
         record = over = _with(over, case, at)
     else:
         over = _with(over, case, at)
-        record = replace(case.tx, history=over.history)
+        record = case.tx._replace(history=over.history)
     return Conclusion(taken, record, over, ((event, over),))
 
 
 def _canceled(case: Case, taken: Move, attempted: Transaction, at: int) -> Conclusion:
     """Called off before anything was captured: the proposal of a surcharge goes (assumed D12)."""
     tx = case.tx
-    after = replace(
-        attempted,
+    after = attempted._replace(
         transaction_type=tx.origin.operation.value,  # assumed D17
         status="canceled",
         status_reason=taken.reason,
@@ -211,8 +210,7 @@ def expire(tx: Transaction, taken: Move, *, event_id: str, at: int) -> Conclusio
     event = taken.event
     if taken.id == "F9" and tx.origin.operation is Operation.AUTH:
         event = "transaction.authorize"
-    after = replace(
-        tx,
+    after = tx._replace(
         event_id=event_id,
         transaction_type=tx.origin.operation.value,
         status=taken.head,
@@ -220,14 +218,13 @@ def expire(tx: Transaction, taken: Move, *, event_id: str, at: int) -> Conclusio
         amounts=amounts,
         answer=None,
     )
-    after = replace(after, history=(*after.history, attempt_of(after, amounts.total, at)))
+    after = after._replace(history=(*after.history, attempt_of(after, amounts.total, at)))
     return Conclusion(taken, after, after, ((event, after),))
 
 
 def disarmed(conclusion: Conclusion) -> Conclusion:
     """The same with what was armed used up: it happens once (assumed 6.2-later)."""
-    return replace(
-        conclusion,
-        record=replace(conclusion.record, armed=None),
-        shown=replace(conclusion.shown, armed=None),
+    return conclusion._replace(
+        record=conclusion.record._replace(armed=None),
+        shown=conclusion.shown._replace(armed=None),
     )

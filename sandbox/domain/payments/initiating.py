@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from sandbox.domain.payments.amounts import Ledger
+from sandbox.domain.payments.amounts import Amounts, Ledger
 from sandbox.domain.payments.attempts import Conclusion, gateway_id, host_answer
-from sandbox.domain.payments.moves import AS_ANSWERED, Move, move, moves_from
+from sandbox.domain.payments.moves import move, moves_from
 from sandbox.domain.payments.outcomes import (
     AFTER_PROMPT,
     APPROVED,
@@ -19,18 +19,38 @@ from sandbox.domain.payments.outcomes import (
     Verdict,
 )
 from sandbox.domain.payments.pricing import Price
-from sandbox.domain.payments.transactions import Origin, Transaction, attempt_of
+from sandbox.domain.payments.rows import AS_ANSWERED, Move
+from sandbox.domain.payments.transactions import Attempt, Origin, Transaction, attempt_of
 
 
 def created(
-    origin: Origin, price: Price, event_id: str, *, settlement: str | None = None
+    origin: Origin,
+    price: Price,
+    event_id: str,
+    *,
+    armed: tuple[Operation, str, int] | None = None,
+    settlement: str | None = None,
 ) -> Transaction:
     """The record at its creation: pending, in no batch. Source: spec 6.3-transaction.create.
 
     A surcharge that has to be confirmed is not in it yet (assumed D12).
     """
     amounts = price.amounts.without_surcharge() if price.needs_prompt else price.amounts
-    tx = Transaction(
+    first = Attempt(
+        event_id=event_id,
+        transaction_type=origin.operation.value,
+        status="pending",
+        status_reason="pending",
+        amount=amounts.total,
+        amounts=amounts,
+        refunded=0,
+        reversed=0,
+        gateway_transaction_id=None,
+        answer=None,
+        batch_id=None,
+        created_at=origin.created_at,
+    )
+    return Transaction(
         origin=origin,
         event_id=event_id,
         transaction_type=origin.operation.value,
@@ -41,9 +61,10 @@ def created(
         surcharge_applied=amounts.surcharge > 0,
         tip_type=price.tip_type,
         tip_capture_mode="sale" if amounts.tip else None,
+        armed=armed,
         settlement=settlement,
+        history=(first,),
     )
-    return replace(tx, history=(attempt_of(tx, amounts.total, origin.created_at),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +134,12 @@ def resolves_prompt(start: Start) -> bool:
     )
 
 
-def conclude(start: Start, taken: Move, *, batch_id: str | None = None) -> Conclusion:
-    """The payment after the processor's answer, at the moment of its creation plus the wait.
+def conclude(start: Start, taken: Move, *, at: int, batch_id: str | None = None) -> Conclusion:
+    """The payment after the processor's answer, at that many Unix milliseconds.
 
     `taken` is the row that `move_for` found; `batch_id` is the batch that a capture entry joins.
+    What stays pending is one attempt with its creation and adds nothing to the history (assumed
+    D11, D17).
     """
     tx, outcome = start.tx, start.outcome
     if start.is_passthrough and taken.id == "I7":
@@ -127,17 +150,33 @@ def conclude(start: Start, taken: Move, *, batch_id: str | None = None) -> Concl
         assert outcome
         reason = outcome.status_reason
     with_id = outcome is not None and outcome.has_gateway_id
-    after = replace(
-        tx,
+    changes: dict[str, Any] = {
+        "status": taken.head,
+        "status_reason": reason,
+        "gateway_transaction_id": gateway_id(tx.transaction_id) if with_id else None,
+        "answer": host_answer(outcome, tx.event_id),
+        "batch_id": batch_id,
+        **_money(start, taken),
+    }
+    if taken.event is None:
+        after = tx._replace(**changes)
+        return Conclusion(taken, after, after)
+    amounts: Amounts = changes.get("amounts", tx.amounts)
+    attempt = Attempt(
+        event_id=tx.event_id,
+        transaction_type=tx.transaction_type,
         status=taken.head,
         status_reason=reason,
-        gateway_transaction_id=gateway_id(tx.transaction_id) if with_id else None,
-        answer=host_answer(outcome, tx.event_id),
+        amount=amounts.total,
+        amounts=amounts,
+        refunded=0,
+        reversed=0,
+        gateway_transaction_id=changes["gateway_transaction_id"],
+        answer=changes["answer"],
         batch_id=batch_id,
-        **_money(start, taken),
+        created_at=at,
     )
-    if taken.event is None:
-        return Conclusion(taken, after, after)
+    after = tx._replace(history=(*tx.history, attempt), **changes)
     return Conclusion(taken, after, after, ((taken.event, after),))
 
 
@@ -159,20 +198,6 @@ def _money(start: Start, taken: Move) -> dict[str, Any]:
     }
 
 
-def with_history(conclusion: Conclusion, at: int) -> Conclusion:
-    """The same with its attempt in the history, at that many Unix milliseconds.
-
-    What stays pending is one attempt with its creation and adds nothing (assumed D11, D17).
-    """
-    tx = conclusion.record
-    if not conclusion.events:
-        return conclusion
-    attempt = attempt_of(tx, tx.amounts.total, at, batch_id=tx.batch_id)
-    tx = replace(tx, history=(*tx.history, attempt))
-    events = tuple((event, tx) for event, _ in conclusion.events)
-    return Conclusion(conclusion.move, tx, tx, events)
-
-
 def prompt_and_resolve(start: Start, at: int) -> Conclusion:
     """The prompt is shown, and then declined or left to expire. Source: assumed 5.2-prompt.
 
@@ -180,16 +205,15 @@ def prompt_and_resolve(start: Start, at: int) -> Conclusion:
     """
     assert start.outcome
     asking = replace(start, outcome=APPROVED)
-    shown = with_history(conclude(asking, move("I2")), at)
+    shown = conclude(asking, move("I2"), at=at)
     waiting = shown.record
     back = waiting.amounts.without_surcharge()
-    canceled = replace(
-        waiting,
+    canceled = waiting._replace(
         status="canceled",
         status_reason=start.outcome.status_reason,
         amounts=back,
         answer=None,
     )
-    canceled = replace(canceled, history=(*canceled.history, attempt_of(canceled, back.total, at)))
+    canceled = canceled._replace(history=(*canceled.history, attempt_of(canceled, back.total, at)))
     events = (*shown.events, ("transaction.cancel", canceled))
     return Conclusion(move("I6"), canceled, canceled, events)

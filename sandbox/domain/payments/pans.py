@@ -12,10 +12,9 @@ from sandbox.domain.payments.cards import masked
 CARD_FIELDS: Final = ("card_reader_data", "paymentCardData", "generalCardData")
 """The fields of a body in which a reader's data belongs."""
 
-DIGITS_MIN: Final = 13
 _DIGITS: Final = r"(?<![0-9A-Za-z])\d(?:[ -]?\d){12,18}(?![0-9A-Za-z])"
 _RUN: Final = re.compile(_DIGITS, re.ASCII)
-_RUN_IN_BYTES: Final = re.compile(_DIGITS.encode())
+_LONG_RUN: Final = re.compile(rb"\d{13}")
 _BRANDS: Final = re.compile(
     r"4\d{12}(?:\d{3}){0,2}|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|6(?:011|5\d\d)\d{12}"
     r"|35\d{14}|3(?:0[0-5]|[68]\d)\d{11}|62\d{14,17}",
@@ -25,7 +24,7 @@ _BRANDS: Final = re.compile(
 
 def may_mention(body: bytes) -> bool:
     """Whether a closer look is worth it: a run of digits as long as a card number is there."""
-    return _RUN_IN_BYTES.search(body) is not None
+    return _LONG_RUN.search(body.replace(b" ", b"").replace(b"-", b"")) is not None
 
 
 def mentions(text: str) -> bool:

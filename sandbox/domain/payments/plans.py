@@ -7,7 +7,7 @@ sentence for the client.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from sandbox.domain.payments.amounts import AMOUNT_MAX, Amounts, Ledger, percent_of
 from sandbox.domain.payments.outcomes import Operation
@@ -37,8 +37,7 @@ class Asked:
     confirms: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(NamedTuple):
     """The money after the action. `amount` is that of the operation.
 
     `exceeds` means that the action asks for more than there is; `is_full` that it leaves nothing.
@@ -76,7 +75,7 @@ def _kept(tx: Transaction, amount: int, **changes: object) -> Plan:
         tip_capture_mode=tx.tip_capture_mode,
         is_partial=tx.is_partial,
     )
-    return replace(unchanged, **changes)  # type: ignore[arg-type]
+    return unchanged._replace(**changes)  # type: ignore[arg-type]
 
 
 # --- capture ----------------------------------------------------------------------------------
@@ -103,7 +102,7 @@ def _capture(tx: Transaction, asked: Asked) -> Plan:
     if tip:
         amounts = amounts.with_tip(amounts.tip + tip)
         changes = {"tip_type": "fixed", "tip_capture_mode": "capture"}
-    ledger = replace(tx.ledger, captured=amount, added=max(0, amount - held))
+    ledger = tx.ledger._replace(captured=amount, added=max(0, amount - held))
     return _kept(tx, amount, amounts=amounts, ledger=ledger, **changes)
 
 
@@ -119,7 +118,7 @@ def _capture_as_stated(tx: Transaction, asked: Asked, stated: Breakdown) -> Plan
     """A capture whose components replace those of the payment. Source: assumed 2.5-breakdown."""
     amounts = _stated(tx, stated, asked.amount)
     amount, held = amounts.total, tx.ledger.held
-    ledger = replace(tx.ledger, captured=amount, added=max(0, amount - held))
+    ledger = tx.ledger._replace(captured=amount, added=max(0, amount - held))
     return _kept(
         tx,
         amount,
@@ -161,11 +160,10 @@ def _rates(tx: Transaction, stated: Breakdown, amounts: Amounts) -> Rates:
     rates = tx.rates
     if amounts.tax != tx.amounts.tax:
         source, basis = ("transaction", "subtotal") if amounts.tax else (None, None)
-        rates = replace(rates, tax_rate=stated.tax_rate or 0, tax_source=source, tax_basis=basis)
+        rates = rates._replace(tax_rate=stated.tax_rate or 0, tax_source=source, tax_basis=basis)
     if amounts.surcharge != tx.amounts.surcharge:
         source, basis = ("transaction", "total") if amounts.surcharge else (None, None)
-        rates = replace(
-            rates,
+        rates = rates._replace(
             surcharge_rate=stated.surcharge_rate or 0,
             surcharge_source=source,
             surcharge_basis=basis,
@@ -196,7 +194,7 @@ def _increment(tx: Transaction, asked: Asked) -> Plan:
     amounts = tx.amounts.plus(more)
     if amounts.total > AMOUNT_MAX:
         raise ValueError(f"amount: the authorization would exceed {AMOUNT_MAX}")
-    ledger = replace(tx.ledger, authorized=tx.ledger.authorized + more.total)
+    ledger = tx.ledger._replace(authorized=tx.ledger.authorized + more.total)
     return _kept(tx, more.total, amounts=amounts, ledger=ledger)
 
 
@@ -214,7 +212,7 @@ def _adjust(tx: Transaction, asked: Asked) -> Plan:
         tx,
         tip,
         amounts=tx.amounts.with_tip(tip),
-        ledger=replace(ledger, captured=captured, added=max(0, captured - ledger.held)),
+        ledger=ledger._replace(captured=captured, added=max(0, captured - ledger.held)),
         tip_type=tip_type,
         tip_capture_mode="adjust" if tip else None,
         exceeds=not 0 < captured <= limit,
@@ -239,9 +237,9 @@ def _reverse(tx: Transaction, asked: Asked) -> Plan:
     there = ledger.kept if is_captured else ledger.held
     amount = there if asked.amount is None else asked.amount
     if is_captured:
-        after = replace(ledger, reversed=ledger.reversed + amount)
+        after = ledger._replace(reversed=ledger.reversed + amount)
     else:
-        after = replace(ledger, voided=ledger.voided + amount)
+        after = ledger._replace(voided=ledger.voided + amount)
     return _kept(tx, amount, ledger=after, exceeds=amount > there, is_full=amount == there)
 
 
@@ -252,7 +250,7 @@ def _refund(tx: Transaction, asked: Asked) -> Plan:
     return _kept(
         tx,
         amount,
-        ledger=replace(ledger, refunded=ledger.refunded + amount),
+        ledger=ledger._replace(refunded=ledger.refunded + amount),
         exceeds=amount > ledger.refundable,
         is_full=amount == ledger.refundable,
     )
@@ -279,7 +277,7 @@ def _confirm(tx: Transaction, asked: Asked) -> Plan:
         surcharge = asked.amount - amounts.without_surcharge().total
         if surcharge < 0:
             raise ValueError("amount: is less than the total without a surcharge")
-        amounts = replace(amounts, surcharge=surcharge)
+        amounts = amounts._replace(surcharge=surcharge)
     ledger = Ledger(authorized=amounts.total, captured=amounts.total)
     return _kept(tx, amounts.total, amounts=amounts, ledger=ledger, rates=rates, **changes)
 

@@ -6,7 +6,7 @@ refused with ValueError, in a sentence for the client.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from sandbox.domain.accounts import Account
 from sandbox.domain.locations import Location
@@ -99,8 +99,7 @@ class Breakdown:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a sale happens: the levels at which rates are set, the most specific first."""
 
     account: Account
@@ -126,8 +125,7 @@ class Place:
         return (self.state or "").upper() not in PROHIBITED_STATES
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(NamedTuple):
     """What a payment comes to. With `needs_prompt` the surcharge is only proposed so far."""
 
     amounts: Amounts
@@ -213,8 +211,7 @@ def _tax(stated: Breakdown, place: Place) -> tuple[int, float, str | None, str |
 # --- surcharge --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Surcharge:
+class _Surcharge(NamedTuple):
     amount: int = 0
     rate: float = 0
     source: str | None = None

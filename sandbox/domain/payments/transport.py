@@ -6,6 +6,15 @@ Source: assumed 5.3.
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from sandbox.domain.faults import (
+    BAD_GATEWAY,
+    GATEWAY_TIMEOUT,
+    RATE_LIMITED,
+    SERVER_FAILED,
+    UNAVAILABLE,
+    Fault,
+)
+
 When = Literal["before", "after"]
 
 SLOW_MS: Final = 3_000
@@ -16,26 +25,23 @@ SLOW_MS: Final = 3_000
 class TransportFault:
     """One fault. `before` the engine runs nothing is recorded; `after` it, everything is.
 
-    `status` is the HTTP status that is answered instead; None where the answer itself is spoiled.
+    `answer` is the refusal that is answered instead; None where the answer itself is spoiled.
     """
 
     key: str
     when: When
     effect: str
-    status: int | None = None
-    error: str = ""
+    answer: Fault | None = None
 
 
 TRANSPORT_FAULTS: Final[dict[str, TransportFault]] = {
     fault.key: fault
     for fault in (
-        TransportFault("http_500", "before", "500 internal_error", 500, "internal_error"),
-        TransportFault("http_502", "before", "502 bad_gateway", 502, "bad_gateway"),
-        TransportFault("http_503", "before", "503 unavailable", 503, "unavailable"),
-        TransportFault("http_504", "before", "504 gateway_timeout", 504, "gateway_timeout"),
-        TransportFault(
-            "http_429", "before", "429 rate_limited, Retry-After: 1", 429, "rate_limited"
-        ),
+        TransportFault("http_500", "before", "500 internal_error", SERVER_FAILED),
+        TransportFault("http_502", "before", "502 bad_gateway", BAD_GATEWAY),
+        TransportFault("http_503", "before", "503 unavailable", UNAVAILABLE),
+        TransportFault("http_504", "before", "504 gateway_timeout", GATEWAY_TIMEOUT),
+        TransportFault("http_429", "before", "429 rate_limited, Retry-After: 1", RATE_LIMITED),
         TransportFault("drop_before", "before", "connection closed, nothing done"),
         TransportFault("drop_after", "after", "done and committed, then connection closed"),
         TransportFault("slow", "after", "a normal answer, late"),

@@ -1,4 +1,7 @@
-"""Bodies of payments and of the actions on them. Source: assumed 1.8."""
+"""Bodies of payments and of the actions on them. Source: assumed 1.8.
+
+Null is the same as leaving a field out (assumed C10).
+"""
 
 from typing import Annotated, Any, Literal
 
@@ -16,7 +19,7 @@ from pydantic import (
 from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.payments.pricing import Breakdown
 from sandbox.domain.rates import Rate
-from sandbox.operations.bodies.shared import CreateBody, Text
+from sandbox.operations.bodies.shared import Body, Text
 
 Positive = Annotated[StrictInt, Field(ge=1, le=AMOUNT_MAX)]
 NotNegative = Annotated[StrictInt, Field(ge=0, le=AMOUNT_MAX)]
@@ -27,12 +30,12 @@ EventId = Annotated[StrictStr, Field(min_length=1, max_length=EVENT_ID_CHARS_MAX
 RESERVED_DETAILS = frozenset({"authorized_amount", "captured_amount", "remaining_amount"})
 
 
-class SurchargeBody(CreateBody):
+class SurchargeBody(Body):
     """What a client says of the surcharge: an amount, a percentage, or that there is none."""
 
     amount: NotNegative | None = None
     percentage: Rate | None = None
-    bypass: StrictBool = False
+    bypass: StrictBool | None = None
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> "SurchargeBody":
@@ -43,7 +46,7 @@ class SurchargeBody(CreateBody):
         return self
 
 
-class BreakdownBody(CreateBody):
+class BreakdownBody(Body):
     """How an amount is split. Source: assumed 1.8-sum."""
 
     subtotal: NotNegative
@@ -67,7 +70,7 @@ class BreakdownBody(CreateBody):
     def parts(self) -> Breakdown:
         """The same, as the domain takes it."""
         surcharge = self.surcharge or SurchargeBody.model_construct(
-            amount=self.flat_amount, percentage=self.flat_rate, bypass=False
+            amount=self.flat_amount, percentage=self.flat_rate, bypass=None
         )
         return Breakdown(
             subtotal=self.subtotal,
@@ -78,11 +81,11 @@ class BreakdownBody(CreateBody):
             tip_type=self.tip_type,
             surcharge_amount=surcharge.amount,
             surcharge_rate=surcharge.percentage,
-            bypass=surcharge.bypass,
+            bypass=bool(surcharge.bypass),
         )
 
 
-class ReaderBody(CreateBody):
+class ReaderBody(Body):
     """What a card reader sends. Only `paymentCardData` tells the card (assumed 6.4)."""
 
     id: StrictStr | None = None
@@ -93,7 +96,7 @@ class ReaderBody(CreateBody):
     is_pin_fallback: StrictBool | None = Field(default=None, validation_alias="isPINFallback")
 
 
-class _WithReader(CreateBody):
+class _WithReader(Body):
     """A body with a reader's data, in an object of its own or flat beside the rest."""
 
     card_reader_data: ReaderBody | None = None
@@ -119,7 +122,7 @@ class StartPayment(_WithReader):
     currency: Annotated[StrictStr, Field(pattern=r"^[A-Z]{3}$")] | None = None
     breakdown: BreakdownBody | None = None
     event_id: EventId | None = None
-    type: Literal["sale", "auth"] = "sale"
+    type: Literal["sale", "auth"] | None = None
     platform: Literal["ios", "android"] | None = None
     device_id: StrictStr | None = None
     reader_identifier: StrictStr | None = None
@@ -136,14 +139,8 @@ class StartPayment(_WithReader):
             raise ValueError(f"{', '.join(taken)}: reserved for what the platform reports")
         return details
 
-    @model_validator(mode="after")
-    def _says_where(self) -> "StartPayment":
-        if self.terminal_id is None and self.location_id is None and self.account_id is None:
-            raise ValueError("terminal_id, location_id or account_id is required")
-        return self
 
-
-class _Action(CreateBody):
+class _Action(Body):
     event_id: EventId | None = None
 
 

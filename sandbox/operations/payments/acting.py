@@ -8,10 +8,10 @@ from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.attempts import Conclusion
 from sandbox.domain.payments.cards import card_of
 from sandbox.domain.payments.follow_ups import Case
-from sandbox.domain.payments.moves import Move
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
 from sandbox.domain.payments.plans import Asked
 from sandbox.domain.payments.pricing import Breakdown
+from sandbox.domain.payments.rows import Move
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.operations.call import Awaiting, Call
 from sandbox.operations.payments import attempting, keeping

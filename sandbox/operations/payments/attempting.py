@@ -1,6 +1,6 @@
 """What every attempt goes through: its event_id, its outcome, the faults on its way."""
 
-from sandbox.domain.faults import DUPLICATE_EVENT, Fault, Refusal
+from sandbox.domain.faults import DUPLICATE_EVENT, Refusal
 from sandbox.domain.payments.cards import CARDS, DEFAULT_CARD
 from sandbox.domain.payments.outcomes import Operation, Outcome
 from sandbox.domain.payments.transactions import Transaction
@@ -88,18 +88,9 @@ def decide(
 
 
 def _fail_before(fault: TransportFault) -> None:
-    if fault.status is None:
+    if fault.answer is None:
         raise Dropped(fault.key)
-    raise Refusal(
-        Fault(
-            code=fault.error,
-            status=fault.status,
-            message="The platform could not serve the request.",
-            source="assumed 5.3",
-        ),
-        f"({fault.key} was asked for)",
-        step="outcome",
-    )
+    raise Refusal(fault.answer, reason=f"{fault.key} was asked for", step="outcome")
 
 
 def delay_ms(call: Call, choice: Choice, outcome: Outcome) -> int:

@@ -15,6 +15,7 @@ from sandbox.domain.batches import (
 )
 from sandbox.domain.faults import CONFLICT, VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.moves import move
+from sandbox.domain.payments.showing import view
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.triggers import SETTLEMENTS
 from sandbox.domain.rendering import Page, to_wire_fields
@@ -57,7 +58,7 @@ def read(call: Call) -> Any:
     batch = cast(Batch, call.record)
     if not query.include_transactions:
         return batch
-    return to_wire_fields(batch) | {"transactions": [tx.wire() for tx in members_of(call, batch)]}
+    return to_wire_fields(batch) | {"transactions": [view(tx) for tx in members_of(call, batch)]}
 
 
 def members_of(call: Call, batch: Batch) -> list[Transaction]:
@@ -116,14 +117,14 @@ def edit(call: Call) -> Batch:
 def _moved(tx: Transaction, batch_id: str | None) -> Transaction:
     """The payment in another batch; its capture entry settles there."""
     history = tuple(
-        replace(attempt, batch_id=batch_id)
+        attempt._replace(batch_id=batch_id)
         if attempt.batch_id is not None
         and attempt.batch_id == tx.batch_id
         and attempt.transaction_type != "refund"
         else attempt
         for attempt in tx.history
     )
-    return replace(tx, batch_id=batch_id, history=history)
+    return tx._replace(batch_id=batch_id, history=history)
 
 
 def _must_be_distinct(body: "EditBatch") -> None:
@@ -242,16 +243,16 @@ def _counts(batch: Batch, rejected: int) -> dict[str, int]:
 def _settled(tx: Transaction) -> Transaction:
     """Captured becomes settled; what was refunded in full stays refunded (assumed F36, F37)."""
     row = move("F36")
-    return replace(tx, status=row.head) if tx.status in row.states else tx
+    return tx._replace(status=row.head) if tx.status in row.states else tx
 
 
 def _released(tx: Transaction) -> Transaction:
     """A record that was refused is free for the terminal's next batch (assumed B12)."""
-    return replace(_moved(tx, None), settlement=None)
+    return _moved(tx, None)._replace(settlement=None)
 
 
 def _use_up(call: Call, members: list[Transaction]) -> None:
     """A rejection that happens once does not happen again."""
     for tx in members:
         if tx.settlement is not None and SETTLEMENTS[tx.settlement].is_once:
-            call.unit.put(replace(tx, settlement=None))
+            call.unit.put(tx._replace(settlement=None))

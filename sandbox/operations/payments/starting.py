@@ -1,6 +1,6 @@
 """Sale and preauthorization. Source: spec 4.4-paths-payments; details assumed 1.8, I1 to I10."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -47,7 +47,7 @@ def need_to_tap(sent: dict[str, Any]) -> Need:
 def pay(call: Call) -> Any:
     """A sale, or an authorization where the body says so. Source: assumed 1.8-start."""
     body: StartPayment = call.body
-    return _start(call, Operation(body.type))
+    return _start(call, Operation(body.type or "sale"))
 
 
 def preauthorize(call: Call) -> Any:
@@ -75,10 +75,12 @@ def _start(call: Call, operation: Operation) -> Any:
     origin = _origin(call, operation, place, card, currency)
     choice = decision.choice
     tx = initiating.created(
-        origin, cost, event_id, settlement=choice.settlement if choice else None
+        origin,
+        cost,
+        event_id,
+        armed=choice.arms if choice else None,
+        settlement=choice.settlement if choice else None,
     )
-    if choice is not None and choice.arms is not None:
-        tx = replace(tx, armed=choice.arms)
     call.unit.put(tx)
     call.emit("transaction.create", tx)
     return Awaiting(
@@ -97,6 +99,8 @@ def _place(call: Call, body: "StartPayment") -> Place:
 
     What is named was found visible before.
     """
+    if body.terminal_id is None and body.location_id is None and body.account_id is None:
+        raise _invalid("terminal_id, location_id or account_id is required", "assumed 1.8-where")
     location = call.unit.get(Location, body.location_id) if body.location_id else None
     terminal_id = body.terminal_id
     if terminal_id is None and location is not None:
@@ -296,7 +300,8 @@ def _finish(
         return conclusion.shown
     taken = initiating.move_for(start)
     batch = keeping.batch_for_entry(call, tx) if taken.joins else None
-    conclusion = initiating.conclude(start, taken, batch_id=batch.id if batch else None)
-    conclusion = initiating.with_history(conclusion, call.now_ms)
+    conclusion = initiating.conclude(
+        start, taken, at=call.now_ms, batch_id=batch.id if batch else None
+    )
     keeping.keep(call, conclusion, tx, batch)
     return conclusion.shown

@@ -9,7 +9,8 @@ from sandbox.domain.faults import (
     Refusal,
 )
 from sandbox.domain.payments import editing
-from sandbox.domain.payments.transactions import Transaction, attempt_view
+from sandbox.domain.payments.showing import attempt_view
+from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.processors import PASSTHROUGH
 from sandbox.domain.rendering import Page
 from sandbox.operations.call import Call
