@@ -23,6 +23,10 @@ _GRACE_S: Final = 2
 _GC_AFTER: Final = 20_000
 """Objects made between two collections. A request leaves no cycles, only its journal entry, so
 that the default of 700 finds nothing again and again."""
+_GC_MIDDLE: Final = 50
+_GC_NEVER: Final = 100_000
+"""What outlives two collections is state, kept for good: going through all of it, for as long as
+that takes with many transactions, would find nothing either."""
 
 
 class Protocol(HttpToolsProtocol):
@@ -59,7 +63,7 @@ class _Server(uvicorn.Server):
         if self.started:
             # What is there now stays; collections need not look through it again and again.
             gc.freeze()
-            gc.set_threshold(_GC_AFTER)
+            gc.set_threshold(_GC_AFTER, _GC_MIDDLE, _GC_NEVER)
             gc.enable()
             self._on_ready()
 

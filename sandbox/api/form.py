@@ -21,6 +21,7 @@ from sandbox.domain.faults import (
     Refusal,
 )
 from sandbox.domain.payments import pans
+from sandbox.domain.payments.pans import CARD_FIELD, READER_FIELD
 from sandbox.domain.words import did_you_mean
 from sandbox.scenarios.choosing import UnknownOutcome, check_word
 from sandbox.world.journal import unescaped
@@ -62,7 +63,7 @@ def _body(trip: Trip, shape: "type[BaseModel]") -> "BaseModel":
     if b"\\u" in body or trip.world.profile.key_format.hint_bytes in body:
         _refuse_misplaced_key(trip, body, sent)
     if b"\\u" in body or pans.may_mention(body):
-        _refuse_misplaced_card(sent)
+        _refuse_misplaced_card(sent, shape)
     _note_unknown(trip, sent, shape, "body field")
     return checked
 
@@ -134,9 +135,17 @@ def _refuse_misplaced_key(trip: Trip, body: bytes, sent: dict[str, Any]) -> None
             raise Refusal(VALIDATION_ERROR, "an API key stands where none belongs")
 
 
-def _refuse_misplaced_card(sent: dict[str, Any]) -> None:
-    """Real card numbers never enter the sandbox, whatever field they stand in (assumed 6.4)."""
-    others = {name: sent[name] for name in sent if name not in pans.CARD_FIELDS}
+def _refuse_misplaced_card(sent: dict[str, Any], shape: "type[BaseModel]") -> None:
+    """Card numbers stand in the one field for them, which takes those of test cards alone.
+
+    Source: assumed 6.4.
+    """
+    others = dict(sent)
+    if READER_FIELD in wire.field_names(shape):
+        reader = others.get(READER_FIELD)
+        if isinstance(reader, dict):
+            others[READER_FIELD] = reader | {CARD_FIELD: None}
+        others.pop(CARD_FIELD, None)
     if pans.mentions(str(others)):
         raise Refusal(
             VALIDATION_ERROR,

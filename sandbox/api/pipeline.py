@@ -56,10 +56,11 @@ async def carry_out(trip: Trip, worlds: Worlds) -> tuple[int, bytes]:
     """
     row = route(trip)
     _prepare(trip, worlds, row)
-    while (busy := trip.world.busy.get(_payment(trip))) is not None:
-        await busy.wait()
-        trip.begin()
-        _prepare(trip, worlds, row)
+    if trip.world.busy and row.method != "GET":
+        while (busy := trip.world.busy.get(_payment(trip))) is not None:
+            await busy.wait()
+            trip.begin_again()
+            _prepare(trip, worlds, row)
     trip.step = "operation"
     assert row.run
     shown = row.run(trip)
@@ -102,19 +103,32 @@ async def _second_breath(trip: Trip, awaiting: Awaiting) -> Any:
     trip.fault = awaiting.fault
     lost: Refusal | None = None
     if awaiting.delay_ms > 0:
-        busy = trip.world.busy[awaiting.subject] = asyncio.Event()
-        try:
-            await asyncio.sleep(awaiting.delay_ms / 1000)
-            trip.begin()
-            lost = _key_lost_meanwhile(trip)
-            shown = awaiting.finish(trip, lost is not None)
-        finally:
-            trip.world.busy.pop(awaiting.subject, None)
-            busy.set()
+        await _wait(trip, awaiting)
+        trip.begin()
+        lost = _key_lost_meanwhile(trip)
+        shown = awaiting.finish(trip, lost is not None)
     else:
         trip.unit = trip.world.store.begin()
         shown = awaiting.finish(trip, False)
     return lost or shown
+
+
+async def _wait(trip: Trip, awaiting: Awaiting) -> None:
+    """Let the processor take its time; the payment and its event_id are taken until then."""
+    busy, taken = trip.world.busy, trip.world.taken_events
+    done = busy[awaiting.subject] = asyncio.Event()
+    if awaiting.event is not None:
+        taken[awaiting.event] = awaiting.subject
+    try:
+        await asyncio.sleep(awaiting.delay_ms / 1000)
+    finally:
+        # Who waits for this comes next: not before what follows here, which never pauses.
+        done.set()
+        del busy[awaiting.subject]
+        if awaiting.event is not None:
+            del taken[awaiting.event]
+    if busy is not trip.world.busy:
+        raise Refusal(NOT_FOUND, reason="the world was reset while the payment was waiting")
 
 
 def _key_lost_meanwhile(trip: Trip) -> Refusal | None:

@@ -186,19 +186,26 @@ class Platform:
         scrub = self._worlds.profile.scrub
         row = asked.match.row if asked.match else None
         query = unquote(asked.query_string.decode("latin-1")) if asked.query_string else ""
+        path_shown, query_shown = scrub(asked.path), scrub(query) if query else ""
+        if path_shown != asked.path or query_shown != query:
+            # Reasons and notes quote them.
+            trip.decisions = [
+                (step, word, scrub(why), of) for step, word, why, of in trip.decisions
+            ]
+            trip.notes = [scrub(note) for note in trip.notes]
         entry = Entry(
             trip.request_id,
             trip.now,
             asked.method,
-            scrub(asked.path)[:ADDRESS_CHARS_MAX],
-            scrub(query)[:ADDRESS_CHARS_MAX],
+            path_shown[:ADDRESS_CHARS_MAX],
+            query_shown[:ADDRESS_CHARS_MAX],
             row.name if row else None,
             keys.mask(key.key_last4) if key else None,
             key.account_id if key else None,
             status,
             duration_ms,
             captured(asked.body, scrub, self._key_hint, row.secrets if row else ()),
-            captured(body, scrub, self._key_hint, is_ours=True),
+            captured(body, scrub, self._key_hint, may_hold_cards=False),
             trip.decisions,
             tuple(trip.events),
             tuple(trip.notes),

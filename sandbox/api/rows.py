@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sandbox.domain.access import Need
 from sandbox.domain.accounts import Account
 from sandbox.domain.hierarchy import Relation, relate
+from sandbox.domain.payments.pans import CARD_FIELDS
 from sandbox.domain.profile import Profile
 from sandbox.operations.call import Call
 
@@ -118,7 +119,7 @@ class Row:
     response: Any = None
     status: int = 200
     events: tuple[str, ...] = ()
-    secrets: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = CARD_FIELDS
     stops_at_block: bool = False
     may: Callable[[Call], None] | None = None
     is_attempt: bool = False

@@ -55,6 +55,13 @@ class Trip(Call):
         self.unit = self.world.store.begin()
         self.now = self.world.clock.now()
 
+    def begin_again(self) -> None:
+        """As if it had come now: nothing that was found out about the world counts any more."""
+        self.begin()
+        self.record = self.account = None
+        del self.decisions[1:]
+        self.notes.clear()
+
 
 @dataclass(slots=True)
 class Answer:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
-from sandbox.domain.payments.showing import view
+from sandbox.domain.payments.showing import body_of, view
 from sandbox.domain.payments.transactions import Transaction
 
 if TYPE_CHECKING:
@@ -29,10 +29,12 @@ def to_bytes(value: Any) -> bytes:
     """The value as compact JSON.
 
     A record is written field by field as its annotations say, unset ones as null (spec 6.1.8),
-    or as its own view shows it; plain dictionaries hold wire values already.
+    or as its own view shows it; plain dictionaries hold wire values already, and bytes are JSON.
     """
     if isinstance(value, Transaction):
-        return to_json(view(value))
+        return body_of(value)
+    if isinstance(value, bytes):
+        return value
     if isinstance(value, dict):
         return to_json(value)
     if isinstance(value, list):

@@ -61,6 +61,14 @@ class Surroundings(Protocol):
         """The next outcomes that somebody wants."""
 
     @property
+    def places(self) -> dict[Any, Any]:
+        """Places of sale that were worked out before; see `payments.places`."""
+
+    @property
+    def taken_events(self) -> Mapping[str, str]:
+        """The event_ids of attempts that wait for the processor, with the payment of each."""
+
+    @property
     def terminal_outcomes(self) -> Mapping[str, str]:
         """By terminal id, what a test terminal always answers."""
 
@@ -142,10 +150,12 @@ class Awaiting:
 
     `finish` carries it out in a unit of work of its own, told whether the key was lost meanwhile:
     then the payment fails (assumed D2). `subject` is the payment, which nothing else may touch
-    until then. `fault` spoils the answer once it is there.
+    until then; `event` is the attempt's event_id as `used_event` has it, where no record holds it
+    yet. `fault` spoils the answer once it is there.
     """
 
     delay_ms: int
     finish: Callable[[Call, bool], Any]
     subject: str
     fault: TransportFault | None = None
+    event: str | None = None

@@ -94,10 +94,10 @@ class _Rows:
             if old is None or keeps_place is None or not keeps_place(old, record):
                 self._reindex(number, old, record)
         self.answers.note_change(number)
+        self.put_so_far += 1
 
     def _new_number(self, record: Any) -> int:
-        put, moment = self.put_so_far, self.table.moment
-        self.put_so_far += 1
+        put, moment = len(self.by_number), self.table.moment
         return put if moment is None else moment(record) << _PUT_BITS | put
 
     def _reindex(self, number: int, old: Any, record: Any) -> None:
@@ -169,7 +169,7 @@ class _Rows:
     def _everything(self) -> Sequence[int]:
         # Rows are never removed, so that numbers without a moment have no gaps.
         if self.table.moment is None:
-            return range(self.put_so_far)
+            return range(len(self.by_number))
         return sorted(self.by_number)
 
     def _conditions(self, where: Where) -> list[Condition]:
@@ -330,6 +330,10 @@ class MemoryUnit:
         order: Order = NEWEST_FIRST,
     ) -> tuple[list[R], int]:
         return self._store._rows[kind].find(where, limit, offset, between, order)
+
+    def changes(self, *kinds: type) -> int:
+        rows = self._store._rows
+        return sum([rows[kind].put_so_far for kind in kinds])
 
     def put(self, record: Record) -> None:
         self._must_be_open()

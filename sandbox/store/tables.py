@@ -8,6 +8,7 @@ this account and its descendants" is one value.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Final
 
 from sandbox.domain.accounts import Account
@@ -15,7 +16,7 @@ from sandbox.domain.batches import Batch, refund_batches
 from sandbox.domain.credentials import Credential
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.locations import Location
-from sandbox.domain.payments.transactions import Transaction, owner_of
+from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.terminals import Terminal
 
 EVERYTHING: Final = "*"
@@ -110,9 +111,11 @@ def _batch_keeps_place(old: Batch, new: Batch) -> bool:
     return old.status == new.status
 
 
-def _origin(field_name: str) -> Index:
+def _origin(path_to_field: str) -> Index:
+    value_of = attrgetter(f"origin.{path_to_field}")
+
     def values(tx: Transaction, path: Path) -> tuple[str, ...]:
-        value = getattr(tx.origin, field_name)
+        value = value_of(tx)
         return () if value is None else (value,)
 
     return values
@@ -120,7 +123,7 @@ def _origin(field_name: str) -> Index:
 
 def _looks_like(tx: Transaction, wanted: str) -> bool:
     """The card by its last four digits, or by the beginning of what is shown of it."""
-    card = tx.origin.card
+    card = tx.origin.card.masked
     return card.endswith(wanted) if len(wanted) == LAST_DIGITS else card.startswith(wanted)
 
 
@@ -133,8 +136,8 @@ def _mentions(tx: Transaction, piece: str) -> bool:
         origin.transaction_id,
         *_event_ids(tx),
         tx.gateway_transaction_id,
-        origin.card,
-        origin.merchant_name,
+        origin.card.masked,
+        origin.site.merchant_name,
         origin.reader_identifier,
         tx.batch_id,
     )
@@ -207,7 +210,7 @@ TABLES: Final = (
         moment=lambda tx: tx.origin.created_at,
         unique={
             "used_event": lambda tx, path: tuple(
-                used_event(tx.origin.account_id, event_id) for event_id in _event_ids(tx)
+                used_event(tx.origin.site.account_id, event_id) for event_id in _event_ids(tx)
             )
         },
         indexes={
@@ -218,15 +221,15 @@ TABLES: Final = (
             "event_id": lambda tx, path: _event_ids(tx),
             "batch_id": _field("batch_id"),
             "refund_batch_id": lambda tx, path: refund_batches(tx),
-            "terminal_id": _origin("terminal_id"),
-            "location_id": _origin("location_id"),
-            "mid": _origin("account_id"),
-            "processor_mid": _origin("processor_mid"),
-            "processor_tid": _origin("processor_tid"),
+            "terminal_id": _origin("site.terminal_id"),
+            "location_id": _origin("site.location_id"),
+            "mid": _origin("site.account_id"),
+            "processor_mid": _origin("site.processor_mid"),
+            "processor_tid": _origin("site.processor_tid"),
             "reader_identifier": _origin("reader_identifier"),
             "gateway_transaction_id": _field("gateway_transaction_id"),
-            "owner_id": lambda tx, path: (owner_of(tx.origin),),
-            "card_brand": _origin("card_brand"),
+            "owner_id": _origin("site.owner_id"),
+            "card_brand": _origin("card.brand"),
             "payment_method": _origin("payment_method"),
         },
         filters={

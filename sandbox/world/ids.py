@@ -10,21 +10,27 @@ from typing import Final
 
 _ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _TO_CHARS: Final = bytes(ord(_ALPHABET[byte % 62]) for byte in range(256))
+_BLOCK: Final = 64
 _VARIANT: Final = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
 
 
 class Ids:
-    """The draws of one world. `drawn` counts them and is all that has to be remembered."""
+    """The draws of one world.
+
+    `drawn` counts the bytes that were drawn, and is all that has to be remembered: a hash gives
+    64 at a time, and a draw that the rest of them cannot fill begins with the next 64.
+    """
 
     def __init__(self, *, seed: int, world_id: str, drawn: int = 0) -> None:
         self._key = _digest(b"seed", str(seed).encode(), 32)
         # Only key material mixes in the world, so that worlds of one seed are equal otherwise.
         self._key_of_keys = _digest(self._key, world_id.encode(), 32)
         self.drawn = drawn
+        self._block = self._hash(self._key, _BLOCK)
 
     def uuid(self) -> str:
         """A UUIDv4 in lower case (assumed 0.5-ids)."""
-        return _uuid(self._next(self._key, 16))
+        return _uuid(self._take(16))
 
     def message_id(self) -> str:
         """`msg_` and 27 letters and digits (assumed 8.3)."""
@@ -32,15 +38,18 @@ class Ids:
 
     def plain_chars(self, length: int) -> str:
         """Letters and digits for an id, at most 64 of them."""
-        return _chars(self._next(self._key, length))
+        return _chars(self._take(length))
 
     def digits(self, length: int) -> str:
         """Decimal digits, at most 64 of them."""
-        return "".join(str(byte % 10) for byte in self._next(self._key, length))
+        return "".join(str(byte % 10) for byte in self._take(length))
 
     def secret_chars(self, length: int) -> str:
         """Letters and digits for key material, at most 64 of them."""
-        return _chars(self._next(self._key_of_keys, length))
+        self.drawn += -self.drawn % _BLOCK
+        chars = _chars(self._hash(self._key_of_keys, length))
+        self.drawn += _BLOCK
+        return chars
 
     def named_uuid(self, name: str) -> str:
         """The UUIDv4 that this seed gives to a name; takes no draw."""
@@ -50,9 +59,19 @@ class Ids:
         """The letters and digits that this seed and world give to a name; takes no draw."""
         return _chars(_digest(self._key_of_keys, name.encode(), length))
 
-    def _next(self, key: bytes, size: int) -> bytes:
-        self.drawn += 1
-        return blake2b(b"%d" % self.drawn, digest_size=size, key=key).digest()
+    def _take(self, size: int) -> bytes:
+        start = self.drawn % _BLOCK
+        if start + size > _BLOCK:
+            self.drawn += _BLOCK - start
+            start = 0
+        if not start:
+            self._block = self._hash(self._key, _BLOCK)
+        self.drawn += size
+        return self._block[start : start + size]
+
+    def _hash(self, key: bytes, size: int) -> bytes:
+        number = self.drawn // _BLOCK
+        return blake2b(b"%d" % number, digest_size=size, key=key).digest()
 
 
 def fixed_chars(name: str, length: int) -> str:

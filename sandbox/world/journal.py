@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final, TypedDict
 
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 from sandbox.domain.instants import Instant, to_wire
 from sandbox.domain.payments import pans
@@ -125,19 +125,20 @@ def captured(
     hint: bytes,
     secrets: tuple[str, ...] = (),
     *,
-    is_ours: bool = False,
+    may_hold_cards: bool = True,
 ) -> bytes | None:
     """As much of a body as is kept, with everything in it that looks like a key or a card masked.
 
     `hint` is what every key begins with: a body without it, without a long run of digits, and
     without an escape that could hide either, needs no closer look. `secrets` are fields whose
-    values are masked whatever they are. What `is_ours` holds no card number: none was let in.
+    values are masked whatever they are. Our own answers hold no cards: they are made of records,
+    and what comes in is refused or masked before it is one.
     """
     if not body:
         return None
     if secrets and (b"\\u" in body or any(name in body for name in _in_bytes(secrets))):
         body = _without(body, secrets)
-    if hint in body or b"\\u" in body or (not is_ours and pans.may_mention(body)):
+    if hint in body or b"\\u" in body or (may_hold_cards and pans.may_mention(body)):
         body = scrub(unescaped(body)).encode("utf-8", "replace")
     if len(body) > CAPTURE_BYTES_MAX:
         return body[:CAPTURE_BYTES_MAX] + b" ... cut off"
@@ -151,16 +152,14 @@ def _in_bytes(names: tuple[str, ...]) -> tuple[bytes, ...]:
 
 def _without(body: bytes, secrets: Sequence[str]) -> bytes:
     """The JSON object with these fields masked; of anything else, nothing."""
-    import json
-
     try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
+        value = from_json(body)
+    except ValueError:
         value = None
     if not isinstance(value, dict):
         return b"(not shown: it may hold a secret and is not a JSON object)"
     value |= {name: _masked(value[name]) for name in secrets if name in value}
-    return json.dumps(value).encode()
+    return to_json(value)
 
 
 def _masked(value: Any) -> Any:

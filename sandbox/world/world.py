@@ -63,8 +63,6 @@ class World:
         self.journal = Journal(entries_max=journal_entries_max, scrub=profile.scrub)
         self.switches = switches.defaults() | dict(spec.switches)
         self.queue = Queue()
-        # Payments that wait for their processor, each with what tells that it is done.
-        self.busy: dict[str, Event] = {}
         self.touched_s = wall()
         self.store = MemoryStore(watchers={ApiKey: on_new_key})
         self._fill()
@@ -89,6 +87,11 @@ class World:
         self.draws = Ids(seed=self.spec.seed, world_id=self.spec.id)
         self.last_used_at: dict[str, datetime] = {}
         self.terminal_outcomes: dict[str, str] = {}
+        self.places: dict[Any, Any] = {}
+        # Payments that wait for their processor, each with what tells that it is done, and the
+        # event_ids of their attempts. New ones after a reset, so that nothing of before is done.
+        self.busy: dict[str, Event] = {}
+        self.taken_events: dict[str, str] = {}
         self.cast: Cast = seed(
             self.store,
             self.spec.fixture,

@@ -1,39 +1,131 @@
-"""The edit of a transaction is reserved for passthrough flows; no world has a transaction yet."""
+"""The edit of a transaction is reserved for passthrough flows. Source: spec 4.3-search-edit."""
 
 import pytest
 
 from sandbox.domain.permissions import ACTIONS
+from tests.directory.making import account_id, delete, mint
+from tests.payments.making import ask, pay, read, refused, sold, state
 
-PATH = "/v1/transactions/2f1c8a30-5b6d-4e7f-8a90-b1c2d3e4f506"
+NOBODY = "2f1c8a30-5b6d-4e7f-8a90-b1c2d3e4f506"
 
 
-def a_key_with(sandbox, *permissions):
-    body = {"name": "narrow", "permissions": list(permissions)}
-    return sandbox.ask("POST", "/v5/apikeys", key="merchant", json_body=body).json()["key"]
+def path_of(tx):
+    return f"/v1/transactions/{tx if isinstance(tx, str) else tx['transaction_id']}"
+
+
+def a_key_with(sandbox, *permissions, by="partner"):
+    return mint(sandbox, list(permissions), by=by)["key"]
+
+
+def waiting(sandbox):
+    """A payment at a passthrough terminal, whose outcome the processor tells later."""
+    tx = pay(sandbox, 1000, at="passthrough_merchant").json()
+    assert (tx["status"], tx["processor"]) == ("pending", "passthrough")
+    return tx
+
+
+def decided_at(sandbox, answer):
+    last = sandbox.journal(answer)["decisions"][-1]
+    return last["step"], last["clause"]
+
+
+# --- the order of checks: assumed 1.7-edit-order ----------------------------------------------
 
 
 def test_without_a_usable_key_it_is_a_401(sandbox):
-    assert [sandbox.ask("PUT", PATH, key=key).status for key in (None, "revoked")] == [401, 401]
+    path = path_of(waiting(sandbox))
+
+    assert [sandbox.ask("PUT", path, key=key).status for key in (None, "revoked")] == [401, 401]
 
 
-def test_without_any_payments_permission_it_is_hidden(sandbox):
-    key = a_key_with(sandbox, "terminals:read")
+@pytest.mark.parametrize("body", [{"status": "captured"}, {"status": "no such"}])
+def test_without_any_payments_permission_it_is_hidden(sandbox, body):
+    key = a_key_with(sandbox, "terminals:read", "batches:edit")
+    targets = [waiting(sandbox), sold(sandbox), NOBODY]
 
-    answer = sandbox.ask("PUT", PATH, key=key, json_body={"status": "captured"})
+    answers = [ask(sandbox, "PUT", path_of(one), body, by=key) for one in targets]
 
-    assert (answer.status, sandbox.journal(answer)["decisions"][-1]["step"]) == (404, "visibility")
+    for answer in answers:
+        refused(sandbox, answer, 404, "not_found")
+        assert decided_at(sandbox, answer) == ("visibility", "spec 5.9")
 
 
 @pytest.mark.parametrize("action", ACTIONS["payments"])
 def test_with_any_payments_permission_a_missing_transaction_is_a_404(sandbox, action):
     key = a_key_with(sandbox, f"payments:{action}")
+    outside = sold(sandbox, at="other_merchant")
 
-    answer = sandbox.ask("PUT", PATH, key=key, json_body={"status": "captured"})
+    answers = [
+        ask(sandbox, "PUT", path_of(one), {"status": "captured"}, by=key)
+        for one in (NOBODY, outside)
+    ]
 
-    assert (answer.status, sandbox.journal(answer)["decisions"][-1]["clause"]) == (
-        404,
-        "spec 7-404",
-    )
+    for answer in answers:
+        refused(sandbox, answer, 404, "not_found", clause="spec 7-404")
+    assert len({answer.body for answer in answers}) == 1
+
+
+@pytest.mark.parametrize("action", ACTIONS["payments"])
+def test_with_any_payments_permission_a_waiting_transaction_is_edited(sandbox, action):
+    key = a_key_with(sandbox, f"payments:{action}")
+    tx = waiting(sandbox)
+
+    answer = ask(sandbox, "PUT", path_of(tx), {"status": "captured"}, by=key)
+
+    assert (answer.status, answer.json()["status"]) == (200, "captured")
+
+
+@pytest.mark.parametrize("body", [{"status": "captured"}, {"status": "no such"}, None, [], "x", {}])
+def test_what_a_processor_manages_directly_is_a_401_whatever_is_sent(sandbox, body):
+    tx = sold(sandbox)
+    before = state(sandbox)
+
+    answer = ask(sandbox, "PUT", path_of(tx), body, by="merchant")
+
+    refused(sandbox, answer, 401, "permission_denied", clause="spec 4.3-search-edit")
+    assert state(sandbox) == before
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *([], None, "captured", {"status": "no such"}, {"status": 1}, {"status": ""}),
+        *({"status": "settled"}, {"status": "surcharge_pending"}, {"status_reason": "why"}),
+        *({"refunded": -1}, {"refunded": "1"}, {"reversed": 1.5}, {"authorized_amount": 0}),
+        *({"authorized_amount": True}, {"breakdown": {}}, {"breakdown": {"subtotal": -1}}),
+        *({"breakdown": []}, {"status": "captured", "refunded": 10**12}),
+    ],
+)
+def test_a_body_that_cannot_be_is_a_400_only_then_and_changes_nothing(sandbox, body):
+    tx = waiting(sandbox)
+    before = state(sandbox)
+
+    answer = ask(sandbox, "PUT", path_of(tx), body, by="partner")
+
+    refused(sandbox, answer)
+    assert state(sandbox) == before
+
+
+def test_an_admin_reads_it_and_may_not_edit_it(sandbox):
+    # assumed 4.7-admin
+    tx = waiting(sandbox)
+
+    answer = ask(sandbox, "PUT", path_of(tx), {"status": "captured"}, by="admin")
+
+    refused(sandbox, answer, 404, "not_found")
+    assert read(sandbox, tx, by="admin") == tx
+
+
+def test_of_a_deleted_account_it_is_read_from_above_and_no_longer_edited(sandbox):
+    # assumed 4.7-deleted-account
+    tx = waiting(sandbox)
+    gone = account_id(sandbox, "passthrough_merchant")
+    assert delete(sandbox, f"/v1/accounts/{gone}", by="psp").status == 204
+
+    answer = ask(sandbox, "PUT", path_of(tx), {"status": "captured"}, by="partner")
+
+    refused(sandbox, answer, 404, "not_found")
+    assert read(sandbox, tx, by="partner") == tx
 
 
 def test_the_retired_search_is_still_a_405_without_an_allow_header(sandbox):

@@ -11,6 +11,18 @@ from sandbox.settings import Settings
 from tests.driving import InProcess, Response
 
 NOW = "2026-03-01T12:00:00.000Z"
+SWITCHES = {
+    "strict_headers": False,
+    "refund.partial_status": "unchanged",
+    "idempotency.duplicate": "reject",
+    "lifecycle.rule_failures": "http_400",
+    "triggers.enabled": True,
+    "latency.scale": 0,
+    "batch.settlement": "auto",
+}
+"""Every switch at its default (assumed D8)."""
+
+STRICT = SWITCHES | {"strict_headers": True}
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
 
@@ -70,8 +82,8 @@ def test_a_world_can_have_another_fixture_and_switches(sandbox):
     created = create(sandbox, id="mine", fixture="empty", switches={"strict_headers": True})
 
     assert list(created.json()["keys"]) == ["admin"]
-    assert sandbox.control("GET", "/worlds/mine/switches").json() == {"strict_headers": True}
-    assert sandbox.control("GET", "/worlds/default/switches").json() == {"strict_headers": False}
+    assert sandbox.control("GET", "/worlds/mine/switches").json() == STRICT
+    assert sandbox.control("GET", "/worlds/default/switches").json() == SWITCHES
 
 
 def test_worlds_are_listed_and_read_as_they_were_created(sandbox):
@@ -313,9 +325,29 @@ def test_switches_are_read_and_set_one_by_one(sandbox):
     after = sandbox.control("PUT", "/worlds/default/switches", {"strict_headers": True})
     nothing = sandbox.control("PUT", "/worlds/default/switches", {})
 
-    assert (before.status, before.json()) == (200, {"strict_headers": False})
-    assert (after.status, after.json()) == (200, {"strict_headers": True})
-    assert (nothing.status, nothing.json()) == (200, {"strict_headers": True})
+    assert (before.status, before.json()) == (200, SWITCHES)
+    assert (after.status, after.json()) == (200, STRICT)
+    assert (nothing.status, nothing.json()) == (200, STRICT)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"refund.partial_status": "refunded"},
+        {"idempotency.duplicate": "replay"},
+        {"lifecycle.rule_failures": "http_200"},
+        {"triggers.enabled": False},
+        {"latency.scale": 0.25},
+        {"latency.scale": 10},
+        {"batch.settlement": "manual"},
+    ],
+    ids=str,
+)
+def test_each_switch_has_its_other_values_and_leaves_the_rest_alone(sandbox, change):
+    after = sandbox.control("PUT", "/worlds/default/switches", change)
+
+    assert (after.status, after.json()) == (200, SWITCHES | change)
+    assert sandbox.control("GET", "/worlds/default/switches").json() == SWITCHES | change
 
 
 @pytest.mark.parametrize(
@@ -326,6 +358,16 @@ def test_switches_are_read_and_set_one_by_one(sandbox):
         ({"strict_headers": None}, None),
         ({"strict_headers": "true"}, None),
         ({"strict_headers": 0}, None),
+        ({"refund.partial_status": "refund"}, None),
+        ({"refund.partial": "refunded"}, "refund.partial_status"),
+        ({"idempotency.duplicate": True}, None),
+        ({"lifecycle.rule_failures": 200}, None),
+        ({"triggers.enabled": 1}, None),
+        ({"batch.settlement": "later"}, None),
+        ({"latency.scale": -0.1}, None),
+        ({"latency.scale": 10.1}, None),
+        ({"latency.scale": "1"}, None),
+        ({"latency.scale": True}, None),
     ],
     ids=str,
 )
@@ -333,7 +375,7 @@ def test_a_switch_or_value_that_does_not_exist_is_a_400_that_sets_nothing(sandbo
     answer = sandbox.control("PUT", "/worlds/default/switches", body)
 
     assert_refused(answer, 400, "unknown_switch", nearest)
-    assert sandbox.control("GET", "/worlds/default/switches").json() == {"strict_headers": False}
+    assert sandbox.control("GET", "/worlds/default/switches").json() == SWITCHES
 
 
 def test_the_seed_of_the_server_is_the_seed_of_worlds_that_name_none():

@@ -1,5 +1,6 @@
 """How directory tests make records and look at what happened. All of it through the API."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from tests.driving import InProcess, Response
@@ -170,3 +171,130 @@ def everything(sandbox: InProcess) -> list[bytes]:
         for key in ("admin", "psp")
     ]
     return [*listed, sandbox.control("GET", f"/worlds/{sandbox.world}/messages").body]
+
+
+# --- what each row needs ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of the route table: what it needs, another action of its type, what is sent.
+
+    `needs` is asked for on a descendant account, `needs_own` on the caller's own where that is
+    another permission. `status` is the answer when all is well. `on` is the kind of record that the
+    request is about, where the path does not tell.
+    """
+
+    needs: str
+    other: str
+    status: int = 200
+    body: dict[str, Any] | None = None
+    needs_own: str = ""
+    keeps: str = "merchant"
+    query: str = "account_id"
+    on: str = ""
+
+
+READ = "accounts:read"
+_CREATE_ACCOUNT = Case(
+    "accounts:create:merchant", READ, 201, {"parent_id": "", **ACCOUNT}, keeps="partner"
+)
+_TERMINAL = {
+    "account_id": "",
+    "processor_config_id": "cfg-tsys-001",
+    "name": "bar",
+    "mid": "886000002000",
+    "tid": "00000042",
+}
+
+_PAYMENT = {"amount": 1000, "terminal_id": ""}
+_MORE = {"amount": 100}
+_TIP = {"type": "fixed", "amount": 100}
+
+
+def _under_v1_and_v3(action: str, case: Case) -> dict[str, Case]:
+    return {f"payments.{action}": case, f"payments.{action}_v1": case}
+
+
+CASES = {
+    "accounts.list": Case(READ, "accounts:edit", query="parent_id"),
+    "accounts.list_v2": Case(READ, "accounts:edit", query="parent_id"),
+    "accounts.read": Case(READ, "accounts:delete"),
+    "accounts.read_v2": Case(READ, "accounts:create:merchant"),
+    "accounts.update": Case("accounts:edit", READ, body={"description": "x"}),
+    "accounts.update_v2": Case("accounts:edit", READ, body={"description": "x"}),
+    "accounts.delete": Case("accounts:delete", "accounts:edit", 204),
+    "accounts.delete_v2": Case("accounts:delete", "accounts:edit", 204),
+    "accounts.block": Case("accounts:edit", "accounts:delete"),
+    "accounts.unblock": Case("accounts:edit", READ),
+    "accounts.create": _CREATE_ACCOUNT,
+    "accounts.create_v2": _CREATE_ACCOUNT,
+    "credentials.create": Case("credentials:create", "credentials:read", 201, {"account_id": ""}),
+    "credentials.list": Case("credentials:read", "credentials:edit"),
+    "credentials.read": Case("credentials:read", "credentials:create"),
+    "credentials.update": Case("credentials:edit", "credentials:read", body={"is_active": False}),
+    "credentials.delete": Case("credentials:delete", "credentials:edit"),
+    "credentials.block": Case("credentials:edit", "credentials:delete"),
+    "credentials.unblock": Case("credentials:edit", "credentials:read"),
+    "terminals.create": Case("terminals:create", "terminals:edit", 201, _TERMINAL),
+    "terminals.list": Case("terminals:read", "terminals:create"),
+    "terminals.read": Case("terminals:read", "terminals:edit"),
+    "terminals.update": Case("terminals:edit", "terminals:read", body={"name": "x"}),
+    "terminals.delete": Case("terminals:delete", "terminals:edit", 204),
+    "terminals.block": Case("terminals:edit", "terminals:delete"),
+    "terminals.unblock": Case("terminals:edit", "terminals:read"),
+    "locations.create": Case(
+        "locations:create", "locations:edit", 201, {"account_id": "", "name": "Patio"}
+    ),
+    "locations.list": Case("locations:read", "locations:delete"),
+    "locations.read": Case("locations:read", "locations:edit"),
+    "locations.update": Case("locations:edit", "locations:create", body={"name": "x"}),
+    "locations.delete": Case("locations:delete", "locations:read", 204),
+    "locations.block": Case("locations:edit", "locations:read"),
+    "locations.unblock": Case("locations:edit", "locations:delete"),
+    "apikeys.create": Case(
+        "apikeys:create:sub",
+        "apikeys:edit",
+        201,
+        {"account_id": "", "name": "x", "permissions": ["?"]},
+        needs_own="apikeys:create",
+    ),
+    "apikeys.list": Case("apikeys:read:sub", "apikeys:edit", needs_own="apikeys:read"),
+    "apikeys.read": Case("apikeys:read:sub", "apikeys:delete:sub", needs_own="apikeys:read"),
+    "apikeys.update": Case(
+        "apikeys:edit:sub", "apikeys:read:sub", body={"name": "x"}, needs_own="apikeys:edit"
+    ),
+    "apikeys.delete": Case("apikeys:delete:sub", "apikeys:edit", needs_own="apikeys:delete"),
+    # Which of the two permissions to tap it takes, the body decides: see the tests of 1.9.
+    "payments.create": Case("payments:tap-ios", "payments:read", body=_PAYMENT, on="terminal"),
+    "payments.preauth": Case("payments:tap-android", "payments:void", body=_PAYMENT, on="terminal"),
+    **_under_v1_and_v3("capture", Case("payments:capture", "payments:void", body={}, on="auth")),
+    **_under_v1_and_v3(
+        "increment", Case("payments:incremental-auth", "payments:capture", body=_MORE, on="auth")
+    ),
+    **_under_v1_and_v3("reverse", Case("payments:void", "payments:refund", body={}, on="sale")),
+    **_under_v1_and_v3(
+        "adjust", Case("payments:tipadjust", "payments:tap-ios", body=_TIP, on="sale")
+    ),
+    **_under_v1_and_v3("refund", Case("payments:refund", "payments:void", body={}, on="sale")),
+    **_under_v1_and_v3(
+        "confirm", Case("payments:confirm", "payments:read", body={"confirm": True}, on="prompt")
+    ),
+    "refunds.create": Case(
+        "payments:refund", "payments:capture", body={"transaction_id": ""}, on="sale"
+    ),
+    "transactions.search": Case("payments:read", "payments:refund"),
+    "transactions.list": Case("payments:read", "payments:tap-ios"),
+    "transactions.read": Case("payments:read", "payments:confirm", on="sale"),
+    "transactions.history": Case("payments:read", "payments:void", on="sale"),
+    "batches.list": Case("batches:read", "batches:open"),
+    "batches.read": Case("batches:read", "batches:close", on="batch"),
+    "batches.open": Case(
+        "batches:open", "batches:read", 201, body={"terminal_id": ""}, on="terminal"
+    ),
+    "batches.edit": Case(
+        "batches:edit", "batches:close", body={"processor_batch_id": "7"}, on="batch"
+    ),
+    "batches.close": Case("batches:close", "batches:edit", on="batch"),
+}
+"""What each row of the route table asks for: spec 2.2, 5.6, 5.7."""

@@ -7,6 +7,7 @@ from tests.directory.making import (
     a_terminal,
     account_id,
     an_account,
+    delete,
     detail,
     events,
     everything,
@@ -19,6 +20,7 @@ from tests.directory.making import (
     shown,
     terminal_body,
 )
+from tests.payments.making import sold
 
 LEAST = {
     "name": "bar",
@@ -375,3 +377,15 @@ def test_a_merchant_boards_its_own_terminal(sandbox):
     terminal = a_terminal(sandbox, by=key)
 
     assert terminal["account_id"] == account_id(sandbox, "merchant")
+
+
+def test_a_terminal_whose_payments_still_have_to_settle_is_not_deleted(sandbox):
+    # assumed D10; for every state of a batch see tests/payments/test_batch_results.py.
+    tx = sold(sandbox)
+    fired = events(sandbox)
+
+    answer = delete(sandbox, f"/v2/terminals/{tx['tid']}")
+
+    assert tx["batch_id"] in detail(answer, 409, "conflict")
+    assert events(sandbox) == fired
+    assert shown(get(sandbox, f"/v2/terminals/{tx['tid']}"))["deleted_at"] is None

@@ -1,6 +1,5 @@
 """Who sees and may do what, for every row of the route table: spec 5.9, assumed C5 and 4.7."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -8,8 +7,10 @@ import pytest
 from sandbox.api.routes import OPERATIONS
 from tests.directory.making import (
     ACCOUNT,
+    CASES,
     NOBODY,
     a_credential,
+    a_terminal,
     account_id,
     delete,
     events,
@@ -20,92 +21,11 @@ from tests.directory.making import (
     terminal_id,
 )
 from tests.driving import InProcess, Response
+from tests.payments.making import held, pay, sold
 
 # Any permission of its type opens the reserved edit: tests/api/test_reserved.py.
 RESERVED = "transactions.edit"
 SERVED = {row.name: row for row in OPERATIONS if row.run is not None and row.name != RESERVED}
-
-
-@dataclass(frozen=True)
-class Case:
-    """One row of the route table: what it needs, another action of its type, what is sent.
-
-    `needs` is asked for on a descendant account, `needs_own` on the caller's own where that is
-    another permission. `status` is the answer when all is well.
-    """
-
-    needs: str
-    other: str
-    status: int = 200
-    body: dict[str, Any] | None = None
-    needs_own: str = ""
-    keeps: str = "merchant"
-    query: str = "account_id"
-
-
-READ = "accounts:read"
-_CREATE_ACCOUNT = Case(
-    "accounts:create:merchant", READ, 201, {"parent_id": "", **ACCOUNT}, keeps="partner"
-)
-_TERMINAL = {
-    "account_id": "",
-    "processor_config_id": "cfg-tsys-001",
-    "name": "bar",
-    "mid": "886000002000",
-    "tid": "00000042",
-}
-
-CASES = {
-    "accounts.list": Case(READ, "accounts:edit", query="parent_id"),
-    "accounts.list_v2": Case(READ, "accounts:edit", query="parent_id"),
-    "accounts.read": Case(READ, "accounts:delete"),
-    "accounts.read_v2": Case(READ, "accounts:create:merchant"),
-    "accounts.update": Case("accounts:edit", READ, body={"description": "x"}),
-    "accounts.update_v2": Case("accounts:edit", READ, body={"description": "x"}),
-    "accounts.delete": Case("accounts:delete", "accounts:edit", 204),
-    "accounts.delete_v2": Case("accounts:delete", "accounts:edit", 204),
-    "accounts.block": Case("accounts:edit", "accounts:delete"),
-    "accounts.unblock": Case("accounts:edit", READ),
-    "accounts.create": _CREATE_ACCOUNT,
-    "accounts.create_v2": _CREATE_ACCOUNT,
-    "credentials.create": Case("credentials:create", "credentials:read", 201, {"account_id": ""}),
-    "credentials.list": Case("credentials:read", "credentials:edit"),
-    "credentials.read": Case("credentials:read", "credentials:create"),
-    "credentials.update": Case("credentials:edit", "credentials:read", body={"is_active": False}),
-    "credentials.delete": Case("credentials:delete", "credentials:edit"),
-    "credentials.block": Case("credentials:edit", "credentials:delete"),
-    "credentials.unblock": Case("credentials:edit", "credentials:read"),
-    "terminals.create": Case("terminals:create", "terminals:edit", 201, _TERMINAL),
-    "terminals.list": Case("terminals:read", "terminals:create"),
-    "terminals.read": Case("terminals:read", "terminals:edit"),
-    "terminals.update": Case("terminals:edit", "terminals:read", body={"name": "x"}),
-    "terminals.delete": Case("terminals:delete", "terminals:edit", 204),
-    "terminals.block": Case("terminals:edit", "terminals:delete"),
-    "terminals.unblock": Case("terminals:edit", "terminals:read"),
-    "locations.create": Case(
-        "locations:create", "locations:edit", 201, {"account_id": "", "name": "Patio"}
-    ),
-    "locations.list": Case("locations:read", "locations:delete"),
-    "locations.read": Case("locations:read", "locations:edit"),
-    "locations.update": Case("locations:edit", "locations:create", body={"name": "x"}),
-    "locations.delete": Case("locations:delete", "locations:read", 204),
-    "locations.block": Case("locations:edit", "locations:read"),
-    "locations.unblock": Case("locations:edit", "locations:delete"),
-    "apikeys.create": Case(
-        "apikeys:create:sub",
-        "apikeys:edit",
-        201,
-        {"account_id": "", "name": "x", "permissions": ["?"]},
-        needs_own="apikeys:create",
-    ),
-    "apikeys.list": Case("apikeys:read:sub", "apikeys:edit", needs_own="apikeys:read"),
-    "apikeys.read": Case("apikeys:read:sub", "apikeys:delete:sub", needs_own="apikeys:read"),
-    "apikeys.update": Case(
-        "apikeys:edit:sub", "apikeys:read:sub", body={"name": "x"}, needs_own="apikeys:edit"
-    ),
-    "apikeys.delete": Case("apikeys:delete:sub", "apikeys:edit", needs_own="apikeys:delete"),
-}
-"""What each row of the route table asks for: spec 2.2, 5.6, 5.7."""
 
 
 def test_every_served_row_of_the_route_table_has_a_case_here_and_no_case_is_left_over():
@@ -118,6 +38,8 @@ def test_every_served_row_of_the_route_table_has_a_case_here_and_no_case_is_left
 def target_of(sandbox: InProcess, name: str, holder: str) -> str:
     """The id of what the row is about: a record of the holder's, or the holder's account."""
     path = SERVED[name].path
+    if CASES[name].on:
+        return paid_target_of(sandbox, CASES[name].on, holder)
     if "{terminal_id}" in path:
         return terminal_id(sandbox, holder)
     if "{location_id}" in path:
@@ -129,9 +51,30 @@ def target_of(sandbox: InProcess, name: str, holder: str) -> str:
     return account_id(sandbox, holder)
 
 
+def paid_target_of(sandbox: InProcess, kind: str, holder: str) -> str:
+    """The id of a terminal, of a payment in the state that the row is about, or of its batch."""
+    if kind == "terminal":
+        return terminal_id(sandbox, holder)
+    if kind == "batch":
+        return str(sold(sandbox, at=holder)["batch_id"])
+    outcome = "surcharge_prompt" if kind == "prompt" else None
+    start = "auth" if kind == "auth" else "sale"
+    tx = pay(sandbox, at=holder, kind=start, outcome=outcome).json()
+    return str(tx["transaction_id"])
+
+
 def gone_target_of(sandbox: InProcess, name: str) -> str:
-    """The id of a record of the partner's tree that was deleted."""
-    path = SERVED[name].path
+    """The id of a record of the partner's tree that was deleted, or whose account was."""
+    path, kind = SERVED[name].path, CASES[name].on
+    if kind == "terminal":
+        id = a_terminal(sandbox, by="psp")["terminal_id"]
+        assert delete(sandbox, f"/v2/terminals/{id}", by="psp").status == 204
+        return str(id)
+    if kind:
+        id = paid_target_of(sandbox, kind, "second_merchant")
+        account = account_id(sandbox, "second_merchant")
+        assert delete(sandbox, f"/v1/accounts/{account}", by="psp").status == 204
+        return id
     if "{" not in path:
         return account_id(sandbox, "deleted_merchant")
     id = target_of(sandbox, name, "second_merchant")
@@ -193,7 +136,9 @@ def expired_key(sandbox, case):
 
 
 def key_with_another_type_only(sandbox, case):
-    return mint(sandbox, ["payments:read", "batches:read"], by="partner")["key"]
+    is_of_payments = case.needs.startswith(("payments:", "batches:"))
+    other = ["terminals:read"] if is_of_payments else ["payments:read", "batches:read"]
+    return mint(sandbox, other, by="partner")["key"]
 
 
 def key_with_another_action(sandbox, case):
@@ -219,6 +164,15 @@ CALLERS = {
     key_with_all: None,
 }
 """Caller to the refusal that it gets; None where it is served."""
+
+STILL_ANSWERED = {
+    # Repeating a deletion answers the same again (spec 4.4-delete).
+    "apikeys.delete",
+    # What a deleted account was paid stays visible above it (assumed 4.7-deleted-account).
+    "transactions.read",
+    "transactions.history",
+    "batches.read",
+}
 
 HOLDING = [key_with_exactly_what_is_needed, key_with_all]
 
@@ -249,8 +203,7 @@ def test_with_the_permission_what_is_outside_deleted_or_missing_is_one_and_the_s
         "missing": NOBODY,
         "deleted": gone_target_of(sandbox, name),
     }
-    if name == "apikeys.delete":
-        # The one exception: repeating a deletion answers the same again (spec 4.4-delete).
+    if name in STILL_ANSWERED:
         assert ask(sandbox, name, ids.pop("deleted"), key=key).status == 200
     before = events(sandbox)
 
@@ -364,3 +317,72 @@ def test_creating_a_type_that_the_key_may_not_create_is_denied_whatever_the_pare
     }
 
     assert {at: verdict(one) for at, one in answers.items()} == dict.fromkeys(parents, DENIED)
+
+
+# --- payments ---------------------------------------------------------------------------------
+
+IOS, ANDROID = "payments:tap-ios", "payments:tap-android"
+APPLE = {"apple_transaction_id": "9F1C"}
+
+
+@pytest.mark.parametrize("name", ["payments.create", "payments.preauth"])
+@pytest.mark.parametrize(
+    ("sent", "enough"),
+    [
+        ({"platform": "ios"}, {IOS}),
+        ({"platform": "android"}, {ANDROID}),
+        (APPLE, {IOS}),
+        ({"platform": "android", **APPLE}, {ANDROID}),
+        ({}, {IOS, ANDROID}),
+        ({"platform": None}, {IOS, ANDROID}),
+        ({"apple_transaction_id": ""}, {IOS, ANDROID}),
+    ],
+)
+def test_the_platform_decides_which_permission_a_tap_needs_whatever_exists(
+    sandbox, name, sent, enough
+):
+    # assumed 1.9; before anything is looked up, so that nothing is told of what exists.
+    places = [terminal_id(sandbox, "merchant"), terminal_id(sandbox, "other_merchant"), NOBODY]
+
+    for held_permission in (IOS, ANDROID):
+        key = mint(sandbox, [held_permission, "payments:read"], by="partner")["key"]
+        body = {"amount": 1000, **sent}
+        seen = [
+            verdict(
+                sandbox.ask(
+                    "POST", SERVED[name].path, key=key, json_body=body | {"terminal_id": at}
+                )
+            )
+            for at in places
+        ]
+        allowed = [(200, None), HIDDEN, HIDDEN]
+        assert seen == (allowed if held_permission in enough else [DENIED] * 3)
+
+
+@pytest.mark.parametrize("field", ["terminal_id", "location_id", "account_id"])
+@pytest.mark.parametrize("bad", ["outside", "missing"])
+def test_everything_that_a_payment_names_must_be_visible(sandbox, field, bad):
+    cast = {"terminal_id": terminal_id, "location_id": location_id, "account_id": account_id}
+    body = {"amount": 1000} | {name: find(sandbox, "merchant") for name, find in cast.items()}
+    key = mint(sandbox, ["all"], by="partner")["key"]
+    before = events(sandbox)
+
+    good = sandbox.ask("POST", "/v3/payment", key=key, json_body=body)
+    fired = events(sandbox)
+    body[field] = cast[field](sandbox, "other_merchant") if bad == "outside" else NOBODY
+    answer = sandbox.ask("POST", "/v3/payment", key=key, json_body=body)
+
+    assert (good.status, verdict(answer)) == (200, HIDDEN)
+    assert before != fired == events(sandbox)
+
+
+def test_a_write_permission_without_the_read_one_shows_the_writes_own_answer_only(sandbox):
+    # spec 5.6
+    key = mint(sandbox, ["payments:capture"], by="merchant")["key"]
+    tx = held(sandbox)["transaction_id"]
+
+    captured = sandbox.ask("POST", f"/v3/payments/{tx}/capture", key=key, json_body={})
+    reading = sandbox.ask("GET", f"/v1/transactions/{tx}", key=key)
+
+    assert (captured.status, captured.json()["status"]) == (200, "captured")
+    assert verdict(reading) == DENIED

@@ -251,7 +251,7 @@ def test_more_questions_than_are_remembered_all_keep_their_answers():
 def test_an_answer_is_right_after_more_changes_than_are_followed():
     kept = Answers()
     matching: list[int] = [1]
-    condition = Condition(matching, False, lambda number: number in matching)
+    condition = Condition(lambda number: number in matching, lambda: matching, len(matching))
     question = frozenset({("search", "x")})
     assert list(kept.matching(question, [condition])) == [1]
 
@@ -265,7 +265,7 @@ def test_an_answer_is_right_after_more_changes_than_are_followed():
 def test_an_answer_that_was_forgotten_and_is_asked_again_follows_changes_again():
     kept = Answers()
     matching: list[int] = [1]
-    condition = Condition(matching, False, lambda number: number in matching)
+    condition = Condition(lambda number: number in matching, lambda: matching, len(matching))
     for number in range(ANSWERS_MAX + 1):
         kept.matching(frozenset({("search", str(number))}), [condition])
 

@@ -8,6 +8,7 @@ from sandbox.api.rows import Listing, Row, Target, shape
 from sandbox.domain.access import need
 from sandbox.domain.credentials import Credential, CredentialView
 from sandbox.domain.hierarchy import relate_with_admin_reach
+from sandbox.domain.payments.pans import CARD_FIELDS
 from sandbox.operations import credentials
 
 _PATHS: Final = Paths("credentials", "/v1/accounts/credentials", "credential_id")
@@ -27,7 +28,7 @@ ROWS: Final[tuple[Row, ...]] = (
         response=CredentialView,
         status=201,
         events=("credential.created",),
-        secrets=("pin",),
+        secrets=("pin", *CARD_FIELDS),
     ),
     Row(
         name="credentials.list",
@@ -65,7 +66,7 @@ ROWS: Final[tuple[Row, ...]] = (
         body=shape("credentials", "UpdateCredential"),
         response=CredentialView,
         events=("credential.blocked", "credential.unblocked"),
-        secrets=("pin",),
+        secrets=("pin", *CARD_FIELDS),
     ),
     Row(
         name="credentials.delete",

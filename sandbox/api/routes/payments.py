@@ -10,7 +10,6 @@ from typing import Any, Final
 from sandbox.api.rows import Row, Target, shape
 from sandbox.domain.access import need
 from sandbox.domain.locations import Location
-from sandbox.domain.payments.pans import CARD_FIELDS
 from sandbox.domain.payments.showing import TransactionView
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.terminals import Terminal
@@ -46,7 +45,6 @@ def _start(
         body=shape("payments", "StartPayment"),
         response=TransactionView,
         events=("transaction.create", "batch.opened", *events, "transaction.cancel"),
-        secrets=CARD_FIELDS,
         stops_at_block=True,
         is_attempt=True,
     )
@@ -75,7 +73,6 @@ def _action(
             body=shape("payments", body),
             response=TransactionView,
             events=events,
-            secrets=CARD_FIELDS if body == "Refund" else (),
             stops_at_block=True,
             is_attempt=True,
         )
@@ -167,7 +164,6 @@ ROWS: Final[tuple[Row, ...]] = (
         body=shape("payments", "StandaloneRefund"),
         response=TransactionView,
         events=("batch.opened", "transaction.refund"),
-        secrets=CARD_FIELDS,
         stops_at_block=True,
         is_attempt=True,
     ),

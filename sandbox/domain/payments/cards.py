@@ -5,15 +5,17 @@ enters the sandbox; a number of the table is masked before anything is kept.
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from sandbox.domain.payments.outcomes import Operation
+from sandbox.domain.payments.pans import masked, numbers_in
 from sandbox.domain.words import did_you_mean
 
 TOKEN_PREFIX: Final = "tok_"  # noqa: S105 - what the names of test cards begin with
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Card:
     """One test card.
 
@@ -23,14 +25,14 @@ class Card:
     """
 
     token: str
-    pan: str
+    pan: str = field(repr=False)
     brand: str
     type: str
     outcome: str | None = None
     later: dict[Operation, str] = field(default_factory=dict)
     limit: int | None = None
 
-    @property
+    @cached_property
     def masked(self) -> str:
         """First six and last four, a star for every digit between. Source: assumed 2.11."""
         return masked(self.pan)
@@ -39,11 +41,6 @@ class Card:
     def is_credit(self) -> bool:
         """Whether the card may be surcharged. Source: assumed 2.8-never."""
         return self.type == "Credit"
-
-
-def masked(pan: str) -> str:
-    """First six and last four digits, a star for each between. Source: spec 2.4-card."""
-    return f"{pan[:6]}{'*' * (len(pan) - 10)}{pan[-4:]}"
 
 
 CARDS: Final[dict[str, Card]] = {
@@ -92,8 +89,9 @@ _BY_PAN: Final = {card.pan: card for card in CARDS.values()}
 def card_of(reader_data: str | None) -> Card:
     """The card that a reader's data stands for.
 
-    A token or a number must be in the table; anything else is an opaque reader blob and means the
-    default card (assumed D13). Raises ValueError with a sentence that repeats no number.
+    A token must be in the table, and so must a number, alone or within the data of a magnetic
+    stripe; anything else is an opaque reader blob and means the default card (assumed D13). Raises
+    ValueError with a sentence that repeats no number.
     """
     if not reader_data:
         return DEFAULT_CARD
@@ -102,10 +100,11 @@ def card_of(reader_data: str | None) -> Card:
         if card is None:
             raise ValueError(f"there is no such test card{did_you_mean(reader_data, CARDS)}")
         return card
-    number = reader_data.replace(" ", "")
-    if not (number.isascii() and number.isdecimal()):
+    number = reader_data.replace(" ", "").replace("-", "")
+    named = [number] if number.isascii() and number.isdecimal() else numbers_in(reader_data)
+    if not named:
         return DEFAULT_CARD
-    card = _BY_PAN.get(number)
-    if card is None:
+    card = _BY_PAN.get(named[0])
+    if card is None or len(named) > 1:
         raise ValueError("only the card numbers of the test cards may be sent to a sandbox")
     return card

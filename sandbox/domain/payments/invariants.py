@@ -53,7 +53,7 @@ def _money_fits_the_status(tx: Transaction) -> bool:
 def _the_total_is_what_was_approved(tx: Transaction) -> bool:
     total, ledger = tx.amounts.total, tx.ledger
     if tx.is_partial:
-        return total > ledger.authorized
+        return total > (ledger.captured or ledger.authorized)
     if tx.status == "authorized":
         return total == ledger.authorized
     if tx.status in ("captured", "settled", "refunded"):
@@ -63,7 +63,7 @@ def _the_total_is_what_was_approved(tx: Transaction) -> bool:
 
 def _surcharge_is_applied_when_there_is_one(tx: Transaction) -> bool:
     is_charged = tx.amounts.surcharge > 0
-    if is_charged and tx.origin.card_type != "Credit":
+    if is_charged and not tx.origin.card.is_credit:
         return False
     if tx.status == "surcharge_pending":
         return not tx.surcharge_applied

@@ -94,10 +94,12 @@ def _capture(tx: Transaction, asked: Asked) -> Plan:
     rest = amount - tip
     if rest < 1:
         raise ValueError("tip_amount: leaves nothing of the amount")
-    if rest > held or tip > headroom(tx.amounts):
+    if rest > held:
         return _kept(tx, amount, exceeds=True)
     # What was approved in part keeps showing what was asked for (assumed 2.7).
     amounts = tx.amounts if tx.is_partial else tx.amounts.scaled_to(rest)
+    if tip > headroom(amounts):
+        return _kept(tx, amount, exceeds=True)
     changes: dict[str, object] = {}
     if tip:
         amounts = amounts.with_tip(amounts.tip + tip)
@@ -139,7 +141,7 @@ def _stated(tx: Transaction, stated: Breakdown, amount: int | None) -> Amounts:
     """The components that replace those of the payment, once they add up."""
     if amount is not None:
         stated.must_sum_to(amount)
-    if stated.surcharge and not stated.bypass and tx.origin.card_type != "Credit":
+    if stated.surcharge and not stated.bypass and not tx.origin.card.is_credit:
         raise ValueError("breakdown.surcharge: debit and prepaid cards are never surcharged")
     amounts = stated.amounts.without_surcharge() if stated.bypass else stated.amounts
     if not 1 <= amounts.total <= AMOUNT_MAX:
@@ -192,10 +194,14 @@ def _increment(tx: Transaction, asked: Asked) -> Plan:
     if asked.breakdown is not None:
         more = _stated(tx, asked.breakdown, asked.amount)
     amounts = tx.amounts.plus(more)
+    changes: dict[str, object] = {}
+    if asked.breakdown is not None:
+        changes = _tip_changes(tx, asked.breakdown, amounts, "sale")
+        changes["rates"] = _rates(tx, asked.breakdown, amounts)
     if amounts.total > AMOUNT_MAX:
         raise ValueError(f"amount: the authorization would exceed {AMOUNT_MAX}")
     ledger = tx.ledger._replace(authorized=tx.ledger.authorized + more.total)
-    return _kept(tx, more.total, amounts=amounts, ledger=ledger)
+    return _kept(tx, more.total, amounts=amounts, ledger=ledger, **changes)
 
 
 def _adjust(tx: Transaction, asked: Asked) -> Plan:

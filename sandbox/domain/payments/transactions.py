@@ -7,6 +7,7 @@ One payment is one record for its whole life; every attempt is appended to its h
 from typing import Any, Final, Literal, NamedTuple
 
 from sandbox.domain.payments.amounts import EMPTY, Amounts, Ledger
+from sandbox.domain.payments.cards import Card
 from sandbox.domain.payments.outcomes import Operation
 
 Status = Literal[
@@ -66,15 +67,12 @@ TipCapture = Literal["sale", "capture", "adjust"]
 """When the tip was stated. Source: assumed 2.9."""
 
 
-class Origin(NamedTuple):
-    """What a payment is from its first moment on, and never ceases to be.
+class Site(NamedTuple):
+    """Where payments are taken: what all transactions of a place have in common (assumed 7.1).
 
-    `created_at` is in Unix milliseconds; `state` and `mcc` are those of the place of sale.
-    `details` are the client's own, as it sent them.
+    `device_id` is that of the terminal, for clients that name none.
     """
 
-    transaction_id: str
-    operation: Operation
     account_id: str
     parent_account_ids: tuple[str, ...]
     terminal_id: str
@@ -84,17 +82,31 @@ class Origin(NamedTuple):
     processor: str
     gateway: str
     currency: str
+    merchant_name: str | None
+    mcc: str | None
+    device_id: str
+
+    @property
+    def owner_id(self) -> str:
+        """The immediate parent, or the account itself where it is a root (assumed 7.1-owner)."""
+        return self.parent_account_ids[-1] if self.parent_account_ids else self.account_id
+
+
+class Origin(NamedTuple):
+    """What a payment is from its first moment on, and never ceases to be.
+
+    `created_at` is in Unix milliseconds; `details` are the client's own, as it sent them.
+    """
+
+    transaction_id: str
+    operation: Operation
+    site: Site
+    card: Card
+    created_at: int
     device_id: str
     reader_identifier: str
     apple_transaction_id: str
     payment_method: str
-    card_token: str
-    card_type: str
-    card_brand: str
-    card: str
-    merchant_name: str | None
-    mcc: str | None
-    created_at: int
     details: dict[str, Any] | None
 
 
@@ -180,17 +192,12 @@ class Transaction(NamedTuple):
     @property
     def account_id(self) -> str:
         """The merchant's account."""
-        return self.origin.account_id
+        return self.origin.site.account_id
 
     @property
     def deleted_at(self) -> None:
         """Nobody deletes a transaction."""
         return None
-
-
-def owner_of(origin: Origin) -> str:
-    """The immediate parent, or the account itself where it is a root. Source: assumed 7.1-owner."""
-    return origin.parent_account_ids[-1] if origin.parent_account_ids else origin.account_id
 
 
 def attempt_of(tx: Transaction, amount: int, at: int, *, batch_id: str | None = None) -> Attempt:

@@ -17,6 +17,6 @@ SURCHARGE_PROMPT: Final = timedelta(minutes=5)
 
 def of_authorization(origin: Origin) -> timedelta:
     """How long an authorization holds; an increment does not begin it anew."""
-    if origin.mcc in LONG_STAY_MCCS:
+    if origin.site.mcc in LONG_STAY_MCCS:
         return timedelta(days=LONG_STAY_DAYS)
-    return timedelta(days=AUTHORIZATION_DAYS.get(origin.card_brand, OTHER_BRANDS_DAYS))
+    return timedelta(days=AUTHORIZATION_DAYS.get(origin.card.brand, OTHER_BRANDS_DAYS))

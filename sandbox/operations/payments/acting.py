@@ -3,7 +3,7 @@
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from sandbox.domain.faults import NOT_FOUND, VALIDATION_ERROR, Refusal
+from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.attempts import Conclusion
 from sandbox.domain.payments.cards import card_of
@@ -16,6 +16,7 @@ from sandbox.domain.payments.transactions import Transaction
 from sandbox.operations.call import Awaiting, Call
 from sandbox.operations.payments import attempting, keeping
 from sandbox.scenarios.choosing import Choice
+from sandbox.store.tables import used_event
 
 if TYPE_CHECKING:
     from sandbox.operations.bodies.payments import (
@@ -109,7 +110,9 @@ def _act(call: Call, asked: Asked) -> Any:
     """Rules first, then the processor's answer, then the record (rows F1 to F41)."""
     tx = cast(Transaction, call.record)
     sent = call.body.event_id
-    again = attempting.earlier_use(call, tx.account_id, sent, asked.operation, asked.amount)
+    again = attempting.earlier_use(
+        call, tx.account_id, sent, asked.operation, asked.amount, tx.transaction_id
+    )
     if again is not None:
         return again
     case, ruled = _ruled(call, tx, asked)
@@ -119,8 +122,8 @@ def _act(call: Call, asked: Asked) -> Any:
         call,
         asked.operation,
         amount=asked.amount,
-        card_token=tx.origin.card_token,
-        terminal_id=tx.origin.terminal_id,
+        card=tx.origin.card,
+        terminal_id=tx.origin.site.terminal_id,
         armed=tx.armed,
     )
     event_id = attempting.event_id_for(call, sent)
@@ -129,6 +132,7 @@ def _act(call: Call, asked: Asked) -> Any:
         partial(_finish, tx.transaction_id, asked, choice, event_id),
         tx.transaction_id,
         choice.fault,
+        used_event(tx.account_id, event_id),
     )
 
 
@@ -162,8 +166,7 @@ def _finish(
 ) -> Any:
     """The second breath: the processor has answered, and the record is looked at again."""
     tx = call.unit.get(Transaction, transaction_id)
-    if tx is None:
-        raise Refusal(NOT_FOUND, reason="the world was reset while the payment was waiting")
+    assert tx
     case, ruled = _ruled(call, tx, asked)
     if ruled is not None:
         return _conclude(call, case, ruled, None, event_id)

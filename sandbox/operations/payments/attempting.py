@@ -1,7 +1,7 @@
 """What every attempt goes through: its event_id, its outcome, the faults on its way."""
 
 from sandbox.domain.faults import DUPLICATE_EVENT, Refusal
-from sandbox.domain.payments.cards import CARDS, DEFAULT_CARD
+from sandbox.domain.payments.cards import Card
 from sandbox.domain.payments.outcomes import Operation, Outcome
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transport import TransportFault
@@ -20,34 +20,46 @@ def event_id_for(call: Call, sent: str | None) -> str:
 
 
 def earlier_use(
-    call: Call, account_id: str, sent: str | None, operation: Operation, amount: int | None
+    call: Call,
+    account_id: str,
+    sent: str | None,
+    operation: Operation,
+    amount: int | None,
+    payment: str | None = None,
 ) -> Transaction | None:
     """The transaction to answer again, where this event_id was used for the very same before.
 
     None where it is new. Any other repetition is refused, silently, before the state is looked at
     (assumed F38, 2.6); whether it is ever answered again is the switch idempotency.duplicate.
+    `payment` is the one to act on, None where one begins.
     """
     if sent is None:
         return None
-    tx = call.unit.one(Transaction, "used_event", used_event(account_id, sent))
-    if tx is None:
+    used = used_event(account_id, sent)
+    tx = call.unit.one(Transaction, "used_event", used)
+    if tx is None and used not in call.world.taken_events:
         return None
-    if call.world.switches["idempotency.duplicate"] == "replay" and _is_same(
-        tx, sent, operation, amount
+    if (
+        tx is not None
+        and call.world.switches["idempotency.duplicate"] == "replay"
+        and payment in (None, tx.transaction_id)
+        and _is_same(tx, sent, operation, amount, begins=payment is None)
     ):
         call.decided("rule", "replay", f"{tx.transaction_id} is answered again", "assumed 2.6")
         return tx
-    raise Refusal(
-        DUPLICATE_EVENT,
-        f"event_id was used by transaction {tx.transaction_id}",
-        step="rule",
-    )
+    user = tx.transaction_id if tx is not None else call.world.taken_events[used]
+    raise Refusal(DUPLICATE_EVENT, f"event_id was used by transaction {user}", step="rule")
 
 
-def _is_same(tx: Transaction, event_id: str, operation: Operation, amount: int | None) -> bool:
-    """Whether this operation with this amount is what the event_id stood for."""
+def _is_same(
+    tx: Transaction, event_id: str, operation: Operation, amount: int | None, *, begins: bool
+) -> bool:
+    """Whether this operation with this amount is what the event_id stood for.
+
+    What a payment began with is the event_id of its first attempt, and of no action on it.
+    """
     shown = "sale" if operation is Operation.CONFIRM else operation.value
-    return any(
+    return begins == (tx.history[0].event_id == event_id) and any(
         attempt.event_id == event_id
         and attempt.transaction_type == shown
         and amount in (None, attempt.amount)
@@ -60,7 +72,7 @@ def decide(
     operation: Operation,
     *,
     amount: int | None,
-    card_token: str,
+    card: Card,
     terminal_id: str,
     armed: tuple[Operation, str, int] | None = None,
 ) -> Choice:
@@ -72,7 +84,7 @@ def decide(
     facts = Facts(
         operation=operation,
         amount=amount,
-        card=CARDS.get(card_token, DEFAULT_CARD),
+        card=card,
         terminal_id=terminal_id,
         header=call.forced,
         terminal_outcome=call.world.terminal_outcomes.get(terminal_id),

@@ -138,7 +138,7 @@ def _addable(call: Call, batch: Batch, id: str) -> Transaction:
     tx = call.unit.get(Transaction, id)
     if tx is None or tx.account_id != batch.account_id:
         raise _bad_member("added_transactions", id, "is not a transaction of this account")
-    if tx.origin.terminal_id != batch.terminal_id:
+    if tx.origin.site.terminal_id != batch.terminal_id:
         raise _bad_member("added_transactions", id, "belongs to another terminal")
     if tx.status != "captured":
         raise _bad_member("added_transactions", id, f"is {tx.status}, not captured")

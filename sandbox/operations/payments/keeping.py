@@ -78,7 +78,7 @@ def open_batch_of(call: Call, terminal_id: str) -> Batch | None:
 
 def batch_for_entry(call: Call, tx: Transaction) -> Batch:
     """The open batch of the payment's terminal, opened now where there is none (assumed B2, B3)."""
-    terminal_id = tx.origin.terminal_id
+    terminal_id = tx.origin.site.terminal_id
     batch = open_batch_of(call, terminal_id)
     if batch is not None:
         return batch

@@ -9,7 +9,7 @@ from sandbox.domain.faults import (
     Refusal,
 )
 from sandbox.domain.payments import editing
-from sandbox.domain.payments.showing import attempt_view
+from sandbox.domain.payments.showing import history_of
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.processors import PASSTHROUGH
 from sandbox.domain.rendering import Page
@@ -109,9 +109,9 @@ def list_all(call: Call) -> list[Transaction]:
     return rows
 
 
-def history(call: Call) -> list[dict[str, Any]]:
+def history(call: Call) -> bytes:
     """Every attempt, oldest first. Source: assumed 1.7-history, 2.10."""
-    return [attempt_view(attempt) for attempt in cast(Transaction, call.record).history]
+    return history_of(cast(Transaction, call.record))
 
 
 # --- edit -------------------------------------------------------------------------------------
@@ -123,11 +123,11 @@ def must_be_passthrough(call: Call) -> None:
     Source: spec 4.3-search-edit; the order assumed 1.7-edit-order.
     """
     tx = cast(Transaction, call.record)
-    if tx.origin.processor != PASSTHROUGH:
+    if tx.origin.site.processor != PASSTHROUGH:
         raise Refusal(
             PERMISSION_DENIED,
             "this edit is reserved for passthrough processors",
-            reason=f"the processor is {tx.origin.processor}, which is managed directly",
+            reason=f"the processor is {tx.origin.site.processor}, which is managed directly",
             source="spec 4.3-search-edit",
             step="rule",
         )

@@ -1,0 +1,116 @@
+"""The catalogue of the processor's answers, held against the one of the documents."""
+
+import pytest
+
+from sandbox.domain.payments.outcomes import (
+    EVENT_OF,
+    OUTCOMES,
+    Operation,
+    for_operation,
+    of_host_code,
+)
+from sandbox.domain.payments.transactions import STATUS_REASONS
+from tests.payments.outcome_rows import ROWS, WORD_OF, answered, is_for
+
+ALL = [operation.value for operation in Operation]
+
+# spec 6.3: one name for each operation; a confirmation completes a sale (assumed F1).
+EVENTS = {
+    "sale": "transaction.sale",
+    "auth": "transaction.authorize",
+    "capture": "transaction.capture",
+    "incremental_auth": "transaction.increment",
+    "tip_adjust": "transaction.tip_adjust",
+    "refund": "transaction.refund",
+    "reverse": "transaction.reverse",
+    "confirm": "transaction.sale",
+}
+
+
+def test_the_catalogue_has_its_62_outcomes_in_their_order():
+    assert len(ROWS) == 62
+    assert list(OUTCOMES) == list(ROWS)
+
+
+@pytest.mark.parametrize("key", ROWS)
+def test_an_outcome_is_what_its_row_says(key):
+    row = ROWS[key]
+
+    outcome = OUTCOMES[key]
+
+    assert (outcome.key, outcome.verdict.value) == (key, row.status)
+    assert outcome.status_reason == row.status_reason
+    assert outcome.response_code == answered(row.resp)
+    assert outcome.host_code == answered(row.host)
+    assert outcome.message == answered(row.message)
+    assert outcome.has_approval_code is (row.approval == "num")
+    assert outcome.has_gateway_id is (row.gtid == "yes")
+    assert outcome.latency_ms == row.ms
+    assert outcome.retry == row.retry
+
+
+@pytest.mark.parametrize("key", ROWS)
+def test_an_outcome_is_for_the_operations_of_its_scope(key):
+    row = ROWS[key]
+    in_scope = {name for name in ALL if "any" in row.scope or WORD_OF[name] in row.scope}
+
+    outcome = OUTCOMES[key]
+
+    assert {operation.value for operation in outcome.scope} == in_scope
+
+
+@pytest.mark.parametrize("key", ROWS)
+def test_only_what_says_ok_is_an_approval(key):
+    assert OUTCOMES[key].is_approval is (ROWS[key].status == "ok")
+
+
+@pytest.mark.parametrize("key", ROWS)
+def test_every_status_reason_is_one_of_the_spec(key):
+    assert OUTCOMES[key].status_reason in STATUS_REASONS
+
+
+@pytest.mark.parametrize("operation", Operation)
+@pytest.mark.parametrize("key", ROWS)
+def test_an_operation_finds_only_what_is_for_it(key, operation):
+    found = for_operation(key, operation)
+
+    assert (found is not None) is is_for(ROWS[key], operation.value)
+
+
+DECLINING = [key for key, row in ROWS.items() if row.status == "declined"]
+
+
+@pytest.mark.parametrize("key", [key for key in DECLINING if ROWS[key].scope[0] in ("init", "any")])
+def test_what_declines_an_initiation_declines_an_increment_with_its_own_host_code(key):
+    row = ROWS[key]
+
+    outcome = for_operation(key, Operation.INCREMENT)
+
+    assert outcome is not None
+    assert (outcome.verdict.value, outcome.status_reason) == (
+        "declined",
+        "incremental_auth_declined",
+    )
+    assert (outcome.response_code, outcome.host_code) == (row.resp, row.host)
+    assert (outcome.message, outcome.key) == (row.message, key)
+
+
+@pytest.mark.parametrize("key", ["capture_declined", "refund_declined"])
+def test_what_declines_another_follow_up_leaves_an_increment_alone(key):
+    assert for_operation(key, Operation.INCREMENT) is None
+
+
+def test_every_operation_has_the_event_of_its_name():
+    assert {operation.value: event for operation, event in EVENT_OF.items()} == EVENTS
+
+
+def test_a_host_code_stands_for_the_first_row_that_has_it():
+    first = {}
+    for row in ROWS.values():
+        first.setdefault(row.host, row.key)
+
+    found = {f"{code:02}": of_host_code(f"{code:02}") for code in range(100)}
+
+    assert {code: row.key for code, row in found.items() if row is not None} == {
+        code: key for code, key in first.items() if code not in ("-", "null")
+    }

@@ -1,0 +1,375 @@
+"""Batches until they are closed: who opens them, what is in them, what they add up to."""
+
+from itertools import product
+
+import pytest
+
+from sandbox.domain.batches import BATCH_LIFE, BATCH_STATUSES
+from sandbox.domain.states import NoSuchStep
+from tests.directory.making import NOBODY, a_terminal, messages, shown, terminal_id
+from tests.payments.making import (
+    act,
+    acted,
+    ask,
+    batch,
+    close,
+    edit,
+    fired,
+    held,
+    open_batch,
+    pay,
+    read,
+    refused,
+    settled,
+    sold,
+    state,
+    sums,
+    switch,
+)
+
+TABLE = {
+    ("-", "open"): ("open", "batch.opened"),
+    ("open", "edit"): ("open", "batch.edited"),
+    ("open", "close"): ("submitted", "batch.submitted"),
+    ("submitted", "accept"): ("accepted", "batch.accepted"),
+    ("submitted", "reject"): ("rejected", "batch.rejected"),
+    ("submitted", "accept in part"): ("partially_accepted", "batch.partially_accepted"),
+    ("rejected", "edit"): ("open", "batch.edited"),
+    ("rejected", "close"): ("submitted", "batch.submitted"),
+}
+"""Assumed 3.2, every row of it."""
+
+TRIGGERS = sorted({trigger for _, trigger in TABLE})
+STATES = ["-", *BATCH_STATUSES]
+
+
+# --- the life of a batch ----------------------------------------------------------------------
+
+
+def test_the_life_of_a_batch_is_the_documented_one_and_every_other_pair_is_refused():
+    seen = {}
+
+    for pair in product(STATES, TRIGGERS):
+        try:
+            step = BATCH_LIFE.step(*pair)
+        except NoSuchStep:
+            continue
+        seen[pair] = (step.target, step.event)
+
+    assert seen == TABLE
+
+
+def a_batch_that_is(sandbox, status):
+    """A batch of the merchant's with two payments that came to be in this state."""
+    amounts = {"rejected": 900402, "partially_accepted": 900401}
+    if status == "submitted":
+        switch(sandbox, "batch.settlement", "manual")
+    first = sold(sandbox, amounts.get(status, 1000))
+    sold(sandbox, 700)
+    if status != "open":
+        assert shown(close(sandbox, first["batch_id"]))["status"] == "submitted"
+    assert batch(sandbox, first["batch_id"])["status"] == status
+    return first["batch_id"]
+
+
+@pytest.mark.parametrize("trigger", ["edit", "close"])
+@pytest.mark.parametrize("status", BATCH_STATUSES)
+def test_edit_and_close_do_what_the_table_says_and_change_nothing_elsewhere(
+    sandbox, status, trigger
+):
+    id = a_batch_that_is(sandbox, status)
+    before, count = state(sandbox), len(messages(sandbox))
+
+    answer = edit(sandbox, id) if trigger == "edit" else close(sandbox, id)
+
+    if (status, trigger) in TABLE:
+        target, event = TABLE[status, trigger]
+        assert shown(answer)["status"] == target
+        assert (shown(answer)["closed_at"], shown(answer)["response"]) == (None, None)
+        assert fired(sandbox, count)[0] == event
+    else:
+        assert status in refused(sandbox, answer, clause="assumed 3.2")
+        assert state(sandbox) == before
+
+
+# --- opening: B1, B2, B5, B6 ------------------------------------------------------------------
+
+
+def test_a_batch_that_is_opened_shows_its_terminals_processor_and_nothing_in_it(sandbox):
+    opened = open_batch(sandbox)
+
+    assert opened == {
+        "id": opened["id"],
+        "account_id": sandbox.account("merchant"),
+        "terminal_id": terminal_id(sandbox, "merchant"),
+        "processor_name": "tsys",
+        "processor_config_id": "cfg-tsys-001",
+        "status": "open",
+        "captured_amount": 0,
+        "refunded_amount": 0,
+        "transaction_count": 0,
+        "processor_batch_id": "001",
+        "opened_at": "2026-03-01T12:00:00.000Z",
+        "closed_at": None,
+        "response": None,
+        "batch_metadata": {},
+    }
+    assert [(one["event_type"], one["body"]) for one in messages(sandbox)] == [
+        ("batch.opened", opened)
+    ]
+    assert batch(sandbox, opened["id"]) == opened
+
+
+def test_a_terminal_has_one_open_batch_and_a_second_is_a_conflict(sandbox):
+    open_batch(sandbox)
+    before = state(sandbox)
+
+    answer = ask(
+        sandbox, "POST", "/v1/batches/open", {"terminal_id": terminal_id(sandbox, "merchant")}
+    )
+
+    refused(sandbox, answer, 409, "conflict", clause="assumed B1")
+    assert state(sandbox) == before
+
+
+def test_each_terminal_has_a_batch_of_its_own(sandbox):
+    other = a_terminal(sandbox)["terminal_id"]
+
+    ids = {sold(sandbox, at=at)["batch_id"] for at in ("merchant", other, "second_merchant")}
+
+    assert len(ids) == 3
+
+
+def test_a_first_sale_opens_the_batch_between_its_creation_and_its_outcome(sandbox):
+    tx = sold(sandbox)
+
+    assert fired(sandbox) == ["transaction.create", "batch.opened", "transaction.sale"]
+    created, opened, outcome = (one["body"] for one in messages(sandbox))
+    assert (created["batch_id"], outcome["batch_id"]) == (None, opened["id"])
+    # spec 6.3-batch.opened: counts 0, whatever opened it.
+    assert (opened["status"], opened["transaction_count"], opened["captured_amount"]) == (
+        "open",
+        0,
+        0,
+    )
+    assert tx["batch_id"] == opened["id"]
+
+
+def test_a_capture_opens_the_batch_and_an_authorization_does_not(sandbox):
+    tx = held(sandbox)
+    count = len(messages(sandbox))
+
+    captured = acted(sandbox, tx, "capture")
+
+    assert tx["batch_id"] is None
+    assert fired(sandbox, count) == ["batch.opened", "transaction.capture"]
+    assert sums(sandbox, captured["batch_id"]) == (1000, 0, 1)
+
+
+def test_a_second_sale_joins_the_batch_that_is_open(sandbox):
+    opened = open_batch(sandbox)
+    count = len(messages(sandbox))
+
+    tx = sold(sandbox)
+
+    assert tx["batch_id"] == opened["id"]
+    assert fired(sandbox, count) == ["transaction.create", "transaction.sale"]
+
+
+@pytest.mark.parametrize("outcome", ["do_not_honor", "processor_timeout", "user_canceled"])
+def test_what_failed_joins_no_batch_and_opens_none(sandbox, outcome):
+    tx = shown(pay(sandbox, outcome=outcome))
+
+    assert tx["batch_id"] is None
+    assert "batch.opened" not in fired(sandbox)
+
+
+def test_numbers_run_from_001_to_999_and_begin_anew(sandbox):
+    first = open_batch(sandbox, processor_batch_id="998")
+    settled(sandbox, first["id"])
+
+    numbers = []
+    for _ in range(3):
+        opened = open_batch(sandbox)
+        numbers.append(opened["processor_batch_id"])
+        settled(sandbox, opened["id"])
+
+    assert (first["processor_batch_id"], numbers) == ("998", ["999", "001", "002"])
+
+
+def test_numbers_are_counted_for_each_terminal(sandbox):
+    settled(sandbox, open_batch(sandbox)["id"])
+
+    opened = [open_batch(sandbox, at=at) for at in ("merchant", "second_merchant")]
+
+    assert [one["processor_batch_id"] for one in opened] == ["002", "001"]
+
+
+@pytest.mark.parametrize("number", ["", 7, True, [], {}, "9" * 65])
+def test_a_batch_number_that_is_no_text_is_refused(sandbox, number):
+    body = {"terminal_id": terminal_id(sandbox, "merchant"), "processor_batch_id": number}
+    before = state(sandbox)
+
+    answer = ask(sandbox, "POST", "/v1/batches/open", body)
+
+    assert "processor_batch_id" in refused(sandbox, answer)
+    assert state(sandbox) == before
+
+
+# --- sums: B3, B4, M10 ------------------------------------------------------------------------
+
+
+def test_the_sums_follow_every_change_of_a_payment_in_the_batch(sandbox):
+    tx = sold(sandbox, 1000)
+    other = sold(sandbox, 500)
+    id, seen = tx["batch_id"], []
+
+    for action, body in (
+        ("adjust", {"type": "fixed", "amount": 200}),
+        ("adjust", {"type": "fixed", "amount": 50}),
+        ("reverse", {"amount": 150}),
+        ("refund", {"amount": 100}),
+        ("refund", {}),
+    ):
+        acted(sandbox, tx, action, **body)
+        seen.append(sums(sandbox, id))
+    acted(sandbox, other, "reverse")
+    seen.append(sums(sandbox, id))
+
+    # captured 1050 - 150 reversed = 900, of which two refunds of 100 and 800 are given back.
+    assert seen == [
+        (1700, 0, 2),
+        (1550, 0, 2),
+        (1400, 0, 2),
+        (1400, 100, 3),
+        (1400, 900, 4),
+        (900, 900, 3),
+    ]
+    assert read(sandbox, other)["batch_id"] is None
+    assert not [one for one in fired(sandbox) if one == "batch.edited"]
+
+
+def test_a_refused_or_declined_follow_up_leaves_the_sums_as_they_were(sandbox):
+    tx = sold(sandbox, 1000)
+
+    act(sandbox, tx, "refund", amount=1001)
+    act(sandbox, tx, "refund", outcome="refund_declined")
+    act(sandbox, tx, "reverse", outcome="already_reversed")
+    act(sandbox, tx, "adjust", type="fixed", amount=99_999)
+
+    assert sums(sandbox, tx["batch_id"]) == (1000, 0, 1)
+
+
+def test_a_partial_approval_counts_with_what_was_approved(sandbox):
+    tx = sold(sandbox, 9000, card_reader_data={"paymentCardData": "tok_mc_prepaid"})
+
+    assert tx["status_reason"] == "partial_approval"
+    assert sums(sandbox, tx["batch_id"]) == (5000, 0, 1)
+
+
+# --- editing: B7 ------------------------------------------------------------------------------
+
+
+def test_removed_members_are_free_and_can_be_added_again(sandbox):
+    tx, other = sold(sandbox, 1000), sold(sandbox, 500)
+    id, count = tx["batch_id"], len(messages(sandbox))
+
+    removed = shown(edit(sandbox, id, removed_transactions=[tx["transaction_id"]]))
+    free = read(sandbox, tx)
+    added = shown(edit(sandbox, id, added_transactions=[tx["transaction_id"]]))
+
+    assert (removed["captured_amount"], removed["transaction_count"]) == (500, 1)
+    assert (free["batch_id"], free["status"]) == (None, "captured")
+    assert (added["captured_amount"], added["transaction_count"]) == (1500, 2)
+    assert read(sandbox, tx)["batch_id"] == read(sandbox, other)["batch_id"] == id
+    assert fired(sandbox, count) == ["batch.edited", "batch.edited"]
+    assert messages(sandbox)[-1]["body"] == added
+
+
+def test_an_edit_can_give_the_batch_another_number(sandbox):
+    id = open_batch(sandbox)["id"]
+
+    edited = shown(edit(sandbox, id, processor_batch_id="night"))
+
+    assert (edited["processor_batch_id"], edited["status"]) == ("night", "open")
+
+
+def bad_additions(sandbox):
+    """What can be wrong with an id that is to be added, in a world where each is wrong."""
+    mine = sold(sandbox, 100)
+    elsewhere = a_terminal(sandbox)["terminal_id"]
+    gone = sold(sandbox, 100)
+    acted(sandbox, gone, "reverse")
+    return {
+        "unknown": NOBODY,
+        "a member already": mine["transaction_id"],
+        "of another terminal": sold(sandbox, 100, at=elsewhere)["transaction_id"],
+        "of another account": sold(sandbox, 100, at="second_merchant")["transaction_id"],
+        "authorized": held(sandbox, 100)["transaction_id"],
+        "reversed": gone["transaction_id"],
+        "declined": shown(pay(sandbox, outcome="do_not_honor"))["transaction_id"],
+        "a batch": mine["batch_id"],
+    }
+
+
+def test_one_bad_addition_and_nothing_of_the_edit_is_applied(sandbox):
+    good = sold(sandbox, 300)
+    id = good["batch_id"]
+    bad = bad_additions(sandbox)
+    shown(edit(sandbox, id, removed_transactions=[good["transaction_id"]]))
+    before = state(sandbox)
+
+    for why, one in bad.items():
+        answer = edit(
+            sandbox,
+            id,
+            added_transactions=[good["transaction_id"], one],
+            processor_batch_id="777",
+        )
+
+        assert one in refused(sandbox, answer, clause="assumed B7"), why
+        assert state(sandbox) == before, why
+
+
+def test_one_bad_removal_and_nothing_of_the_edit_is_applied(sandbox):
+    member, free = sold(sandbox, 300), sold(sandbox, 200)
+    id = member["batch_id"]
+    shown(edit(sandbox, id, removed_transactions=[free["transaction_id"]]))
+
+    for one in (NOBODY, free["transaction_id"], held(sandbox)["transaction_id"]):
+        before = state(sandbox)
+        answer = edit(sandbox, id, removed_transactions=[member["transaction_id"], one])
+
+        assert one in refused(sandbox, answer, clause="assumed B7")
+        assert state(sandbox) == before
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"added_transactions": "x"},
+        {"added_transactions": [1]},
+        {"added_transactions": {}},
+        {"removed_transactions": [None]},
+        {"removed_transactions": [""]},
+        {"processor_batch_id": 12},
+        {"processor_batch_id": ""},
+    ],
+)
+def test_an_edit_of_the_wrong_shape_is_refused(sandbox, body):
+    id = sold(sandbox)["batch_id"]
+    before = state(sandbox)
+
+    refused(sandbox, edit(sandbox, id, **body))
+
+    assert state(sandbox) == before
+
+
+def test_a_payment_named_twice_in_one_edit_is_refused(sandbox):
+    tx = sold(sandbox)
+    twice = [tx["transaction_id"]] * 2
+    before = state(sandbox)
+
+    refused(sandbox, edit(sandbox, tx["batch_id"], removed_transactions=twice))
+
+    assert state(sandbox) == before

@@ -1,0 +1,260 @@
+"""Where an account, a terminal or a location is blocked. Assumed 4.7-blocked-account, I10."""
+
+import pytest
+
+from tests.directory.making import (
+    NOBODY,
+    a_terminal,
+    account_id,
+    location_id,
+    messages,
+    mint,
+    shown,
+    terminal_id,
+)
+from tests.payments.making import (
+    act,
+    acted,
+    ask,
+    batch,
+    block,
+    block_account,
+    close,
+    edit,
+    fired,
+    held,
+    open_batch,
+    pay,
+    read,
+    refused,
+    search,
+    settled,
+    sold,
+    state,
+    sums,
+)
+
+ACTIONS = {
+    "capture": {},
+    "auth": {"amount": 100},
+    "reverse": {},
+    "adjust": {"type": "fixed", "amount": 100},
+    "refund": {},
+    "confirm": {"confirm": True},
+}
+
+BLOCKED = ["merchant", "partner", "psp"]
+"""The account itself, and those above it."""
+
+
+def a_payment_for(sandbox, action):
+    if action in ("capture", "auth"):
+        return held(sandbox)
+    return shown(pay(sandbox, outcome="surcharge_prompt" if action == "confirm" else None))
+
+
+# --- blocked accounts -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("blocked", BLOCKED)
+@pytest.mark.parametrize("kind", ["sale", "auth"])
+def test_no_payment_is_taken_for_a_blocked_account_or_below_one(sandbox, kind, blocked):
+    block_account(sandbox, blocked)
+    before = state(sandbox)
+
+    for by in ("merchant", "psp"):
+        answer = pay(sandbox, kind=kind, by=by)
+
+        refused(sandbox, answer, 423, "account_blocked", clause="assumed 4.7-blocked-account")
+    assert state(sandbox) == before
+
+
+@pytest.mark.parametrize("where", ["location_id", "account_id"])
+def test_it_does_not_matter_how_the_blocked_account_is_named(sandbox, where):
+    block_account(sandbox, "merchant")
+    id = {"location_id": location_id, "account_id": account_id}[where](sandbox, "merchant")
+    before = state(sandbox)
+
+    answer = ask(sandbox, "POST", "/v3/payment", {"amount": 100, where: id})
+
+    refused(sandbox, answer, 423, "account_blocked")
+    assert state(sandbox) == before
+
+
+@pytest.mark.parametrize("blocked", BLOCKED)
+@pytest.mark.parametrize("action", ACTIONS)
+def test_no_action_is_taken_for_a_blocked_account_or_below_one(sandbox, action, blocked):
+    tx = a_payment_for(sandbox, action)
+    block_account(sandbox, blocked)
+    before = state(sandbox)
+
+    for version in ("v1", "v3"):
+        answer = act(sandbox, tx, action, version=version, **ACTIONS[action])
+
+        refused(sandbox, answer, 423, "account_blocked", clause="assumed 4.7-blocked-account")
+    assert state(sandbox) == before
+
+
+@pytest.mark.parametrize("blocked", BLOCKED)
+def test_no_refund_by_id_and_no_batch_is_opened_or_closed(sandbox, blocked):
+    tx = sold(sandbox)
+    other = a_terminal(sandbox)["terminal_id"]
+    block_account(sandbox, blocked)
+    before = state(sandbox)
+
+    answers = [
+        ask(sandbox, "POST", "/v3/refund", {"transaction_id": tx["transaction_id"]}),
+        ask(sandbox, "POST", "/v1/batches/open", {"terminal_id": other}),
+        close(sandbox, tx["batch_id"]),
+    ]
+
+    for answer in answers:
+        refused(sandbox, answer, 423, "account_blocked", clause="assumed 4.7-blocked-account")
+    assert state(sandbox) == before
+
+
+def test_reading_and_managing_go_on_while_an_account_is_blocked(sandbox):
+    tx = sold(sandbox)
+    used = terminal_id(sandbox, "merchant")
+    block_account(sandbox, "merchant")
+
+    assert read(sandbox, tx, by="merchant") == tx
+    assert search(sandbox, by="merchant")["total"] == 1
+    assert ask(sandbox, "GET", "/v1/transactions", by="merchant").status == 200
+    history = f"/v1/transactions/{tx['transaction_id']}/history"
+    assert ask(sandbox, "GET", history, by="merchant").status == 200
+    assert batch(sandbox, tx["batch_id"])["status"] == "open"
+    assert ask(sandbox, "GET", "/v1/batches", by="merchant").status == 200
+    assert ask(sandbox, "PUT", f"/v2/terminals/{used}", {"name": "x"}, by="merchant").status == 200
+    # Neither opening nor closing: what is in a batch may be changed (assumed 4.7).
+    assert edit(sandbox, tx["batch_id"], processor_batch_id="8").status == 200
+
+
+def test_a_passthrough_payment_is_told_its_outcome_while_the_account_is_blocked(sandbox):
+    # Told, not asked for: the edit is neither an initiation nor an action (assumed 4.7).
+    tx = shown(pay(sandbox, at="passthrough_merchant"))
+    block_account(sandbox, "passthrough_merchant")
+
+    answer = ask(sandbox, "PUT", f"/v1/transactions/{tx['transaction_id']}", {"status": "captured"})
+
+    assert shown(answer)["status"] == "captured"
+
+
+def test_the_permission_and_the_target_come_before_the_block_and_the_body_after_it(sandbox):
+    # assumed C5
+    tx = held(sandbox)
+    block_account(sandbox, "merchant")
+    narrow = mint(sandbox, ["payments:read"], by="psp")["key"]
+
+    refused(sandbox, act(sandbox, tx, "capture", by=narrow), 401, "permission_denied")
+    refused(sandbox, act(sandbox, tx, "capture", by="other_partner"), 404, "not_found")
+    refused(sandbox, act(sandbox, NOBODY, "capture"), 404, "not_found")
+    refused(sandbox, act(sandbox, tx, "capture", amount="x"), 423, "account_blocked")
+    refused(sandbox, pay(sandbox, "x", by="merchant"), 423, "account_blocked")
+
+
+def test_unblocking_lets_everything_go_on(sandbox):
+    tx = held(sandbox)
+    block_account(sandbox, "partner")
+    refused(sandbox, act(sandbox, tx, "capture"), 423, "account_blocked")
+
+    block_account(sandbox, "partner", "active")
+
+    assert acted(sandbox, tx, "capture")["status"] == "captured"
+
+
+def test_an_account_beside_or_below_a_blocked_one_is_told_apart(sandbox):
+    block_account(sandbox, "second_merchant")
+    block_account(sandbox, "other_partner")
+
+    assert sold(sandbox)["status"] == "captured"
+    refused(sandbox, pay(sandbox, at="other_merchant"), 423, "account_blocked")
+
+
+# --- blocked terminals and locations: I10 -----------------------------------------------------
+
+
+def block_place(sandbox, place):
+    if place == "terminal":
+        block(sandbox, "/v2/terminals", terminal_id(sandbox, "merchant"))
+    else:
+        block(sandbox, "/v1/locations", location_id(sandbox, "merchant"))
+
+
+@pytest.mark.parametrize("place", ["terminal", "location"])
+@pytest.mark.parametrize(
+    ("kind", "event"), [("sale", "transaction.sale"), ("auth", "transaction.authorize")]
+)
+def test_a_payment_at_a_blocked_place_ends_as_an_invalid_terminal(sandbox, kind, event, place):
+    block_place(sandbox, place)
+    count = len(messages(sandbox))
+
+    tx = shown(pay(sandbox, kind=kind))
+
+    assert (tx["transaction_type"], tx["status"], tx["status_reason"]) == (
+        kind,
+        "error",
+        "invalid_terminal",
+    )
+    assert (tx["batch_id"], tx["refunded"], tx["reversed"]) == (None, 0, 0)
+    assert fired(sandbox, count) == ["transaction.create", event]
+    assert [one["status"] for one in tx["history"]] == ["pending", "error"]
+    assert read(sandbox, tx) == tx
+
+
+@pytest.mark.parametrize("place", ["terminal", "location"])
+def test_nothing_that_would_choose_another_outcome_helps_at_a_blocked_place(sandbox, place):
+    block_place(sandbox, place)
+
+    answers = [pay(sandbox, outcome="approved"), pay(sandbox, 900051), pay(sandbox, 900303)]
+
+    assert [shown(one)["status_reason"] for one in answers] == ["invalid_terminal"] * 3
+
+
+@pytest.mark.parametrize("place", ["terminal", "location"])
+def test_payments_that_were_taken_before_are_followed_up_and_settled(sandbox, place):
+    authorized, more, paid, mistaken = held(sandbox), held(sandbox), sold(sandbox), sold(sandbox)
+    prompted = shown(pay(sandbox, outcome="surcharge_prompt"))
+    block_place(sandbox, place)
+
+    done = [
+        acted(sandbox, authorized, "auth", amount=100),
+        acted(sandbox, authorized, "capture"),
+        acted(sandbox, more, "reverse"),
+        acted(sandbox, paid, "adjust", type="fixed", amount=50),
+        acted(sandbox, paid, "refund"),
+        acted(sandbox, mistaken, "reverse"),
+        acted(sandbox, prompted, "confirm", confirm=True),
+    ]
+
+    assert [one["status"] for one in done] == [
+        *("authorized", "captured", "reversed", "captured", "refunded", "reversed", "captured"),
+    ]
+    assert settled(sandbox, paid["batch_id"])["status"] == "accepted"
+    assert read(sandbox, authorized)["status"] == "settled"
+
+
+def test_a_batch_of_a_blocked_terminal_is_opened_edited_and_closed(sandbox):
+    tx = sold(sandbox, 300)
+    block_place(sandbox, "terminal")
+    shown(edit(sandbox, tx["batch_id"], removed_transactions=[tx["transaction_id"]]))
+    settled(sandbox, tx["batch_id"])
+
+    following = open_batch(sandbox)["id"]
+    shown(edit(sandbox, following, added_transactions=[tx["transaction_id"]]))
+
+    assert sums(sandbox, following) == (300, 0, 1)
+    assert settled(sandbox, following)["status"] == "accepted"
+
+
+def test_a_blocked_terminal_beside_an_active_one_leaves_one_that_an_account_stands_for(sandbox):
+    # assumed 1.8-where: exactly one active terminal may be left unnamed.
+    other = a_terminal(sandbox)["terminal_id"]
+    merchant = account_id(sandbox, "merchant")
+    two = ask(sandbox, "POST", "/v3/payment", {"amount": 100, "account_id": merchant})
+
+    block_place(sandbox, "terminal")
+    one = ask(sandbox, "POST", "/v3/payment", {"amount": 100, "account_id": merchant})
+
+    assert "terminal_id" in refused(sandbox, two)
+    assert (shown(one)["tid"], shown(one)["status"]) == (other, "captured")

@@ -1,0 +1,357 @@
+"""No card number, and nothing that a reader read, is kept or said.
+
+Source: assumed 6.4; spec 6.1.7.
+"""
+
+import json
+from dataclasses import fields, is_dataclass
+from urllib.parse import quote
+
+import pytest
+
+from sandbox.domain.payments.cards import Card
+from sandbox.store.tables import TABLES
+from tests.api.test_secrets import escaped, everything_kept
+from tests.conftest import NOW
+from tests.driving import serving
+from tests.payments.card_rows import CARDS
+from tests.payments.till import act, paid, pay, terminal
+
+LIVE = "5555555555554444"
+"""A number of no test card, as a real one would be."""
+
+TEST = "4111111111111111"
+NUMBERS = [LIVE, TEST, "371449635398431", "6011000990139424", "30569309025904"]
+BLOB = "ARjtB1o8wkI5ZHPxQ1ypVqGmSL0cN2kOaUzSpRtTbYd="
+
+
+def in_fours(number, between):
+    return between.join(number[at : at + 4] for at in range(0, len(number), 4))
+
+
+SPELLINGS = {
+    "plain": lambda number: number,
+    "with spaces": lambda number: in_fours(number, " "),
+    "with dashes": lambda number: in_fours(number, "-"),
+    "within a sentence": lambda number: f"the card {number}, please",
+    "as a stripe has it": lambda number: f";{number}=25121010000",
+}
+
+
+def digits_of(text):
+    """The text without whatever may stand between the digits of a number."""
+    return text.translate(str.maketrans("", "", " -_./"))
+
+
+# --- whatever is kept -------------------------------------------------------------------------
+
+
+def parts_of(value):
+    """What a value is made of; None where it is a text or a number."""
+    if isinstance(value, dict):
+        return [*value, *value.values()]
+    if is_dataclass(value):
+        return [getattr(value, field.name) for field in fields(value)]
+    return list(value) if isinstance(value, tuple | list | set | frozenset) else None
+
+
+def texts_of(value):
+    """Every text within a record, whatever it is made of."""
+    if isinstance(value, Card):
+        # A row of the published table, not what was sent: see the test about records below.
+        yield value.token
+    elif (parts := parts_of(value)) is not None:
+        for part in parts:
+            yield from texts_of(part)
+    else:
+        yield value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def records_of(world):
+    """Every record of every table, and every message."""
+    unit = world.store.begin()
+    for table in TABLES:
+        found, _ = unit.find(table.kind, {})
+        yield from found
+    yield from world.store.messages()
+
+
+def kept_by(sandbox):
+    """All that worlds and journals hold, as text."""
+    stored = [
+        text
+        for world in sandbox.sandbox.worlds
+        for record in records_of(world)
+        for text in texts_of(record)
+    ]
+    held = [
+        text
+        for world in sandbox.sandbox.worlds
+        for entry in world.journal.entries()
+        for text in (*texts_of(entry.request), *texts_of(entry.response), entry.path, entry.query)
+    ]
+    return digits_of("\n".join([everything_kept(sandbox), *stored, *held]))
+
+
+def test_the_walk_finds_what_is_kept(sandbox):
+    paid(sandbox, additional_details={"table": "t-42"}, device_id="till-7")
+
+    kept = kept_by(sandbox)
+
+    assert digits_of("t-42") in kept
+    assert digits_of("till-7") in kept
+    assert "476173******0011" in kept
+
+
+# --- where a number belongs -------------------------------------------------------------------
+
+READERS = {
+    "in the reader's object": lambda data: {"card_reader_data": {"paymentCardData": data}},
+    "flat": lambda data: {"paymentCardData": data},
+    "as the other data": lambda data: {"card_reader_data": {"generalCardData": data}},
+    "as the other data, flat": lambda data: {"generalCardData": data},
+    "as the reader's id": lambda data: {"card_reader_data": {"id": data}},
+    "as an unknown field of the reader": lambda data: {"card_reader_data": {"track2": data}},
+    "deep in the reader's object": lambda data: {"card_reader_data": {"a": [{"b": [data]}]}},
+    "instead of the object": lambda data: {"card_reader_data": data},
+    "twice": lambda data: {
+        "card_reader_data": {"paymentCardData": data},
+        "paymentCardData": data,
+    },
+}
+
+
+@pytest.mark.parametrize("data", [BLOB, LIVE, NUMBERS[2], in_fours(TEST, " "), in_fours(LIVE, "-")])
+@pytest.mark.parametrize("place", READERS)
+def test_what_a_reader_read_is_neither_kept_nor_answered(sandbox, place, data):
+    answer = pay(sandbox, **READERS[place](data))
+
+    assert answer.status in (200, 400)
+    assert digits_of(data) not in digits_of(answer.body.decode())
+    assert digits_of(data) not in kept_by(sandbox)
+
+
+@pytest.mark.parametrize("data", [BLOB, TEST, LIVE])
+@pytest.mark.parametrize("operation", ["refund", "capture", "reverse", "tip_adjust"])
+def test_nor_is_what_a_reader_read_for_an_action(sandbox, operation, data):
+    id = paid(sandbox, operation="auth" if operation == "capture" else "sale")
+
+    answer = act(sandbox, id, operation, card_reader_data={"paymentCardData": data})
+
+    assert digits_of(data) not in digits_of(answer.body.decode())
+    assert digits_of(data) not in kept_by(sandbox)
+
+
+def test_nor_is_it_at_the_route_for_refunds(sandbox):
+    body = {"transaction_id": paid(sandbox), "card_reader_data": {"paymentCardData": BLOB}}
+
+    answer = sandbox.ask("POST", "/v3/refund", key="partner", json_body=body)
+
+    assert answer.json()["status"] == "refunded"
+    assert digits_of(BLOB) not in kept_by(sandbox)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"card_reader_data": {"paymentCardData": "%s"',
+        '[{"paymentCardData": "%s"}]',
+        "paymentCardData=%s&amount=1",
+        '{"paymentCardData": "%s"} and more',
+        '{"paymentCardData": ["%s"], "paymentCardData": 7}',
+    ],
+)
+@pytest.mark.parametrize("data", [BLOB, TEST, LIVE])
+def test_nor_is_it_in_a_body_that_is_no_json_object(sandbox, body, data):
+    answer = sandbox.ask("POST", "/v3/payment", key="partner", body=(body % data).encode())
+
+    assert answer.status == 400
+    assert data not in answer.body.decode()
+    assert digits_of(data) not in kept_by(sandbox)
+
+
+def test_the_journal_masks_a_readers_data_and_names_the_token_of_a_test_card(sandbox):
+    reader = {"paymentCardData": "tok_declined", "generalCardData": BLOB, "id": "reader-1"}
+
+    answer = pay(sandbox, card_reader_data=reader)
+
+    shown = sandbox.journal(answer)["request"]["card_reader_data"]
+    assert shown["paymentCardData"] == "tok_declined"
+    assert shown["generalCardData"] == "****"
+
+
+@pytest.mark.parametrize("number", [row.pan for row in CARDS.values()])
+def test_the_number_of_a_test_card_is_shown_masked_alone(sandbox, number):
+    answer = pay(sandbox, card=in_fours(number, " "))
+
+    assert answer.json()["card"][:6] == number[:6]
+    assert number not in kept_by(sandbox)
+
+
+def test_a_record_holds_no_number_not_even_of_a_test_card(sandbox):
+    paid(sandbox, card=TEST)
+
+    found = [
+        record for record in records_of(sandbox.sandbox.worlds.default) if TEST in repr(record)
+    ]
+
+    assert found == []
+
+
+# --- where none belongs -----------------------------------------------------------------------
+
+FIELDS = {
+    "details": lambda text: {"additional_details": {"note": text}},
+    "nested details": lambda text: {"additional_details": {"a": {"b": [{"c": [text]}]}}},
+    "a name within the details": lambda text: {"additional_details": {text: 1}},
+    "event_id": lambda text: {"event_id": text},
+    "device_id": lambda text: {"device_id": text},
+    "reader_identifier": lambda text: {"reader_identifier": text},
+    "apple_transaction_id": lambda text: {"apple_transaction_id": text},
+    "terminal_id": lambda text: {"terminal_id": text},
+    "currency": lambda text: {"currency": text},
+    "an unknown field": lambda text: {"pan": text},
+    "the name of an unknown field": lambda text: {text: 1},
+    "breakdown": lambda text: {"breakdown": {"subtotal": text}},
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("place", FIELDS)
+def test_a_number_in_a_field_where_none_belongs_is_refused_and_not_kept(sandbox, place, spelling):
+    answer = pay(sandbox, **FIELDS[place](SPELLINGS[spelling](LIVE)))
+
+    assert answer.status in (400, 404)
+    assert LIVE not in digits_of(answer.body.decode())
+    assert LIVE not in kept_by(sandbox)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{TEST} 123",  # with its security code
+        f"{TEST} 12/28",
+        f"%B{TEST}^DOE/JANE^25121010000",  # track 1
+        f"card:\n{TEST}",
+        f"card:\t{TEST}",
+        f"{TEST}\n",
+    ],
+)
+def test_a_number_with_something_else_beside_it_is_not_kept_either(sandbox, text):
+    answer = pay(sandbox, additional_details={"note": text})
+
+    assert answer.status == 400
+    assert TEST not in kept_by(sandbox)
+
+
+@pytest.mark.parametrize("number", [int(LIVE), float(TEST), [int(TEST)]])
+def test_a_number_that_is_a_json_number_is_one_as_well(sandbox, number):
+    answer = pay(sandbox, additional_details={"note": number})
+
+    assert answer.status == 400
+    assert LIVE not in kept_by(sandbox)
+    assert TEST not in kept_by(sandbox)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"amount":1,"terminal_id":"%s","additional_details":{"a":"%s"}}',
+        '{"amount":1,"terminal_id":"%s","event_id":"%s"}',
+        '{"amount":1,"terminal_id":"%s","x":{"\\u0061":"card %s"}}',
+    ],
+)
+@pytest.mark.parametrize("spelt", [escaped(LIVE), escaped(LIVE[0]) + LIVE[1:], escaped(LIVE[:8])])
+def test_escapes_do_not_hide_a_number(sandbox, body, spelt):
+    whole = spelt if spelt != escaped(LIVE[:8]) else spelt + LIVE[8:]
+    sent = (body % (terminal(sandbox), whole)).encode()
+
+    answer = sandbox.ask("POST", "/v3/payment", key="partner", body=sent)
+
+    assert answer.status == 400
+    assert LIVE not in answer.body.decode()
+    assert LIVE not in kept_by(sandbox)
+    assert escaped(LIVE)[:24] not in kept_by(sandbox)
+
+
+PATHS = ["/v1/transactions/{}", "/v3/payments/{}/capture", "/nowhere/{}", "/v1/batches/{}/close"]
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("path", PATHS)
+def test_a_number_in_a_path_is_not_kept(sandbox, path, spelling):
+    method = "GET" if path.startswith("/v1/transactions") else "POST"
+    asked = path.format(SPELLINGS[spelling](LIVE))
+
+    answer = sandbox.ask(method, asked, key="partner", json_body={})
+
+    assert answer.status in (400, 404)
+    assert LIVE not in digits_of(answer.body.decode())
+    assert LIVE not in kept_by(sandbox)
+
+
+QUERIES = ["event_id={}", "card_number={}", "search_term={}", "limit={}", "unknown={}"]
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_number_in_a_query_is_not_kept(sandbox, query, spelling):
+    asked = query.format(quote(SPELLINGS[spelling](LIVE)))
+
+    answer = sandbox.ask("GET", "/v2/transactions", key="partner", query=asked)
+
+    assert answer.status in (200, 400)
+    assert LIVE not in digits_of(answer.body.decode())
+    assert LIVE not in kept_by(sandbox)
+
+
+def test_a_number_in_the_outcome_header_is_not_repeated(sandbox):
+    answer = pay(sandbox, outcome=in_fours(LIVE, " "))
+
+    assert answer.status == 400
+    assert LIVE not in digits_of(answer.body.decode())
+    assert LIVE not in kept_by(sandbox)
+
+
+def test_a_number_as_the_name_of_a_parameter_is_shown_masked(sandbox):
+    answer = sandbox.ask("GET", "/v2/transactions", key="partner", query=f"{LIVE}=1")
+
+    entry = sandbox.journal(answer)
+    assert "555555******4444" in entry["notes"][0]
+    assert LIVE not in str(entry)
+
+
+def test_a_journal_entry_never_holds_a_number_even_before_it_is_shown(sandbox):
+    sandbox.ask("GET", f"/nowhere/{LIVE}", key="partner")
+    sandbox.ask("GET", "/v2/transactions", key="partner", query=f"{LIVE}=1")
+
+    entries = sandbox.sandbox.worlds.default.journal.entries()
+
+    assert LIVE not in repr([(entry.decisions, entry.notes) for entry in entries])
+
+
+# --- what a server writes ---------------------------------------------------------------------
+
+
+def test_nothing_of_it_is_written_by_a_server_that_logs_every_request():
+    with serving("--clock", NOW, "--log-requests") as server:
+        id = server.control("GET", "/worlds/default").json()["terminals"]["merchant"]
+        sale = {"amount": 1000, "terminal_id": id}
+        for number in NUMBERS:
+            for spell in SPELLINGS.values():
+                text = spell(number)
+                bodies = [sale | place(text) for place in (*READERS.values(), *FIELDS.values())]
+                for body in bodies[:: len(NUMBERS)]:
+                    server.ask("POST", "/v3/payment", key="merchant", json=body)
+                server.ask("GET", f"/v1/transactions/{quote(text)}", key="merchant")
+                server.ask("GET", f"/nowhere/{quote(text)}", key="merchant")
+                server.ask("GET", f"/v2/transactions?x={quote(text)}", key="merchant")
+        server.ask("POST", "/v3/payment", key="merchant", json=sale | {"paymentCardData": BLOB})
+        server.process.terminate()
+        out, err = server.process.communicate(timeout=10)
+
+    written = digits_of(out + err)
+    lines = [json.loads(line) for line in (out + err).splitlines()]
+    assert len([line for line in lines if line["logger"] == "sandbox.requests"]) > 100
+    assert [line for line in lines if line["level"] != "info"] == []
+    assert [secret for secret in (*NUMBERS, digits_of(BLOB)) if secret in written] == []

@@ -1,0 +1,327 @@
+"""Who chooses an outcome, who comes first, and what nearly chose another. Source: assumed D4."""
+
+import pytest
+
+from sandbox.domain.payments.cards import CARDS
+from sandbox.domain.payments.outcomes import Operation
+from sandbox.scenarios.choosing import Facts, choose
+from sandbox.scenarios.queue import Queue, Queued
+from tests.payments.till import act, chosen, paid, pay, ready_for, terminal
+
+ORDINARY = "approved; source=default; rule=default"
+
+
+def facts(operation=Operation.SALE, **more):
+    """An attempt that nothing but the default chooses for, unless told otherwise."""
+    given = {"amount": 1000, "card": CARDS["tok_visa_credit"], "terminal_id": "t-1"} | more
+    return Facts(operation=operation, **given)
+
+
+def queue_of(*entries):
+    queue = Queue()
+    for entry in entries:
+        queue.add(entry)
+    return queue
+
+
+def told(choice):
+    return choice.key, choice.source, choice.rule
+
+
+# Each source with an outcome of its own, strongest first; the queue stands outside the facts.
+SOURCES = {
+    "header": ({"header": "lost_card"}, ("lost_card", "header", "header")),
+    "queue": ({}, ("stolen_card", "queue", "queue")),
+    "card": ({"card": CARDS["tok_expired"]}, ("expired_card", "card", "tok_expired")),
+    "terminal": ({"terminal_outcome": "pin_required"}, ("pin_required", "terminal", "t-1")),
+    "amount": ({"amount": 900055}, ("incorrect_pin", "amount", "amount:900055")),
+    "default": ({}, ("approved", "default", "default")),
+}
+
+
+def chosen_of(*names):
+    more = {name: value for one in names for name, value in SOURCES[one][0].items()}
+    queue = queue_of(Queued(outcome="stolen_card")) if "queue" in names else Queue()
+    return choose(facts(**more), queue), queue
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_each_source_chooses_alone_and_says_so(source):
+    choice, _ = chosen_of(source)
+
+    assert told(choice) == SOURCES[source][1]
+
+
+@pytest.mark.parametrize(
+    ("stronger", "weaker"),
+    [
+        (stronger, weaker)
+        for place, stronger in enumerate(SOURCES)
+        for weaker in list(SOURCES)[place + 1 :]
+    ],
+)
+def test_of_two_sources_the_stronger_one_chooses(stronger, weaker):
+    choice, _ = chosen_of(stronger, weaker)
+
+    assert told(choice) == SOURCES[stronger][1]
+    assert choice.near_misses == []
+
+
+@pytest.mark.parametrize(
+    ("stronger", "weaker"),
+    [("header", "queue"), ("card", "terminal"), ("terminal", "amount"), ("amount", "default")],
+)
+def test_a_stronger_source_that_is_for_something_else_leaves_it_to_the_weaker(stronger, weaker):
+    unfit = {
+        "header": {"header": "refund_declined"},
+        "card": {"card": CARDS["tok_refund_fails"]},
+        "terminal": {"terminal_outcome": "capture_declined"},
+        "amount": {"amount": 900021},
+    }
+    more = SOURCES[weaker][0] | unfit[stronger]
+    queue = queue_of(Queued(outcome="stolen_card")) if weaker == "queue" else Queue()
+
+    choice = choose(facts(**more), queue)
+
+    assert told(choice) == SOURCES[weaker][1]
+    # A card has no outcome for the operation, rather than one that does not fit.
+    assert len(choice.near_misses) == (0 if stronger == "card" else 1)
+
+
+def test_a_source_that_was_not_asked_notes_nothing_and_takes_nothing():
+    queue = queue_of(Queued(outcome="stolen_card"))
+
+    choice = choose(facts(header="lost_card", amount=900021), queue)
+
+    assert choice.near_misses == []
+    assert queue.waiting() == [Queued(outcome="stolen_card")]
+
+
+def test_near_misses_stand_in_the_order_in_which_they_were_asked():
+    queue = queue_of(Queued(outcome="capture_declined"))
+
+    choice = choose(
+        facts(header="refund_declined", terminal_outcome="already_reversed", amount=900076), queue
+    )
+
+    assert told(choice) == ("approved", "default", "default")
+    assert [near.split(":")[0].split(" ")[0] for near in choice.near_misses] == [
+        "header",
+        "queue",
+        "terminal",
+        "amount",
+    ]
+
+
+# --- transport faults by name -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("operation", Operation)
+def test_a_transport_fault_is_for_every_operation(operation):
+    choice = choose(facts(operation, header="http_503"), Queue())
+
+    assert (told(choice), choice.fault.key) == (("http_503", "header", "header"), "http_503")
+
+
+def test_a_fault_after_the_engine_ran_leaves_the_outcome_its_name():
+    choice = choose(facts(header="drop_after"), Queue())
+
+    assert (choice.key, choice.fault.key, choice.outcome.key) == (
+        "approved",
+        "drop_after",
+        "approved",
+    )
+
+
+def test_a_next_outcome_may_come_with_a_fault():
+    queue = queue_of(Queued(outcome="lost_card", fault="malformed_json", delay_ms=7))
+
+    choice = choose(facts(), queue)
+
+    assert (choice.outcome.key, choice.fault.key, choice.delay_ms) == (
+        "lost_card",
+        "malformed_json",
+        7,
+    )
+
+
+# --- the queue --------------------------------------------------------------------------------
+
+
+def test_next_outcomes_are_used_first_come_first_served_and_once():
+    keys = ["lost_card", "stolen_card", "approved_with_id"]
+    queue = queue_of(*(Queued(outcome=key) for key in keys))
+
+    used = [choose(facts(), queue).key for _ in range(4)]
+
+    assert used == [*keys, "approved"]
+    assert queue.waiting() == []
+
+
+def test_an_entry_waits_for_its_operation():
+    queue = queue_of(Queued(outcome="general_error", operation=Operation.CAPTURE))
+
+    sale, capture = choose(facts(), queue), choose(facts(Operation.CAPTURE), queue)
+
+    assert told(sale) == ("approved", "default", "default")
+    assert sale.near_misses == ["queue: waits for capture"]
+    assert told(capture) == ("general_error", "queue", "queue")
+
+
+def test_an_entry_waits_for_its_amount():
+    queue = queue_of(Queued(outcome="lost_card", amount=1234))
+
+    used = [choose(facts(amount=amount), queue) for amount in (1233, 1235, None, 1234)]
+
+    assert [choice.key for choice in used] == ["approved", "approved", "approved", "lost_card"]
+    assert used[0].near_misses == ["queue: waits for the amount 1234"]
+
+
+def test_an_entry_without_an_operation_waits_for_one_that_its_outcome_is_for():
+    queue = queue_of(Queued(outcome="refund_declined"))
+
+    used = [choose(facts(operation), queue) for operation in (Operation.SALE, Operation.REFUND)]
+
+    assert [choice.key for choice in used] == ["approved", "refund_declined"]
+    assert used[0].near_misses == ["queue: refund_declined is not for sale"]
+
+
+def test_the_first_entry_that_fits_is_taken_past_those_that_do_not():
+    capture = Queued(outcome="general_error", operation=Operation.CAPTURE)
+    later = Queued(outcome="stolen_card")
+    queue = queue_of(capture, Queued(outcome="lost_card"), later)
+
+    choice = choose(facts(), queue)
+
+    assert (choice.key, choice.near_misses) == ("lost_card", ["queue: waits for capture"])
+    assert queue.waiting() == [capture, later]
+
+
+def test_an_entry_without_an_outcome_is_an_approval_that_is_spoilt():
+    queue = queue_of(Queued(fault="drop_before"))
+
+    choice = choose(facts(card=CARDS["tok_declined"]), queue)
+
+    assert told(choice) == ("drop_before", "queue", "queue")
+    assert choice.outcome.key == "approved"
+
+
+def test_a_cleared_queue_is_empty():
+    queue = queue_of(Queued(outcome="lost_card"))
+
+    queue.clear()
+
+    assert queue.waiting() == []
+    assert choose(facts(), queue).key == "approved"
+
+
+# --- the same over HTTP -----------------------------------------------------------------------
+
+
+def world_of(sandbox):
+    return sandbox.sandbox.worlds.default
+
+
+def test_the_sources_of_a_sale_come_in_their_order(sandbox):
+    world = world_of(sandbox)
+    world.queue.add(Queued(outcome="stolen_card"))
+    id = terminal(sandbox)
+    world.terminal_outcomes[id] = "pin_required"
+
+    answers = [
+        pay(sandbox, 900055, card="tok_expired", outcome="lost_card"),
+        pay(sandbox, 900055, card="tok_expired"),
+        pay(sandbox, 900055, card="tok_expired"),
+        pay(sandbox, 900055),
+    ]
+    del world.terminal_outcomes[id]
+    answers += [pay(sandbox, 900055), pay(sandbox, 1000)]
+
+    assert [chosen(answer) for answer in answers] == [
+        "lost_card; source=header; rule=header",
+        "stolen_card; source=queue; rule=queue",
+        "expired_card; source=card; rule=tok_expired",
+        f"pin_required; source=terminal; rule={id}",
+        "incorrect_pin; source=amount; rule=amount:900055",
+        ORDINARY,
+    ]
+
+
+def test_the_sources_of_a_refund_come_in_their_order(sandbox):
+    world = world_of(sandbox)
+    id = ready_for(sandbox, "refund", 2_000_000, card="tok_refund_fails")
+    world.queue.add(Queued(outcome="general_error", operation=Operation.REFUND))
+    other = ready_for(sandbox, "refund", 2_000_000)
+
+    answers = [
+        act(sandbox, id, "refund", amount=900096, outcome="timed_out"),
+        act(sandbox, id, "refund", amount=900096),
+        act(sandbox, id, "refund", amount=900096),
+        act(sandbox, other, "refund", amount=900096),
+        act(sandbox, other, "refund", amount=1000),
+    ]
+
+    assert [chosen(answer) for answer in answers] == [
+        "timed_out; source=header; rule=header",
+        "general_error; source=queue; rule=queue",
+        "refund_declined; source=card; rule=tok_refund_fails",
+        "system_malfunction; source=amount; rule=amount:900096",
+        ORDINARY,
+    ]
+
+
+def test_a_partial_approval_of_the_queue_gives_what_the_entry_says(sandbox):
+    world_of(sandbox).queue.add(Queued(outcome="partial_approval", approved_amount=123))
+
+    answer = pay(sandbox, 1000)
+
+    assert answer.json()["status_reason"] == "partial_approval"
+    assert answer.json()["additional_details"] == {
+        "authorized_amount": 123,
+        "captured_amount": 123,
+        "remaining_amount": 877,
+    }
+
+
+def test_what_the_queue_passed_over_stands_in_the_journal(sandbox):
+    world_of(sandbox).queue.add(Queued(outcome="lost_card", amount=1234))
+
+    answer = pay(sandbox, 1000)
+
+    assert chosen(answer) == ORDINARY
+    assert sandbox.journal(answer)["near_misses"] == ["queue: waits for the amount 1234"]
+
+
+def test_what_is_refused_before_the_processor_is_asked_uses_up_nothing(sandbox):
+    queue = world_of(sandbox).queue
+    id = paid(sandbox)
+    queue.add(Queued(outcome="general_error"))
+
+    refused = act(sandbox, id, "capture")
+
+    assert refused.status == 400
+    assert queue.waiting() == [Queued(outcome="general_error")]
+
+
+def test_nobody_is_asked_for_a_passthrough_or_a_misconfigured_terminal(sandbox):
+    world_of(sandbox).queue.add(Queued(outcome="lost_card"))
+    blocked = {"status": "blocked"}
+    path = f"/v2/terminals/{terminal(sandbox)}"
+    assert sandbox.ask("PUT", path, key="partner", json_body=blocked).status == 200
+
+    passed = pay(sandbox, merchant="passthrough_merchant", outcome="lost_card")
+    misconfigured = pay(sandbox, outcome="lost_card")
+
+    # assumed I7, I10.
+    assert (passed.json()["status"], chosen(passed)) == ("pending", None)
+    assert misconfigured.json()["status_reason"] == "invalid_terminal"
+    assert chosen(misconfigured) == (f"invalid_terminal; source=terminal; rule={terminal(sandbox)}")
+    assert len(world_of(sandbox).queue.waiting()) == 1
+
+
+def test_a_reset_forgets_the_queue(sandbox):
+    world_of(sandbox).queue.add(Queued(outcome="lost_card"))
+
+    sandbox.control("POST", "/worlds/default/reset", {})
+
+    assert chosen(pay(sandbox)) == ORDINARY

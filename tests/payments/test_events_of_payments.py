@@ -1,0 +1,389 @@
+"""What payments and batches announce: names, order, and bodies of their own moment.
+
+Source: spec 6.2, 6.3; order assumed 8.3-order, 8.4.
+"""
+
+import pytest
+
+from tests.api.minting import messages, set_clock
+from tests.payments.till import (
+    act,
+    attempt,
+    event_types,
+    events,
+    paid,
+    pay,
+    read,
+    ready_for,
+    switch,
+    terminal,
+)
+
+
+def moments(sandbox, answer):
+    """Event, status, reason and batch of everything that a request announced."""
+    return [
+        (
+            one["event_type"],
+            one["body"]["status"],
+            one["body"].get("status_reason"),
+            one["body"].get("batch_id"),
+        )
+        for one in events(sandbox, answer)
+    ]
+
+
+def batch_of(sandbox, id):
+    return sandbox.ask("GET", f"/v1/batches/{id}", key="partner").json()
+
+
+def open_batch(sandbox):
+    body = {"terminal_id": terminal(sandbox)}
+    return sandbox.ask("POST", "/v1/batches/open", key="partner", json_body=body)
+
+
+def close(sandbox, id):
+    return sandbox.ask("POST", f"/v1/batches/{id}/close", key="partner", json_body={})
+
+
+# --- order and bodies within one request ------------------------------------------------------
+
+
+def test_a_first_sale_creates_opens_a_batch_and_sells_in_that_order(sandbox):
+    answer = pay(sandbox, 1250)
+
+    shown = answer.json()
+    batch_id = shown["batch_id"]
+    assert batch_id is not None
+    assert moments(sandbox, answer) == [
+        ("transaction.create", "pending", "pending", None),
+        ("batch.opened", "open", None, None),
+        ("transaction.sale", "captured", "approved", batch_id),
+    ]
+
+
+def test_the_journal_lists_them_in_the_same_order(sandbox):
+    answer = pay(sandbox)
+
+    ids = [one["id"] for one in events(sandbox, answer)]
+    assert sandbox.journal(answer)["events"] == ids
+
+
+def test_a_creation_is_announced_as_it_was_before_anybody_answered(sandbox):
+    answer = pay(sandbox, 1250)
+
+    created, _, sold = (one["body"] for one in events(sandbox, answer))
+    # spec 6.3-transaction.create, and nothing of the answer yet.
+    assert (created["status"], created["status_reason"], created["batch_id"]) == (
+        "pending",
+        "pending",
+        None,
+    )
+    assert (created["gateway_transaction_id"], created["gateway_transaction_response"]) == (
+        None,
+        None,
+    )
+    assert (created["processor_response_code"], created["processor_response_message"]) == (
+        None,
+        None,
+    )
+    assert created["additional_details"] == {"authorized_amount": 0, "captured_amount": 0}
+    assert len(created["history"]) == 1
+    # assumed D11: one attempt, one event_id, one payment.
+    for name in ("transaction_id", "event_id", "created_at", "total_amount", "transaction_type"):
+        assert created[name] == sold[name]
+    assert set(created) == set(sold)
+
+
+def test_an_outcome_is_announced_as_it_is_answered_and_kept(sandbox):
+    answer = pay(sandbox, 1250)
+
+    sold = events(sandbox, answer)[-1]["body"]
+    assert sold == answer.json() == read(sandbox, sold["transaction_id"])
+
+
+def test_a_batch_is_announced_open_and_empty(sandbox):
+    answer = pay(sandbox, 1250)
+
+    opened = events(sandbox, answer)[1]["body"]
+    # spec 6.3-batch.opened: counts 0, closed_at null; the sale is counted afterwards.
+    assert (opened["status"], opened["closed_at"], opened["response"]) == ("open", None, None)
+    assert (
+        opened["transaction_count"],
+        opened["captured_amount"],
+        opened["refunded_amount"],
+    ) == (0, 0, 0)
+    assert batch_of(sandbox, opened["id"])["transaction_count"] == 1
+
+
+def test_a_later_change_does_not_reach_what_was_announced(sandbox):
+    answer = pay(sandbox)
+    before = events(sandbox, answer)
+
+    act(sandbox, answer.json()["transaction_id"], "refund")
+
+    assert events(sandbox, answer) == before
+
+
+def test_a_second_sale_of_the_terminal_opens_nothing(sandbox):
+    first = paid(sandbox)
+
+    answer = pay(sandbox)
+
+    assert event_types(sandbox, answer) == ["transaction.create", "transaction.sale"]
+    assert answer.json()["batch_id"] == read(sandbox, first)["batch_id"]
+
+
+def test_a_capture_opens_a_batch_before_it_captures(sandbox):
+    id = ready_for(sandbox, "capture")
+
+    answer = act(sandbox, id, "capture")
+
+    batch_id = answer.json()["batch_id"]
+    assert moments(sandbox, answer) == [
+        ("batch.opened", "open", None, None),
+        ("transaction.capture", "captured", "approved", batch_id),
+    ]
+
+
+def test_a_refund_opens_a_batch_where_there_is_none_before_it_refunds(sandbox):
+    id = paid(sandbox)
+    close(sandbox, read(sandbox, id)["batch_id"])
+
+    answer = act(sandbox, id, "refund")
+
+    assert event_types(sandbox, answer) == ["batch.opened", "transaction.refund"]
+
+
+def test_a_terminal_whose_batch_was_opened_by_hand_opens_no_other(sandbox):
+    opened = open_batch(sandbox)
+
+    answer = pay(sandbox)
+
+    assert event_types(sandbox, opened) == ["batch.opened"]
+    assert event_types(sandbox, answer) == ["transaction.create", "transaction.sale"]
+    assert answer.json()["batch_id"] == opened.json()["id"]
+
+
+# --- every transaction event of spec 6.3, by the operation that it names -----------------------
+
+EXPECTED = {
+    "auth": ("transaction.authorize", {"transaction_type": "auth", "status": "authorized"}),
+    "sale": ("transaction.sale", {"transaction_type": "sale", "status": "captured"}),
+    "capture": ("transaction.capture", {"transaction_type": "capture", "status": "captured"}),
+    "reverse": (
+        "transaction.reverse",
+        {"transaction_type": "reverse", "status": "reversed", "reversed": 1000},
+    ),
+    "refund": (
+        "transaction.refund",
+        {"transaction_type": "refund", "status": "refunded", "refunded": 1000},
+    ),
+    "incremental_auth": (
+        "transaction.increment",
+        {
+            "transaction_type": "incremental_auth",
+            "status": "authorized",
+            "subtotal": 1500,
+            "total_amount": 1500,
+        },
+    ),
+    "tip_adjust": (
+        "transaction.tip_adjust",
+        {
+            "transaction_type": "tip_adjust",
+            "status": "captured",
+            "tip_amount": 200,
+            "total_amount": 1200,
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("operation", EXPECTED)
+def test_an_operation_announces_what_the_spec_names_after_it(sandbox, operation):
+    event, body = EXPECTED[operation]
+
+    seen = attempt(sandbox, operation)
+
+    last = events(sandbox, seen.answer)[-1]
+    assert last["event_type"] == event
+    assert {name: last["body"][name] for name in body} == body
+
+
+def test_the_reversal_of_an_authorization_is_announced_as_one_of_a_capture_is(sandbox):
+    id = paid(sandbox, operation="auth")
+
+    answer = act(sandbox, id, "reverse")
+
+    assert moments(sandbox, answer) == [("transaction.reverse", "reversed", "approved", None)]
+
+
+@pytest.mark.parametrize("operation", ["sale", "auth"])
+def test_a_cancellation_at_the_reader_is_announced_as_one(sandbox, operation):
+    answer = pay(sandbox, operation=operation, outcome="user_canceled")
+
+    assert moments(sandbox, answer) == [
+        ("transaction.create", "pending", "pending", None),
+        ("transaction.cancel", "canceled", "user_canceled", None),
+    ]
+
+
+def test_what_the_cardholder_declines_is_announced_as_a_cancellation(sandbox):
+    id = ready_for(sandbox, "confirm")
+
+    answer = act(sandbox, id, "confirm", confirm=False)
+
+    assert moments(sandbox, answer) == [
+        ("transaction.cancel", "canceled", "surcharge_declined_by_payer", None)
+    ]
+
+
+def test_calling_off_what_is_pending_is_announced_as_a_cancellation(sandbox):
+    id = ready_for(sandbox, "confirm")
+
+    answer = act(sandbox, id, "reverse")
+
+    # assumed F5.
+    assert moments(sandbox, answer) == [
+        ("transaction.cancel", "canceled", "merchant_canceled", None)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("operation", "later", "reason"),
+    [
+        ("confirm", "2026-03-01T12:05:01Z", "surcharge_expired"),
+        ("capture", "2026-03-06T12:00:01Z", "timed_out"),
+    ],
+)
+def test_what_time_ends_is_announced_as_a_cancellation_without_a_request(
+    sandbox, operation, later, reason
+):
+    id = ready_for(sandbox, operation)
+
+    set_clock(sandbox, later)
+
+    # assumed F4, F21; D23: when due, not when somebody looks.
+    last = messages(sandbox, subject=id)[-1]
+    assert (last["event_type"], last["request_id"]) == ("transaction.cancel", None)
+    assert (last["body"]["status"], last["body"]["status_reason"]) == ("canceled", reason)
+
+
+@pytest.mark.parametrize("operation", ["sale", "auth"])
+def test_a_payment_that_stays_pending_announces_its_creation_alone(sandbox, operation):
+    kept = pay(sandbox, operation=operation, outcome="pending_forever")
+    passed = pay(sandbox, operation=operation, merchant="passthrough_merchant")
+
+    # assumed I7, D17.
+    for answer in (kept, passed):
+        assert event_types(sandbox, answer) == ["transaction.create"]
+        assert answer.json()["status"] == "pending"
+
+
+# --- every batch event of spec 6.3 ------------------------------------------------------------
+
+RESULTS = {
+    1000: ("batch.accepted", "accepted", None),
+    900401: ("batch.partially_accepted", "partially_accepted", {"accepted": 1, "rejected": 1}),
+    900402: (
+        "batch.rejected",
+        "rejected",
+        {"rejection_reason": "RB T09 - BATCH AMOUNT HASHING TOTAL MISMATCH"},
+    ),
+}
+
+
+@pytest.mark.parametrize("amount", RESULTS)
+def test_a_batch_is_opened_submitted_and_answered_in_that_order(sandbox, amount):
+    event, status, response = RESULTS[amount]
+    paid(sandbox, 1000)
+    batch_id = read(sandbox, paid(sandbox, amount))["batch_id"]
+
+    submitted = close(sandbox, batch_id)
+
+    announced = messages(sandbox, subject=batch_id)
+    bodies = [one["body"] for one in announced]
+    assert [one["event_type"] for one in announced] == ["batch.opened", "batch.submitted", event]
+    assert [body["status"] for body in bodies] == ["open", "submitted", status]
+    assert bodies[1] == submitted.json()
+    assert (bodies[1]["closed_at"], bodies[1]["transaction_count"]) == (None, 2)
+    assert (bodies[2]["response"], bodies[2]) == (response, batch_of(sandbox, batch_id))
+    # spec 6.3: a rejected batch is not closed.
+    assert (bodies[2]["closed_at"] is None) is (status == "rejected")
+
+
+def test_the_result_is_of_no_request_and_comes_after_the_answer(sandbox):
+    batch_id = read(sandbox, paid(sandbox))["batch_id"]
+
+    answer = close(sandbox, batch_id)
+
+    assert answer.json()["status"] == "submitted"
+    assert event_types(sandbox, answer) == ["batch.submitted"]
+    assert messages(sandbox, subject=batch_id)[-1]["request_id"] is None
+
+
+def test_settlement_announces_the_batch_and_no_transaction(sandbox):
+    id = paid(sandbox)
+    before = len(messages(sandbox, subject=id))
+
+    close(sandbox, read(sandbox, id)["batch_id"])
+
+    # spec 6.3 names no event for it (assumed F36).
+    assert read(sandbox, id)["status"] == "settled"
+    assert len(messages(sandbox, subject=id)) == before
+
+
+def test_an_edited_batch_is_announced_open(sandbox):
+    id = paid(sandbox)
+    batch_id = read(sandbox, id)["batch_id"]
+    path, body = f"/v1/batches/{batch_id}/edit", {"removed_transactions": [id]}
+
+    answer = sandbox.ask("PUT", path, key="partner", json_body=body)
+
+    (edited,) = events(sandbox, answer)
+    assert (edited["event_type"], edited["body"]["status"]) == ("batch.edited", "open")
+    assert edited["body"] == answer.json()
+    assert edited["body"]["transaction_count"] == 0
+
+
+def test_settled_by_hand_a_batch_stays_submitted(sandbox):
+    switch(sandbox, {"batch.settlement": "manual"})
+    batch_id = read(sandbox, paid(sandbox))["batch_id"]
+
+    close(sandbox, batch_id)
+
+    kinds = [one["event_type"] for one in messages(sandbox, subject=batch_id)]
+    assert kinds == ["batch.opened", "batch.submitted"]
+
+
+# --- nothing where nothing happened -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("operation", "body"),
+    [
+        ("refund", {"amount": 1001}),
+        ("reverse", {"amount": 1001}),
+        ("incremental_auth", {}),
+        ("confirm", {}),
+        ("refund", {"amount": 0}),
+    ],
+)
+def test_a_silent_refusal_announces_nothing(sandbox, operation, body):
+    id = paid(sandbox)
+    before = read(sandbox, id)
+
+    answer = act(sandbox, id, operation, **body)
+
+    assert answer.status == 400
+    assert events(sandbox, answer) == []
+    assert read(sandbox, id) == before
+
+
+def test_a_duplicate_event_id_announces_nothing(sandbox):
+    pay(sandbox, event_id="E-1")
+
+    answer = pay(sandbox, event_id="E-1")
+
+    assert (answer.status, events(sandbox, answer)) == (400, [])

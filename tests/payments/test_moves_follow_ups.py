@@ -1,0 +1,183 @@
+"""Every follow-up operation in every status: assumed 2.3, rows F1 to F35, refusals included.
+
+The tables are written down here a second time, by hand: they do not look at the product's rows.
+"""
+
+import pytest
+
+from sandbox.domain.payments.moves import MOVES
+from sandbox.domain.payments.outcomes import Operation
+from sandbox.domain.payments.transactions import STATUSES
+from tests.payments.driving import PATHS
+from tests.payments.driving_moves import Case, try_out
+from tests.payments.test_moves_by_itself import ROWS_BY_THEMSELVES
+from tests.payments.test_moves_conditions import CASES as CONDITIONAL
+
+GRID = """
+status             capture  increment  adjust  reverse  refund  confirm
+pending            F6       F7         F7      F5       F7      F34
+surcharge_pending  F6       F7         F7      F5       F7      F1
+authorized         F10      F13        F19     F16      F20     F34
+captured           F32      F33        F22     F25      F28     F34
+settled            F32      F33        F24     F27      F28     F34
+refunded           F32      F33        F24     F35      F35     F34
+reversed           F32      F33        F24     F35      F35     F34
+declined           F32      F33        F24     F35      F35     F34
+error              F32      F33        F24     F35      F35     F34
+canceled           F32      F33        F24     F35      F35     F34
+"""
+"""The row that each status has for each operation, asked as BODIES say."""
+
+BODIES = {
+    "capture": {},
+    "increment": {"amount": 500},
+    "adjust": {"type": "fixed", "amount": 200},
+    "reverse": {},
+    "refund": {},
+    "confirm": {"confirm": True},
+}
+
+LEDGERS = {
+    "pending": (0, 0, 0, 0),
+    "surcharge_pending": (1000, 0, 0, 0),
+    "authorized": (1000, 0, 0, 0),
+    "captured": (1000, 1000, 0, 0),
+    "settled": (1000, 1000, 0, 0),
+    "refunded": (1000, 1000, 1000, 0),
+    "reversed": (1000, 0, 0, 1000),
+    "declined": (0, 0, 0, 0),
+    "error": (0, 0, 0, 0),
+    "canceled": (0, 0, 0, 0),
+}
+"""Authorized, captured, refunded and reversed of a payment of 1000 that came to each status."""
+
+SILENT = {"F7", "F20", "F27", "F33", "F34", "F35"}
+"""Refusals that leave no trace."""
+
+ANNOUNCED = {
+    "F6": ("invalid_capture_sequence", "capture", "transaction.capture"),
+    "F32": ("invalid_capture_sequence", "capture", "transaction.capture"),
+    "F19": ("invalid_tip_adjustment", "tip_adjust", "transaction.tip_adjust"),
+    "F24": ("invalid_tip_adjustment", "tip_adjust", "transaction.tip_adjust"),
+}
+"""Refusals that are attempts all the same: the code and status reason, the type, the event."""
+
+OPENED_AND = "batch.opened"
+"""The first capture of a terminal opens its batch: assumed B2."""
+
+DONE = {
+    ("F1", "surcharge_pending"): (
+        *("captured", "sale/captured/approved", (OPENED_AND, "transaction.sale")),
+        (1030, 1030, 0, 0),
+    ),
+    ("F5", "pending"): (
+        *("canceled", "sale/canceled/merchant_canceled", ("transaction.cancel",)),
+        (0, 0, 0, 0),
+    ),
+    ("F5", "surcharge_pending"): (
+        *("canceled", "sale/canceled/merchant_canceled", ("transaction.cancel",)),
+        (0, 0, 0, 0),
+    ),
+    ("F10", "authorized"): (
+        *("captured", "capture/captured/approved", (OPENED_AND, "transaction.capture")),
+        (1000, 1000, 0, 0),
+    ),
+    ("F13", "authorized"): (
+        *("authorized", "incremental_auth/authorized/approved", ("transaction.increment",)),
+        (1500, 0, 0, 0),
+    ),
+    ("F16", "authorized"): (
+        *("reversed", "reverse/reversed/approved", ("transaction.reverse",)),
+        (1000, 0, 0, 1000),
+    ),
+    ("F22", "captured"): (
+        *("captured", "tip_adjust/captured/approved", ("transaction.tip_adjust",)),
+        (1000, 1200, 0, 0),
+    ),
+    ("F25", "captured"): (
+        *("reversed", "reverse/reversed/approved", ("transaction.reverse",)),
+        (1000, 1000, 0, 1000),
+    ),
+    ("F28", "captured"): (
+        *("refunded", "refund/refunded/approved", ("transaction.refund",)),
+        (1000, 1000, 1000, 0),
+    ),
+    ("F28", "settled"): (
+        *("refunded", "refund/refunded/approved", (OPENED_AND, "transaction.refund")),
+        (1000, 1000, 1000, 0),
+    ),
+}
+"""Row and status: the head, what is shown, the events, the ledger."""
+
+
+def case_of(row, status, operation):
+    about = {"row": row, "state": status, "operation": operation, "body": BODIES[operation]}
+    if row in SILENT:
+        unchanged = {"head": status, "ledger": LEDGERS[status]}
+        return Case(**about, **unchanged, error="invalid_transaction_state")
+    if row in ANNOUNCED:
+        code, shown_type, event = ANNOUNCED[row]
+        unchanged = {"head": status, "ledger": LEDGERS[status]}
+        shown = f"{shown_type}/error/{code}"
+        return Case(**about, **unchanged, error=code, shown=shown, events=(event,))
+    head, shown, events, ledger = DONE[row, status]
+    return Case(**about, head=head, shown=shown, events=events, ledger=ledger)
+
+
+def grid():
+    header, *lines = (line.split() for line in GRID.strip().splitlines())
+    return [
+        case_of(row, status, operation)
+        for status, *rows in lines
+        for operation, row in zip(header[1:], rows, strict=True)
+    ]
+
+
+CASES = grid()
+
+TRIGGERS = {
+    "capture": Operation.CAPTURE,
+    "increment": Operation.INCREMENT,
+    "adjust": Operation.ADJUST,
+    "reverse": Operation.REVERSE,
+    "refund": Operation.REFUND,
+    "confirm": Operation.CONFIRM,
+}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_operation_in_every_status_does_what_its_row_says(sandbox, case):
+    try_out(sandbox, case)
+
+
+def test_the_grid_is_the_whole_product_of_statuses_and_operations():
+    pairs = [(case.state, case.operation) for case in CASES]
+
+    assert sorted(pairs) == sorted((status, one) for status in STATUSES for one in PATHS)
+    assert len(pairs) == 60
+
+
+def test_every_row_of_a_follow_up_has_a_case_and_every_case_a_row():
+    rows = {
+        (row.id, str(row.trigger), state)
+        for row in MOVES
+        for state in row.states
+        if row.id.startswith("F")
+    }
+
+    tried = {
+        (case.row, str(TRIGGERS[case.operation]), case.state.partition(",")[0])
+        for case in (*CASES, *CONDITIONAL)
+    }
+
+    # "reversed after capture" is another way to be reversed.
+    tried = {(id, trigger, state.partition(" ")[0]) for id, trigger, state in tried}
+    assert tried | ROWS_BY_THEMSELVES == rows
+
+
+def test_the_rows_have_the_ids_that_the_table_has():
+    follow_ups = {row.id for row in MOVES if row.id.startswith("F")}
+
+    # F38, the duplicate event_id, is asked before any row: assumed D9.
+    assert follow_ups == {f"F{number}" for number in range(1, 42)} - {"F38"}
+    assert {row.id for row in MOVES} - follow_ups == {f"I{number}" for number in range(1, 11)}

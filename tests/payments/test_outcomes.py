@@ -1,0 +1,392 @@
+"""Every outcome for every operation, seen from outside. Source: assumed 5.1, 5.2; spec 6.2."""
+
+import re
+
+import pytest
+
+from tests.payments.outcome_rows import PROMPTS, ROWS, RULE_FAILURES, WORD_OF, answered, is_for
+from tests.payments.till import (
+    INITIATIONS,
+    OPERATIONS,
+    act,
+    all_transactions,
+    attempt,
+    chosen,
+    event_types,
+    events,
+    paid,
+    pay,
+    read,
+    ready_for,
+    switch,
+)
+
+# spec 6.3 names the status of each operation's success; a confirmation completes a sale.
+SUCCESS = {
+    "sale": "captured",
+    "auth": "authorized",
+    "incremental_auth": "authorized",
+    "capture": "captured",
+    "tip_adjust": "captured",
+    "refund": "refunded",
+    "reverse": "reversed",
+    "confirm": "captured",
+}
+BEFORE = {
+    "incremental_auth": "authorized",
+    "capture": "authorized",
+    "tip_adjust": "captured",
+    "refund": "captured",
+    "reverse": "captured",
+    "confirm": "surcharge_pending",
+}
+EVENT = {
+    "sale": "transaction.sale",
+    "auth": "transaction.authorize",
+    "incremental_auth": "transaction.increment",
+    "capture": "transaction.capture",
+    "tip_adjust": "transaction.tip_adjust",
+    "refund": "transaction.refund",
+    "reverse": "transaction.reverse",
+    "confirm": "transaction.sale",
+}
+OPENS_A_BATCH = ("sale", "capture", "confirm")
+
+OF_AN_ATTEMPT = (
+    *("event_id", "transaction_type", "status", "status_reason", "total_amount"),
+    *("gateway_transaction_response", "processor_response_code", "processor_response_message"),
+)
+"""What an attempt has in common with what it shows (assumed 2.10)."""
+
+IN_SCOPE = [
+    (key, operation)
+    for key, row in ROWS.items()
+    for operation in OPERATIONS
+    if is_for(row, operation)
+    and key not in RULE_FAILURES
+    # The prompt has tests of its own below; at a confirmation they are cancellations.
+    and (key not in PROMPTS or operation == "confirm")
+]
+OUT_OF_SCOPE = [
+    (key, operation)
+    for key, row in ROWS.items()
+    for operation in OPERATIONS
+    if not is_for(row, operation)
+]
+
+
+def expected_status(row, operation):
+    return SUCCESS[operation] if row.status == "ok" else row.status
+
+
+def expected_reason(row, operation):
+    """What declines an increment is told as that, whatever it was (assumed 5.2-increment)."""
+    is_declined_increment = operation == "incremental_auth" and row.status == "declined"
+    return "incremental_auth_declined" if is_declined_increment else row.status_reason
+
+
+def expected_events(row, operation):
+    """Named after the operation, not the result, but for cancellations (spec 6.2, 6.3)."""
+    first = ["transaction.create"] if operation in INITIATIONS else []
+    if row.status == "pending":
+        return first
+    if row.status == "canceled":
+        return [*first, "transaction.cancel"]
+    if row.status == "ok" and operation in OPENS_A_BATCH:
+        first.append("batch.opened")
+    return [*first, EVENT[operation]]
+
+
+def expected_gateway(row, approval):
+    if row.resp == "-":
+        return None
+    return {
+        "responseCode": row.resp,
+        "responseMessage": row.message,
+        "approvalCode": approval,
+        "processorResponseCode": answered(row.host),
+    }
+
+
+@pytest.mark.parametrize(("key", "operation"), IN_SCOPE)
+def test_an_outcome_is_answered_announced_and_kept_as_its_row_says(sandbox, key, operation):
+    row = ROWS[key]
+    # The creation is the first element; what stays pending adds nothing to it (assumed D17).
+    attempts = 1 if row.status == "pending" else 2 if operation in INITIATIONS else 3
+
+    seen = attempt(sandbox, operation, key)
+
+    shown, announced = seen.shown, events(sandbox, seen.answer)
+    gateway = shown["gateway_transaction_response"]
+    approval = gateway["approvalCode"] if gateway else None
+    assert shown["status"] == expected_status(row, operation)
+    assert shown["status_reason"] == expected_reason(row, operation)
+    assert shown["transaction_type"] == ("sale" if operation == "confirm" else operation)
+    assert gateway == expected_gateway(row, approval)
+    assert bool(approval and re.fullmatch(r"\d{6}", approval)) is (row.approval == "num")
+    assert shown["processor_response_code"] == answered(row.resp)
+    assert shown["processor_response_message"] == answered(row.message)
+    assert chosen(seen.answer) == f"{key}; source=header; rule=header"
+    assert [one["event_type"] for one in announced] == expected_events(row, operation)
+    history = read(sandbox, seen.transaction_id)["history"]
+    assert (len(history), shown["history"]) == (attempts, history)
+    if row.status != "pending":
+        assert (announced[-1]["body"], announced[-1]["subject"]) == (shown, seen.transaction_id)
+        assert {name: history[-1][name] for name in OF_AN_ATTEMPT} == {
+            name: shown[name] for name in OF_AN_ATTEMPT
+        }
+
+
+@pytest.mark.parametrize("operation", INITIATIONS)
+@pytest.mark.parametrize("key", [key for key in ROWS if "init" in ROWS[key].scope])
+def test_a_first_attempt_has_a_gateway_id_where_its_row_says_so(sandbox, key, operation):
+    seen = attempt(sandbox, operation, key)
+
+    id = seen.shown["gateway_transaction_id"]
+    assert bool(id and re.fullmatch(r"[A-Z0-9]{10}", id)) is (ROWS[key].gtid == "yes")
+
+
+FAILED_FOLLOW_UPS = [
+    (key, operation)
+    for key, operation in IN_SCOPE
+    if operation in BEFORE and ROWS[key].status != "ok" and operation != "confirm"
+]
+
+
+@pytest.mark.parametrize(("key", "operation"), FAILED_FOLLOW_UPS)
+def test_a_follow_up_that_fails_leaves_the_payment_as_it_was(sandbox, key, operation):
+    id = ready_for(sandbox, operation)
+    before = read(sandbox, id)
+
+    answer = act(sandbox, id, operation, outcome=key)
+
+    # assumed 2.1-failed: the attempt is laid over the answer, and stays in the history alone.
+    after = read(sandbox, id)
+    assert after["status"] == BEFORE[operation]
+    assert after | {"history": 0} == before | {"history": 0}
+    assert after["history"][:-1] == before["history"]
+    shown = answer.json()
+    assert {name for name in shown if shown[name] != before[name]} <= {
+        *("transaction_type", "status", "status_reason", "event_id", "history"),
+        *("gateway_transaction_response", "processor_response_code"),
+        "processor_response_message",
+    }
+
+
+FAILED_CONFIRMATIONS = [
+    key for key, operation in IN_SCOPE if operation == "confirm" and ROWS[key].status != "ok"
+]
+
+
+@pytest.mark.parametrize("key", FAILED_CONFIRMATIONS)
+def test_a_confirmation_that_fails_ends_the_sale(sandbox, key):
+    seen = attempt(sandbox, "confirm", key)
+
+    # assumed F2: it completes the initiating sale, so that its failure is the sale's outcome.
+    kept = read(sandbox, seen.transaction_id)
+    assert kept == seen.shown
+    assert kept["status"] == ROWS[key].status
+    assert (kept["surcharge_amount"], kept["surcharge_applied"]) == (0, False)
+    assert kept["additional_details"] == {"authorized_amount": 0, "captured_amount": 0}
+
+
+FAILED_INITIATIONS = [
+    (key, operation)
+    for key, operation in IN_SCOPE
+    if operation in INITIATIONS and ROWS[key].status in ("declined", "error", "canceled")
+]
+
+
+@pytest.mark.parametrize(("key", "operation"), FAILED_INITIATIONS)
+def test_an_initiation_that_fails_holds_and_captures_nothing(sandbox, key, operation):
+    seen = attempt(sandbox, operation, key)
+
+    # assumed I4 to I6.
+    kept = read(sandbox, seen.transaction_id)
+    assert kept == seen.shown
+    assert (kept["batch_id"], kept["refunded"], kept["reversed"]) == (None, 0, 0)
+    assert kept["additional_details"] == {"authorized_amount": 0, "captured_amount": 0}
+
+
+@pytest.mark.parametrize(("key", "operation"), OUT_OF_SCOPE)
+def test_an_outcome_out_of_its_scope_is_ignored_and_noted(sandbox, key, operation):
+    seen = attempt(sandbox, operation, key)
+
+    shown = seen.shown
+    assert (shown["status"], shown["status_reason"]) == (SUCCESS[operation], "approved")
+    assert shown["processor_response_code"] == "A"
+    assert chosen(seen.answer) == "approved; source=default; rule=default"
+    near_misses = sandbox.journal(seen.answer)["near_misses"]
+    assert len(near_misses) == 1
+    assert near_misses[0].startswith(f"header header: {key} is for ")
+    assert near_misses[0].endswith(f", not for {operation}")
+
+
+@pytest.mark.parametrize(
+    ("amount", "operation", "part"), [(1000, "sale", 500), (1001, "sale", 500), (3, "auth", 1)]
+)
+def test_a_partial_approval_gives_half_rounded_down(sandbox, amount, operation, part):
+    id = paid(sandbox, amount, operation=operation, outcome="partial_approval")
+
+    kept = read(sandbox, id)
+
+    # assumed 2.7: what was asked for stays, and the rest is said.
+    assert (kept["total_amount"], kept["subtotal"]) == (amount, amount)
+    assert kept["additional_details"] == {
+        "authorized_amount": part,
+        "captured_amount": part if operation == "sale" else 0,
+        "remaining_amount": amount - part,
+    }
+
+
+# --- rule failures that are forced ------------------------------------------------------------
+
+FORCED = [
+    ("exceeds_original_auth", "capture"),
+    ("exceeds_original_auth", "tip_adjust"),
+    ("invalid_capture_sequence", "capture"),
+    ("invalid_tip_adjustment", "tip_adjust"),
+]
+
+
+@pytest.mark.parametrize(("key", "operation"), FORCED)
+def test_a_forced_rule_failure_is_a_400_and_an_event(sandbox, key, operation):
+    id = ready_for(sandbox, operation)
+    before = read(sandbox, id)
+
+    answer = act(sandbox, id, operation, outcome=key)
+
+    # assumed 5.2-forced, 2.1-rule: refused, and yet an attempt.
+    (announced,) = events(sandbox, answer)
+    assert (answer.status, answer.json()["error"]) == (400, key)
+    assert list(answer.json()) == ["detail", "error"]
+    assert announced["event_type"] == EVENT[operation]
+    body = announced["body"]
+    assert (body["status"], body["status_reason"]) == ("error", key)
+    assert body["transaction_type"] == operation
+    assert body["gateway_transaction_response"] is None
+    after = read(sandbox, id)
+    assert after | {"history": 0} == before | {"history": 0}
+    assert after["history"] == body["history"] == [*before["history"], body["history"][-1]]
+    assert body["history"][-1]["status_reason"] == key
+
+
+@pytest.mark.parametrize(("key", "operation"), FORCED)
+def test_a_switch_answers_a_rule_failure_with_the_failed_transaction(sandbox, key, operation):
+    switch(sandbox, {"lifecycle.rule_failures": "http_200"})
+    id = ready_for(sandbox, operation)
+
+    answer = act(sandbox, id, operation, outcome=key)
+
+    # assumed Q3.
+    (announced,) = events(sandbox, answer)
+    assert answer.status == 200
+    assert answer.json() == announced["body"]
+    assert (answer.json()["status"], answer.json()["status_reason"]) == ("error", key)
+
+
+def test_the_switch_is_for_rule_failures_that_nobody_forced_too(sandbox):
+    id = paid(sandbox)
+    refused = act(sandbox, id, "capture")
+    switch(sandbox, {"lifecycle.rule_failures": "http_200"})
+
+    answer = act(sandbox, id, "capture")
+
+    assert (refused.status, refused.json()["error"]) == (400, "invalid_capture_sequence")
+    assert (answer.status, answer.json()["status"]) == (200, "error")
+    assert answer.json()["status_reason"] == "invalid_capture_sequence"
+    assert event_types(sandbox, answer) == event_types(sandbox, refused) == ["transaction.capture"]
+
+
+def test_what_is_refused_without_an_attempt_stays_a_400_under_the_switch(sandbox):
+    switch(sandbox, {"lifecycle.rule_failures": "http_200"})
+    id = paid(sandbox, operation="auth")
+
+    answer = act(sandbox, id, "refund")
+
+    # assumed F20: no status reason exists for it, and nothing is announced.
+    assert (answer.status, answer.json()["error"]) == (400, "invalid_transaction_state")
+    assert events(sandbox, answer) == []
+
+
+# --- prompts ----------------------------------------------------------------------------------
+
+
+def test_a_surcharge_prompt_proposes_three_percent_where_none_is_configured(sandbox):
+    answer = pay(sandbox, 1000, outcome="surcharge_prompt")
+
+    shown = answer.json()
+    assert (shown["status"], shown["status_reason"]) == ("surcharge_pending", "approved")
+    assert (shown["surcharge_amount"], shown["total_amount"]) == (30, 1030)
+    assert (shown["surcharge_rate"], shown["surcharge_applied"]) == (3.0, False)
+    assert shown["gateway_transaction_response"]["processorResponseCode"] == "00"
+    assert event_types(sandbox, answer) == ["transaction.create", "transaction.sale"]
+    assert chosen(answer) == "surcharge_prompt; source=header; rule=header"
+
+
+@pytest.mark.parametrize("key", ["surcharge_declined_by_payer", "surcharge_expired"])
+def test_a_prompt_that_comes_to_nothing_is_shown_and_resolved_within_the_request(sandbox, key):
+    answer = pay(sandbox, 1000, outcome=key)
+
+    # assumed 5.2-prompt: three events, each with the payment of its moment.
+    shown, announced = answer.json(), events(sandbox, answer)
+    assert [
+        (one["event_type"], one["body"]["status"], one["body"]["status_reason"])
+        for one in announced
+    ] == [
+        ("transaction.create", "pending", "pending"),
+        ("transaction.sale", "surcharge_pending", "approved"),
+        ("transaction.cancel", "canceled", key),
+    ]
+    assert [one["body"]["total_amount"] for one in announced] == [1000, 1030, 1000]
+    assert announced[-1]["body"] == shown == read(sandbox, shown["transaction_id"])
+    assert shown["gateway_transaction_response"] is None
+    assert shown["additional_details"] == {"authorized_amount": 0, "captured_amount": 0}
+    assert [one["status"] for one in shown["history"]] == [
+        "pending",
+        "surcharge_pending",
+        "canceled",
+    ]
+
+
+def test_no_prompt_is_shown_for_an_authorization(sandbox):
+    answer = pay(sandbox, operation="auth", outcome="surcharge_prompt")
+
+    # assumed Q15: nothing is surcharged there by itself, so that it is an ordinary approval.
+    assert (answer.json()["status"], answer.json()["surcharge_amount"]) == ("authorized", 0)
+    assert "surcharge_prompt" in sandbox.journal(answer)["near_misses"][0]
+
+
+@pytest.mark.parametrize("key", ["surcharge_declined_by_payer", "surcharge_expired"])
+def test_an_authorization_is_canceled_without_a_prompt(sandbox, key):
+    answer = pay(sandbox, operation="auth", outcome=key)
+
+    assert (answer.json()["status"], answer.json()["status_reason"]) == ("canceled", key)
+    assert event_types(sandbox, answer) == ["transaction.create", "transaction.cancel"]
+
+
+# --- words that mean nothing ------------------------------------------------------------------
+
+
+def test_an_outcome_that_does_not_exist_is_a_400_that_names_the_nearest(sandbox):
+    seen = attempt(sandbox, "sale", "insuficient_funds")
+
+    assert seen.answer.status == 400
+    assert seen.answer.json()["error"] == "validation_error"
+    assert "insufficient_funds" in seen.answer.json()["detail"]
+    assert event_types(sandbox, seen.answer) == []
+    assert all_transactions(sandbox) == 0
+
+
+def test_a_word_of_no_known_outcome_is_a_400_on_actions_too(sandbox):
+    id = ready_for(sandbox, "capture")
+
+    answer = act(sandbox, id, "capture", outcome="capture_decline")
+
+    assert answer.status == 400
+    assert "capture_declined" in answer.json()["detail"]
+    assert read(sandbox, id)["status"] == "authorized"
+
+
+def test_the_words_of_the_scope_column_cover_every_operation():
+    assert set(WORD_OF) == set(OPERATIONS)

@@ -1,0 +1,394 @@
+"""The search of transactions: every filter, alone and together with others, against a naive model.
+
+Source: spec 4.3-search; the filters assumed 1.7.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sandbox.domain.profile import Profile
+from tests.api.minting import sandbox_with
+from tests.directory.making import NOBODY, a_terminal, account_id, location_id, mint, set_clock
+from tests.driving import InProcess
+from tests.payments.making import act, acted, ask, found, held, pay, refused, search, settled, sold
+from tests.profiles import BRANDED, NEUTRAL
+
+# --- a world with something of everything -----------------------------------------------------
+
+
+@dataclass(frozen=True)
+class World:
+    """A sandbox with payments in it, and these as they are shown, oldest first."""
+
+    sandbox: InProcess
+    payments: tuple[dict[str, Any], ...]
+
+    @property
+    def latest(self) -> dict[str, Any]:
+        return self.payments[-1]
+
+
+@cache
+def busy_world(profile: Profile = NEUTRAL) -> World:
+    """Payments of many merchants and terminals, in every status there is."""
+    sandbox = sandbox_with(profile)
+    counter = a_terminal(sandbox)["terminal_id"]
+    sold(sandbox, 1000, event_id="first-sale")
+    settled(sandbox, sold(sandbox, 500, at=counter)["batch_id"])
+    set_clock(sandbox, "2026-03-01T13:00:00Z")
+    sold(sandbox, 1000, card_reader_data={"paymentCardData": "tok_amex"}, event_id="shared")
+    sold(sandbox, 700, at="second_merchant", event_id="shared", payment_method="keyed")
+    pay(sandbox, 1500, outcome="do_not_honor")
+    pay(sandbox, 1500, outcome="processor_timeout", at="second_merchant")
+    pay(sandbox, 2500, outcome="user_canceled", at=counter)
+    set_clock(sandbox, "2026-03-01T13:00:00.001Z")
+    tx = held(sandbox, 2000, reader_identifier="ab" * 32)
+    acted(sandbox, tx, "auth", amount=500)
+    acted(sandbox, tx, "capture", event_id="the-capture")
+    acted(sandbox, held(sandbox, 300), "reverse")
+    acted(sandbox, held(sandbox, 300, at="other_merchant"), "auth", amount=9)
+    set_clock(sandbox, "2026-03-02T09:30:00Z")
+    acted(sandbox, sold(sandbox, 1000, at=counter), "refund")
+    acted(sandbox, sold(sandbox, 1200), "adjust", type="fixed", amount=200)
+    acted(sandbox, sold(sandbox, 1000), "refund", amount=1, event_id="part")
+    act(sandbox, sold(sandbox, 1000), "refund", outcome="refund_declined", event_id="failed")
+    pay(sandbox, 4000, at="surcharge_merchant")
+    pay(sandbox, 800, at="passthrough_merchant")
+    sold(sandbox, 900, location_id=location_id(sandbox, "merchant_patio"))
+    sold(sandbox, 400, card_reader_data={"paymentCardData": "tok_mc_debit"})
+    shown = []
+    for id in found(sandbox, "limit=200&sort_order=asc"):
+        shown.append(ask(sandbox, "GET", f"/v1/transactions/{id}").json())
+    return World(sandbox, tuple(shown))
+
+
+def test_the_world_of_these_tests_has_payments_in_every_status():
+    seen = [tx["status"] for tx in busy_world().payments]
+
+    assert len(seen) == 18
+    assert set(seen) == {
+        *("authorized", "captured", "settled", "refunded", "reversed"),
+        *("pending", "surcharge_pending", "declined", "error", "canceled"),
+    }
+
+
+# --- the naive model --------------------------------------------------------------------------
+
+Pairs = list[tuple[str, str]]
+
+EXACT = {
+    "batch_id": "batch_id",
+    "location_id": "location_id",
+    "terminal_id": "tid",
+    "tid": "tid",
+    "mid": "mid",
+    "processor_mid": "processor_mid",
+    "processor_tid": "processor_tid",
+    "owner_id": "owner_id",
+    "card_brand": "card_brand",
+    "payment_method": "payment_method",
+    "reader_identifier": "reader_identifier",
+    "gateway_transaction_id": "gateway_transaction_id",
+    "transaction_id": "transaction_id",
+}
+"""Filter to the field whose present value it compares: assumed 1.7."""
+
+REPEATABLE = ("account_id", "status", "transaction_type")
+
+
+def fits(tx: dict[str, Any], name: str, values: list[str]) -> bool:
+    """Whether a payment, as it is shown, passes one filter."""
+    (value, *_) = values
+    if name == "account_id":
+        return any(one in [*tx["parent_account_ids"], tx["account_id"]] for one in values)
+    if name in REPEATABLE:
+        return tx[name] in values
+    if name == "event_id":
+        return any(attempt["event_id"] == value for attempt in tx["history"])
+    if name == "card_number":
+        return tx["card"].endswith(value) if len(value) == 4 else tx["card"].startswith(value)
+    limits = {
+        "min_amount": lambda: tx["total_amount"] >= int(value),
+        "max_amount": lambda: tx["total_amount"] <= int(value),
+        "start_date": lambda: tx["created_at"] >= int(value),
+        "end_date": lambda: tx["created_at"] <= int(value),
+    }
+    if name in limits:
+        return limits[name]()
+    return bool(tx[EXACT[name]] == value)
+
+
+def expected(world: World, pairs: Pairs) -> list[str]:
+    """The ids that a search by the PSP should give, newest first or as the query sorts."""
+    wanted: dict[str, list[str]] = {}
+    for name, value in pairs:
+        wanted.setdefault(name, []).append(value)
+    (by,), (order,) = wanted.pop("sort_by", ["created_at"]), wanted.pop("sort_order", ["desc"])
+    left = [
+        tx for tx in world.payments if all(fits(tx, name, some) for name, some in wanted.items())
+    ]
+    if by == "total_amount":
+        left.sort(key=lambda tx: tx["total_amount"])
+    if order == "desc":
+        left.reverse()
+    return [tx["transaction_id"] for tx in left]
+
+
+def values_of(world: World, name: str) -> list[str]:
+    """What may be asked for with a filter: everything that occurs, its neighbours, and nothing."""
+    payments = world.payments
+    if name == "account_id":
+        known = {one for tx in payments for one in [tx["account_id"], *tx["parent_account_ids"]]}
+        return sorted({*known, account_id(world.sandbox, "tax_merchant")})
+    if name == "event_id":
+        return sorted({one["event_id"] for tx in payments for one in tx["history"]} | {"no-such"})
+    if name == "card_number":
+        cards = {tx["card"] for tx in payments}
+        masked = [shown for card in cards for shown in (card[:6], card[:10], card)]
+        return sorted({*masked, *(card[-4:] for card in cards), "0000", "999999"})
+    if name in ("min_amount", "max_amount"):
+        return sorted({str(tx["total_amount"] + by) for tx in payments for by in (-1, 0, 1)})
+    if name in ("start_date", "end_date"):
+        return sorted({str(tx["created_at"] + by) for tx in payments for by in (-1, 0, 1)})
+    if name in REPEATABLE:
+        return sorted({tx[name] for tx in payments})
+    return sorted({tx[EXACT[name]] for tx in payments if tx[EXACT[name]]} | {"no-such"})
+
+
+FILTERS = [
+    *(*REPEATABLE, *EXACT, "event_id", "card_number"),
+    *("min_amount", "max_amount", "start_date", "end_date"),
+]
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_each_filter_alone_finds_what_the_model_finds(name):
+    world = busy_world()
+    asked = [[(name, value)] for value in values_of(world, name)]
+
+    answers = [found(world.sandbox, f"limit=200&{urlencode(pairs)}") for pairs in asked]
+
+    assert answers == [expected(world, pairs) for pairs in asked]
+    assert any(answers)
+
+
+@st.composite
+def queries(draw: st.DrawFn) -> Pairs:
+    """Up to five filters, the repeatable ones with up to three values, and an order."""
+    world = busy_world()
+    pairs: Pairs = []
+    for name in draw(st.lists(st.sampled_from(FILTERS), max_size=5, unique=True)):
+        most = 3 if name in REPEATABLE else 1
+        values = st.lists(st.sampled_from(values_of(world, name)), min_size=1, max_size=most)
+        pairs += [(name, value) for value in draw(values)]
+    if draw(st.booleans()):
+        pairs.append(("sort_by", draw(st.sampled_from(["created_at", "total_amount"]))))
+    if draw(st.booleans()):
+        pairs.append(("sort_order", draw(st.sampled_from(["asc", "desc"]))))
+    return draw(st.permutations(pairs))
+
+
+@settings(max_examples=200)
+@given(pairs=queries())
+def test_filters_together_find_what_the_model_finds(pairs):
+    world = busy_world()
+
+    page = search(world.sandbox, f"limit=200&{urlencode(pairs)}")
+
+    assert [tx["transaction_id"] for tx in page["transactions"]] == expected(world, pairs)
+    assert page["total"] == len(page["transactions"])
+
+
+# --- what is compared -------------------------------------------------------------------------
+
+
+def test_filters_compare_what_a_payment_shows_now_and_an_event_id_fits_any_attempt():
+    world = busy_world()
+    (id,) = found(world.sandbox, "event_id=the-capture")
+
+    (again,) = found(world.sandbox, f"status=captured&transaction_type=capture&transaction_id={id}")
+
+    # assumed 1.7-values: neither the authorization nor its increment is found by its type.
+    assert again == id
+    assert found(world.sandbox, f"transaction_type=auth&transaction_id={id}") == []
+    assert found(world.sandbox, f"transaction_type=incremental_auth&transaction_id={id}") == []
+
+
+def test_a_failed_attempt_is_found_by_its_event_id_though_the_payment_shows_another():
+    world = busy_world()
+
+    (tx,) = search(world.sandbox, "event_id=failed")["transactions"]
+
+    assert (tx["status"], tx["transaction_type"]) == ("captured", "sale")
+    assert tx["event_id"] != "failed"
+
+
+def test_an_event_id_of_two_merchants_finds_the_payments_of_both_to_those_who_see_both():
+    world = busy_world()
+
+    seen = {by: len(found(world.sandbox, "event_id=shared", by=by)) for by in ("psp", "merchant")}
+
+    assert seen == {"psp": 2, "merchant": 1}
+
+
+def test_two_filters_of_one_field_that_contradict_find_nothing():
+    world = busy_world()
+    tids = sorted({tx["tid"] for tx in world.payments})
+
+    assert found(world.sandbox, f"tid={tids[0]}&terminal_id={tids[1]}") == []
+    assert found(world.sandbox, "min_amount=1001&max_amount=1000") == []
+    assert found(world.sandbox, "start_date=2&end_date=1") == []
+
+
+@pytest.mark.parametrize("field", ["merchant_name", "card", "transaction_id", "event_id"])
+def test_a_search_term_is_looked_for_in_either_case(field):
+    world = busy_world()
+    text = world.latest[field]
+
+    for term in (text.upper(), text.lower(), text[1:-1]):
+        assert world.latest["transaction_id"] in found(
+            world.sandbox, urlencode({"search_term": term})
+        )
+    assert found(world.sandbox, "search_term=no-such-thing") == []
+
+
+# --- whose payments ---------------------------------------------------------------------------
+
+
+def test_without_an_account_a_search_covers_the_callers_own_tree():
+    world = busy_world()
+    names = ("psp", "partner", "other_partner", "merchant", "second_merchant", "other_merchant")
+
+    seen = {name: found(world.sandbox, "limit=200", by=name) for name in names}
+
+    for name, ids in seen.items():
+        assert ids == expected(world, [("account_id", account_id(world.sandbox, name))]), name
+        assert ids
+
+
+def test_an_admin_sees_its_own_tree_unless_it_names_an_account_anywhere():
+    # spec 4.3-search-scope, assumed D6
+    world = busy_world()
+    merchant, other = (account_id(world.sandbox, one) for one in ("merchant", "other_merchant"))
+
+    assert search(world.sandbox, by="admin")["total"] == 0
+    for pairs in ([("account_id", merchant)], [("account_id", merchant), ("account_id", other)]):
+        ids = found(world.sandbox, f"limit=200&{urlencode(pairs)}", by="admin")
+        assert ids == expected(world, pairs)
+
+
+@pytest.mark.parametrize("path", ["/v2/transactions", "/v1/transactions", "/v1/batches"])
+@pytest.mark.parametrize("outside", ["other_merchant", "other_partner", "psp", "admin", NOBODY])
+def test_an_account_outside_the_hierarchy_is_a_404_and_never_left_out_in_silence(path, outside):
+    world = busy_world()
+    id = account_id(world.sandbox, outside)
+
+    answer = ask(world.sandbox, "GET", path, by="partner", query=f"account_id={id}")
+
+    refused(world.sandbox, answer, 404, "not_found", clause="spec 7-404")
+
+
+def test_one_account_outside_among_several_is_a_404():
+    world = busy_world()
+    ids = [account_id(world.sandbox, name) for name in ("merchant", "other_merchant")]
+    query = urlencode([("account_id", id) for id in ids])
+
+    answer = ask(world.sandbox, "GET", "/v2/transactions", by="partner", query=query)
+
+    refused(world.sandbox, answer, 404, "not_found")
+
+
+def test_the_same_account_twice_or_with_the_one_above_it_counts_each_payment_once():
+    world = busy_world()
+    names = ["merchant", "merchant", "partner", "psp"]
+    pairs = [("account_id", account_id(world.sandbox, name)) for name in names]
+
+    page = search(world.sandbox, f"limit=200&{urlencode(pairs)}")
+
+    assert page["total"] == len(world.payments)
+
+
+def test_a_key_without_the_read_permission_searches_nothing():
+    world = busy_world()
+    keys = {
+        (401, "permission_denied"): mint(world.sandbox, ["payments:refund"], by="merchant")["key"],
+        (404, "not_found"): mint(world.sandbox, ["batches:read"], by="merchant")["key"],
+    }
+
+    for (status, error), key in keys.items():
+        answer = ask(world.sandbox, "GET", "/v2/transactions", by=key)
+        refused(world.sandbox, answer, status, error)
+
+
+# --- what is refused --------------------------------------------------------------------------
+
+NUMERIC = ["min_amount", "max_amount", "start_date", "end_date", "limit", "offset"]
+NO_NUMBERS = ["", "null", "-1", "1.0", "1e3", "abc", "0x1", "+1", "%2B1", "9" * 30, "%D9%A1"]
+ENUMS = ["status", "transaction_type", "sort_by", "sort_order"]
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS)
+@pytest.mark.parametrize("name", NUMERIC)
+def test_a_numeric_filter_that_is_no_number_is_refused_and_named(name, value):
+    # spec 4.3-search-unused: neither empty nor the text null may be sent.
+    world = busy_world()
+
+    answer = ask(world.sandbox, "GET", "/v2/transactions", query=f"{name}={value}")
+
+    assert name in refused(world.sandbox, answer)
+
+
+@pytest.mark.parametrize("value", ["", "null", "CAPTURED", "captured,settled", "sale;auth", "x"])
+@pytest.mark.parametrize("name", ENUMS)
+def test_an_enum_filter_that_is_no_word_of_its_list_is_refused_and_named(name, value):
+    world = busy_world()
+
+    answer = ask(world.sandbox, "GET", "/v2/transactions", query=f"{name}={value}")
+
+    assert name in refused(world.sandbox, answer)
+
+
+def test_a_misspelt_status_is_refused_with_the_nearest_one():
+    world = busy_world()
+
+    answer = ask(world.sandbox, "GET", "/v2/transactions", query="status=captued")
+
+    assert "captured" in refused(world.sandbox, answer)
+
+
+@pytest.mark.parametrize("name", ["min_amount", "limit", "event_id", "tid", "sort_by", "end_date"])
+def test_what_is_not_repeatable_is_refused_when_it_is_sent_twice(name):
+    world = busy_world()
+
+    answer = ask(world.sandbox, "GET", "/v2/transactions", query=f"{name}=1&{name}=1")
+
+    assert name in refused(world.sandbox, answer)
+
+
+@pytest.mark.parametrize("value", ["12", "12345", "4761%2A%2A", "abcd", "", "4761730000000011"])
+def test_a_card_is_asked_for_by_its_last_four_or_by_what_is_shown_of_it(value):
+    world = busy_world()
+
+    answer = ask(world.sandbox, "GET", "/v2/transactions", query=f"card_number={value}")
+
+    refused(world.sandbox, answer)
+
+
+# --- dates under a profile's names ------------------------------------------------------------
+
+
+def test_under_a_profile_the_dates_have_its_names_and_ours_mean_nothing():
+    world = busy_world(BRANDED)
+    first, last = (world.payments[place]["created_at"] for place in (2, 8))
+
+    ids = found(world.sandbox, f"limit=200&from={first}&to={last}")
+
+    assert ids == expected(world, [("start_date", str(first)), ("end_date", str(last))])
+    assert 0 < len(ids) < len(world.payments)
+    assert search(world.sandbox, f"start_date={last}&end_date={first}")["total"] == 18

@@ -1,0 +1,354 @@
+"""Amounts that choose an outcome: the nine-thousand blocks. Source: assumed 6.2, D3, D14."""
+
+import pytest
+
+from sandbox.api.platform import ConnectionClosed
+from sandbox.app import build
+from sandbox.domain.instants import parse_rfc3339
+from sandbox.settings import Settings
+from sandbox.world.clock import ClockSetting
+from tests.conftest import NOW
+from tests.driving import InProcess
+from tests.payments.outcome_rows import ROWS
+from tests.payments.till import (
+    act,
+    all_transactions,
+    chosen,
+    event_types,
+    paid,
+    pay,
+    read,
+    ready_for,
+    switch,
+)
+from tests.payments.trigger_rows import (
+    DROPS,
+    HOST_CODES,
+    HTTP_FAULTS,
+    LATER,
+    NOT_FOR_INITIATIONS,
+    SETTLEMENTS,
+    TECHNICAL,
+)
+
+ORDINARY = "approved; source=default; rule=default"
+
+
+def by_amount(amount, key):
+    return f"{key}; source=amount; rule=amount:{amount}"
+
+
+def sold_for(sandbox, amounts):
+    """By amount, what the answers of sales say of their outcome."""
+    return {amount: chosen(pay(sandbox, amount)) for amount in amounts}
+
+
+# --- every amount of every block --------------------------------------------------------------
+
+
+def test_the_first_block_is_the_host_codes(sandbox):
+    block = range(900000, 900100)
+
+    answered = sold_for(sandbox, block)
+
+    assert answered == {
+        amount: by_amount(amount, HOST_CODES[amount]) if amount in HOST_CODES else ORDINARY
+        for amount in block
+    }
+
+
+def test_the_second_block_is_technical_and_human_outcomes(sandbox):
+    block = range(900100, 900200)
+
+    answered = sold_for(sandbox, block)
+
+    assert answered == {
+        amount: by_amount(amount, TECHNICAL[amount]) if amount in TECHNICAL else ORDINARY
+        for amount in block
+    }
+
+
+def test_the_third_block_is_approved_for_now(sandbox):
+    block = range(900200, 900300)
+
+    answered = sold_for(sandbox, block)
+
+    assert answered == {
+        amount: by_amount(amount, "approved") if amount in LATER else ORDINARY for amount in block
+    }
+
+
+def test_the_fourth_block_is_transport_faults(sandbox):
+    block = [amount for amount in range(900300, 900400) if amount not in DROPS]
+
+    answers = {amount: pay(sandbox, amount) for amount in block}
+
+    assert {amount: (one.status, chosen(one)) for amount, one in answers.items()} == {
+        amount: (HTTP_FAULTS[amount][0], by_amount(amount, HTTP_FAULTS[amount][1]))
+        if amount in HTTP_FAULTS
+        else (200, ORDINARY)
+        for amount in block
+    }
+    assert all_transactions(sandbox) == len(block) - len(HTTP_FAULTS)
+
+
+@pytest.mark.parametrize(("amount", "recorded"), [(900308, 0), (900309, 1)])
+def test_two_amounts_of_it_close_the_connection(sandbox, amount, recorded):
+    with pytest.raises(ConnectionClosed, match=DROPS[amount]):
+        pay(sandbox, amount)
+
+    assert all_transactions(sandbox) == recorded
+
+
+def test_the_fifth_block_is_approved_until_it_settles(sandbox):
+    block = range(900400, 900500)
+
+    answered = sold_for(sandbox, block)
+
+    assert answered == {
+        amount: by_amount(amount, "approved") if amount in SETTLEMENTS else ORDINARY
+        for amount in block
+    }
+
+
+@pytest.mark.parametrize(
+    "amount", [1, 5, 51, 405, 1051, 90005, 890051, 899999, 900500, 900551, 9000051]
+)
+def test_amounts_outside_the_blocks_are_ordinary(sandbox, amount):
+    answer = pay(sandbox, amount)
+
+    assert (answer.json()["status"], chosen(answer)) == ("captured", ORDINARY)
+    assert sandbox.journal(answer)["near_misses"] == []
+
+
+@pytest.mark.parametrize("amount", NOT_FOR_INITIATIONS)
+def test_a_host_code_of_follow_ups_alone_is_noted_at_an_initiation(sandbox, amount):
+    answer = pay(sandbox, amount)
+
+    (near,) = sandbox.journal(answer)["near_misses"]
+    assert near.startswith(f"amount amount:{amount}: {NOT_FOR_INITIATIONS[amount]} is for ")
+
+
+@pytest.mark.parametrize("amount", [900005, 900054, 900096, 900103])
+def test_an_authorization_is_triggered_as_a_sale_is(sandbox, amount):
+    answer = pay(sandbox, amount, operation="auth")
+
+    key = (HOST_CODES | TECHNICAL)[amount]
+    assert chosen(answer) == by_amount(amount, key)
+    assert answer.json()["status_reason"] == ROWS[key].status_reason
+
+
+# --- the amounts of follow-ups ----------------------------------------------------------------
+
+FOLLOW_UPS = [
+    ("capture", 900006, "general_error", "error", "payment_failed"),
+    ("capture", 900076, "no_matching_original", "error", "payment_failed"),
+    ("capture", 900101, "processor_timeout", "error", "processor_timeout"),
+    ("incremental_auth", 900051, "insufficient_funds", "declined", "incremental_auth_declined"),
+    ("incremental_auth", 900091, "issuer_unavailable", "error", "payment_failed"),
+    ("refund", 900005, "do_not_honor", "declined", "declined"),
+    ("refund", 900014, "invalid_card_number", "declined", "invalid_card"),
+    ("reverse", 900021, "unable_to_back_out", "error", "payment_failed"),
+    ("reverse", 900079, "already_reversed", "error", "payment_failed"),
+    ("tip_adjust", 900096, "system_malfunction", "error", "payment_failed"),
+    ("confirm", 900005, "do_not_honor", "declined", "declined"),
+]
+
+
+@pytest.mark.parametrize(("operation", "amount", "key", "status", "reason"), FOLLOW_UPS)
+def test_the_amount_of_a_follow_up_chooses_its_outcome(
+    sandbox, operation, amount, key, status, reason
+):
+    # A confirmation's amount is the total with the surcharge, and so a little more than the sale.
+    id = ready_for(sandbox, operation, 880_000 if operation == "confirm" else 2_000_000)
+
+    answer = act(sandbox, id, operation, amount=amount)
+
+    assert (answer.json()["status"], answer.json()["status_reason"]) == (status, reason)
+    assert chosen(answer) == by_amount(amount, key)
+
+
+IGNORED = [
+    ("capture", 900051, "insufficient_funds is for auth, sale, not for capture"),
+    ("capture", 900109, "user_canceled is for auth, confirm, sale, not for capture"),
+    ("refund", 900021, "unable_to_back_out is for reverse, not for refund"),
+]
+
+
+@pytest.mark.parametrize(("operation", "amount", "why"), IGNORED)
+def test_an_amount_whose_outcome_is_for_something_else_is_ignored_and_noted(
+    sandbox, operation, amount, why
+):
+    id = ready_for(sandbox, operation, 2_000_000)
+
+    answer = act(sandbox, id, operation, amount=amount)
+
+    assert (answer.json()["status_reason"], chosen(answer)) == ("approved", ORDINARY)
+    assert sandbox.journal(answer)["near_misses"] == [f"amount amount:{amount}: {why}"]
+
+
+@pytest.mark.parametrize("amount", [900201, 900213, 900401])
+def test_only_an_initiation_arms_a_payment(sandbox, amount):
+    id = ready_for(sandbox, "refund", 2_000_000)
+
+    first, second = (act(sandbox, id, "refund", amount=amount) for _ in range(2))
+
+    assert [chosen(first), chosen(second)] == [ORDINARY, ORDINARY]
+    assert "only an initiation arms a payment" in sandbox.journal(first)["near_misses"][0]
+
+
+def test_a_transport_fault_spoils_a_follow_up_too(sandbox):
+    id = ready_for(sandbox, "capture", 2_000_000)
+    before = read(sandbox, id)
+
+    answer = act(sandbox, id, "capture", amount=900303)
+
+    assert (answer.status, answer.json()["error"]) == (503, "unavailable")
+    assert read(sandbox, id) == before
+
+
+@pytest.mark.parametrize("operation", ["capture", "refund", "reverse"])
+def test_without_an_amount_of_its_own_a_follow_up_tests_nothing(sandbox, operation):
+    id = ready_for(sandbox, operation, 900006, outcome="approved")
+
+    answer = act(sandbox, id, operation)
+
+    assert (answer.json()["status_reason"], chosen(answer)) == ("approved", ORDINARY)
+
+
+@pytest.mark.parametrize(
+    ("amount", "total", "expected"),
+    [(831409, 900000, ORDINARY), (900051, 974305, by_amount(900051, "insufficient_funds"))],
+)
+def test_the_amount_is_that_of_the_request_before_a_configured_tax(
+    sandbox, amount, total, expected
+):
+    answer = pay(sandbox, amount, merchant="tax_merchant")
+
+    # 8.25 % are added to what was asked for (assumed 2.8-tax).
+    assert (answer.json()["total_amount"], chosen(answer)) == (total, expected)
+
+
+# --- armed for later --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("amount", LATER)
+def test_the_named_operation_fails_once_and_then_no_more(sandbox, amount):
+    operation, key = LATER[amount]
+    id = ready_for(sandbox, operation, amount)
+
+    first = act(sandbox, id, operation)
+    second = act(sandbox, id, operation)
+
+    assert chosen(first) == by_amount(amount, key)
+    if operation == "confirm":
+        # It ended the sale: there is nothing left to confirm (assumed F2).
+        assert (first.json()["status_reason"], second.status) == (ROWS[key].status_reason, 400)
+        return
+    if key == "invalid_tip_adjustment":
+        assert (first.status, first.json()["error"]) == (400, key)
+    else:
+        assert first.json()["status"] == ROWS[key].status
+        assert first.json()["status_reason"] == ROWS[key].status_reason
+    assert (second.status, second.json()["status_reason"]) == (200, "approved")
+    assert chosen(second) == ORDINARY
+
+
+def test_other_operations_neither_fail_nor_use_up_what_is_armed(sandbox):
+    id = ready_for(sandbox, "capture", 900201)
+
+    increment = act(sandbox, id, "incremental_auth")
+    capture = act(sandbox, id, "capture")
+
+    assert chosen(increment) == ORDINARY
+    assert chosen(capture) == by_amount(900201, "capture_declined")
+
+
+def test_what_is_armed_waits_while_something_stronger_chooses(sandbox):
+    id = ready_for(sandbox, "capture", 900201)
+
+    forced = act(sandbox, id, "capture", outcome="general_error")
+    capture = act(sandbox, id, "capture")
+
+    assert chosen(forced) == "general_error; source=header; rule=header"
+    assert chosen(capture) == by_amount(900201, "capture_declined")
+
+
+def test_another_payment_is_not_armed(sandbox):
+    ready_for(sandbox, "capture", 900201)
+    other = ready_for(sandbox, "capture")
+
+    answer = act(sandbox, other, "capture")
+
+    assert chosen(answer) == ORDINARY
+
+
+# --- switched off -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("amount", [900005, 900051, 900101, 900114, 900201, 900303, 900308, 900401])
+def test_switched_off_an_amount_is_ordinary_and_noted(sandbox, amount):
+    switch(sandbox, {"triggers.enabled": False})
+
+    answer = pay(sandbox, amount)
+
+    assert (answer.json()["status"], chosen(answer)) == ("captured", ORDINARY)
+    assert sandbox.journal(answer)["near_misses"] == [f"amount:{amount}: triggers.enabled is off"]
+
+
+def test_switched_off_an_initiation_arms_nothing(sandbox):
+    switch(sandbox, {"triggers.enabled": False})
+    id = ready_for(sandbox, "capture", 900201)
+    switch(sandbox, {"triggers.enabled": True})
+
+    answer = act(sandbox, id, "capture")
+
+    assert chosen(answer) == ORDINARY
+
+
+def test_switched_off_the_header_still_chooses(sandbox):
+    switch(sandbox, {"triggers.enabled": False})
+
+    answer = pay(sandbox, 900005, outcome="lost_card")
+
+    assert chosen(answer) == "lost_card; source=header; rule=header"
+
+
+# --- how answers explain themselves -----------------------------------------------------------
+
+
+def test_the_journal_names_the_outcome_as_the_answer_does(sandbox):
+    answer = pay(sandbox, 900051)
+
+    entry = sandbox.journal(answer)
+    assert entry["outcome"] == {
+        "key": "insufficient_funds",
+        "source": "amount",
+        "rule": "amount:900051",
+    }
+    decided = [one for one in entry["decisions"] if one["step"] == "outcome"]
+    assert [(one["verdict"], one["clause"]) for one in decided] == [
+        ("insufficient_funds", "assumed D4")
+    ]
+
+
+def test_an_answer_without_an_outcome_names_none(sandbox):
+    id = paid(sandbox)
+
+    refused = act(sandbox, id, "capture")
+    looked_up = sandbox.ask("GET", f"/v1/transactions/{id}", key="partner")
+
+    # Decided by rule, before anybody asked the processor (assumed F32).
+    assert refused.status == 400
+    assert [chosen(refused), chosen(looked_up)] == [None, None]
+    assert event_types(sandbox, refused) == ["transaction.capture"]
+
+
+def test_one_setting_removes_every_explaining_header():
+    frozen = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
+    silent = InProcess(build(Settings(clock=frozen, explain_headers=False)))
+
+    answer = pay(silent, 900051)
+
+    assert answer.json()["status_reason"] == "insufficient_funds"
+    assert set(answer.headers) == {"content-type", "content-length"}

@@ -1,0 +1,58 @@
+"""How tests have a payment wait for its processor while other requests are served."""
+
+import asyncio
+from typing import Any
+
+from sandbox.domain.payments.outcomes import Operation
+from sandbox.scenarios.queue import Queued
+from sandbox.world.world import World
+from tests.driving import InProcess, Response
+from tests.payments.till import ACTIONS, ask, terminal, until_busy
+
+Request = tuple[str, str, dict[str, Any] | None]
+"""Method, path, and body."""
+
+DELAY_MS = 40
+
+
+def world_of(sandbox: InProcess) -> World:
+    found = sandbox.sandbox.worlds.get(sandbox.world)
+    assert found is not None
+    return found
+
+
+def delay(
+    sandbox: InProcess,
+    outcome: str = "approved",
+    operation: Operation | None = None,
+    ms: int = DELAY_MS,
+) -> None:
+    """The next attempt that fits waits this long for its processor."""
+    world_of(sandbox).queue.add(Queued(outcome=outcome, operation=operation, delay_ms=ms))
+
+
+def sale(sandbox: InProcess, **more: Any) -> Request:
+    return "POST", "/v3/payment", {"amount": 1000, "terminal_id": terminal(sandbox)} | more
+
+
+def action(id: str, operation: str, **more: Any) -> Request:
+    segment, body = ACTIONS[operation]
+    return "POST", f"/v3/payments/{id}/{segment}", body | more
+
+
+async def waiting(sandbox: InProcess, request: Request, **more: Any) -> "asyncio.Task[Response]":
+    """The request under way, its payment waiting for the processor."""
+    task = asyncio.create_task(ask(sandbox, *request, **more))
+    await until_busy(sandbox)
+    return task
+
+
+def meanwhile(sandbox: InProcess, request: Request, *others: Request) -> list[Response]:
+    """The answer of a request that waits, and those of others that are asked in the meantime."""
+
+    async def all_of_them() -> list[Response]:
+        task = await waiting(sandbox, request)
+        tasks = [asyncio.create_task(ask(sandbox, *other)) for other in others]
+        return list(await asyncio.gather(task, *tasks))
+
+    return asyncio.run(all_of_them())
