@@ -1,5 +1,6 @@
 """Serving a sandbox on real sockets with uvicorn, and saying how to use it."""
 
+import asyncio
 import gc
 import json
 import logging
@@ -29,8 +30,60 @@ _GC_NEVER: Final = 100_000
 that takes with many transactions, would find nothing either."""
 
 
+class _WholeAnswers(asyncio.Transport):
+    """A transport that sends the head of an answer together with the first of its body.
+
+    One packet instead of two: that is a tenth of what an answer costs.
+    """
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        super().__init__()
+        self._transport = transport
+        self._head = b""
+        # What a transport is asked besides writing, it answers itself.
+        self.get_extra_info = transport.get_extra_info  # type: ignore[method-assign]
+        self.is_closing = transport.is_closing  # type: ignore[method-assign]
+        self.pause_reading = transport.pause_reading  # type: ignore[method-assign]
+        self.resume_reading = transport.resume_reading  # type: ignore[method-assign]
+        self.abort = transport.abort  # type: ignore[method-assign]
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Send the data after the head that waits, or let the head wait."""
+        if self._head:
+            self._transport.write(self._head + data)
+            self._head = b""
+        elif data[:9] == b"HTTP/1.1 " and data[9:12] != b"100":
+            self._head = bytes(data)
+        else:
+            self._transport.write(data)
+
+    def flush(self) -> None:
+        """Send a head that has no body."""
+        if self._head:
+            self._transport.write(self._head)
+            self._head = b""
+
+    def close(self) -> None:
+        """Send what waits, and close."""
+        self.flush()
+        self._transport.close()
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        """Hand the connection over."""
+        self._transport.set_protocol(protocol)
+
+
 class Protocol(HttpToolsProtocol):
     """HTTP as uvicorn speaks it, except that what is not HTTP gets the documented error shape."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin a connection on which an answer is sent as a whole."""
+        super().connection_made(_WholeAnswers(transport))
+
+    def on_response_complete(self) -> None:
+        """End an answer, also one without a body."""
+        cast(_WholeAnswers, self.transport).flush()
+        super().on_response_complete()
 
     def on_message_begin(self) -> None:
         """Begin a request, and tell the application how to close the connection (assumed 5.3)."""

@@ -39,7 +39,7 @@ UNKNOWN_NOTED_MAX: Final = 5
 def check_form(trip: Trip, row: Row) -> None:
     """Body and query in the row's shapes, and what the headers demand. Fills `trip`."""
     try:
-        accept = wire.list_header(trip.asked.headers, b"accept")
+        accept = trip.asked.list_header(b"accept")
         if accept and not wire.accepts_json(accept):
             raise Refusal(NOT_ACCEPTABLE)
         if accept is None:
@@ -60,9 +60,11 @@ def _body(trip: Trip, shape: "type[BaseModel]") -> "BaseModel":
     """The body in the row's shape, and no key in it where none belongs."""
     sent, body = read_object(trip), trip.asked.body or b""
     checked = shape.model_validate_json(body)
-    if b"\\u" in body or trip.world.profile.key_format.hint_bytes in body:
+    has_escapes = b"\\u" in body
+    if has_escapes or trip.world.profile.key_format.hint_bytes in body:
         _refuse_misplaced_key(trip, body, sent)
-    if b"\\u" in body or pans.may_mention(body):
+    trip.may_hold_cards = has_escapes or pans.may_mention(body)
+    if trip.may_hold_cards:
         _refuse_misplaced_card(sent, shape)
     _note_unknown(trip, sent, shape, "body field")
     return checked
@@ -101,7 +103,7 @@ def read_object(trip: Trip) -> dict[str, Any]:
     body = trip.asked.body
     if body is None:
         raise Refusal(BODY_TOO_LARGE)
-    content_type = wire.header(trip.asked.headers, b"content-type")
+    content_type = trip.asked.header(b"content-type")
     if body and content_type and not wire.is_json(content_type):
         raise Refusal(UNSUPPORTED_MEDIA_TYPE)
     if body and not content_type:
@@ -156,7 +158,7 @@ def _refuse_misplaced_card(sent: dict[str, Any], shape: "type[BaseModel]") -> No
 
 def _forced_outcome(trip: Trip) -> str | None:
     """The outcome that the client asks for by header, a known one (assumed 6.3, D4)."""
-    sent = wire.header(trip.asked.headers, OUTCOME_HEADER)
+    sent = trip.asked.header(OUTCOME_HEADER)
     if not sent:
         return None
     try:

@@ -16,6 +16,7 @@ order is assumed C5: no answer depends on the existence of what the caller may n
 """
 
 import asyncio
+from functools import lru_cache
 from typing import Any, Final
 
 from sandbox.api import wire
@@ -98,17 +99,17 @@ async def _second_breath(trip: Trip, awaiting: Awaiting) -> Any:
     """Commit what is pending, let the processor answer, look again, and finish.
 
     While it waits no unit of work is open, and the payment takes nothing else (assumed 2.6-serial).
+    Where it does not wait nobody can look in between, and all is committed together.
     """
-    trip.unit.commit()
     trip.fault = awaiting.fault
     lost: Refusal | None = None
     if awaiting.delay_ms > 0:
+        trip.unit.commit()
         await _wait(trip, awaiting)
         trip.begin()
         lost = _key_lost_meanwhile(trip)
         shown = awaiting.finish(trip, lost is not None)
     else:
-        trip.unit = trip.world.store.begin()
         shown = awaiting.finish(trip, False)
     return lost or shown
 
@@ -201,8 +202,13 @@ def authenticate(trip: Trip, worlds: Worlds) -> None:
     trip.world.last_used_at[key.id] = trip.now
     worlds.touch(trip.world)
     trip.decisions.append(
-        ("authenticate", "ok", f"key {key.id} ({key.name!r}) of {account.id}", "spec 5.1")
+        ("authenticate", "ok", _introduction(key.id, key.name, account.id), "spec 5.1")
     )
+
+
+@lru_cache(maxsize=256)
+def _introduction(key_id: str, name: str, account_id: str) -> str:
+    return f"key {key_id} ({name!r}) of {account_id}"
 
 
 def _named(key: ApiKey) -> str:
@@ -285,7 +291,10 @@ def _must_not_be_blocked(trip: Trip) -> None:
     """No money moves for a blocked account, or below one. Source: assumed 4.7-blocked-account."""
     account = trip.account
     assert account
-    for id in (account.id, *account.parent_account_ids):
+    above_and_self = (account.id, *account.parent_account_ids)
+    if trip.world.blocked.isdisjoint(above_and_self):
+        return
+    for id in above_and_self:
         above = trip.unit.get(Account, id)
         if above is not None and above.status == "blocked":
             raise Refusal(ACCOUNT_BLOCKED, reason=f"account {id} ({above.name}) is blocked")
@@ -321,7 +330,7 @@ def _target_in_path(trip: Trip, target: Target) -> _Found:
 
 def _target_in_body(trip: Trip, target: Target) -> _Found:
     """What the body names. The body is parsed for it first (assumed C5)."""
-    id = read_object(trip).get(target.name)
+    id = (trip.sent or read_object(trip)).get(target.name)
     if id is None:
         return []
     if not isinstance(id, str):

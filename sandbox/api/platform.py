@@ -16,7 +16,7 @@ from sandbox.api.router import Router
 from sandbox.api.routes import OPERATIONS
 from sandbox.api.rows import Row, is_key_path
 from sandbox.api.trip import Answer, Asked, Presented, Trip
-from sandbox.api.wire import BadInput, ClientGone, header, read_body
+from sandbox.api.wire import BadInput, ClientGone, by_name, read_body
 from sandbox.domain import keys
 from sandbox.domain.faults import INTERNAL_ERROR, METHOD_NOT_ALLOWED, Refusal
 from sandbox.domain.keys import KeyKind
@@ -92,6 +92,7 @@ class Platform:
             scope["headers"],
             body,
             match,
+            by_name(scope["headers"]),
         )
         presented = self._identify(asked)
         # What comes without a known key stands in the journal of `default` (assumed D25).
@@ -143,7 +144,7 @@ class Platform:
     def _identify(self, asked: Asked) -> Presented:
         """The world and key that the request's key names, whether or not it may be used."""
         try:
-            value = header(asked.headers, self._key_header)
+            value = asked.header(self._key_header)
         except BadInput:
             return _TWO_KEYS
         if not value:
@@ -186,7 +187,9 @@ class Platform:
         scrub = self._worlds.profile.scrub
         row = asked.match.row if asked.match else None
         query = unquote(asked.query_string.decode("latin-1")) if asked.query_string else ""
-        path_shown, query_shown = scrub(asked.path), scrub(query) if query else ""
+        is_literal = row is not None and row.path == asked.path
+        path_shown = asked.path if is_literal else scrub(asked.path)
+        query_shown = scrub(query) if query else ""
         if path_shown != asked.path or query_shown != query:
             # Reasons and notes quote them.
             trip.decisions = [
@@ -204,7 +207,13 @@ class Platform:
             key.account_id if key else None,
             status,
             duration_ms,
-            captured(asked.body, scrub, self._key_hint, row.secrets if row else ()),
+            captured(
+                asked.body,
+                scrub,
+                self._key_hint,
+                row.secrets if row else (),
+                may_hold_cards=trip.may_hold_cards,
+            ),
             captured(body, scrub, self._key_hint, may_hold_cards=False),
             trip.decisions,
             tuple(trip.events),

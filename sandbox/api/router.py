@@ -45,7 +45,7 @@ class Router(Generic[RowT]):
     def __init__(self, rows: Iterable[RowT]) -> None:
         self._root: _Node[RowT] = _Node()
         # Short cuts for what is asked most: whole paths, and paths up to their only parameter.
-        self._literal: dict[str, _Node[RowT]] = {}
+        self._literal: dict[str, dict[str, Match[RowT]]] = {}
         self._up_to_parameter: dict[str, _Node[RowT]] = {}
         for row in rows:
             self._add(row)
@@ -64,17 +64,17 @@ class Router(Generic[RowT]):
         node.rows[row.method] = row
         node.names = tuple(names)
         if not names:
-            self._literal[row.path] = node
+            self._literal.setdefault(row.path, {})[row.method] = Match(row, {})
         elif row.path.index("{") == row.path.rindex("/") + 1:
             self._up_to_parameter[row.path.rpartition("/")[0]] = node
 
     def match(self, method: str, path: str) -> Match[RowT] | None:
         """What this method and path lead to; None when no row has the path."""
-        node = self._literal.get(path)
-        if node is not None and method in node.rows:
-            return Match(node.rows[method], {})
+        literal = self._literal.get(path)
+        if literal is not None and method in literal:
+            return literal[method]
         head, _, last = path.rpartition("/")
-        if node is None and last and head in self._up_to_parameter:
+        if literal is None and last and head in self._up_to_parameter:
             node = self._up_to_parameter[head]
             if method in node.rows:
                 return Match(node.rows[method], {node.names[0]: last})

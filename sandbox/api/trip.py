@@ -5,6 +5,7 @@ from typing import Any
 
 from sandbox.api.router import Match
 from sandbox.api.rows import Row
+from sandbox.api.wire import header, list_header
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transport import TransportFault
 from sandbox.operations.call import Call
@@ -16,7 +17,10 @@ Headers = list[tuple[bytes, bytes]]
 # None of these is frozen: one of each is made for every request, and freezing costs half of that.
 @dataclass(slots=True)
 class Asked:
-    """A request as it came. `body` is None when it was larger than is read."""
+    """A request as it came. `body` is None when it was larger than is read.
+
+    `fields` are the headers by name, None where one of them was sent more than once.
+    """
 
     method: str
     path: str
@@ -24,6 +28,15 @@ class Asked:
     headers: Headers
     body: bytes | None
     match: Match[Row] | None
+    fields: dict[bytes, bytes] | None
+
+    def header(self, name: bytes) -> bytes | None:
+        """The value of a header, as `wire.header` finds it. Raises BadInput."""
+        return header(self.headers, name) if self.fields is None else self.fields.get(name)
+
+    def list_header(self, name: bytes) -> bytes | None:
+        """The value of a header that is a list, as `wire.list_header` finds it."""
+        return list_header(self.headers, name) if self.fields is None else self.fields.get(name)
 
 
 @dataclass(slots=True)
@@ -49,6 +62,7 @@ class Trip(Call):
     fault: TransportFault | None = None
     notes: list[str] = field(default_factory=list)
     sent: dict[str, Any] | None = None
+    may_hold_cards: bool = True
 
     def begin(self) -> None:
         """A unit of work of its own, in the world's present."""

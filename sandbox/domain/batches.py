@@ -4,8 +4,9 @@ Source: spec 2.5, 3.3; rules assumed B1 to B15, transitions assumed 3.2.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
+from typing import Any, Final, Literal, NamedTuple
 
 from sandbox.domain.instants import Instant
 from sandbox.domain.payments.transactions import Transaction
@@ -135,13 +136,12 @@ def next_number(last: str | None) -> str:
 # --- sums -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Entries:
+class Entries(NamedTuple):
     """What a payment counts for in one batch."""
 
     captured: int = 0
     refunded: int = 0
-    count: int = 0
+    entries: int = 0
 
 
 _NO_ENTRIES: Final = Entries()
@@ -183,17 +183,21 @@ def refund_batches(tx: Transaction) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+# Every sale changes its batch: this is several times as fast as `dataclasses.replace`.
+_FIELDS: Final = tuple(each.name for each in fields(Batch))
+_values: Final = attrgetter(*_FIELDS)
+
+
 def counting(batch: Batch, before: Transaction | None, after: Transaction) -> Batch:
     """The batch after one of its payments changed. Source: assumed B2 to B4."""
     was, now = entries_of(before, batch.id), entries_of(after, batch.id)
     if was == now:
         return batch
-    return replace(
-        batch,
-        captured_amount=batch.captured_amount + now.captured - was.captured,
-        refunded_amount=batch.refunded_amount + now.refunded - was.refunded,
-        transaction_count=batch.transaction_count + now.count - was.count,
-    )
+    changed = dict(zip(_FIELDS, _values(batch), strict=True))
+    changed["captured_amount"] += now.captured - was.captured
+    changed["refunded_amount"] += now.refunded - was.refunded
+    changed["transaction_count"] += now.entries - was.entries
+    return Batch(**changed)
 
 
 # --- results ----------------------------------------------------------------------------------

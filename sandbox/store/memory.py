@@ -65,21 +65,23 @@ class _Rows:
         number = self.unique[name].get(value)
         return None if number is None else self.by_number[number]
 
-    def claims(self, record: Any) -> Claims:
-        """The values that the record takes in unique indexes, with the index of each."""
-        return [
-            (name, value)
-            for name, index in self.table.unique.items()
-            for value in index(record, ())
-        ]
+    def claims(self, id: str, record: Any) -> Claims:
+        """The values that the record newly takes in unique indexes, with the index of each.
 
-    def holder(self, name: str, value: str) -> str | None:
-        """The id of the record that has this value in a unique index."""
-        number = self.unique[name].get(value)
-        return None if number is None else self.id_of(self.by_number[number])
+        Raises DuplicateValue where another record has one.
+        """
+        own, claims = self.number_of.get(id), []
+        for name, index in self.table.unique.items():
+            taken = self.unique[name]
+            for value in index(record, ()):
+                number = taken.get(value)
+                if number is None:
+                    claims.append((name, value))
+                elif number != own:
+                    raise DuplicateValue(f"{self.table.name}: another record has this {name}")
+        return claims
 
-    def put(self, record: Any, claims: Claims) -> None:
-        id = self.id_of(record)
+    def put(self, id: str, record: Any, claims: Claims) -> None:
         number = self.number_of.get(id)
         if number is None:
             old, number = None, self._new_number(record)
@@ -304,7 +306,7 @@ class MemoryUnit:
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
-        self._put: dict[tuple[type, str], Record] = {}
+        self._put: dict[tuple[type, str], tuple[_Rows, str, Record]] = {}
         self._emitted: list[Message] = []
         self._timed: list[Timer | tuple[str, str]] = []
         self._open = True
@@ -313,8 +315,10 @@ class MemoryUnit:
         if self._put:
             own = self._put.get((kind, id))
             if own is not None:
-                return own  # type: ignore[return-value]
-        return self._store._rows[kind].get(id)  # type: ignore[no-any-return]
+                return own[2]  # type: ignore[return-value]
+        rows = self._store._rows[kind]
+        number = rows.number_of.get(id)
+        return None if number is None else rows.by_number[number]
 
     def one(self, kind: type[R], index: str, value: str) -> R | None:
         return self._store.one(kind, index, value)
@@ -338,7 +342,9 @@ class MemoryUnit:
     def put(self, record: Record) -> None:
         self._must_be_open()
         kind = type(record)
-        self._put[kind, self._store._rows[kind].id_of(record)] = record
+        rows = self._store._rows[kind]
+        id = rows.id_of(record)
+        self._put[kind, id] = (rows, id, record)
 
     def emit(self, message: Message) -> None:
         self._must_be_open()
@@ -356,8 +362,13 @@ class MemoryUnit:
         self._must_be_open()
         self._open = False
         store = self._store
-        for rows, record, claims in self._checked():
-            rows.put(record, claims)
+        puts = list(self._put.values())
+        # Everything is checked before anything is changed.
+        claims = [rows.claims(id, record) if rows.unique else () for rows, id, record in puts]
+        if len(puts) > 1:
+            _must_differ(puts, claims)
+        for (rows, id, record), claimed in zip(puts, claims, strict=True):
+            rows.put(id, record, claimed)
             if (watcher := store._watchers.get(type(record))) is not None:
                 watcher(record)
         for message in self._emitted:
@@ -369,24 +380,16 @@ class MemoryUnit:
             else:
                 store._timers.cancel(*timed)
 
-    def _checked(self) -> list[tuple[_Rows, Record, Claims]]:
-        """All that is put, with its claims. Everything is checked before anything is changed."""
-        claimed: dict[tuple[str, str], str] = {}
-        checked: list[tuple[_Rows, Record, Claims]] = []
-        for (kind, id), record in self._put.items():
-            rows = self._store._rows[kind]
-            claims: Claims = ()
-            if rows.unique:
-                claims = rows.claims(record)
-                for claim in claims:
-                    holder = claimed.setdefault(claim, rows.holder(*claim) or id)
-                    if holder != id:
-                        raise DuplicateValue(
-                            f"{rows.table.name}: another record has this {claim[0]}"
-                        )
-            checked.append((rows, record, claims))
-        return checked
-
     def _must_be_open(self) -> None:
         if not self._open:
             raise UnitClosed("this unit of work was committed; begin another")
+
+
+def _must_differ(puts: list[tuple[_Rows, str, Record]], claims: list[Claims]) -> None:
+    """Two records that are put together must not claim one value either."""
+    seen: set[tuple[str, tuple[str, str]]] = set()
+    for (rows, _, _), claimed in zip(puts, claims, strict=True):
+        for claim in claimed:
+            if (rows.table.name, claim) in seen:
+                raise DuplicateValue(f"{rows.table.name}: another record has this {claim[0]}")
+            seen.add((rows.table.name, claim))

@@ -25,8 +25,13 @@ class Ids:
         self._key = _digest(b"seed", str(seed).encode(), 32)
         # Only key material mixes in the world, so that worlds of one seed are equal otherwise.
         self._key_of_keys = _digest(self._key, world_id.encode(), 32)
-        self.drawn = drawn
+        self._number, self._taken = divmod(drawn, _BLOCK)
         self._block = self._hash(self._key, _BLOCK)
+
+    @property
+    def drawn(self) -> int:
+        """How many bytes were drawn so far, those that were skipped included."""
+        return self._number * _BLOCK + self._taken
 
     def uuid(self) -> str:
         """A UUIDv4 in lower case (assumed 0.5-ids)."""
@@ -46,10 +51,9 @@ class Ids:
 
     def secret_chars(self, length: int) -> str:
         """Letters and digits for key material, at most 64 of them."""
-        self.drawn += -self.drawn % _BLOCK
-        chars = _chars(self._hash(self._key_of_keys, length))
-        self.drawn += _BLOCK
-        return chars
+        self._begin_block()
+        self._taken = _BLOCK
+        return _chars(self._hash(self._key_of_keys, length))
 
     def named_uuid(self, name: str) -> str:
         """The UUIDv4 that this seed gives to a name; takes no draw."""
@@ -60,18 +64,18 @@ class Ids:
         return _chars(_digest(self._key_of_keys, name.encode(), length))
 
     def _take(self, size: int) -> bytes:
-        start = self.drawn % _BLOCK
-        if start + size > _BLOCK:
-            self.drawn += _BLOCK - start
-            start = 0
-        if not start:
-            self._block = self._hash(self._key, _BLOCK)
-        self.drawn += size
-        return self._block[start : start + size]
+        if self._taken + size > _BLOCK:
+            self._begin_block()
+        start = self._taken
+        self._taken = end = start + size
+        return self._block[start:end]
+
+    def _begin_block(self) -> None:
+        self._number, self._taken = self._number + 1, 0
+        self._block = self._hash(self._key, _BLOCK)
 
     def _hash(self, key: bytes, size: int) -> bytes:
-        number = self.drawn // _BLOCK
-        return blake2b(b"%d" % number, digest_size=size, key=key).digest()
+        return blake2b(b"%d" % self._number, digest_size=size, key=key).digest()
 
 
 def fixed_chars(name: str, length: int) -> str:

@@ -4,6 +4,7 @@ An entry is made of what the pipeline already has in hand and written out only w
 it. What looks like a key is masked on the way in: an entry never holds one.
 """
 
+import re
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -136,9 +137,11 @@ def captured(
     """
     if not body:
         return None
-    if secrets and (b"\\u" in body or any(name in body for name in _in_bytes(secrets))):
+    # Looking for one byte is many times as fast as looking for two.
+    has_escapes = b"\\" in body and b"\\u" in body
+    if secrets and (has_escapes or _any_of(secrets).search(body)):
         body = _without(body, secrets)
-    if hint in body or b"\\u" in body or (may_hold_cards and pans.may_mention(body)):
+    if hint in body or has_escapes or (may_hold_cards and pans.may_mention(body)):
         body = scrub(unescaped(body)).encode("utf-8", "replace")
     if len(body) > CAPTURE_BYTES_MAX:
         return body[:CAPTURE_BYTES_MAX] + b" ... cut off"
@@ -146,8 +149,8 @@ def captured(
 
 
 @cache
-def _in_bytes(names: tuple[str, ...]) -> tuple[bytes, ...]:
-    return tuple(name.encode() for name in names)
+def _any_of(names: tuple[str, ...]) -> re.Pattern[bytes]:
+    return re.compile("|".join(map(re.escape, names)).encode())
 
 
 def _without(body: bytes, secrets: Sequence[str]) -> bytes:

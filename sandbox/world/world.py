@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from sandbox.domain.accounts import Account
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.profile import Profile
 from sandbox.scenarios.queue import Queue
@@ -64,7 +65,7 @@ class World:
         self.switches = switches.defaults() | dict(spec.switches)
         self.queue = Queue()
         self.touched_s = wall()
-        self.store = MemoryStore(watchers={ApiKey: on_new_key})
+        self.store = MemoryStore(watchers={ApiKey: on_new_key, Account: self._note_block})
         self._fill()
 
     @property
@@ -83,7 +84,13 @@ class World:
         self.clock.restart(self.spec.clock)
         self._fill()
 
+    def _note_block(self, account: Account) -> None:
+        if account.status == "blocked":
+            self.blocked.add(account.id)
+
     def _fill(self) -> None:
+        # Accounts that were blocked at some time: mostly few, so that hardly anybody has to look.
+        self.blocked: set[str] = set()
         self.draws = Ids(seed=self.spec.seed, world_id=self.spec.id)
         self.last_used_at: dict[str, datetime] = {}
         self.terminal_outcomes: dict[str, str] = {}

@@ -4,8 +4,7 @@ Walks the rows I1 to I10 of `moves`.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 from sandbox.domain.payments.amounts import Amounts, Ledger
 from sandbox.domain.payments.attempts import Conclusion, gateway_id, host_answer
@@ -67,8 +66,7 @@ def created(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(NamedTuple):
     """What the rows of an initiation are decided by.
 
     `outcome` is None where nobody was asked. `approved_amount` is what the issuer gives at most.
@@ -87,15 +85,15 @@ class Start:
 
         Half, rounded down, unless somebody says otherwise (assumed 2.7), and never nothing.
         """
-        total = self.tx.amounts.total
         if self.outcome is not PARTIAL:
             return None
+        total = self.tx.amounts.total
         part = self.approved_amount or total // 2
         return part if 0 < part < total else None
 
 
-def _has_verdict(*verdicts: Verdict) -> Callable[[Start], bool]:
-    return lambda start: start.outcome is not None and start.outcome.verdict in verdicts
+def _has_verdict(verdict: Verdict) -> Callable[[Start], bool]:
+    return lambda start: start.outcome is not None and start.outcome.verdict is verdict
 
 
 def _asks_the_payer(start: Start) -> bool:
@@ -120,8 +118,16 @@ CONDITIONS: Final[Mapping[str, Callable[[Start], bool]]] = {
 
 def move_for(start: Start) -> Move:
     """The row that this initiation takes."""
-    rows = moves_from(start.tx.origin.operation)
-    return next(row for row in rows if CONDITIONS[row.when](start))
+    for row, applies in _ROWS[start.tx.origin.operation]:
+        if applies(start):
+            return row
+    raise AssertionError(f"no row for {start.tx.origin.operation}")
+
+
+_ROWS: Final = {
+    operation: [(row, CONDITIONS[row.when]) for row in moves_from(operation)]
+    for operation in (Operation.SALE, Operation.AUTH)
+}
 
 
 def resolves_prompt(start: Start) -> bool:
@@ -150,52 +156,52 @@ def conclude(start: Start, taken: Move, *, at: int, batch_id: str | None = None)
         assert outcome
         reason = outcome.status_reason
     with_id = outcome is not None and outcome.has_gateway_id
-    changes: dict[str, Any] = {
-        "status": taken.head,
-        "status_reason": reason,
-        "gateway_transaction_id": gateway_id(tx.transaction_id) if with_id else None,
-        "answer": host_answer(outcome, tx.event_id),
-        "batch_id": batch_id,
-        **_money(start, taken),
-    }
-    if taken.event is None:
-        after = tx._replace(**changes)
-        return Conclusion(taken, after, after)
-    amounts: Amounts = changes.get("amounts", tx.amounts)
-    attempt = Attempt(
-        event_id=tx.event_id,
-        transaction_type=tx.transaction_type,
+    host_id = gateway_id(tx.origin.transaction_id) if with_id else None
+    answer = host_answer(outcome, tx.event_id)
+    amounts, ledger, is_partial = _money(start, taken)
+    history = tx.history
+    if taken.event is not None:
+        attempt = Attempt(
+            tx.event_id,
+            tx.transaction_type,
+            taken.head,
+            reason,
+            amounts.total,
+            amounts,
+            0,
+            0,
+            host_id,
+            answer,
+            batch_id,
+            at,
+        )
+        history = (*history, attempt)
+    after = tx._replace(
         status=taken.head,
         status_reason=reason,
-        amount=amounts.total,
         amounts=amounts,
-        refunded=0,
-        reversed=0,
-        gateway_transaction_id=changes["gateway_transaction_id"],
-        answer=changes["answer"],
+        ledger=ledger,
+        is_partial=is_partial,
+        gateway_transaction_id=host_id,
+        answer=answer,
         batch_id=batch_id,
-        created_at=at,
+        history=history,
     )
-    after = tx._replace(history=(*tx.history, attempt), **changes)
-    return Conclusion(taken, after, after, ((taken.event, after),))
+    events = () if taken.event is None else ((taken.event, after),)
+    return Conclusion(taken, after, after, events)
 
 
-def _money(start: Start, taken: Move) -> dict[str, Any]:
-    """Amounts and ledger as the row says."""
-    tx, part = start.tx, start.approved_part
+def _money(start: Start, taken: Move) -> tuple[Amounts, Ledger, bool]:
+    """Amounts, ledger, and whether less was approved than was asked for, as the row says."""
+    tx = start.tx
     if taken.id == "I2":
-        return {
-            "amounts": start.price.amounts,
-            "ledger": Ledger(authorized=tx.amounts.total),
-        }
+        return start.price.amounts, Ledger(authorized=tx.amounts.total), False
     if taken.answer != "approved":
-        return {}
+        return tx.amounts, tx.ledger, False
+    part = start.approved_part
     approved = tx.amounts.total if part is None else part
     captured = approved if taken.joins == "capture" else 0
-    return {
-        "ledger": Ledger(authorized=approved, captured=captured),
-        "is_partial": part is not None,
-    }
+    return tx.amounts, Ledger(authorized=approved, captured=captured), part is not None
 
 
 def prompt_and_resolve(start: Start, at: int) -> Conclusion:
@@ -204,7 +210,7 @@ def prompt_and_resolve(start: Start, at: int) -> Conclusion:
     Three events in all: the creation, the sale that waits, the cancellation.
     """
     assert start.outcome
-    asking = replace(start, outcome=APPROVED)
+    asking = start._replace(outcome=APPROVED)
     shown = conclude(asking, move("I2"), at=at)
     waiting = shown.record
     back = waiting.amounts.without_surcharge()

@@ -188,12 +188,10 @@ _NO_ANSWER: Final = (
     '"gateway_transaction_response":null,"processor_response_code":null,'
     '"processor_response_message":null'
 )
+_text: Final = encode_basestring_ascii
+"""A client's text as a JSON string."""
+
 _FLAG: Final = {None: "null", True: "true", False: "false"}
-
-
-def _text(text: str) -> str:
-    """A client's text as a JSON string."""
-    return encode_basestring_ascii(text)
 
 
 def _maybe(word: str | None) -> str:
@@ -201,6 +199,7 @@ def _maybe(word: str | None) -> str:
     return "null" if word is None else f'"{word}"'
 
 
+@lru_cache(maxsize=64)
 def _of_answer(answer: HostAnswer) -> str:
     code, message = _maybe(answer.response_code), _maybe(answer.message)
     return _ANSWER % (

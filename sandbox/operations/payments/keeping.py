@@ -39,16 +39,16 @@ def count(
 
     `joined` is the batch of a new entry, where that is not the batch of the payment itself.
     """
-    batch_ids = {after.batch_id, before.batch_id if before else None}
-    if joined is not None:
-        batch_ids.add(joined.id)
-    for batch_id in batch_ids:
-        batch = call.unit.get(Batch, batch_id) if batch_id else None
-        if batch is None or batch.status in FROZEN:
-            continue
-        counted = counting(batch, before, after)
-        if counted is not batch:
-            call.unit.put(counted)
+    batches = {} if joined is None else {joined.id: joined}
+    for tx in (before, after):
+        id = tx.batch_id if tx else None
+        if id is not None and id not in batches and (batch := call.unit.get(Batch, id)) is not None:
+            batches[id] = batch
+    for batch in batches.values():
+        if batch.status not in FROZEN:
+            counted = counting(batch, before, after)
+            if counted is not batch:
+                call.unit.put(counted)
 
 
 def _set_timers(call: Call, before: Transaction | None, record: Transaction) -> None:
