@@ -191,6 +191,7 @@ def _facts(sandbox: Sandbox, settings: Settings) -> dict[str, object]:
         "clock": world.clock.view(),
         "api_key_header": settings.profile.api_key_header,
         "keys": {name: key for name, (_, key) in world.cast.keys.items()},
+        "terminals": world.cast.terminals,
     }
 
 
@@ -212,6 +213,7 @@ def _banner(facts: dict[str, object]) -> str:
         "A first request to paste:",
         f"  curl -s {facts['url']}/v5/apikeys -H '{facts['api_key_header']}: {first}'",
         "",
+        *_first_payment(facts),
         "Why an answer was what it was:",
         f"  curl -s {facts['control_url']}/worlds/default/requests" + _bearer(facts["token"]),
         "",
@@ -221,6 +223,22 @@ def _banner(facts: dict[str, object]) -> str:
         lines.insert(-1, f"The control surface needs this bearer token: {facts['token']}")
         lines.insert(-1, "")
     return "\n".join(lines)
+
+
+def _first_payment(facts: dict[str, object]) -> list[str]:
+    """A sale to paste, where the fixture has a merchant with a terminal and a key."""
+    keys, terminals = facts["keys"], facts["terminals"]
+    assert isinstance(keys, dict)
+    assert isinstance(terminals, dict)
+    if "merchant" not in keys or "merchant" not in terminals:
+        return []
+    body = json.dumps({"amount": 1000, "terminal_id": terminals["merchant"]})
+    return [
+        "A first payment:",
+        f"  curl -s {facts['url']}/v3/payment -H '{facts['api_key_header']}: {keys['merchant']}' "
+        f"-H 'content-type: application/json' -d '{body}'",
+        "",
+    ]
 
 
 def _bearer(token: object) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from sandbox.control import observe, worlds
+from sandbox.control import observe, payments, worlds
 from sandbox.control.rows import PREFIX, ControlRow
 
 _WORLD: Final = f"{PREFIX}/worlds/{{w}}"
@@ -80,6 +80,59 @@ CONTROL: Final[tuple[ControlRow, ...]] = (
         summary="Set switches of a world",
         run=worlds.set_switches,
         body="Switches",
+    ),
+    ControlRow(
+        name="next.add",
+        method="POST",
+        path=f"{_WORLD}/scenario/next",
+        summary="Queue an outcome for the next attempt that fits",
+        run=payments.add_next,
+        body="NextOutcome",
+        status=201,
+    ),
+    ControlRow(
+        name="next.list",
+        method="GET",
+        path=f"{_WORLD}/scenario/next",
+        summary="List the outcomes that wait",
+        run=payments.list_next,
+    ),
+    ControlRow(
+        name="next.clear",
+        method="DELETE",
+        path=f"{_WORLD}/scenario/next",
+        summary="Forget the outcomes that wait",
+        run=payments.clear_next,
+        status=204,
+    ),
+    ControlRow(
+        name="batches.answer",
+        method="POST",
+        path=f"{_WORLD}/batches/{{id}}/answer",
+        summary="Give a submitted batch its result",
+        run=payments.answer_batch,
+        body="BatchAnswer",
+    ),
+    ControlRow(
+        name="outcomes.list",
+        method="GET",
+        path=f"{PREFIX}/outcomes",
+        summary="List the outcomes and transport faults",
+        run=payments.list_outcomes,
+    ),
+    ControlRow(
+        name="cards.list",
+        method="GET",
+        path=f"{PREFIX}/cards",
+        summary="List the test cards",
+        run=payments.list_cards,
+    ),
+    ControlRow(
+        name="triggers.list",
+        method="GET",
+        path=f"{PREFIX}/triggers",
+        summary="List the amounts that choose an outcome",
+        run=payments.list_triggers,
     ),
     ControlRow(
         name="messages.list",

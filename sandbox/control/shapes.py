@@ -5,10 +5,14 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, RootModel, field_validator, model_validator
 
 from sandbox.domain.instants import Instant, parse_rfc3339
+from sandbox.domain.payments.amounts import AMOUNT_MAX
+from sandbox.domain.payments.outcomes import Operation
 from sandbox.store.invention import MERCHANTS_MAX, PER_MERCHANT_MAX, RECORDS_MAX, Invention
 from sandbox.world.clock import EARLIEST, LATEST, RATE_MAX, ClockSetting
 
 LIST_MAX = 1_000
+DELAY_MS_MAX = 3_600_000
+"""An hour: longer than any client waits."""
 
 _SeedNumber = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
@@ -78,6 +82,32 @@ class CreateWorld(_Body):
         if isinstance(clock, str):
             return {"now": parse_rfc3339(clock), "mode": "frozen"}
         return clock
+
+
+class NextOutcome(_Body):
+    """How the next attempt that fits is to end. Source: assumed D24.
+
+    `amount` and `approved_amount` are minor units; `delay_ms` is how long the processor takes.
+    """
+
+    outcome: str | None = None
+    operation: Annotated[Operation, Field(strict=False)] | None = None
+    amount: Annotated[int, Field(ge=1, le=AMOUNT_MAX)] | None = None
+    delay_ms: Annotated[int, Field(ge=0, le=DELAY_MS_MAX)] = 0
+    fault: str | None = None
+    approved_amount: Annotated[int, Field(ge=1, le=AMOUNT_MAX)] | None = None
+
+
+class BatchAnswer(_Body):
+    """What the processor says of a batch.
+
+    `reason` is a word of the list of reasons or a sentence; `rejected` are transaction ids, or how
+    many members.
+    """
+
+    answer: Literal["accepted", "rejected", "partially_accepted"]
+    reason: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    rejected: int | list[str] | None = None
 
 
 class NoQuery(_Query):

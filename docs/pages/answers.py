@@ -1,0 +1,172 @@
+"""What can be answered, and what chooses it: outcomes, transport faults, cards, amounts."""
+
+from typing import Final
+
+from docs.pages.markdown import NONE, code, dollars, listed, page, table
+from sandbox.domain.payments.cards import CARDS, DEFAULT_CARD, Card
+from sandbox.domain.payments.outcomes import (
+    AFTER_PROMPT,
+    FORCED_RULES,
+    INITIATING,
+    OUTCOMES,
+    PARTIAL,
+    Operation,
+    Outcome,
+    for_operation,
+)
+from sandbox.domain.payments.pans import CARD_FIELD, READER_FIELD
+from sandbox.domain.payments.transport import SLOW_MS, TRANSPORT_FAULTS, TransportFault
+from sandbox.domain.payments.triggers import FIRST_AMOUNT, LAST_AMOUNT, TRIGGERS, Trigger
+
+_ANY: Final = "any"
+
+
+def outcomes() -> str:
+    """The catalogue of outcomes, and the transport faults."""
+    head = (
+        *("key", "for", "status", "reason", "code", "message", "host code", "approval code"),
+        *("gateway id", "latency", "retry", "clause"),
+    )
+    return page(
+        "Outcomes",
+        "What a processor can answer, one line each. The keys are stable; [cards](cards.md) and\n"
+        "[amounts](triggers.md) choose them. Where an outcome is not for the operation at hand,\n"
+        "the operation is approved (assumed 5.1).",
+        f"There are {len(OUTCOMES)}. `ok` is the operation's own success. Without a code no answer"
+        " came\nat all. `gateway id`: whether a first attempt gets one. The latency is nominal:"
+        " the switch\n`latency.scale` says how much of it is waited. `retry`: whether to try the"
+        " same again,\nanother card or amount (other), mend something first (fix), look up the"
+        " event_id first\n(recon), or never.\n\n"
+        "A surcharge is asked for at sales only; where it cannot be, `surcharge_prompt` is an\n"
+        f"approval. At a sale, {listed(sorted(AFTER_PROMPT))} show\n"
+        "the prompt and resolve it by themselves.\n"
+        f"{listed(sorted(FORCED_RULES))} answer as\nthe rule failures of that name"
+        " ([transactions](transactions.md)).\n",
+        table(head, [_outcome(row) for row in OUTCOMES.values()]),
+        "## Transport faults\n",
+        "What goes wrong between client and platform instead, for any operation (assumed 5.3).\n",
+        table(
+            ("key", "what happens", "the payment", "default"),
+            [_fault(fault) for fault in TRANSPORT_FAULTS.values()],
+        ),
+    )
+
+
+def _operations(key: str) -> str:
+    """The operations that an outcome is for, as choosing one has it."""
+    found = [one for one in Operation if for_operation(key, one) is not None]
+    return _ANY if len(found) == len(Operation) else ", ".join(found)
+
+
+def _outcome(row: Outcome) -> tuple[str, ...]:
+    return (
+        code(row.key),
+        _operations(row.key),
+        row.verdict,
+        _reason(row),
+        code(row.response_code),
+        row.message or NONE,
+        code(row.host_code),
+        _yes(row.has_approval_code),
+        _yes(row.has_gateway_id),
+        f"{row.latency_ms} ms",
+        row.retry,
+        _clauses(row),
+    )
+
+
+def _yes(is_so: bool) -> str:
+    return "yes" if is_so else "no"
+
+
+def _as_increment(row: Outcome) -> str | None:
+    """The reason at an increment, where it is another."""
+    found = for_operation(row.key, Operation.INCREMENT)
+    return found.status_reason if found and found.status_reason != row.status_reason else None
+
+
+def _reason(row: Outcome) -> str:
+    another = _as_increment(row)
+    if another is None:
+        return row.status_reason
+    return f"{row.status_reason}; {Operation.INCREMENT}: {another}"
+
+
+def _clauses(row: Outcome) -> str:
+    special = {
+        "5.2-forced": row.key in FORCED_RULES,
+        "5.2-prompt": row.key in AFTER_PROMPT,
+        "5.2-increment": _as_increment(row) is not None,
+    }
+    return ", ".join(("assumed 5.2", *(clause for clause, holds in special.items() if holds)))
+
+
+def _fault(fault: TransportFault) -> tuple[str, ...]:
+    return (
+        code(fault.key),
+        fault.effect,
+        "nothing is recorded" if fault.when == "before" else "recorded as usual",
+        f"{SLOW_MS} ms" if fault.key == "slow" else NONE,
+    )
+
+
+# --- what chooses -----------------------------------------------------------------------------
+
+
+def cards() -> str:
+    """The test cards."""
+    rows = [
+        (code(card.token), code(card.pan), code(card.masked), card.brand, card.type, _does(card))
+        for card in CARDS.values()
+    ]
+    return page(
+        "Test cards",
+        f"Sent as `{READER_FIELD}.{CARD_FIELD}`: the token, or the number, which is published for\n"
+        "tests and belongs to nobody (assumed 6.4). Any other number is refused; anything else\n"
+        f"stands for a reader's data and means `{DEFAULT_CARD.token}`. The keys are those of\n"
+        "[outcomes](outcomes.md). A card that does not choose leaves it to the\n"
+        "[amount](triggers.md), and is approved where that is no trigger.",
+        table(("token", "number", "shown as", "brand", "type", "what it does"), rows),
+    )
+
+
+def _does(card: Card) -> str:
+    """What a card does, in words."""
+    said = []
+    if card.outcome is not None:
+        said.append(f"{' and '.join(_starts())}: {code(card.outcome)}")
+    if card.limit is not None:
+        limit = dollars(card.limit)
+        said.append(f"{' and '.join(_starts())} above {limit}: {code(PARTIAL.key)}, of {limit}")
+    said += [f"{operation}: {code(key)}" for operation, key in card.later.items()]
+    if not card.is_credit:
+        said.append("never surcharged")
+    return "; ".join(said) or "does not choose"
+
+
+def _starts() -> list[str]:
+    return [one for one in Operation if one in INITIATING]
+
+
+def triggers() -> str:
+    """The amounts that choose."""
+    rows = [
+        (code(str(row.amount)), dollars(row.amount), row.kind, row.about, _heeded_by(row))
+        for row in TRIGGERS.values()
+    ]
+    return page(
+        "Amounts that choose",
+        f"From {dollars(FIRST_AMOUNT)} to {dollars(LAST_AMOUNT)}; an amount that is not listed is\n"
+        "ordinary. What counts is the amount that the operation itself asks for, before automatic\n"
+        "tax and surcharge (assumed 6.2-amount). A [card](cards.md) that chooses comes first, and\n"
+        "the switch `triggers.enabled` turns all of them off. The names are those of\n"
+        "[outcomes](outcomes.md); what happens at settlement stands under [batches](batches.md).",
+        table(("amount", "in dollars", "kind", "what happens", "for"), rows),
+    )
+
+
+def _heeded_by(row: Trigger) -> str:
+    """The operations that an amount is a trigger for."""
+    if row.kind == "outcome":
+        return _operations(row.key)
+    return _ANY if row.kind == "fault" else ", ".join(_starts())

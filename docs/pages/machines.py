@@ -1,0 +1,237 @@
+"""State machines: keys and the directory on one page, payments and batches on their own."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final, get_args
+
+from docs.pages.markdown import BEGINNING, NONE, Arrow, code, diagram, listed, page, table
+from sandbox.domain.batches import (
+    BATCH_LIFE,
+    BATCH_STATUSES,
+    DEFAULT_REASON,
+    FROZEN,
+    REASONS,
+)
+from sandbox.domain.directory import DIRECTORIES
+from sandbox.domain.faults import (
+    DUPLICATE_EVENT,
+    INVALID_TRANSACTION_STATE,
+    VALIDATION_ERROR,
+    Fault,
+)
+from sandbox.domain.keys import KEY_LIFE
+from sandbox.domain.payments.editing import EDITABLE
+from sandbox.domain.payments.moves import MOVES, moves_from
+from sandbox.domain.payments.outcomes import (
+    INITIATING,
+    OUTCOMES,
+    Operation,
+    Verdict,
+    for_operation,
+)
+from sandbox.domain.payments.rows import AS_ANSWERED, SAME, Move
+from sandbox.domain.payments.transactions import STATUSES
+from sandbox.domain.payments.triggers import SETTLEMENTS, TRIGGERS
+from sandbox.domain.states import Machine
+from sandbox.operations.bodies.transactions import EditTransaction
+
+_FOLLOW_UPS: Final = tuple(operation for operation in Operation if operation not in INITIATING)
+
+
+# --- keys and the directory -------------------------------------------------------------------
+
+
+def states() -> str:
+    """The machines whose records begin as active."""
+    parts = []
+    for machine in (KEY_LIFE, *(directory.life for directory in DIRECTORIES)):
+        begins = Arrow(BEGINNING, "active", "")
+        parts.append(f"## {machine.name}\n\n{_drawn(machine, begins)}\n{_steps(machine)}\n")
+    return page(
+        "State machines",
+        "Drawn from the rows that the code walks. Those of a payment and of a batch have pages of\n"
+        "their own: [transactions](transactions.md), [batches](batches.md).",
+        *parts,
+    )
+
+
+def _drawn(machine: Machine, *more: Arrow) -> str:
+    return diagram((*more, *(Arrow(row.state, row.target, row.trigger) for row in machine.steps)))
+
+
+def _steps(machine: Machine) -> str:
+    rows = [
+        (step.state, step.trigger, step.target, step.event or NONE, step.source)
+        for step in machine.steps
+    ]
+    return table(("from", "trigger", "to", "event", "source"), rows)
+
+
+# --- payments ---------------------------------------------------------------------------------
+
+
+def transactions() -> str:
+    """The machine of a payment: every row, every refused pair, and the diagram."""
+    return page(
+        "Transitions of a payment",
+        "One line per row that the code walks. Rows of one trigger and state are tried from the\n"
+        "top, and the first whose condition and answer hold is taken.",
+        "## The states\n",
+        "Drawn from the rows that change something.\n",
+        diagram(_arrows()),
+        "## The rows\n",
+        f"State `{BEGINNING}`: there is no record yet; what begins fires `transaction.create`\n"
+        "before the event of its row. `same`: as it was. `as answered`: what the processor, or an\n"
+        "edit, says. Without an `answer` a row does not wait for the processor. Whatever ends as\n"
+        "canceled fires `transaction.cancel`. A row with an error and an event is a rule failure:\n"
+        "refused, and yet announced and kept in the history; the switch\n"
+        "`lifecycle.rule_failures` has it answered as the failed transaction. After a part was\n"
+        "refunded, the switch `refund.partial_status` has the payment shown as refunded; it can\n"
+        "be refunded further all the same.\n\n"
+        "Money: A authorized, C captured, R0 reversed before the capture, R1 reversed after it,\n"
+        "F refunded. Shown: `transaction_type` / `status` / `status_reason`.\n",
+        table(_COLUMNS, [_cells(row) for row in MOVES]),
+        "## Refused in any case\n",
+        "For each state and operation that has no row which could succeed: the error, and the\n"
+        "row that refuses.\n",
+        table(("state", *_FOLLOW_UPS), [_refused(state) for state in STATUSES]),
+        f"{_error(DUPLICATE_EVENT)} comes before all of these, in any state\n"
+        f"({DUPLICATE_EVENT.source}). An `edit` is for passthrough payments in\n"
+        f"{listed(EDITABLE)}; in any other state it is {_error(INVALID_TRANSACTION_STATE)}. It\n"
+        f"can say {listed(_TOLD)}.\n",
+    )
+
+
+_COLUMNS: Final = (
+    *("id", "trigger", "from", "when", "answer", "after", "shown", "money", "event"),
+    *("batch entry", "error", "clause"),
+)
+
+
+def _told() -> tuple[str, ...]:
+    """The statuses that an edit can say."""
+    choices, _ = get_args(EditTransaction.model_fields["status"].annotation)
+    return get_args(choices)
+
+
+_TOLD: Final = _told()
+
+
+def _cells(row: Move) -> tuple[str, ...]:
+    return (
+        row.id,
+        row.trigger,
+        ", ".join(row.states),
+        row.when or NONE,
+        row.answer or NONE,
+        row.head,
+        _shown(row),
+        row.ledger,
+        row.event or NONE,
+        row.joins or NONE,
+        _error(row.fault) if row.fault else NONE,
+        row.source,
+    )
+
+
+def _shown(row: Move) -> str:
+    if not row.shown_status:
+        return NONE
+    return f"{_type(row)} / {row.shown_status} / {row.reason}"
+
+
+def _type(row: Move) -> str:
+    """The transaction_type of an attempt. Calling off and expiring keep what the payment was."""
+    if row.trigger == Operation.CONFIRM:
+        return Operation.SALE
+    if row.trigger in INITIATING or (row.trigger in _FOLLOW_UPS and row.head != "canceled"):
+        return row.trigger
+    return AS_ANSWERED if row.trigger == "edit" else "sale or auth, as it began"
+
+
+def _error(fault: Fault) -> str:
+    return f"{fault.status} {code(fault.code)}"
+
+
+def _refused(state: str) -> tuple[str, ...]:
+    return (state, *(_refusal(operation, state) for operation in _FOLLOW_UPS))
+
+
+def _refusal(operation: Operation, state: str) -> str:
+    rows = moves_from(operation, state)
+    if any(row.fault is None for row in rows):
+        return NONE
+    # A pair without any row would be a gap in the machine, and shows as one here.
+    return ", ".join(f"{_error(row.fault)}, {row.id}" for row in rows if row.fault) or "no row"
+
+
+def _arrows() -> Iterator[Arrow]:
+    """One arrow per trigger and pair of states, with the ids of its rows."""
+    ids: dict[tuple[str, str, str], list[str]] = {}
+    for row in MOVES:
+        for state in row.states:
+            for target in _targets(row, state):
+                ids.setdefault((state, target, row.trigger), []).append(row.id)
+    for (state, target, trigger), names in ids.items():
+        yield Arrow(state, target, f"{trigger} {' '.join(names)}")
+
+
+def _targets(row: Move, state: str) -> Iterable[str]:
+    """Where a row leads; nowhere when it is refused, or changes nothing."""
+    if row.fault is not None or (row.head == SAME and row.answer == "failed"):
+        return ()
+    if row.head == SAME:
+        return (state,)
+    if row.head == AS_ANSWERED:
+        told = _TOLD if row.trigger == "edit" else _failures(row.trigger)
+        return tuple(target for target in told if target != state)
+    return (row.head,)
+
+
+def _failures(trigger: str) -> tuple[str, ...]:
+    """The statuses of the outcomes with which an operation fails."""
+    found = (for_operation(key, Operation(trigger)) for key in OUTCOMES)
+    return tuple(dict.fromkeys(one.verdict for one in found if one and one.verdict != Verdict.OK))
+
+
+# --- batches ----------------------------------------------------------------------------------
+
+
+def batches() -> str:
+    """The machine of a batch, and why a processor does not accept one."""
+    frozen = listed(status for status in BATCH_STATUSES if status in FROZEN)
+    return page(
+        "Transitions of a batch",
+        "Drawn from the rows that the code walks. A pair of state and action that has no row is\n"
+        f"{_error(VALIDATION_ERROR)}. Sums and members no longer change in {frozen}.",
+        "## The states\n",
+        _drawn(BATCH_LIFE),
+        "## The rows\n",
+        _steps(BATCH_LIFE),
+        "## Why a batch is rejected\n",
+        f"A rejection for which nobody gives a reason has {code(DEFAULT_REASON)}.\n",
+        table(("key", "`rejection_reason`", "source"), _reasons()),
+        "## What an amount does to the batch of its payment\n",
+        "The payment itself is approved. A result that does not come is kept away by any member;\n"
+        "next counts the first member that has the whole batch rejected. The amounts stand in\n"
+        "[triggers](triggers.md), too.\n",
+        table(("amount", "key", "the batch", "reason", "how often"), _settlements()),
+    )
+
+
+def _reasons() -> list[tuple[str, ...]]:
+    return [(code(key), text, "assumed 3.3") for key, text in REASONS.items()]
+
+
+def _settlements() -> list[tuple[str, ...]]:
+    return [
+        (
+            str(trigger.amount),
+            code(trigger.key),
+            "stays submitted" if row.answer == "none" else row.answer,
+            code(row.reason),
+            "once" if row.is_once else "always",
+        )
+        for trigger in TRIGGERS.values()
+        if trigger.kind == "settlement"
+        for row in (SETTLEMENTS[trigger.key],)
+    ]

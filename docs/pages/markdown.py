@@ -1,0 +1,63 @@
+"""What every generated page is made of: a head, tables, diagrams, words in code."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+_HEAD: Final = "<!-- Written by `make golden` from the tables in the code. Do not edit. -->\n\n"
+
+NONE: Final = "-"
+"""What a cell says that has nothing to say."""
+
+BEGINNING: Final = "-"
+"""How the rows name the state before there is a record."""
+
+
+class Arrow(NamedTuple):
+    """One arrow of a diagram."""
+
+    state: str
+    target: str
+    label: str
+
+
+def page(title: str, about: str, *parts: str) -> str:
+    """A whole page."""
+    return _HEAD + "\n".join((f"# {title}\n", f"{about}\n", *parts))
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; an upright bar within a cell is escaped."""
+    lines = [" | ".join(head), " | ".join("---" for _ in head)]
+    lines += [" | ".join(cell.replace("|", "\\|") for cell in row) for row in rows]
+    return "".join(f"| {line} |\n" for line in lines)
+
+
+def diagram(arrows: Iterable[Arrow]) -> str:
+    """A state diagram. Two states have one arrow between them, with the labels of all."""
+    labels: dict[tuple[str, str], list[str]] = {}
+    for arrow in arrows:
+        labels.setdefault((arrow.state, arrow.target), []).append(arrow.label)
+    lines = "".join(
+        f"    {_drawn(state)} --> {target}" + f": {', '.join(words)}" * any(words) + "\n"
+        for (state, target), words in labels.items()
+    )
+    return f"```mermaid\nstateDiagram-v2\n{lines}```\n"
+
+
+def _drawn(state: str) -> str:
+    return "[*]" if state == BEGINNING else state
+
+
+def code(word: str | None) -> str:
+    """The word as code; nothing where there is none."""
+    return NONE if word is None else f"`{word}`"
+
+
+def listed(words: Iterable[str]) -> str:
+    """The words as code, with commas."""
+    return ", ".join(code(word) for word in words) or NONE
+
+
+def dollars(cents: int) -> str:
+    """Minor units as people write them."""
+    return f"${cents // 100:,}.{cents % 100:02}"

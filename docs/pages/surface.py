@@ -1,0 +1,109 @@
+"""What stands on the surface: endpoints, access, events, errors, control, switches."""
+
+from docs.pages.markdown import NONE, code, listed, page, table
+from sandbox.api.routes import OPERATIONS
+from sandbox.api.rows import Row
+from sandbox.control.routes import CONTROL
+from sandbox.domain.access import ACCESS
+from sandbox.domain.events import EVENTS
+from sandbox.domain.faults import FAULTS
+from sandbox.domain.hierarchy import Relation
+from sandbox.domain.permissions import ACTIONS
+from sandbox.world.switches import SWITCHES
+
+
+def endpoints() -> str:
+    """The route table."""
+    rows = [
+        (
+            code(f"{row.method} {row.path}"),
+            code(row.name),
+            str(row.need or NONE).replace(" or ", ", "),
+            _status(row),
+            ", ".join(row.events) or NONE,
+            row.source,
+        )
+        for row in OPERATIONS
+    ]
+    return page(
+        "Endpoints of the platform",
+        "One line per row of the route table. A permission with `:sub` is for descendant accounts.",
+        table(("endpoint", "row", "permission", "success", "events", "source"), rows),
+    )
+
+
+def _status(row: Row) -> str:
+    return "405, retired" if row.run is None else str(row.status)
+
+
+def access() -> str:
+    """Who may see and do what."""
+    rows = []
+    for held, cells in ACCESS.items():
+        row = [held.value]
+        row += [f"{cells[relation].verdict} ({cells[relation].source})" for relation in Relation]
+        rows.append(row)
+    permissions = [(code(resource), listed(names)) for resource, names in ACTIONS.items()]
+    return page(
+        "Who may see and do what",
+        "What the caller's key holds for an operation, against where the target account stands.\n"
+        "`hidden` and `gone` are 404 and look the same; `denied` is 401. Only API keys tell the\n"
+        "base and the :sub form apart.",
+        table(("the key holds", *(relation.value for relation in Relation)), rows),
+        "## Permissions\n",
+        table(("resource", "actions"), permissions),
+    )
+
+
+def events() -> str:
+    """Every event."""
+    rows = [
+        (code(row.name), row.meaning, listed(row.sparse) if row.sparse else "whole resource")
+        for row in EVENTS.values()
+    ]
+    return page(
+        "Events",
+        "Every event of the platform. Which of them are fired already stands in the README.",
+        table(("event", "meaning", "body"), rows),
+    )
+
+
+def errors() -> str:
+    """Every refusal."""
+    rows = [(str(f.status), code(f.code), f.message, f.source) for f in FAULTS]
+    return page(
+        "Errors",
+        "Every refusal. API-key endpoints answer `error`, `message`, `details`; the others the\n"
+        "shape that the profile names.",
+        table(("status", "error", "message", "source"), rows),
+    )
+
+
+def control() -> str:
+    """The control endpoints."""
+    rows = [(code(f"{row.method} {row.path}"), row.summary, str(row.status)) for row in CONTROL]
+    return page(
+        "Control endpoints",
+        "For the operator; errors are `error`, `message`, `details`, and `nearest` for a\n"
+        "misspelt word.",
+        table(("endpoint", "what it does", "success"), rows),
+    )
+
+
+def switches() -> str:
+    """The switches of a world."""
+    rows = [
+        (
+            code(switch.name),
+            switch.choices.removeprefix("one of "),
+            code(str(switch.default).lower()),
+            switch.about,
+            switch.source,
+        )
+        for switch in SWITCHES.values()
+    ]
+    return page(
+        "Switches",
+        "Where the spec leaves a choice, a world can be told to take the other reading.",
+        table(("switch", "values", "default", "what it changes", "source"), rows),
+    )

@@ -1,0 +1,182 @@
+"""Control endpoints on how payments end: next outcomes, batch results, and the catalogues."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+from sandbox.control.rows import Ask, ControlFault
+from sandbox.domain.batches import REASONS, Batch, Result
+from sandbox.domain.payments.cards import CARDS, Card
+from sandbox.domain.payments.outcomes import OUTCOMES, Outcome, for_operation
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transport import TRANSPORT_FAULTS, TransportFault
+from sandbox.domain.payments.triggers import TRIGGERS, Trigger
+from sandbox.domain.rendering import to_wire_fields
+from sandbox.domain.timers import BATCH_RESULT
+from sandbox.domain.words import nearest
+from sandbox.operations.call import Call
+from sandbox.operations.payments import batches
+from sandbox.scenarios.queue import Queued
+
+if TYPE_CHECKING:
+    from sandbox.control.shapes import BatchAnswer, NextOutcome
+
+_PARTIAL: Final = "partial_approval"
+
+
+# --- the queue --------------------------------------------------------------------------------
+
+
+def add_next(ask: Ask) -> dict[str, Any]:
+    """Queue an outcome for the next attempt that fits. Source: assumed 6.3, D24."""
+    body: NextOutcome = ask.body
+    _must_be_known("outcome", body.outcome, OUTCOMES)
+    _must_be_known("fault", body.fault, TRANSPORT_FAULTS)
+    if body.outcome is None and body.fault is None:
+        raise _invalid("outcome or fault is required")
+    if body.outcome and body.operation and for_operation(body.outcome, body.operation) is None:
+        fitting = ", ".join(sorted(OUTCOMES[body.outcome].scope))
+        raise _invalid(f"operation: {body.outcome} is for {fitting}")
+    if body.approved_amount is not None and body.outcome != _PARTIAL:
+        raise _invalid(f"approved_amount: belongs to the outcome {_PARTIAL} alone")
+    entry = Queued(**body.__dict__)
+    ask.world.queue.add(entry)
+    return asdict(entry)
+
+
+def list_next(ask: Ask) -> dict[str, Any]:
+    """The outcomes that wait, the next one first."""
+    waiting = [asdict(entry) for entry in ask.world.queue.waiting()]
+    return {"queue": waiting, "total": len(waiting)}
+
+
+def clear_next(ask: Ask) -> None:
+    """Forget the outcomes that wait."""
+    ask.world.queue.clear()
+
+
+# --- batches ----------------------------------------------------------------------------------
+
+
+def answer_batch(ask: Ask) -> dict[str, Any]:
+    """The processor's result for a submitted batch, by hand. Source: assumed B9 to B12."""
+    world = ask.world
+    call = Call(world=world, unit=world.store.begin(), now=world.clock.now(), request_id=None)
+    batch = call.unit.get(Batch, ask.params["id"])
+    if batch is None:
+        raise ControlFault(404, "not_found", "the world has no batch with this id")
+    if batch.status != "submitted":
+        raise ControlFault(
+            409,
+            "not_submitted",
+            f"the batch is {batch.status}",
+            details="only a submitted batch waits for its result; with the switch "
+            "batch.settlement at manual it does so until this is called",
+        )
+    members = batches.members_of(call, batch)
+    result = _result(ask.body, members)
+    call.unit.cancel(BATCH_RESULT, batch.id)
+    answered = batches.answer(call, batch, result, members)
+    call.unit.commit()
+    return to_wire_fields(answered)
+
+
+def _result(body: "BatchAnswer", members: list[Transaction]) -> Result:
+    if body.reason is not None and body.answer != "rejected":
+        raise _invalid("reason: belongs to the answer rejected alone")
+    if body.rejected is not None and body.answer != "partially_accepted":
+        raise _invalid("rejected: belongs to the answer partially_accepted alone")
+    if body.answer == "rejected":
+        # A sentence is passed on as it is; a single word has to be a known one.
+        if body.reason is not None and " " not in body.reason:
+            _must_be_known("reason", body.reason, REASONS)
+        return Result("rejected", body.reason)
+    if body.answer == "accepted":
+        return Result("accepted")
+    return Result("partially_accepted", rejected=_rejected(body.rejected, members))
+
+
+def _rejected(wanted: int | list[str] | None, members: list[Transaction]) -> tuple[str, ...]:
+    """The ids of the members that are refused: as named, or so many of the first."""
+    if wanted is None:
+        raise _invalid("rejected: say which members, by their ids, or how many")
+    ids = [tx.transaction_id for tx in members]
+    if isinstance(wanted, int):
+        if not 1 <= wanted <= len(ids):
+            raise _invalid(f"rejected: the batch has {len(ids)} members")
+        return tuple(ids[:wanted])
+    stranger = next((id for id in wanted if id not in ids), None)
+    if stranger is not None or not wanted:
+        raise _invalid(f"rejected: {(stranger or 'nobody')[:80]} is no member of the batch")
+    return tuple(dict.fromkeys(wanted))
+
+
+# --- the catalogues ---------------------------------------------------------------------------
+
+
+def list_outcomes(ask: Ask) -> dict[str, Any]:
+    """How attempts can end, and what can go wrong on the way. Source: assumed 5.2, 5.3."""
+    return {
+        "outcomes": [_outcome(row) for row in OUTCOMES.values()],
+        "total": len(OUTCOMES),
+        "faults": [_fault(row) for row in TRANSPORT_FAULTS.values()],
+    }
+
+
+def _outcome(row: Outcome) -> dict[str, Any]:
+    return {
+        "key": row.key,
+        "operations": sorted(row.scope),
+        "status": row.verdict,
+        "status_reason": row.status_reason,
+        "response_code": row.response_code,
+        "processor_response_code": row.host_code,
+        "message": row.message,
+        "latency_ms": row.latency_ms,
+        "retry": row.retry,
+    }
+
+
+def _fault(row: TransportFault) -> dict[str, Any]:
+    status = row.answer.status if row.answer else None
+    return {"key": row.key, "when": row.when, "status": status, "effect": row.effect}
+
+
+def list_cards(ask: Ask) -> dict[str, Any]:
+    """The test cards. Source: assumed 6.4."""
+    return {"cards": [_card(card) for card in CARDS.values()], "total": len(CARDS)}
+
+
+def _card(card: Card) -> dict[str, Any]:
+    return {
+        "token": card.token,
+        "number": card.pan,
+        "brand": card.brand,
+        "type": card.type,
+        "outcome": card.outcome or (_PARTIAL if card.limit is not None else "approved"),
+        "above_amount": card.limit,
+        "later": card.later,
+    }
+
+
+def list_triggers(ask: Ask) -> dict[str, Any]:
+    """The amounts that choose an outcome. Source: assumed 6.2."""
+    return {"triggers": [_trigger(row) for row in TRIGGERS.values()], "total": len(TRIGGERS)}
+
+
+def _trigger(row: Trigger) -> dict[str, Any]:
+    return {
+        "amount": row.amount,
+        "kind": row.kind,
+        "key": row.key,
+        "operation": row.operation,
+        "about": row.about,
+    }
+
+
+def _must_be_known(field: str, word: str | None, known: dict[str, Any]) -> None:
+    if word is not None and word not in known:
+        raise _invalid(f"{field}: there is no {word[:80]!r}", nearest(word, known))
+
+
+def _invalid(message: str, nearest: str | None = None) -> ControlFault:
+    return ControlFault(400, "validation_error", message, nearest=nearest)
