@@ -8,9 +8,33 @@ import pytest
 from docs.generate import FOLDER, SHIPPED, pages, shipped_module
 from sandbox import __version__
 from sandbox.control.routes import CONTROL
+from sandbox.domain.batches import BATCH_LIFE, REASONS
+from sandbox.domain.payments.cards import CARDS
+from sandbox.domain.payments.moves import MOVES
+from sandbox.domain.payments.outcomes import INITIATING, OUTCOMES, Operation
+from sandbox.domain.payments.transactions import STATUSES
+from sandbox.domain.payments.transport import TRANSPORT_FAULTS
+from sandbox.domain.payments.triggers import TRIGGERS
 from sandbox.world.switches import SWITCHES
+from tests.test_clauses import citations, clauses
 
 ROOT = Path(__file__).parent.parent
+
+
+def rows_of(name, first):
+    """The cells of each line of the page's table whose first column has that name."""
+    lines = pages()[name].splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith(f"| {first} |"))
+    rows = []
+    for line in lines[start + 2 :]:
+        if not line.startswith("|"):
+            break
+        rows.append([cell.strip().strip("`") for cell in line.strip("|").split(" | ")])
+    return rows
+
+
+def diagrams_of(name):
+    return re.findall(r"```mermaid\nstateDiagram-v2\n(.*?)```", pages()[name], re.S)
 
 
 @pytest.mark.parametrize("name", pages())
@@ -28,6 +52,95 @@ def test_the_digests_of_the_fixtures_are_those_of_the_files():
 
 def test_there_is_no_generated_page_that_nobody_writes():
     assert {path.name for path in FOLDER.glob("*")} == set(pages())
+
+
+def test_the_page_of_transactions_has_one_line_for_every_row():
+    written = [(row[0], row[1], row[2]) for row in rows_of("transactions.md", "id")]
+
+    rows = [(row.id, str(row.trigger), ", ".join(row.states)) for row in MOVES]
+    assert sorted(written) == sorted(rows)
+
+
+def test_the_page_of_transactions_keeps_the_order_in_which_rows_are_tried():
+    written = [(row[1], row[0]) for row in rows_of("transactions.md", "id")]
+
+    for trigger in {row.trigger for row in MOVES}:
+        tried = [row.id for row in MOVES if row.trigger == trigger]
+        assert [id for its_trigger, id in written if its_trigger == trigger] == tried
+
+
+def test_every_state_and_operation_is_either_refused_on_the_page_or_has_a_row_that_succeeds():
+    follow_ups = [operation for operation in Operation if operation not in INITIATING]
+
+    table = {row[0]: row[1:] for row in rows_of("transactions.md", "state")}
+
+    assert list(table) == list(STATUSES)
+    for state, cells in table.items():
+        for operation, cell in zip(follow_ups, cells, strict=True):
+            rows = [row for row in MOVES if row.trigger == operation and state in row.states]
+            if any(row.answer == "approved" or row.head != "same" for row in rows):
+                assert cell == "-", (state, operation)
+            else:
+                (row,) = rows
+                assert cell == f"400 `{row.fault.code}`, {row.id}"
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "words"),
+    [
+        ("outcomes.md", "key", list(OUTCOMES)),
+        ("cards.md", "token", list(CARDS)),
+        ("triggers.md", "amount", sorted(map(str, TRIGGERS))),
+        ("batches.md", "key", list(REASONS)),
+    ],
+)
+def test_a_page_has_one_line_for_every_entry_of_its_table(name, first, words):
+    assert [row[0] for row in rows_of(name, first)] == words
+
+
+def test_the_page_of_outcomes_names_every_transport_fault():
+    page = pages()["outcomes.md"]
+
+    assert [key for key in TRANSPORT_FAULTS if f"| `{key}` |" not in page] == []
+
+
+def test_the_page_of_cards_shows_every_number_plain_and_masked():
+    shown = [(row[1], row[2]) for row in rows_of("cards.md", "token")]
+
+    assert shown == [(card.pan, card.masked) for card in CARDS.values()]
+
+
+@pytest.mark.parametrize(
+    ("name", "states"),
+    [
+        ("transactions.md", {state for row in MOVES for state in row.states}),
+        ("batches.md", {state for row in BATCH_LIFE.steps for state in (row.state, row.target)}),
+    ],
+)
+def test_a_diagram_names_every_state_that_has_a_row(name, states):
+    (diagram,) = diagrams_of(name)
+
+    drawn = {state for pair in re.findall(r"(\S+) --> ([^\s:]+)", diagram) for state in pair}
+    assert drawn == {"[*]" if state == "-" else state for state in states}
+
+
+@pytest.mark.parametrize("name", ["states.md", "transactions.md", "batches.md"])
+def test_every_line_of_a_diagram_is_an_arrow_that_mermaid_can_read(name):
+    state = r"(?:\[\*\]|[a-z_]+)"
+
+    lines = [line for diagram in diagrams_of(name) for line in diagram.splitlines()]
+
+    assert lines
+    # A label ends at a colon or a semicolon; a state of two words would need an alias.
+    arrow = re.compile(rf"    {state} --> {state}(?:: [^:;]+)?")
+    assert [line for line in lines if not arrow.fullmatch(line)] == []
+
+
+@pytest.mark.parametrize("name", pages())
+def test_every_clause_that_a_generated_page_cites_has_an_entry(name):
+    cited = set(citations(pages()[name]))
+
+    assert sorted(f"{kind} {id}" for kind, id in cited if id not in clauses()[kind]) == []
 
 
 def test_the_changelog_begins_with_the_version_of_the_package():

@@ -32,16 +32,16 @@ def outcomes() -> str:
         "What a processor can answer, one line each. The keys are stable; [cards](cards.md) and\n"
         "[amounts](triggers.md) choose them. Where an outcome is not for the operation at hand,\n"
         "the operation is approved (assumed 5.1).",
-        f"There are {len(OUTCOMES)}. `ok` is the operation's own success. Without a code no answer"
-        " came\nat all. `gateway id`: whether a first attempt gets one. The latency is nominal:"
-        " the switch\n`latency.scale` says how much of it is waited. `retry`: whether to try the"
-        " same again,\nanother card or amount (other), mend something first (fix), look up the"
-        " event_id first\n(recon), or never.\n\n"
+        f"There are {len(OUTCOMES)}. `ok` is the operation's own success. Without a code no\n"
+        "answer came at all. `gateway id`: whether a first attempt gets one. The latency is\n"
+        "nominal: the switch `latency.scale` says how much of it is waited. `retry`: whether to\n"
+        "try the same again, another card or amount (other), to mend something first (fix), to\n"
+        "look the event_id up first (recon), or never (no).\n\n"
         "A surcharge is asked for at sales only; where it cannot be, `surcharge_prompt` is an\n"
-        f"approval. At a sale, {listed(sorted(AFTER_PROMPT))} show\n"
-        "the prompt and resolve it by themselves.\n"
-        f"{listed(sorted(FORCED_RULES))} answer as\nthe rule failures of that name"
-        " ([transactions](transactions.md)).\n",
+        f"approval. At a sale, {listed(sorted(AFTER_PROMPT))}\n"
+        "show the prompt and resolve it by themselves.\n"
+        f"{listed(sorted(FORCED_RULES))}\n"
+        "answer as the rule failures of that name ([transactions](transactions.md)).\n",
         table(head, [_outcome(row) for row in OUTCOMES.values()]),
         "## Transport faults\n",
         "What goes wrong between client and platform instead, for any operation (assumed 5.3).\n",
@@ -139,9 +139,10 @@ def _does(card: Card) -> str:
         limit = dollars(card.limit)
         said.append(f"{' and '.join(_starts())} above {limit}: {code(PARTIAL.key)}, of {limit}")
     said += [f"{operation}: {code(key)}" for operation, key in card.later.items()]
+    said = said or ["does not choose"]
     if not card.is_credit:
         said.append("never surcharged")
-    return "; ".join(said) or "does not choose"
+    return "; ".join(said)
 
 
 def _starts() -> list[str]:
@@ -152,15 +153,16 @@ def triggers() -> str:
     """The amounts that choose."""
     rows = [
         (code(str(row.amount)), dollars(row.amount), row.kind, row.about, _heeded_by(row))
-        for row in TRIGGERS.values()
+        for _, row in sorted(TRIGGERS.items())
     ]
     return page(
         "Amounts that choose",
         f"From {dollars(FIRST_AMOUNT)} to {dollars(LAST_AMOUNT)}; an amount that is not listed is\n"
         "ordinary. What counts is the amount that the operation itself asks for, before automatic\n"
-        "tax and surcharge (assumed 6.2-amount). A [card](cards.md) that chooses comes first, and\n"
-        "the switch `triggers.enabled` turns all of them off. The names are those of\n"
-        "[outcomes](outcomes.md); what happens at settlement stands under [batches](batches.md).",
+        "tax and surcharge (assumed 6.2-amount). Whatever else chooses, such as a\n"
+        "[card](cards.md), comes first (assumed D4), and the switch `triggers.enabled` turns all\n"
+        "of them off. The names are those of [outcomes](outcomes.md); what happens at settlement\n"
+        "stands under [batches](batches.md).",
         table(("amount", "in dollars", "kind", "what happens", "for"), rows),
     )
 

@@ -30,7 +30,7 @@ from sandbox.domain.payments.outcomes import (
 )
 from sandbox.domain.payments.rows import AS_ANSWERED, SAME, Move
 from sandbox.domain.payments.transactions import STATUSES
-from sandbox.domain.payments.triggers import SETTLEMENTS, TRIGGERS
+from sandbox.domain.payments.triggers import SETTLEMENTS, TRIGGERS, Settlement
 from sandbox.domain.states import Machine
 from sandbox.operations.bodies.transactions import EditTransaction
 
@@ -89,15 +89,18 @@ def transactions() -> str:
         "be refunded further all the same.\n\n"
         "Money: A authorized, C captured, R0 reversed before the capture, R1 reversed after it,\n"
         "F refunded. Shown: `transaction_type` / `status` / `status_reason`.\n",
-        table(_COLUMNS, [_cells(row) for row in MOVES]),
+        table(_COLUMNS, [_cells(row) for row in _by_trigger()]),
         "## Refused in any case\n",
         "For each state and operation that has no row which could succeed: the error, and the\n"
         "row that refuses.\n",
         table(("state", *_FOLLOW_UPS), [_refused(state) for state in STATUSES]),
         f"{_error(DUPLICATE_EVENT)} comes before all of these, in any state\n"
-        f"({DUPLICATE_EVENT.source}). An `edit` is for passthrough payments in\n"
-        f"{listed(EDITABLE)}; in any other state it is {_error(INVALID_TRANSACTION_STATE)}. It\n"
-        f"can say {listed(_TOLD)}.\n",
+        f"({DUPLICATE_EVENT.source}); the switch `idempotency.duplicate` has some answered\n"
+        "again.\n\n"
+        "An `edit` is for passthrough payments whose batch is not closed, in the states\n"
+        f"{listed(EDITABLE)};\n"
+        f"otherwise it is {_error(INVALID_TRANSACTION_STATE)}. It can say\n"
+        f"{listed(_TOLD)}.\n",
     )
 
 
@@ -114,6 +117,12 @@ def _told() -> tuple[str, ...]:
 
 
 _TOLD: Final = _told()
+
+
+def _by_trigger() -> list[Move]:
+    """The rows with those of one trigger together, in the order in which they are tried."""
+    triggers = list(dict.fromkeys(row.trigger for row in MOVES))
+    return sorted(MOVES, key=lambda row: triggers.index(row.trigger))
 
 
 def _cells(row: Move) -> tuple[str, ...]:
@@ -211,10 +220,11 @@ def batches() -> str:
         f"A rejection for which nobody gives a reason has {code(DEFAULT_REASON)}.\n",
         table(("key", "`rejection_reason`", "source"), _reasons()),
         "## What an amount does to the batch of its payment\n",
-        "The payment itself is approved. A result that does not come is kept away by any member;\n"
-        "next counts the first member that has the whole batch rejected. The amounts stand in\n"
-        "[triggers](triggers.md), too.\n",
-        table(("amount", "key", "the batch", "reason", "how often"), _settlements()),
+        "The payment itself is approved. A member that keeps the result away counts before all\n"
+        "others, then the first that has the whole batch rejected; else the records that are\n"
+        "refused by themselves (assumed 6.2-settlement). All amounts that choose:\n"
+        "[triggers](triggers.md).\n",
+        table(("amount", "key", "the batch", "reason"), _settlements()),
     )
 
 
@@ -227,11 +237,16 @@ def _settlements() -> list[tuple[str, ...]]:
         (
             str(trigger.amount),
             code(trigger.key),
-            "stays submitted" if row.answer == "none" else row.answer,
+            _comes_to(row),
             code(row.reason),
-            "once" if row.is_once else "always",
         )
         for trigger in TRIGGERS.values()
         if trigger.kind == "settlement"
         for row in (SETTLEMENTS[trigger.key],)
     ]
+
+
+def _comes_to(row: Settlement) -> str:
+    if row.answer == "none":
+        return "stays submitted"
+    return f"{row.answer}, at its first close only" if row.is_once else row.answer

@@ -38,7 +38,7 @@ def diagram(arrows: Iterable[Arrow]) -> str:
     for arrow in arrows:
         labels.setdefault((arrow.state, arrow.target), []).append(arrow.label)
     lines = "".join(
-        f"    {_drawn(state)} --> {target}" + f": {', '.join(words)}" * any(words) + "\n"
+        f"    {_drawn(state)} --> {target}{_label(words)}\n"
         for (state, target), words in labels.items()
     )
     return f"```mermaid\nstateDiagram-v2\n{lines}```\n"
@@ -46,6 +46,11 @@ def diagram(arrows: Iterable[Arrow]) -> str:
 
 def _drawn(state: str) -> str:
     return "[*]" if state == BEGINNING else state
+
+
+def _label(words: Iterable[str]) -> str:
+    said = ", ".join(filter(None, words))
+    return f": {said}" if said else ""
 
 
 def code(word: str | None) -> str:

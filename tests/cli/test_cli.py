@@ -317,7 +317,9 @@ def curl(line: str) -> bytes:
     if shutil.which("curl"):
         return subprocess.run(words, capture_output=True, timeout=10, check=True).stdout
     headers = [words[at + 1].split(": ", 1) for at, word in enumerate(words) if word == "-H"]
-    return httpx2.get(words[2], headers=dict(headers)).content
+    body = words[words.index("-d") + 1] if "-d" in words else None
+    method = "GET" if body is None else "POST"
+    return httpx2.request(method, words[2], headers=dict(headers), content=body).content
 
 
 def test_the_banner_has_lines_to_paste_that_work():
@@ -326,12 +328,14 @@ def test_the_banner_has_lines_to_paste_that_work():
         process.terminate()
         _, err = process.communicate(timeout=10)
 
-    keys, requests = pasted
+    keys, payment, requests = pasted
     named = {line.split()[0] for line in lines if "  svc_" in line}
     assert f"uat-sandbox {__version__} serves the platform on http://127.0.0.1:" in lines[0]
     assert {"admin", "psp", "partner", "merchant", "legacy", "revoked"} <= named
     assert "Demo merchant key" in [key["name"] for key in keys]
-    assert [entry["path"] for entry in requests["requests"]] == ["/v5/apikeys"]
+    assert (payment["status"], payment["total_amount"]) == ("captured", 1000)
+    paths = [entry["path"] for entry in requests["requests"]]
+    assert paths == ["/v5/apikeys", "/v3/payment"]
     assert (process.returncode, err) in [(0, ""), (-15, "")]
 
 
@@ -339,7 +343,7 @@ def test_the_banner_with_a_token_has_lines_that_carry_it():
     with banner_of("--token", "open-sesame") as (lines, _):
         pasted = [json.loads(curl(line)) for line in lines if line.strip().startswith("curl ")]
 
-    assert "total" in pasted[1]
+    assert "total" in pasted[-1]
     assert any(line.endswith("bearer token: open-sesame") for line in lines)
 
 
