@@ -30,6 +30,8 @@ from tests.payments.driving import (
 ROWS_BY_THEMSELVES = {
     ("F4", "clock", "surcharge_pending"),
     ("F8", "edit", "pending"),
+    ("F8", "edit", "authorized"),
+    ("F8", "edit", "captured"),
     ("F9", "clock", "pending"),
     ("F21", "clock", "authorized"),
     ("F36", "settle", "captured"),
@@ -199,6 +201,59 @@ def test_f8_the_processor_of_a_passthrough_payment_tells_its_status(
     assert told_since(sandbox, seen) == [(event, expected)]
     assert after["history"][:1] == waiting["history"]
     assert [kind(attempt) for attempt in after["history"][1:]] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "expected", "event", "money"),
+    [
+        *(
+            ("authorized", *edit)
+            for edit in (
+                (
+                    "captured",
+                    "capture/captured/approved",
+                    "transaction.capture",
+                    (1000, 1000, 0, 0),
+                ),
+                (
+                    "reversed",
+                    "reverse/reversed/approved",
+                    "transaction.reverse",
+                    (1000, 0, 0, 1000),
+                ),
+            )
+        ),
+        *(
+            ("captured", *edit)
+            for edit in (
+                (
+                    "refunded",
+                    "refund/refunded/approved",
+                    "transaction.refund",
+                    (1000, 1000, 1000, 0),
+                ),
+                (
+                    "reversed",
+                    "reverse/reversed/approved",
+                    "transaction.reverse",
+                    (1000, 1000, 0, 1000),
+                ),
+            )
+        ),
+    ],
+)
+def test_f8_what_was_told_is_told_anew_until_it_is_settled(
+    sandbox, first, then, expected, event, money
+):
+    id = paid(sandbox, at="passthrough_merchant", preauth=True)["transaction_id"]
+    edited(sandbox, id, status=first)
+    seen = message_count(sandbox)
+
+    edited(sandbox, id, status=then)
+
+    after = read(sandbox, id)
+    assert (kind(after), ledger(after)) == (expected, money)
+    assert told_since(sandbox, seen) == [(event, expected)]
 
 
 def test_f8_takes_reason_and_money_as_they_are_given(sandbox):

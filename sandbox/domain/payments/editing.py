@@ -14,7 +14,7 @@ from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.pricing import Breakdown
 from sandbox.domain.payments.transactions import Status, Transaction, attempt_of
 
-EDITABLE: Final = ("pending", "authorized", "captured")
+EDITABLE: Final = move("F8").states
 """States in which an outcome can still be told; settlement and what is finished are final."""
 
 _REASONS: Final[dict[str, str]] = {

@@ -55,6 +55,7 @@ def _failed(
         head=head,
         shown_status=AS_ANSWERED,
         reason=AS_ANSWERED,
+        ledger="unchanged" if head == SAME else "all 0",
         event=event,
     )
 
@@ -284,7 +285,8 @@ BY_ITSELF: Final[tuple[Move, ...]] = (
     Move(
         id="F8",
         trigger="edit",
-        states=("pending",),
+        # The spec has it for what is pending; until settlement an outcome can be corrected.
+        states=("pending", "authorized", "captured"),
         head=AS_ANSWERED,
         shown_status=AS_ANSWERED,
         reason=AS_ANSWERED,

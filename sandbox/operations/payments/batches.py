@@ -14,7 +14,7 @@ from sandbox.domain.batches import (
     result_of,
 )
 from sandbox.domain.faults import CONFLICT, VALIDATION_ERROR, Refusal
-from sandbox.domain.payments.moves import move
+from sandbox.domain.payments.moves import moves_from
 from sandbox.domain.payments.showing import view
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.triggers import SETTLEMENTS
@@ -242,8 +242,8 @@ def _counts(batch: Batch, rejected: int) -> dict[str, int]:
 
 def _settled(tx: Transaction) -> Transaction:
     """Captured becomes settled; what was refunded in full stays refunded (assumed F36, F37)."""
-    row = move("F36")
-    return tx._replace(status=row.head) if tx.status in row.states else tx
+    rows = moves_from("settle", tx.status)
+    return tx._replace(status=rows[0].head) if rows else tx
 
 
 def _released(tx: Transaction) -> Transaction:
