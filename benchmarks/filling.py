@@ -16,7 +16,7 @@ from sandbox.app import Sandbox
 
 FIRST_DAY: Final = datetime(2026, 3, 1, tzinfo=UTC)
 DAYS: Final = 30
-_MOMENTS_MAX: Final = 10_000
+_MOMENTS_MAX: Final = 2_000
 _TERMINALS_EACH: Final = 12
 _MERCHANTS: Final = ("merchant", "second_merchant")
 

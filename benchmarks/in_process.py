@@ -10,6 +10,8 @@ from pathlib import Path
 from time import process_time
 from typing import Any, Final
 
+from pydantic_core import from_json
+
 from benchmarks.serving import BenchmarkError
 from sandbox import server
 from sandbox.app import Sandbox, build
@@ -58,7 +60,7 @@ class Question:
         body = b"".join(part["body"] for part in parts)
         if start["status"] != status:
             raise BenchmarkError(f"{status} was expected, not {start['status']}: {body!r}")
-        return json.loads(body)
+        return from_json(body)
 
 
 def question(

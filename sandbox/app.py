@@ -1,6 +1,8 @@
 """The composition root: the only place where live things are made and put together."""
 
 import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,7 +14,10 @@ from sandbox.api.platform import Platform
 from sandbox.control.control import Control
 from sandbox.control.rows import PREFIX, Services
 from sandbox.settings import Settings
+from sandbox.webhooks.guard import Guard
+from sandbox.webhooks.sending import Sender
 from sandbox.world.clock import Wall, wall_seconds
+from sandbox.world.dispatcher import Dispatcher
 from sandbox.world.registry import Worlds
 from sandbox.world.world import DEFAULT_WORLD, WorldSpec
 
@@ -34,7 +39,12 @@ def build(settings: Settings, *, wall: Wall = wall_seconds) -> Sandbox:
     Raises FixtureError when the fixture cannot be used.
     """
     fixture = library.fixture_or_file(settings.fixture)
-    worlds = Worlds(profile=settings.profile, wall=wall, limits=settings.limits)
+    guard = Guard(is_open=settings.is_loopback, allowed=settings.webhooks_to)
+    dispatcher = Dispatcher(
+        Sender(guard, user_agent=f"uat-sandbox/{__version__}"),
+        header_prefix=settings.profile.webhook_header_prefix,
+    )
+    worlds = Worlds(profile=settings.profile, wall=wall, limits=settings.limits, host=dispatcher)
     worlds.create(
         WorldSpec(
             id=DEFAULT_WORLD,
@@ -55,15 +65,22 @@ def build(settings: Settings, *, wall: Wall = wall_seconds) -> Sandbox:
         default_seed=settings.seed,
         fixtures=library.fixture,
         fixture_names=library.fixture_names,
+        samples=library.sample,
+        why_not_to=guard.why_not_to,
     )
     control = Control(services, token=token)
     platform = Platform(
         worlds, explain_headers=settings.explain_headers, log_requests=settings.log_requests
     )
     if settings.control_port is None:
-        app: ASGIApp = ByPath(platform=platform, control=control)
+        app: ASGIApp = ByPath(platform=platform, control=control, on_end=dispatcher.close)
     else:
-        app = ByPort(platform=platform, control=control, control_port=settings.control_port)
+        app = ByPort(
+            platform=platform,
+            control=control,
+            on_end=dispatcher.close,
+            control_port=settings.control_port,
+        )
     return Sandbox(app=app, worlds=worlds, token=token)
 
 
@@ -74,10 +91,18 @@ class _Surfaces:
     reaches its redirects and plain-text answers.
     """
 
-    def __init__(self, *, platform: ASGIApp, control: ASGIApp) -> None:
+    def __init__(
+        self, *, platform: ASGIApp, control: ASGIApp, on_end: Callable[[], Awaitable[None]]
+    ) -> None:
         self._platform = platform
         self._control = control
-        self._rest = Router(redirect_slashes=False, default=platform)
+
+        @asynccontextmanager
+        async def lifespan(_: object) -> AsyncIterator[None]:
+            yield
+            await on_end()
+
+        self._rest = Router(redirect_slashes=False, default=platform, lifespan=lifespan)
 
     def is_for_control(self, scope: Scope) -> bool:
         """Whether the request is for the control surface."""
@@ -103,8 +128,15 @@ class ByPath(_Surfaces):
 class ByPort(_Surfaces):
     """Each on a port of its own: the port that was asked decides."""
 
-    def __init__(self, *, platform: ASGIApp, control: ASGIApp, control_port: int) -> None:
-        super().__init__(platform=platform, control=control)
+    def __init__(
+        self,
+        *,
+        platform: ASGIApp,
+        control: ASGIApp,
+        on_end: Callable[[], Awaitable[None]],
+        control_port: int,
+    ) -> None:
+        super().__init__(platform=platform, control=control, on_end=on_end)
         self._control_port = control_port
 
     def is_for_control(self, scope: Scope) -> bool:

@@ -145,6 +145,13 @@ class _InventType(click.ParamType[Any]):
     show_default=True,
     help="How many requests each world's journal keeps.",
 )
+@click.option(
+    "--webhooks-to",
+    multiple=True,
+    metavar="HOST|NETWORK",
+    help="An internal host or network that webhooks may go to, though the server is not bound to "
+    "loopback. May be given several times.",
+)
 def serve(
     *,
     profile: Path | None,

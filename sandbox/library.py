@@ -26,6 +26,11 @@ def fixture(name: str) -> Fixture:
     return read_fixture(folder("fixtures") / f"{name}.json")
 
 
+def sample(event_type: str) -> str:
+    """The body of an event of this type, as JSON: one of the demo world."""
+    return (folder("fixtures") / "events" / f"{event_type}.json").read_text(encoding="utf-8")
+
+
 def fixture_or_file(name_or_path: str) -> Fixture:
     """A fixture by name, or the one in a file when a path is given. Raises FixtureError."""
     if "/" in name_or_path or name_or_path.endswith(".json"):

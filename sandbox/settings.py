@@ -26,7 +26,8 @@ class Settings:
 
     `fixture` is a name under `fixtures/` or the path of a file. `control_port` None serves the
     control surface on the platform's port. `token` None with a host that is not loopback makes
-    one up. Port 0 takes a free one.
+    one up. Port 0 takes a free one. `webhooks_to` are networks and host names that webhooks may go
+    to besides public ones, where the host is not loopback.
     """
 
     host: str = "127.0.0.1"
@@ -42,6 +43,7 @@ class Settings:
     log_requests: bool = False
     explain_headers: bool = True
     limits: Limits = field(default_factory=Limits)
+    webhooks_to: tuple[str, ...] = ()
 
     @property
     def is_loopback(self) -> bool:

@@ -2,6 +2,7 @@
 
 import logging
 from hmac import compare_digest
+from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic_core import ValidationError, to_json
@@ -39,7 +40,7 @@ class Control:
         try:
             row, params = self._route(scope)
             body = await wire.read_body(receive) if row.body is not None else b""
-            status, shown = row.status, self._carry_out(row, params, scope, body)
+            status, shown = row.status, await self._carry_out(row, params, scope, body)
         except wire.ClientGone:
             return
         except ControlFault as fault:
@@ -85,7 +86,7 @@ class Control:
                 headers={"www-authenticate": "Bearer"},
             )
 
-    def _carry_out(
+    async def _carry_out(
         self, row: ControlRow, params: dict[str, str], scope: Scope, body: bytes | None
     ) -> Any:
         ask = Ask(services=self._services, params=params)
@@ -104,7 +105,8 @@ class Control:
             ask.query = _query(shape(row.query), scope)
         if row.body is not None:
             ask.body = _body(shape(row.body), body)
-        return row.run(ask)
+        shown = row.run(ask)
+        return await shown if isawaitable(shown) else shown
 
 
 def _query(shape: "type[BaseModel]", scope: Scope) -> "BaseModel":
@@ -161,7 +163,9 @@ def _meant(shape: "type[BaseModel]", loc: tuple[int | str, ...]) -> str | None:
 
 def _error(fault: ControlFault) -> dict[str, Any]:
     body = {"error": fault.error, "message": fault.message, "details": fault.details}
-    return body if fault.nearest is None else body | {"nearest": fault.nearest}
+    if fault.nearest is not None:
+        body["nearest"] = fault.nearest
+    return body | fault.more
 
 
 async def _send(send: Send, status: int, shown: Any, headers: dict[str, str]) -> None:

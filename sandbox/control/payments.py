@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from sandbox.control.rows import Ask, ControlFault
+from sandbox.control.rows import Ask, ControlFault, invalid, must_be_known
 from sandbox.domain.batches import REASONS, Batch, Result
 from sandbox.domain.payments.cards import CARDS, Card
 from sandbox.domain.payments.outcomes import OUTCOMES, Outcome, for_operation
@@ -12,7 +12,6 @@ from sandbox.domain.payments.transport import TRANSPORT_FAULTS, TransportFault
 from sandbox.domain.payments.triggers import TRIGGERS, Trigger
 from sandbox.domain.rendering import to_wire_fields
 from sandbox.domain.timers import BATCH_RESULT
-from sandbox.domain.words import nearest
 from sandbox.operations.call import Call
 from sandbox.operations.payments import batches
 from sandbox.scenarios.queue import Queued
@@ -29,15 +28,15 @@ _PARTIAL: Final = "partial_approval"
 def add_next(ask: Ask) -> dict[str, Any]:
     """Queue an outcome for the next attempt that fits. Source: assumed 6.3, D24."""
     body: NextOutcome = ask.body
-    _must_be_known("outcome", body.outcome, OUTCOMES)
-    _must_be_known("fault", body.fault, TRANSPORT_FAULTS)
+    must_be_known("outcome", body.outcome, OUTCOMES)
+    must_be_known("fault", body.fault, TRANSPORT_FAULTS)
     if body.outcome is None and body.fault is None:
-        raise _invalid("outcome or fault is required")
+        raise invalid("outcome or fault is required")
     if body.outcome and body.operation and for_operation(body.outcome, body.operation) is None:
         fitting = ", ".join(sorted(OUTCOMES[body.outcome].scope))
-        raise _invalid(f"operation: {body.outcome} is for {fitting}")
+        raise invalid(f"operation: {body.outcome} is for {fitting}")
     if body.approved_amount is not None and body.outcome != _PARTIAL:
-        raise _invalid(f"approved_amount: belongs to the outcome {_PARTIAL} alone")
+        raise invalid(f"approved_amount: belongs to the outcome {_PARTIAL} alone")
     entry = Queued(**body.__dict__)
     ask.world.queue.add(entry)
     return asdict(entry)
@@ -82,13 +81,13 @@ def answer_batch(ask: Ask) -> dict[str, Any]:
 
 def _result(body: "BatchAnswer", members: list[Transaction]) -> Result:
     if body.reason is not None and body.answer != "rejected":
-        raise _invalid("reason: belongs to the answer rejected alone")
+        raise invalid("reason: belongs to the answer rejected alone")
     if body.rejected is not None and body.answer != "partially_accepted":
-        raise _invalid("rejected: belongs to the answer partially_accepted alone")
+        raise invalid("rejected: belongs to the answer partially_accepted alone")
     if body.answer == "rejected":
         # A sentence is passed on as it is; a single word has to be a known one.
         if body.reason is not None and " " not in body.reason:
-            _must_be_known("reason", body.reason, REASONS)
+            must_be_known("reason", body.reason, REASONS)
         return Result("rejected", body.reason)
     if body.answer == "accepted":
         return Result("accepted")
@@ -98,15 +97,15 @@ def _result(body: "BatchAnswer", members: list[Transaction]) -> Result:
 def _rejected(wanted: int | list[str] | None, members: list[Transaction]) -> tuple[str, ...]:
     """The ids of the members that are refused: as named, or so many of the first."""
     if wanted is None:
-        raise _invalid("rejected: say which members, by their ids, or how many")
+        raise invalid("rejected: say which members, by their ids, or how many")
     ids = [tx.transaction_id for tx in members]
     if isinstance(wanted, int):
         if not 1 <= wanted <= len(ids):
-            raise _invalid(f"rejected: the batch has {len(ids)} members")
+            raise invalid(f"rejected: the batch has {len(ids)} members")
         return tuple(ids[:wanted])
     stranger = next((id for id in wanted if id not in ids), None)
     if stranger is not None or not wanted:
-        raise _invalid(f"rejected: {(stranger or 'nobody')[:80]} is no member of the batch")
+        raise invalid(f"rejected: {(stranger or 'nobody')[:80]} is no member of the batch")
     return tuple(dict.fromkeys(wanted))
 
 
@@ -171,12 +170,3 @@ def _trigger(row: Trigger) -> dict[str, Any]:
         "operation": row.operation,
         "about": row.about,
     }
-
-
-def _must_be_known(field: str, word: str | None, known: dict[str, Any]) -> None:
-    if word is not None and word not in known:
-        raise _invalid(f"{field}: there is no {word[:80]!r}", nearest(word, known))
-
-
-def _invalid(message: str, nearest: str | None = None) -> ControlFault:
-    return ControlFault(400, "validation_error", message, nearest=nearest)

@@ -1,10 +1,11 @@
 """What a row of the control table says of an endpoint, and what its function is given."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from sandbox.domain.words import nearest
 from sandbox.store.fixtures import Fixture
 from sandbox.world.registry import Worlds
 from sandbox.world.world import World
@@ -20,7 +21,8 @@ class Services:
     """What the control surface works on, given by the composition root.
 
     `fixtures` reads a fixture by name, `fixture_names` lists them; `default_fixture` and
-    `default_seed` are what a world gets that names none.
+    `default_seed` are what a world gets that names none. `samples` is the body of an event of that
+    type; `why_not_to` tells why webhooks may not go to a host, None where they may.
     """
 
     worlds: Worlds
@@ -30,6 +32,8 @@ class Services:
     default_seed: int
     fixtures: Callable[[str], Fixture]
     fixture_names: Callable[[], list[str]]
+    samples: Callable[[str], str]
+    why_not_to: Callable[[str], str | None]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -76,7 +80,7 @@ def shape(name: str) -> "type[BaseModel]":
 class ControlFault(Exception):
     """A control request that is refused.
 
-    `nearest` is the known word closest to a misspelt one.
+    `nearest` is the known word closest to a misspelt one; `more` are further fields of the body.
     """
 
     def __init__(
@@ -88,6 +92,7 @@ class ControlFault(Exception):
         details: str = "",
         nearest: str | None = None,
         headers: dict[str, str] | None = None,
+        more: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -96,6 +101,18 @@ class ControlFault(Exception):
         self.details = details
         self.nearest = nearest
         self.headers = headers or {}
+        self.more = more or {}
+
+
+def invalid(message: str, nearest: str | None = None) -> ControlFault:
+    """A body or query that cannot be."""
+    return ControlFault(400, "validation_error", message, nearest=nearest)
+
+
+def must_be_known(field: str, word: str | None, known: Iterable[str]) -> None:
+    """Raises ControlFault, with the nearest known word, for a word that is none of them."""
+    if word is not None and word not in known:
+        raise invalid(f"{field}: there is no {word[:80]!r}", nearest(word, known))
 
 
 @dataclass(frozen=True, slots=True)

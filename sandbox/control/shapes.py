@@ -26,6 +26,10 @@ class _Query(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
+WAIT_S_MAX = 300
+"""Nobody should keep a connection open for longer."""
+
+
 class ClockBody(_Body):
     """How to set a clock; what is not given stays."""
 
@@ -108,6 +112,77 @@ class BatchAnswer(_Body):
     answer: Literal["accepted", "rejected", "partially_accepted"]
     reason: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     rejected: int | list[str] | None = None
+
+
+_Words = Annotated[list[str], Field(max_length=100)]
+
+
+class Filters(_Body):
+    """What a body must say to be sent: any of the values, of each field that is named."""
+
+    transaction_type: _Words | None = None
+    status: _Words | None = None
+    processor: _Words | None = None
+
+
+class ChangeEndpoint(_Body):
+    """What of an endpoint is to change. An `account_id` of null hears the whole world."""
+
+    url: Annotated[str, Field(max_length=2048)] | None = None
+    description: Annotated[str, Field(max_length=500)] | None = None
+    account_id: str | None = None
+    event_types: _Words | None = None
+    filters: Filters | None = None
+    secret: Annotated[str, Field(max_length=200)] | None = None
+    disabled: bool | None = None
+
+
+class CreateEndpoint(ChangeEndpoint):
+    """Where webhooks are to go, and which. No event types means all of them."""
+
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] | None = None
+    url: Annotated[str, Field(max_length=2048)]
+
+
+class Rotate(_Body):
+    """A new secret for an endpoint; the old one signs too for so many seconds of the world."""
+
+    secret: Annotated[str, Field(max_length=200)] | None = None
+    grace_s: Annotated[float, Field(ge=0, le=604_800, allow_inf_nan=False)] | None = None
+
+
+class Recover(_Body):
+    """From which moment of the world on missed messages are sent again."""
+
+    since: Instant
+
+
+class Sample(_Body):
+    """An event to be sent for real, with what its body says differently."""
+
+    event_type: str
+    changes: dict[str, Any] = Field(default_factory=dict)
+
+
+class Resend(_Body):
+    """Where a message is sent once more; without an endpoint, wherever it is for."""
+
+    endpoint_id: str | None = None
+
+
+class WaitQuery(_Query):
+    """For which message to wait, and how long.
+
+    `delivered` waits until some endpoint has taken it. `after` is the id of a message: only later
+    ones count.
+    """
+
+    event_type: str | None = None
+    status: str | None = None
+    subject: str | None = None
+    delivered: bool = False
+    after: str | None = None
+    timeout_s: Annotated[float, Field(ge=0, le=WAIT_S_MAX, allow_inf_nan=False)] = 5.0
 
 
 class NoQuery(_Query):

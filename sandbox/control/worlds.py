@@ -6,7 +6,7 @@ from sandbox.control.rows import Ask, ControlFault
 from sandbox.domain.words import nearest
 from sandbox.store.fixtures import Fixture, FixtureError
 from sandbox.world import switches
-from sandbox.world.agenda import fire_due
+from sandbox.world.agenda import fire_due, walk
 from sandbox.world.clock import ClockSetting
 from sandbox.world.registry import Protected, TooManyWorlds, WorldTaken
 from sandbox.world.world import WorldSpec
@@ -111,12 +111,18 @@ def read_clock(ask: Ask) -> dict[str, Any]:
     return dict(ask.world.clock.view())
 
 
-def set_clock(ask: Ask) -> dict[str, Any]:
-    """Set the clock of a world; what is not given stays."""
+async def set_clock(ask: Ask) -> dict[str, Any]:
+    """Set the clock of a world; what is not given stays.
+
+    Setting it ahead lets happen what falls due on the way, each thing at its moment (assumed D23).
+    """
     body: ClockBody = ask.body
-    ask.world.clock.set(body.setting())
-    # Setting it ahead lets happen what fell due on the way (assumed D23).
-    fire_due(ask.world)
+    world = ask.world
+    if body.now is not None and body.now > world.clock.now():
+        await walk(world, body.now)
+    world.clock.set(body.setting())
+    world.watched = None
+    fire_due(world)
     return read_clock(ask)
 
 

@@ -5,7 +5,7 @@ operation; who receives one, and how it is sent, is not known here.
 """
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sandbox.domain import credentials, keys
 from sandbox.domain.credentials import Credential
@@ -83,8 +83,8 @@ class Message(NamedTuple):
     """One event that happened: what it is about, as the record was at that moment.
 
     `record` is frozen, so its body can be written when somebody reads or receives it, and is the
-    same bytes every time. `subject` is the id of the resource; `request_id` is None for what
-    happened by itself.
+    same bytes every time; of a sample it is the body itself. `subject` is the id of the resource;
+    `request_id` is None for what happened by itself.
     """
 
     id: str
@@ -93,12 +93,14 @@ class Message(NamedTuple):
     subject: str
     request_id: str | None
     created_at: Instant
-    record: Record
+    record: Record | dict[str, Any]
 
 
 def body_of(message: Message) -> bytes:
     """The exact bytes of the webhook: the flat resource, no envelope. Source: spec 6.1.1."""
     record, sparse = message.record, EVENTS[message.event_type].sparse
+    if isinstance(record, dict):
+        return to_bytes(record)
     if sparse:  # Source: spec 6.1.4
         return to_bytes({field: getattr(record, field) for field in sparse})
     if isinstance(record, ApiKey):

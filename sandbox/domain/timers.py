@@ -8,6 +8,7 @@ from sandbox.domain.instants import Instant
 AUTHORIZATION_EXPIRES: Final = "authorization_expires"
 SURCHARGE_EXPIRES: Final = "surcharge_expires"
 BATCH_RESULT: Final = "batch_result"
+WEBHOOK_RETRY: Final = "webhook_retry"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ most of them, and follows every write from then on. Where several have to agree,
 gone through, and the answer is remembered.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Final
@@ -28,11 +29,11 @@ from sandbox.store.port import (
     UnitClosed,
     Where,
 )
-from sandbox.store.tables import EVERYTHING, TABLES, Path, Table
+from sandbox.store.tables import EVERYTHING, TABLES, Path, Table, in_two
 from sandbox.store.timers import Timers
 
 PathOf = Callable[[Record], Path]
-Claims = Sequence[tuple[str, str]]
+Claims = Sequence[tuple[str, str, str]]  # a unique index, and both parts of the value
 
 _PUT_BITS: Final = 40
 """A number is the moment in milliseconds, then so many bits for the order of puts."""
@@ -47,7 +48,8 @@ class _Rows:
         self.path_of = path_of
         self.number_of: dict[str, int] = {}
         self.by_number: dict[int, Any] = {}
-        self.unique: dict[str, dict[str, int]] = {name: {} for name in table.unique}
+        # By both parts of a value, which are the record's own texts: joined they would need memory.
+        self.unique = {name: defaultdict[str, dict[str, int]](dict) for name in table.unique}
         self.indexes: dict[str, Index] = {}
         self.texts: dict[str, TextIndex] = {}
         self.answers = Answers()
@@ -62,7 +64,8 @@ class _Rows:
 
     def one(self, name: str, value: str) -> Any:
         """The record that has this value in a unique index; None when none has."""
-        number = self.unique[name].get(value)
+        first, second = in_two(value)
+        number = self.unique[name].get(first, {}).get(second)
         return None if number is None else self.by_number[number]
 
     def claims(self, id: str, record: Any) -> Claims:
@@ -73,10 +76,10 @@ class _Rows:
         own, claims = self.number_of.get(id), []
         for name, index in self.table.unique.items():
             taken = self.unique[name]
-            for value in index(record, ()):
-                number = taken.get(value)
+            for first, second in index(record):
+                number = taken[first].get(second)
                 if number is None:
-                    claims.append((name, value))
+                    claims.append((name, first, second))
                 elif number != own:
                     raise DuplicateValue(f"{self.table.name}: another record has this {name}")
         return claims
@@ -89,8 +92,8 @@ class _Rows:
         else:
             old = self.by_number[number]
         self.by_number[number] = record
-        for name, value in claims:
-            self.unique[name][value] = number
+        for name, first, second in claims:
+            self.unique[name][first][second] = number
         if self.indexes or self.texts:
             keeps_place = self.table.keeps_place
             if old is None or keeps_place is None or not keeps_place(old, record):
@@ -206,8 +209,8 @@ class _Rows:
         if index is None:
             index, values_of = Index(), self.table.indexes[name]
             index.fill(
-                (number, values_of(record, self.path_of(record)))
-                for number, record in sorted(self.by_number.items(), key=lambda row: row[0])
+                (number, values_of(self.by_number[number], self.path_of(self.by_number[number])))
+                for number in sorted(self.by_number)
             )
             self.indexes[name] = index
         return index
@@ -263,11 +266,17 @@ class MemoryStore:
     """A store in memory. Fulfils `port.Store`.
 
     A watcher is called with every committed record of its kind: whoever finds worlds by key
-    learns of new keys that way, whichever operation made them.
+    learns of new keys that way, whichever operation made them. `on_messages` is called with the
+    messages of every commit that has some.
     """
 
-    def __init__(self, watchers: Mapping[type, Callable[[Any], None]] | None = None) -> None:
+    def __init__(
+        self,
+        watchers: Mapping[type, Callable[[Any], None]] | None = None,
+        on_messages: Callable[[Sequence[Message]], None] | None = None,
+    ) -> None:
         self._watchers = watchers or {}
+        self._on_messages = on_messages
         self.clear()
 
     def clear(self) -> None:
@@ -293,7 +302,10 @@ class MemoryStore:
         return self._messages
 
     def message(self, id: str) -> Message | None:
-        return self._message_by_id.get(id)
+        # Hardly anybody asks: they are put in order for it only then.
+        by_id = self._message_by_id
+        by_id.update((one.id, one) for one in self._messages[len(by_id) :])
+        return by_id.get(id)
 
     def next_timer(self) -> Timer | None:
         return self._timers.next()
@@ -371,14 +383,14 @@ class MemoryUnit:
             rows.put(id, record, claimed)
             if (watcher := store._watchers.get(type(record))) is not None:
                 watcher(record)
-        for message in self._emitted:
-            store._messages.append(message)
-            store._message_by_id[message.id] = message
+        store._messages += self._emitted
         for timed in self._timed:
             if isinstance(timed, Timer):
                 store._timers.set(timed)
             else:
                 store._timers.cancel(*timed)
+        if self._emitted and store._on_messages is not None:
+            store._on_messages(self._emitted)
 
     def _must_be_open(self) -> None:
         if not self._open:
@@ -387,7 +399,7 @@ class MemoryUnit:
 
 def _must_differ(puts: list[tuple[_Rows, str, Record]], claims: list[Claims]) -> None:
     """Two records that are put together must not claim one value either."""
-    seen: set[tuple[str, tuple[str, str]]] = set()
+    seen: set[tuple[str, tuple[str, str, str]]] = set()
     for (rows, _, _), claimed in zip(puts, claims, strict=True):
         for claim in claimed:
             if (rows.table.name, claim) in seen:

@@ -24,6 +24,7 @@ EVERYTHING: Final = "*"
 
 Path = tuple[str, ...]
 Index = Callable[[Any, Path], tuple[str, ...]]
+Unique = Callable[[Any], tuple[tuple[str, str], ...]]
 Texts = Callable[[Any], tuple[str | None, ...]]
 Filter = Callable[[Any, Any], bool]
 Rank = Callable[[Any], int]
@@ -33,17 +34,18 @@ Rank = Callable[[Any], int]
 class Table:
     """One kind of record: its name in files, the field that identifies it, and its indexes.
 
-    A value in a `unique` index belongs to one record for ever, deleted or not. `texts` are the
-    fields of a record in which a piece of text can be searched, by the name of the search.
-    `filters` narrow what an index found; `orders` are other orders than that of creation. With a
-    `moment`, in Unix milliseconds, records are listed by it and can be asked for by time.
-    `keeps_place` tells of a record before and after that no index sees the difference.
+    A value in a `unique` index belongs to one record for ever, deleted or not; it is in the parts
+    that `in_two` makes of it. `texts` are the fields of a record in which a piece of text can be
+    searched, by the name of the search. `filters` narrow what an index found; `orders` are other
+    orders than that of creation. With a `moment`, in Unix milliseconds, records are listed by it
+    and can be asked for by time. `keeps_place` tells of a record before and after that no index
+    sees the difference.
     """
 
     name: str
     kind: type
     key: str
-    unique: Mapping[str, Index] = field(default_factory=dict)
+    unique: Mapping[str, Unique] = field(default_factory=dict)
     indexes: Mapping[str, Index] = field(default_factory=dict)
     texts: Mapping[str, Texts] = field(default_factory=dict)
     filters: Mapping[str, Filter] = field(default_factory=dict)
@@ -77,6 +79,12 @@ def _field(field_name: str) -> Index:
         return () if value is None else (value,)
 
     return values
+
+
+def in_two(value: str) -> tuple[str, str]:
+    """A value of a unique index in parts: up to its first space, and after it."""
+    first, space, second = value.partition(" ")
+    return (first, second) if space else ("", first)
 
 
 def board_of(terminal: Terminal) -> str:
@@ -199,7 +207,7 @@ TABLES: Final = (
         name="api_keys",
         kind=ApiKey,
         key="id",
-        unique={"lookup": lambda key, path: (key.lookup,)},
+        unique={"lookup": lambda key: (("", key.lookup),)},
         # Deleted keys are not listed; revoked and expired ones are (assumed 4.5-deleted).
         indexes={"account": _live(_field("account_id")), "scope": _live(_scope)},
     ),
@@ -209,8 +217,9 @@ TABLES: Final = (
         key="transaction_id",
         moment=lambda tx: tx.origin.created_at,
         unique={
-            "used_event": lambda tx, path: tuple(
-                used_event(tx.origin.site.account_id, event_id) for event_id in _event_ids(tx)
+            # The parts of what `used_event` joins.
+            "used_event": lambda tx: tuple(
+                (tx.origin.site.account_id, event_id) for event_id in _event_ids(tx)
             )
         },
         indexes={

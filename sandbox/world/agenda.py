@@ -1,10 +1,12 @@
 """What falls due in a world, each thing at its own moment, in order."""
 
 import logging
+from datetime import datetime
 
-from sandbox.domain.timers import Timer
+from sandbox.domain.timers import WEBHOOK_RETRY, Timer
 from sandbox.operations.call import Call
 from sandbox.operations.payments.expiring import FALLS_DUE
+from sandbox.world.clock import ClockSetting
 from sandbox.world.world import World
 
 log = logging.getLogger("sandbox.world")
@@ -12,10 +14,30 @@ log = logging.getLogger("sandbox.world")
 
 def fire_due(world: World) -> list[Timer]:
     """Let everything happen that is due by now; what happened, in order."""
-    fired = []
+    fired: list[Timer] = []
     while (timer := world.store.next_timer()) is not None and timer.due <= world.clock.now():
         _fire(world, timer)
         fired.append(timer)
+    if world.watched is not timer:
+        world.watch(timer)
+    return fired
+
+
+async def walk(world: World, to: datetime) -> list[Timer]:
+    """Go through the world's time up to that moment; what happened on the way, in order.
+
+    Everything happens at its own moment, what follows from it included: each time the webhooks
+    that are to be sent then are sent before time goes on.
+    """
+    fired: list[Timer] = []
+    async with world.walking:
+        while (timer := world.store.next_timer()) is not None and timer.due <= to:
+            if timer.due > world.clock.now():
+                world.clock.set(ClockSetting(now=timer.due))
+            fired += fire_due(world)
+            await world.quiet()
+        if to > world.clock.now():
+            world.clock.set(ClockSetting(now=to))
     return fired
 
 
@@ -24,6 +46,10 @@ def _fire(world: World, timer: Timer) -> None:
     call = Call(world=world, unit=world.store.begin(), now=timer.due, request_id=None)
     call.unit.cancel(timer.kind, timer.subject)
     try:
+        if timer.kind == WEBHOOK_RETRY:
+            call.unit.commit()
+            world.outbox.fall_due(timer.subject)
+            return
         FALLS_DUE[timer.kind](call, timer)
     except Exception:
         log.exception("timer %s of %s failed: a defect of the sandbox", timer.kind, timer.subject)

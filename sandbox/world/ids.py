@@ -51,13 +51,21 @@ class Ids:
 
     def secret_chars(self, length: int) -> str:
         """Letters and digits for key material, at most 64 of them."""
-        self._begin_block()
-        self._taken = _BLOCK
-        return _chars(self._hash(self._key_of_keys, length))
+        return _chars(self.secret_bytes(length))
 
     def named_uuid(self, name: str) -> str:
         """The UUIDv4 that this seed gives to a name; takes no draw."""
         return _uuid(_digest(self._key, name.encode(), 16))
+
+    def fraction(self, name: str) -> float:
+        """The number from 0 to 1 that this seed gives to a name; takes no draw."""
+        return int.from_bytes(_digest(self._key, name.encode(), 6), "big") / 2**48
+
+    def secret_bytes(self, size: int) -> bytes:
+        """Bytes for a secret, at most 64 of them."""
+        self._begin_block()
+        self._taken = _BLOCK
+        return self._hash(self._key_of_keys, size)
 
     def named_chars(self, name: str, length: int) -> str:
         """The letters and digits that this seed and world give to a name; takes no draw."""

@@ -11,7 +11,7 @@ from typing import Final
 from sandbox.domain.keys import ApiKey, ParsedKey, secret_fits
 from sandbox.domain.profile import Profile
 from sandbox.world.clock import Wall
-from sandbox.world.world import DEFAULT_WORLD, World, WorldSpec
+from sandbox.world.world import DEFAULT_WORLD, Host, World, WorldSpec
 
 UNUSED_AFTER_S: Final = 86_400.0
 WORLDS_MAX: Final = 1_000
@@ -42,10 +42,11 @@ class Limits:
 class Worlds:
     """The worlds by id, and every key's lookup."""
 
-    def __init__(self, *, profile: Profile, wall: Wall, limits: Limits) -> None:
+    def __init__(self, *, profile: Profile, wall: Wall, limits: Limits, host: Host) -> None:
         self.profile = profile
         self.limits = limits
         self._wall = wall
+        self._host = host
         self._by_id: dict[str, World] = {}
         # Lookup segment to the ids of the worlds that hold it; a dictionary as an ordered set.
         self._by_lookup: dict[str, dict[str, None]] = {}
@@ -73,6 +74,7 @@ class Worlds:
             journal_entries_max=self.limits.journal_entries_max,
             on_new_key=self._learn(spec.id),
             key_is_free=self.is_free,
+            host=self._host,
         )
         self._by_id[spec.id] = world
         self._refuse_taken_keys(world)
@@ -108,6 +110,8 @@ class Worlds:
 
     def _remove(self, world: World) -> None:
         del self._by_id[world.id]
+        world.outbox.endpoints.clear()
+        self._host.look(world, None)
         self._forget_keys(world)
 
     def reset(self, world: World) -> None:

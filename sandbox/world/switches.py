@@ -86,6 +86,14 @@ SWITCHES: Final[dict[str, Switch]] = {
             source="assumed 5.1-latency",
         ),
         Switch(
+            name="webhooks.time_scale",
+            number_max=10,
+            default=1,
+            about="How much of the waits between the attempts at a webhook is waited: 0 nothing, "
+            "1 all.",
+            source="assumed 8.3-retry",
+        ),
+        Switch(
             name="batch.settlement",
             values=("auto", "manual"),
             default="auto",

@@ -3,20 +3,23 @@
 Nothing in a world knows of another. Which world a key belongs to is the registry's to say.
 """
 
-from asyncio import Event
-from collections.abc import Callable, Mapping
+from asyncio import Event, Future, Lock, get_running_loop
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from sandbox.domain.accounts import Account
+from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.profile import Profile
+from sandbox.domain.timers import Timer
 from sandbox.scenarios.queue import Queue
 from sandbox.store.fixtures import Fixture
 from sandbox.store.invention import Invention, invent
 from sandbox.store.memory import MemoryStore
 from sandbox.store.seeding import Cast, seed
+from sandbox.webhooks.outbox import Outbox
 from sandbox.world import switches
 from sandbox.world.clock import Clock, ClockSetting, ClockView, Wall
 from sandbox.world.ids import Ids, fixed_chars
@@ -39,6 +42,19 @@ class WorldSpec:
     invention: Invention | None = None
 
 
+class Host(Protocol):
+    """What a server does by itself for its worlds."""
+
+    def work(self, world: "World", endpoint_id: str) -> None:
+        """There is something to send to this endpoint."""
+
+    def look(self, world: "World", wait_s: float | None) -> None:
+        """The next thing falls due after so many seconds of the wall; None: nothing does."""
+
+    async def quiet(self, world: "World") -> None:
+        """Wait until nothing is to be sent now."""
+
+
 class World:
     """A world in use.
 
@@ -56,8 +72,10 @@ class World:
         journal_entries_max: int,
         on_new_key: Callable[[ApiKey], None],
         key_is_free: Callable[[str], bool],
+        host: Host,
     ) -> None:
         self.spec = spec
+        self.wall = wall
         self.profile = profile
         self.key_is_free = key_is_free
         self.clock = Clock(wall, spec.clock)
@@ -65,7 +83,20 @@ class World:
         self.switches = switches.defaults() | dict(spec.switches)
         self.queue = Queue()
         self.touched_s = wall()
-        self.store = MemoryStore(watchers={ApiKey: on_new_key, Account: self._note_block})
+        self.store = MemoryStore(
+            watchers={ApiKey: on_new_key, Account: self._note_block},
+            on_messages=self._announce,
+        )
+        self._host = host
+        self.outbox = Outbox(
+            self,
+            on_work=lambda endpoint_id: host.work(self, endpoint_id),
+            on_change=self._note_change,
+        )
+        # The timer for which the host watches the clock.
+        self.watched: Timer | None = None
+        self.walking = Lock()
+        self._listening: list[Future[None]] = []
         self._fill()
 
     @property
@@ -79,6 +110,7 @@ class World:
         Switches stay. Source: assumed D25.
         """
         self.store.clear()
+        self.outbox.clear()
         self.queue.clear()
         self.journal.restart()
         self.clock.restart(self.spec.clock)
@@ -114,6 +146,55 @@ class World:
                 seed=self.spec.seed,
                 now=self.clock.now(),
             )
+
+    # --- what happens by itself
+
+    def _announce(self, messages: Sequence[Message]) -> None:
+        """Messages were committed."""
+        if self.outbox.endpoints:
+            for message in messages:
+                self.outbox.accept(message)
+        self._note_change()
+
+    def _note_change(self) -> None:
+        if self._listening:
+            listening, self._listening = self._listening, []
+            for future in listening:
+                if not future.done():
+                    future.set_result(None)
+
+    async def changed(self) -> None:
+        """Wait until there is a new message, or something came of a delivery."""
+        future: Future[None] = get_running_loop().create_future()
+        self._listening.append(future)
+        await future
+
+    async def quiet(self) -> None:
+        """Wait until no webhook is to be sent now."""
+        await self._host.quiet(self)
+
+    def watch(self, timer: Timer | None) -> None:
+        """Have the host watch the clock for this timer, which is the next."""
+        self.watched = timer
+        if timer is None or self.clock.mode == "frozen":
+            self._host.look(self, None)
+        else:
+            wait_s = (timer.due - self.clock.now()).total_seconds() / self.clock.rate
+            self._host.look(self, max(0.0, wait_s))
+
+    def now(self) -> datetime:
+        """The world's present."""
+        return self.clock.now()
+
+    def fraction(self, name: str) -> float:
+        """A number from 0 to 1 that follows from the seed and the name."""
+        return self.draws.fraction(name)
+
+    @property
+    def time_scale(self) -> float:
+        """How much of the waits between attempts at a webhook is waited."""
+        scale: float = self.switches["webhooks.time_scale"]
+        return scale
 
     def view(self) -> dict[str, Any]:
         """The world as the control API shows it, with the cast and the plaintext of its keys."""

@@ -1,0 +1,199 @@
+"""Control endpoints on webhook endpoints: where webhooks go, and what they missed."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from sandbox.control.rows import Ask, ControlFault, invalid, must_be_known
+from sandbox.domain.accounts import Account
+from sandbox.domain.batches import BATCH_STATUSES
+from sandbox.domain.events import EVENTS
+from sandbox.domain.instants import to_wire
+from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
+from sandbox.domain.webhooks.endpoints import BY_HAND, GRACE, Endpoint, OldSecret
+from sandbox.webhooks.signing import KEY_BYTES, check_secret, write_secret
+
+if TYPE_CHECKING:
+    from sandbox.control.shapes import ChangeEndpoint, CreateEndpoint, Recover, Rotate
+
+OLD_SECRETS_MAX = 10
+"""So many replaced secrets may sign at a time."""
+
+KNOWN_VALUES: Mapping[str, tuple[str, ...]] = {
+    "transaction_type": TRANSACTION_TYPES,
+    "status": (*STATUSES, *BATCH_STATUSES, "active", "blocked", "revoked", "deleted"),
+}
+"""What the filters of an endpoint can ask for. Processors may have any name."""
+
+
+def view(endpoint: Endpoint) -> dict[str, Any]:
+    """The endpoint as the control API shows it."""
+    return {
+        "id": endpoint.id,
+        "url": endpoint.url,
+        "description": endpoint.description,
+        "account_id": endpoint.account_id,
+        "event_types": list(endpoint.event_types),
+        "filters": {name: list(values) for name, values in endpoint.filters.items()},
+        "secret": endpoint.secret,
+        "disabled": endpoint.is_disabled,
+        "disabled_reason": endpoint.disabled_reason,
+        "created_at": to_wire(endpoint.created_at),
+    }
+
+
+def create(ask: Ask) -> dict[str, Any]:
+    """Have webhooks go to a URL, signed with a secret of its own."""
+    body: CreateEndpoint = ask.body
+    world = ask.world
+    if body.id is not None and body.id in world.outbox.endpoints:
+        raise ControlFault(409, "endpoint_taken", f"there is an endpoint {body.id!r} already")
+    fields = _checked(ask, body.model_dump(exclude_unset=True))
+    secret = fields.pop("secret", None) or write_secret(world.draws.secret_bytes(KEY_BYTES))
+    endpoint = Endpoint(
+        id=fields.pop("id", None) or f"ep_{world.draws.plain_chars(27)}",
+        secret=secret,
+        created_at=world.clock.now(),
+        disabled_reason=BY_HAND if fields.pop("disabled", False) else None,
+        **fields,
+    )
+    world.outbox.endpoints[endpoint.id] = endpoint
+    return view(endpoint)
+
+
+def _checked(ask: Ask, sent: dict[str, Any]) -> dict[str, Any]:
+    """The fields that were sent, null as if they were not, every word in them known."""
+    fields = {
+        name: value for name, value in sent.items() if value is not None or name == "account_id"
+    }
+    if "url" in fields:
+        _check_url(ask, fields["url"])
+    if "secret" in fields:
+        try:
+            check_secret(fields["secret"])
+        except ValueError as error:
+            raise invalid(f"secret: {error}") from None
+    _check_audience(ask, fields)
+    return fields
+
+
+def _check_audience(ask: Ask, fields: dict[str, Any]) -> None:
+    """Whose events, of which types, and with which bodies; lists are made fit to be kept."""
+    account_id = fields.get("account_id")
+    if account_id is not None and ask.world.store.begin().get(Account, account_id) is None:
+        raise invalid("account_id: the world has no account with this id")
+    for event_type in fields.get("event_types", ()):
+        must_be_known("event_types", event_type, EVENTS)
+    for name, values in fields.get("filters", {}).items():
+        for value in values:
+            if name in KNOWN_VALUES:
+                must_be_known(f"filters.{name}", value, KNOWN_VALUES[name])
+    if "event_types" in fields:
+        fields["event_types"] = tuple(dict.fromkeys(fields["event_types"]))
+    if "filters" in fields:
+        fields["filters"] = {
+            name: tuple(values) for name, values in fields["filters"].items() if values
+        }
+
+
+def _check_url(ask: Ask, url: str) -> None:
+    problem = None
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        problem = "is not a URL"
+    else:
+        if parts.scheme not in ("http", "https"):
+            problem = "must begin with http:// or https://"
+        elif not parts.hostname:
+            problem = "names no host"
+        elif parts.username is not None or parts.password is not None:
+            problem = "must not hold a user name or password"
+        elif parts.fragment:
+            problem = "must not have a fragment"
+        elif not url.isascii() or any(character.isspace() for character in url):
+            problem = "must be ASCII, without spaces"
+        elif ask.services.worlds.profile.key_format.mentions_production(url):
+            problem = "a production key must never be sent to a sandbox"
+        else:
+            problem = ask.services.why_not_to(parts.hostname)
+    if problem is not None:
+        raise invalid(f"url: {problem}")
+
+
+def list_all(ask: Ask) -> dict[str, Any]:
+    """The endpoints of a world, in the order in which they came."""
+    views = [view(endpoint) for endpoint in ask.world.outbox.endpoints.values()]
+    return {"endpoints": views, "total": len(views)}
+
+
+def _found(ask: Ask) -> Endpoint:
+    endpoint = ask.world.outbox.endpoints.get(ask.params["id"])
+    if endpoint is None:
+        raise ControlFault(404, "not_found", "the world has no endpoint with this id")
+    return endpoint
+
+
+def read(ask: Ask) -> dict[str, Any]:
+    """One endpoint, with its secret."""
+    return view(_found(ask))
+
+
+def change(ask: Ask) -> dict[str, Any]:
+    """Change what is given; what is not given stays."""
+    body: ChangeEndpoint = ask.body
+    endpoint, outbox = _found(ask), ask.world.outbox
+    fields = _checked(ask, body.model_dump(exclude_unset=True))
+    disabled = fields.pop("disabled", None)
+    outbox.endpoints[endpoint.id] = replace(endpoint, **fields)
+    if disabled is True and not endpoint.is_disabled:
+        outbox.disable(endpoint.id, BY_HAND)
+    elif disabled is False and endpoint.is_disabled:
+        outbox.enable(endpoint.id)
+    return view(outbox.endpoints[endpoint.id])
+
+
+def delete(ask: Ask) -> None:
+    """Forget an endpoint; what still waited for it is canceled."""
+    ask.world.outbox.remove(_found(ask).id)
+
+
+def rotate_secret(ask: Ask) -> dict[str, Any]:
+    """A new secret; the old one goes on signing beside it for a while. Source: assumed D22."""
+    body: Rotate = ask.body
+    endpoint, world = _found(ask), ask.world
+    fields = _checked(ask, {"secret": body.secret})
+    now = world.clock.now()
+    grace_s = GRACE.total_seconds() if body.grace_s is None else body.grace_s
+    old = [one for one in endpoint.old_secrets if now < one.until]
+    if grace_s > 0:
+        if len(old) >= OLD_SECRETS_MAX:
+            raise ControlFault(409, "too_many_secrets", f"{len(old)} old secrets are still in use")
+        old.insert(0, OldSecret(endpoint.secret, now + timedelta(seconds=grace_s)))
+    secret = fields.get("secret") or write_secret(world.draws.secret_bytes(KEY_BYTES))
+    changed = replace(endpoint, secret=secret, old_secrets=tuple(old))
+    world.outbox.endpoints[endpoint.id] = changed
+    return view(changed)
+
+
+def enable(ask: Ask) -> dict[str, Any]:
+    """Send to an endpoint again, from the next event on."""
+    endpoint = _found(ask)
+    return view(ask.world.outbox.enable(endpoint.id))
+
+
+def recover(ask: Ask) -> dict[str, Any]:
+    """Send again what an endpoint has not got since a moment. Source: assumed D22."""
+    body: Recover = ask.body
+    endpoint = _found(ask)
+    if endpoint.is_disabled:
+        raise ControlFault(
+            409,
+            "endpoint_disabled",
+            f"the endpoint is disabled: {endpoint.disabled_reason}",
+            details=f"POST .../endpoints/{endpoint.id}/enable comes first",
+        )
+    return {"messages": ask.world.outbox.recover(endpoint, body.since)}

@@ -1,0 +1,52 @@
+"""The delivery of one message to one endpoint, with every attempt at it.
+
+Source: spec 6.1.9; assumed 8.3, D22.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+DeliveryStatus = Literal["pending", "delivered", "failed", "dropped", "canceled"]
+"""`canceled` is what its endpoint no longer wanted; `dropped` is what a scenario kept back."""
+
+AttemptTrigger = Literal["scheduled", "manual", "scenario"]
+
+
+class Attempt(NamedTuple):
+    """One try. `at` is the world's moment; `status_code` None where no answer came.
+
+    `response` is the beginning of the answer's body; `error` says in words what stood in the way.
+    """
+
+    at: datetime
+    status_code: int | None
+    duration_ms: float
+    response: str
+    error: str | None
+    trigger: AttemptTrigger
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the endpoint took the message: any 2xx, in time. Source: assumed 8.3-success."""
+        return self.error is None
+
+
+@dataclass(slots=True)
+class Delivery:
+    """How a message fares at an endpoint.
+
+    `failures` counts the failed attempts of the present run of the schedule.
+    """
+
+    message_id: str
+    endpoint_id: str
+    status: DeliveryStatus = "pending"
+    attempts: list[Attempt] = field(default_factory=list)
+    next_attempt_at: datetime | None = None
+    failures: int = 0
+
+    @property
+    def subject(self) -> str:
+        """How its timer names it."""
+        return f"{self.message_id}/{self.endpoint_id}"

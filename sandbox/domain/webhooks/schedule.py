@@ -1,0 +1,48 @@
+"""When a failed delivery is tried again, and when an endpoint counts as dead.
+
+Source: assumed 8.3-retry, 8.3-dead, D22.
+"""
+
+from datetime import timedelta
+from typing import Final
+
+RETRIES_S: Final = (5, 300, 1_800, 7_200, 18_000, 36_000, 36_000)
+"""Seconds from one failure to the next attempt: eight attempts in all."""
+
+JITTER: Final = 0.2
+"""How much of the planned wait is added at most, so that retries do not come in one go."""
+
+THROTTLED_MIN_S: Final = 60
+"""After a 429 or a time-out at least so long."""
+
+TIMEOUT_S: Final = 15.0
+"""How long an endpoint may take to answer."""
+
+DEAD_AFTER: Final = timedelta(days=5)
+"""So long after its first failure, with no success since, an endpoint is disabled."""
+
+GONE: Final = 410
+TOO_MANY_REQUESTS: Final = 429
+
+
+def wait_after(
+    failures: int,
+    *,
+    jitter: float,
+    retry_after_s: float | None = None,
+    is_throttled: bool = False,
+    scale: float = 1,
+) -> timedelta | None:
+    """How long to wait after so many failures in a row; None when there are no more attempts.
+
+    `jitter` lies between 0 and 1. What the endpoint asks for by `Retry-After` is heeded between
+    the planned wait and twice as long. `scale` stretches or compresses all of it.
+    """
+    if failures > len(RETRIES_S):
+        return None
+    wait_s = RETRIES_S[failures - 1] * (1 + JITTER * jitter)
+    if retry_after_s is not None:
+        wait_s = max(wait_s, min(retry_after_s, 2 * wait_s))
+    if is_throttled:
+        wait_s = max(wait_s, THROTTLED_MIN_S)
+    return timedelta(milliseconds=round(wait_s * scale * 1000))

@@ -1,0 +1,160 @@
+"""Sending one webhook over the network, and saying what came of it.
+
+The client is imported with the first webhook that is sent: most servers send none.
+"""
+
+import asyncio
+import socket
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from time import perf_counter, time
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from sandbox.domain.webhooks.schedule import TIMEOUT_S
+from sandbox.webhooks.guard import Guard
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse, ClientSession
+
+RESPONSE_BYTES_MAX: Final = 4_096
+"""So much of an endpoint's answer is read and kept."""
+
+_IDLE_S: Final = 2
+"""Connections are not reused after so long: receivers close theirs after five seconds or more."""
+
+_CONNECTIONS_MAX: Final = 256
+
+
+class Sent(NamedTuple):
+    """What came of an attempt. `error` None means that the endpoint took the message."""
+
+    status_code: int | None
+    duration_ms: float
+    response: str
+    error: str | None
+    retry_after_s: float | None = None
+    is_timeout: bool = False
+
+
+class Sender:
+    """Sends webhooks from one event loop, over connections that are kept for a while."""
+
+    def __init__(self, guard: Guard, user_agent: str) -> None:
+        self._guard = guard
+        self._user_agent = user_agent
+        self._session: ClientSession | None = None
+
+    async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
+        """One attempt: 2xx in time is a success, anything else is not. Never raises."""
+        from aiohttp import ClientError
+
+        started = perf_counter()
+        status: int | None = None
+        text, retry_after, error, is_timeout = b"", None, None, False
+        try:
+            async with asyncio.timeout(TIMEOUT_S):
+                session = self._opened()
+                self._must_be_allowed(url)
+                async with session.post(
+                    url, data=body, headers=dict(headers), allow_redirects=False
+                ) as response:
+                    status = response.status
+                    retry_after = _seconds(response.headers.get("retry-after"))
+                    text = await _beginning(response)
+        except TimeoutError:
+            error, is_timeout = f"no complete answer within {TIMEOUT_S:g} s", True
+        except (ClientError, OSError, ValueError, EOFError) as problem:
+            error = str(problem) or type(problem).__name__
+        if error is None and not 200 <= (status or 0) < 300:
+            error = f"answered {status}"
+            if 300 <= (status or 0) < 400:
+                error += "; redirects are not followed"
+        duration_ms = (perf_counter() - started) * 1000
+        shown = text.decode("utf-8", "replace")
+        return Sent(status, duration_ms, shown, error and error[:500], retry_after, is_timeout)
+
+    def _must_be_allowed(self, url: str) -> None:
+        """An address in the URL itself is not looked up, so that it is asked about here."""
+        if problem := self._guard.why_not_to(urlsplit(url).hostname or ""):
+            raise OSError(problem)
+
+    def _opened(self) -> "ClientSession":
+        if self._session is None:
+            from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+
+            self._session = ClientSession(
+                connector=TCPConnector(
+                    limit=_CONNECTIONS_MAX,
+                    keepalive_timeout=_IDLE_S,
+                    resolver=_guarded(self._guard),
+                ),
+                # The whole attempt has one limit, see `send`.
+                timeout=ClientTimeout(total=None),
+                cookie_jar=DummyCookieJar(),
+                auto_decompress=False,
+                headers={"user-agent": self._user_agent, "content-type": "application/json"},
+            )
+        return self._session
+
+    def forget(self) -> None:
+        """The loop of the connections is gone, and they with it."""
+        self._session = None
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+
+async def _beginning(response: "ClientResponse") -> bytes:
+    """As much of the answer as is kept; of an endless one no more is waited for."""
+    parts: list[bytes] = []
+    size = 0
+    while size < RESPONSE_BYTES_MAX:
+        part = await response.content.read(RESPONSE_BYTES_MAX - size)
+        if not part:
+            return b"".join(parts)
+        parts.append(part)
+        size += len(part)
+    if not response.content.at_eof():
+        response.close()
+    return b"".join(parts)
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    """What a Retry-After header asks for: seconds, or a date. None where it says neither."""
+    if retry_after is None:
+        return None
+    if retry_after.isascii() and retry_after.strip().isdecimal():
+        return float(retry_after[:9])
+    try:
+        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time())
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _guarded(guard: Guard) -> Any:
+    """A resolver that leaves out the addresses that may not be connected to."""
+    from aiohttp import ThreadedResolver
+    from aiohttp.abc import AbstractResolver, ResolveResult
+
+    class Guarded(AbstractResolver):
+        def __init__(self) -> None:
+            self._resolver = ThreadedResolver()
+
+        async def resolve(
+            self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+        ) -> list[ResolveResult]:
+            found = await self._resolver.resolve(host, port, family)
+            refused = [guard.why_not(host, one["host"]) for one in found]
+            allowed = [one for one, why in zip(found, refused, strict=True) if why is None]
+            if not allowed:
+                raise OSError(refused[0] if refused else f"{host} has no address")
+            return allowed
+
+        async def close(self) -> None:
+            await self._resolver.close()
+
+    return Guarded()

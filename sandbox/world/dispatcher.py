@@ -1,0 +1,168 @@
+"""What a server does by itself for its worlds: it sends their webhooks, and watches their clocks.
+
+One for all worlds of a server. It begins with the first work there is, on the event loop that is
+then running, and needs none before.
+"""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sandbox.webhooks.outbox import Job
+from sandbox.webhooks.sending import Sender, Sent
+from sandbox.webhooks.signing import headers_of
+from sandbox.world.agenda import fire_due
+from sandbox.world.world import World
+
+PATIENCE_S: Final = 0.5
+"""First attempts go out one after the other; but an endpoint that takes longer than this for one
+does not keep the next from being sent."""
+
+UNDER_WAY_MAX: Final = 32
+"""So many attempts at one endpoint are under way at most."""
+
+_LOOK_AGAIN_S: Final = 3_600.0
+"""A clock is looked at again after so long, so that jumps of the wall are noticed."""
+
+log = logging.getLogger("sandbox.webhooks")
+
+
+@dataclass(slots=True)
+class _Lane:
+    """The attempts at one endpoint. `runner` is the task that takes the next one."""
+
+    world: World
+    endpoint_id: str
+    runner: object | None = None
+    under_way: int = 0
+
+
+class Dispatcher:
+    """Sends what is in the outboxes, and lets happen what falls due while nobody asks."""
+
+    def __init__(self, sender: Sender, *, header_prefix: str) -> None:
+        self._sender = sender
+        self._prefix = header_prefix
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_closed = False
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        self._lanes: dict[tuple[int, str], _Lane] = {}
+        self._alarms: dict[int, asyncio.TimerHandle] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def _is_running(self) -> bool:
+        """Whether there is a loop to work on. One that ended took its tasks with it."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return False
+        if loop is not self._loop:
+            self._loop, self._is_closed = loop, False
+            self._begin_anew()
+            self._sender.forget()
+        return True
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        assert self._loop
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # --- webhooks
+
+    def work(self, world: World, endpoint_id: str) -> None:
+        """There is something to send to this endpoint."""
+        if not self._is_running() or self._is_closed:
+            return
+        key = (id(world), endpoint_id)
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = _Lane(world, endpoint_id)
+        if lane.runner is None and lane.under_way < UNDER_WAY_MAX:
+            lane.runner = object()
+            self._start(self._run(lane, lane.runner))
+
+    async def _run(self, lane: _Lane, runner: object) -> None:
+        """Make one attempt after the other, until there is none left or one takes too long."""
+        assert self._loop
+        try:
+            while lane.runner is runner:
+                job = lane.world.outbox.take(lane.endpoint_id)
+                if job is None:
+                    break
+                overtake = self._loop.call_later(PATIENCE_S, self._overtake, lane, runner)
+                lane.under_way += 1
+                try:
+                    await self._attempt(lane.world, job)
+                finally:
+                    lane.under_way -= 1
+                    overtake.cancel()
+        finally:
+            if lane.runner is runner:
+                lane.runner = None
+            elif lane.runner is None and self._loop.is_running():
+                # It was the last of too many under way: the next may go.
+                self.work(lane.world, lane.endpoint_id)
+            if not lane.under_way and lane.runner is None:
+                self._lanes.pop((id(lane.world), lane.endpoint_id), None)
+
+    def _overtake(self, lane: _Lane, runner: object) -> None:
+        """The attempt under way takes too long for the others to wait for it."""
+        if lane.runner is runner:
+            lane.runner = None
+            self.work(lane.world, lane.endpoint_id)
+
+    async def _attempt(self, world: World, job: Job) -> None:
+        endpoint = world.outbox.endpoints[job.delivery.endpoint_id]
+        try:
+            body = world.outbox.body(job.message)
+            secrets = endpoint.secrets_at(world.clock.now())
+            headers = headers_of(self._prefix, job.message.id, world.wall(), body, secrets)
+            sent = await self._sender.send(endpoint.url, body, headers)
+        except asyncio.CancelledError:
+            world.outbox.give_back(job)
+            raise
+        except Exception:
+            log.exception("sending message %s failed: a defect of the sandbox", job.message.id)
+            sent = Sent(None, 0, "", "the sandbox failed; its log says why")
+        world.outbox.conclude(job, sent)
+        fire_due(world)
+
+    async def quiet(self, world: World) -> None:
+        """Wait until nothing of this world is to be sent now."""
+        while not world.outbox.is_idle and self._is_running():
+            for endpoint_id in tuple(world.outbox.endpoints):
+                self.work(world, endpoint_id)
+            await world.changed()
+
+    # --- clocks
+
+    def look(self, world: World, wait_s: float | None) -> None:
+        """The next thing of this world falls due after so many seconds; None: nothing does."""
+        alarm = self._alarms.pop(id(world), None)
+        if alarm is not None:
+            alarm.cancel()
+        if wait_s is not None and self._is_running():
+            assert self._loop
+            wait_s = min(wait_s, _LOOK_AGAIN_S)
+            self._alarms[id(world)] = self._loop.call_later(wait_s, self._ring, world)
+
+    def _ring(self, world: World) -> None:
+        self._alarms.pop(id(world), None)
+        world.watched = None
+        fire_due(world)
+
+    async def close(self) -> None:
+        """Stop; what was under way is given back, not lost."""
+        self._is_closed = True
+        for alarm in self._alarms.values():
+            alarm.cancel()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._sender.close()
