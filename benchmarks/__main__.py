@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from benchmarks import many_keys, memory, payments, read, sale, start, terminals, worlds
+from benchmarks import many_keys, memory, payments, read, sale, start, terminals, webhooks, worlds
 from benchmarks.load import generators
 from benchmarks.report import ROUNDS, Plan, Result, machine, table
 from benchmarks.serving import BenchmarkError
@@ -19,6 +19,7 @@ BENCHMARKS: Final[dict[str, Callable[[Plan], list[Result]]]] = {
     "many_keys": many_keys.run,
     "terminals": terminals.run,
     "worlds": worlds.run,
+    "webhooks": webhooks.run,
     "payments": payments.run,
     "memory": memory.run,
 }

@@ -143,6 +143,14 @@ def sandbox(*options: str, core: int | None = None) -> Iterator[Server]:
 
 
 @contextmanager
+def receiver(*, core: int | None = None) -> Iterator[Server]:
+    """A receiver of webhooks, until the block ends."""
+    port = free_port()
+    with _serving(("-m", "benchmarks.receiver", str(port)), port, "/", core=core) as server:
+        yield server
+
+
+@contextmanager
 def bare(
     *options: str,
     path: str = "/",

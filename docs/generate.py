@@ -1,6 +1,7 @@
-"""Writes docs/generated from the tables in the code: `make golden`.
+"""Writes docs/generated from the tables in the code, and fixtures/events: `make golden`.
 
-`pages()` gives every page's text; a test compares it with what is committed.
+`pages()` gives every page's text, `golden_events.bodies()` that of every event; tests compare
+them with what is committed.
 """
 
 from collections.abc import Callable, Mapping
@@ -8,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from docs import golden_events
 from docs.pages import answers, machines, surface
 from sandbox.library import folder
 
@@ -48,11 +50,14 @@ def shipped_module() -> str:
 
 
 def main() -> None:
-    """Write every page, and the digests of the fixtures."""
+    """Write every page, the digests of the fixtures, and the golden bodies of the events."""
     SHIPPED.write_text(shipped_module(), encoding="utf-8")
     FOLDER.mkdir(exist_ok=True)
     for name, text in pages().items():
         (FOLDER / name).write_text(text, encoding="utf-8")
+    golden_events.FOLDER.mkdir(exist_ok=True)
+    for event_type, text in golden_events.bodies().items():
+        (golden_events.FOLDER / f"{event_type}.json").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -46,6 +46,7 @@ THIRD_PARTIES = {
     "tinydb": ("store/file.py",),
     "faker": ("store/invention.py",),
     "aiohttp": ("webhooks/sending.py",),
+    "standardwebhooks": ("webhooks/signing.py",),
     "httpx2": ("cli.py", "testing/"),
     "pytest": ("testing/",),
 }

@@ -11,12 +11,22 @@ from typing import Final
 
 from sortedcontainers import SortedList
 
+from sandbox.store.port import Where
+
 ANSWERS_MAX: Final = 64
 CHANGES_MAX: Final = 50_000
 """Beyond this many changes nobody catches up any more: the answers are forgotten."""
 
 Question = frozenset[tuple[str, Hashable]]
 RankOf = Callable[[int], int]
+
+
+def question_of(where: Where) -> Question:
+    """The conditions as something to remember an answer by."""
+    return frozenset(
+        (name, values if isinstance(values, str | int) else tuple(values))
+        for name, values in where.items()
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ def sample(
     return Message(
         id=id,
         event_type=event_type,
-        account_id=str(fields.get("account_id", own_id)),
+        account_id=str(fields.get("account_id") or own_id),
         subject=str(fields.get("transaction_id") or fields.get("terminal_id") or own_id)
         if event_type.startswith(("transaction.", "terminal."))
         else own_id,

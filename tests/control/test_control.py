@@ -18,6 +18,7 @@ SWITCHES = {
     "lifecycle.rule_failures": "http_400",
     "triggers.enabled": True,
     "latency.scale": 0,
+    "webhooks.time_scale": 1,
     "batch.settlement": "auto",
 }
 """Every switch at its default (assumed D8)."""
@@ -339,6 +340,8 @@ def test_switches_are_read_and_set_one_by_one(sandbox):
         {"triggers.enabled": False},
         {"latency.scale": 0.25},
         {"latency.scale": 10},
+        {"webhooks.time_scale": 0},
+        {"webhooks.time_scale": 0.001},
         {"batch.settlement": "manual"},
     ],
     ids=str,
@@ -368,6 +371,9 @@ def test_each_switch_has_its_other_values_and_leaves_the_rest_alone(sandbox, cha
         ({"latency.scale": 10.1}, None),
         ({"latency.scale": "1"}, None),
         ({"latency.scale": True}, None),
+        ({"webhooks.time_scale": -0.1}, None),
+        ({"webhooks.time_scale": 10.1}, None),
+        ({"webhook.time_scale": 1}, "webhooks.time_scale"),
     ],
     ids=str,
 )

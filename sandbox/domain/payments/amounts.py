@@ -41,7 +41,9 @@ class Amounts(NamedTuple):
     @property
     def total(self) -> int:
         """What the cardholder pays."""
-        return self.subtotal + self.tax + self.tip + self.surcharge
+        # Most often nothing is added; then it is that very number, which is kept once.
+        added = self.tax + self.tip + self.surcharge
+        return self.subtotal + added if added else self.subtotal
 
     @property
     def goods(self) -> int:

@@ -1,0 +1,250 @@
+"""The rows of one table in memory: dictionaries, and sorted indexes.
+
+The cost of a write and of a page of results does not grow with what is stored. Rows are numbered
+in the order in which they are listed: by their moment where their table has one, then by their
+first put. An index is built when somebody first asks by it, since most worlds are never asked by
+most of them, and follows every write from then on. Where several have to agree, the shortest is
+gone through, and the answer is remembered.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+from operator import attrgetter
+from typing import Any, Final
+
+from sandbox.domain.records import Record, account_id_of
+from sandbox.store.answers import Answers, Condition, question_of
+from sandbox.store.grams import TextIndex
+from sandbox.store.indexes import Index, position
+from sandbox.store.port import (
+    ANY_TIME,
+    NEWEST_FIRST,
+    Between,
+    DuplicateValue,
+    Order,
+    Where,
+)
+from sandbox.store.tables import Path, Table, in_two
+
+PathOf = Callable[[Record], Path]
+Claims = Sequence[tuple[str, str, str]]  # a unique index, and both parts of the value
+
+_PUT_BITS: Final = 40
+"""A number is the moment in milliseconds, then so many bits for the order of puts."""
+
+
+class Rows:
+    """The rows of one table."""
+
+    def __init__(self, table: Table, path_of: PathOf) -> None:
+        self.table = table
+        self.id_of = attrgetter(table.key)
+        self.path_of = path_of
+        self.number_of: dict[str, int] = {}
+        self.by_number: dict[int, Any] = {}
+        # By both parts of a value, which are the record's own texts: joined they would need memory.
+        self.unique = {name: defaultdict[str, dict[str, int]](dict) for name in table.unique}
+        self.indexes: dict[str, Index] = {}
+        self.texts: dict[str, TextIndex] = {}
+        self.answers = Answers()
+        self.put_so_far = 0
+
+    # --- one row
+
+    def get(self, id: str) -> Any:
+        """The record with this id; None when there is none."""
+        number = self.number_of.get(id)
+        return None if number is None else self.by_number[number]
+
+    def one(self, name: str, value: str) -> Any:
+        """The record that has this value in a unique index; None when none has."""
+        first, second = in_two(value)
+        number = self.unique[name].get(first, {}).get(second)
+        return None if number is None else self.by_number[number]
+
+    def claims(self, id: str, record: Any) -> Claims:
+        """The values that the record newly takes in unique indexes, with the index of each.
+
+        Raises DuplicateValue where another record has one.
+        """
+        own, claims = self.number_of.get(id), []
+        for name, index in self.table.unique.items():
+            taken = self.unique[name]
+            for first, second in index(record):
+                number = taken[first].get(second)
+                if number is None:
+                    claims.append((name, first, second))
+                elif number != own:
+                    raise DuplicateValue(f"{self.table.name}: another record has this {name}")
+        return claims
+
+    def put(self, id: str, record: Any, claims: Claims) -> None:
+        number = self.number_of.get(id)
+        if number is None:
+            old, number = None, self._new_number(record)
+            self.number_of[id] = number
+        else:
+            old = self.by_number[number]
+        self.by_number[number] = record
+        for name, first, second in claims:
+            self.unique[name][first][second] = number
+        if self.indexes or self.texts:
+            keeps_place = self.table.keeps_place
+            if old is None or keeps_place is None or not keeps_place(old, record):
+                self._reindex(number, old, record)
+        self.answers.note_change(number)
+        self.put_so_far += 1
+
+    def _new_number(self, record: Any) -> int:
+        put, moment = len(self.by_number), self.table.moment
+        return put if moment is None else moment(record) << _PUT_BITS | put
+
+    def _reindex(self, number: int, old: Any, record: Any) -> None:
+        path = self.path_of(record)
+        old_path = () if old is None else self.path_of(old)
+        for name, entries in self.indexes.items():
+            index = self.table.indexes[name]
+            before = () if old is None else index(old, old_path)
+            after = index(record, path)
+            if before != after:
+                entries.move(number, before, after)
+        for name, text_index in self.texts.items():
+            texts = self.table.texts[name]
+            text_index.move(number, () if old is None else texts(old), texts(record))
+
+    # --- many rows
+
+    def find(
+        self, where: Where, limit: int | None, offset: int, between: Between, order: Order
+    ) -> tuple[list[Any], int]:
+        """A page in the order asked for, and the total."""
+        if offset == 0 and limit is not None and order is NEWEST_FIRST and between == ANY_TIME:
+            numbers = self._matching(where)
+            newest = numbers[len(numbers) - limit :] if limit < len(numbers) else numbers
+            return [self.by_number[number] for number in reversed(newest)], len(numbers)
+        found: Sequence[Any]
+        if order.by:
+            found = self._ranked(where, between, order.by)
+            first, last = 0, len(found)
+        else:
+            found = self._matching(where)
+            first, last = _window(found, between)
+        total = last - first
+        if order.is_descending:
+            end = max(last - offset, first)
+            start = first if limit is None else max(end - limit, first)
+        else:
+            start = min(first + offset, last)
+            end = last if limit is None else min(start + limit, last)
+        # A slice of a sorted list costs what it holds, however deep into the list it lies.
+        page: list[Any] = list(found[start:end])
+        if order.by:
+            page = [number for _, number in page]
+        if order.is_descending:
+            page.reverse()
+        return [self.by_number[number] for number in page], total
+
+    def _matching(self, where: Where) -> Sequence[int]:
+        """The numbers of all rows that match every condition, ascending."""
+        if not where:
+            return self._everything()
+        if len(where) == 1:
+            ((name, values),) = where.items()
+            if isinstance(values, str) and name in self.table.indexes:
+                return self._index(name).rows(values)
+        return self.answers.matching(question_of(where), self._conditions(where))
+
+    def _ranked(self, where: Where, between: Between, by: str) -> Sequence[tuple[int, int]]:
+        """Rank and number of the rows that match, ascending."""
+        rank, by_number = self.table.orders[by], self.by_number
+        conditions = self._conditions(where)
+        question = question_of(where)
+        if between != ANY_TIME:
+            question |= {("", between)}
+            first, last = _bounds(between)
+            conditions.append(Condition(lambda number: first <= number < last))
+        return self.answers.ranked(question, conditions, by, lambda number: rank(by_number[number]))
+
+    def _everything(self) -> Sequence[int]:
+        # Rows are never removed, so that numbers without a moment have no gaps.
+        if self.table.moment is None:
+            return range(len(self.by_number))
+        return sorted(self.by_number)
+
+    def _conditions(self, where: Where) -> list[Condition]:
+        conditions = [self._condition(name, values) for name, values in where.items()]
+        if not any(one.rows for one in conditions):
+            everything = self._everything()
+            conditions.append(
+                Condition(lambda number: True, lambda: everything, len(everything), True)
+            )
+        return conditions
+
+    def _condition(self, name: str, values: Any) -> Condition:
+        table, by_number = self.table, self.by_number
+        if name in table.filters:
+            fits = table.filters[name]
+            return Condition(lambda number: fits(by_number[number], values))
+        if name in table.texts:
+            return self._text_condition(name, str(values))
+        index = self._index(name)
+        wanted: Collection[str] = (
+            (values,) if isinstance(values, str) else tuple(dict.fromkeys(values))
+        )
+        return Condition(
+            lambda number: any(index.has(value, number) for value in wanted),
+            lambda: index.rows_of_any(wanted),
+            sum(len(index.rows(value)) for value in wanted),
+            True,
+        )
+
+    def _index(self, name: str) -> Index:
+        index = self.indexes.get(name)
+        if index is None:
+            index, values_of = Index(), self.table.indexes[name]
+            rows = [(number, self.by_number[number]) for number in sorted(self.by_number)]
+            of_account = {account_id_of(record): record for _, record in rows}
+            paths = {id: self.path_of(record) for id, record in of_account.items()}
+            index.fill(
+                (number, values_of(record, paths[account_id_of(record)])) for number, record in rows
+            )
+            self.indexes[name] = index
+        return index
+
+    def _text_condition(self, name: str, piece: str) -> Condition:
+        texts, wanted = self.table.texts[name], piece.lower()
+        candidates, is_exact = self._text_index(name).candidates(piece)
+        return Condition(
+            lambda number: any(
+                text is not None and wanted in text.lower()
+                for text in texts(self.by_number[number])
+            ),
+            lambda: candidates,
+            len(candidates),
+            is_exact,
+        )
+
+    def _text_index(self, name: str) -> TextIndex:
+        text_index = self.texts.get(name)
+        if text_index is None:
+            text_index, texts = TextIndex(), self.table.texts[name]
+            for number, record in self.by_number.items():
+                text_index.move(number, (), texts(record))
+            self.texts[name] = text_index
+        return text_index
+
+
+def _bounds(between: Between) -> tuple[float, float]:
+    """The smallest number of a row of that time, and the first that is too large."""
+    first_ms, last_ms = between
+    first = float("-inf") if first_ms is None else first_ms << _PUT_BITS
+    last = float("inf") if last_ms is None else (last_ms + 1) << _PUT_BITS
+    return first, last
+
+
+def _window(numbers: Sequence[int], between: Between) -> tuple[int, int]:
+    """Which of the ascending numbers lie in that time."""
+    first_ms, last_ms = between
+    first = 0 if first_ms is None else position(numbers, first_ms << _PUT_BITS)
+    last = len(numbers) if last_ms is None else position(numbers, (last_ms + 1) << _PUT_BITS)
+    return first, max(first, last)

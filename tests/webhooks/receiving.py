@@ -1,0 +1,243 @@
+"""A receiver of webhooks on a real socket, which keeps what it gets and answers as it is told."""
+
+import contextlib
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from time import time
+from typing import Any
+
+import standardwebhooks
+import svix
+
+WAIT_S = 5.0
+"""So long a test waits at most for something to arrive."""
+
+
+@dataclass(frozen=True)
+class Received:
+    """One request as it came: headers by lower-case name, the raw bytes of its body.
+
+    `at` is the wall time at which it was complete; `number` counts the receiver's requests from 0.
+    """
+
+    number: int
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+    at: float
+
+    @property
+    def id(self) -> str:
+        """The message's id, by which receivers tell a repetition."""
+        return self.headers["webhook-id"]
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    def verify(self, secret: str) -> None:
+        """Raises unless both libraries accept the signature for exactly these bytes."""
+        standardwebhooks.Webhook(secret).verify(self.body, self.headers)
+        svix.Webhook(secret).verify(self.body, self.headers)
+
+    def is_signed_by(self, secret: str) -> bool:
+        """Whether both accept it; that they disagree is an error."""
+        verdicts = set()
+        for library in (standardwebhooks, svix):
+            try:
+                library.Webhook(secret).verify(self.body, self.headers)
+                verdicts.add(True)
+            except (standardwebhooks.WebhookVerificationError, svix.WebhookVerificationError):
+                verdicts.add(False)
+        (verdict,) = verdicts
+        return verdict
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How a request is answered.
+
+    `gate` is waited for first, then `delay_s`; both end with the receiver. `raw` is written
+    instead of an answer; `drop` closes the connection without one.
+    """
+
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    delay_s: float = 0
+    gate: threading.Event | None = None
+    raw: bytes | None = None
+    drop: bool = False
+
+
+Behaviour = int | Answer | Iterable[int | Answer] | Callable[[Received], int | Answer]
+"""A status, an answer, one after the other of a list (its last for the rest), or a function."""
+
+
+def _as_function(behaviour: Behaviour) -> Callable[[Received], int | Answer]:
+    if callable(behaviour):
+        return behaviour
+    if isinstance(behaviour, int | Answer):
+        return lambda _: behaviour
+    answers = list(behaviour)
+    return lambda _: answers.pop(0) if len(answers) > 1 else answers[0]
+
+
+class Receiver:
+    """What came in, and how it is answered; `behave` changes that."""
+
+    def __init__(self, behaviour: Behaviour = 200) -> None:
+        self.requests: list[Received] = []
+        self._changed = threading.Condition()
+        self._closing = threading.Event()
+        self._connections: set[socket.socket] = set()
+        self.behave(behaviour)
+        self._server = _Server(self)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/hooks"
+
+    @property
+    def port(self) -> int:
+        return int(self._server.server_address[1])
+
+    def behave(self, behaviour: Behaviour) -> None:
+        """Answer like this from the next request on."""
+        self._behaviour = _as_function(behaviour)
+
+    def close(self) -> None:
+        """Stop, with all that is still waited for or connected."""
+        self._closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+        with self._changed:
+            open_now = list(self._connections)
+        for connection in open_now:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        with self._changed:
+            assert self._changed.wait_for(lambda: not self._connections, WAIT_S)
+        self._thread.join()
+
+    # --- what tests ask
+
+    def bodies(self) -> list[Any]:
+        return [one.json() for one in self.requests]
+
+    def ids(self) -> list[str]:
+        return [one.id for one in self.requests]
+
+    def wait_for(self, count: int = 1, timeout_s: float = WAIT_S) -> list[Received]:
+        """All requests, once there are so many."""
+        return self.wait_until(lambda requests: len(requests) >= count, timeout_s)
+
+    def wait_until(
+        self, is_enough: Callable[[list[Received]], bool], timeout_s: float = WAIT_S
+    ) -> list[Received]:
+        """All requests, once they fulfil the condition."""
+        with self._changed:
+            came = self._changed.wait_for(lambda: is_enough(self.requests), timeout_s)
+            assert came, f"only {len(self.requests)} requests came within {timeout_s:g} s"
+            return list(self.requests)
+
+    # --- what its server calls
+
+    def connected(self, connection: socket.socket) -> None:
+        with self._changed:
+            self._connections.add(connection)
+
+    def disconnected(self, connection: socket.socket) -> None:
+        with self._changed:
+            self._connections.discard(connection)
+            self._changed.notify_all()
+
+    def take(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Answer:
+        """Keep the request, and say how it is answered, when that is due."""
+        with self._changed:
+            received = Received(len(self.requests), method, path, headers, body, time())
+            self.requests.append(received)
+            answer = self._behaviour(received)
+            self._changed.notify_all()
+        if isinstance(answer, int):
+            answer = Answer(answer)
+        if answer.gate is not None:
+            while not self._closing.is_set() and not answer.gate.wait(0.02):
+                pass
+        if answer.delay_s:
+            self._closing.wait(answer.delay_s)
+        return answer
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 128
+
+    def __init__(self, receiver: Receiver) -> None:
+        self.receiver = receiver
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A sender that went away is nobody's fault."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    # Head and body of an answer go out together.
+    wbufsize = -1
+    server: _Server
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.receiver.connected(self.connection)
+
+    def finish(self) -> None:
+        with contextlib.suppress(OSError):
+            super().finish()
+        self.connection.close()
+        self.server.receiver.disconnected(self.connection)
+
+    def handle(self) -> None:
+        with contextlib.suppress(OSError):
+            super().handle()
+
+    def do_POST(self) -> None:
+        size = int(self.headers.get("content-length", 0))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        body = self.rfile.read(size)
+        answer = self.server.receiver.take(self.command, self.path, headers, body)
+        if answer.drop or answer.raw is not None:
+            self.wfile.write(answer.raw or b"")
+            self.close_connection = True
+            return
+        self.send_response(answer.status)
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        if "content-length" not in {name.lower() for name in answer.headers}:
+            self.send_header("content-length", str(len(answer.body)))
+        self.end_headers()
+        self.wfile.write(answer.body)
+        self.wfile.flush()
+
+    do_GET = do_PUT = do_POST  # noqa: N815 - the names are http.server's
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: tests look at what was received."""
+
+
+@contextlib.contextmanager
+def receiving(behaviour: Behaviour = 200) -> Iterator[Receiver]:
+    """A receiver on a free port, until the block ends."""
+    receiver = Receiver(behaviour)
+    try:
+        yield receiver
+    finally:
+        receiver.close()
