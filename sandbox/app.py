@@ -13,7 +13,7 @@ from sandbox import __version__, library
 from sandbox.api.platform import Platform
 from sandbox.control.control import Control
 from sandbox.control.rows import PREFIX, Services
-from sandbox.settings import Settings
+from sandbox.settings import Settings, SettingsError
 from sandbox.webhooks.guard import Guard
 from sandbox.webhooks.sending import Sender
 from sandbox.world.clock import Wall, wall_seconds
@@ -36,10 +36,13 @@ class Sandbox:
 def build(settings: Settings, *, wall: Wall = wall_seconds) -> Sandbox:
     """Put a sandbox together, with the world `default` filled.
 
-    Raises FixtureError when the fixture cannot be used.
+    Raises FixtureError when the fixture cannot be used, SettingsError when a setting cannot.
     """
     fixture = library.fixture_or_file(settings.fixture)
-    guard = Guard(is_open=settings.is_loopback, allowed=settings.webhooks_to)
+    try:
+        guard = Guard(is_open=settings.is_loopback, allowed=settings.webhooks_to)
+    except ValueError as error:
+        raise SettingsError(f"--webhooks-to: {error}") from error
     dispatcher = Dispatcher(
         Sender(guard, user_agent=f"uat-sandbox/{__version__}"),
         header_prefix=settings.profile.webhook_header_prefix,
@@ -70,7 +73,10 @@ def build(settings: Settings, *, wall: Wall = wall_seconds) -> Sandbox:
     )
     control = Control(services, token=token)
     platform = Platform(
-        worlds, explain_headers=settings.explain_headers, log_requests=settings.log_requests
+        worlds,
+        turn=dispatcher.turn,
+        explain_headers=settings.explain_headers,
+        log_requests=settings.log_requests,
     )
     if settings.control_port is None:
         app: ASGIApp = ByPath(platform=platform, control=control, on_end=dispatcher.close)

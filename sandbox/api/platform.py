@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from time import perf_counter
 from typing import Final
 from urllib.parse import unquote
@@ -62,10 +62,12 @@ class Platform:
         worlds: Worlds,
         *,
         rows: Iterable[Row] = OPERATIONS,
+        turn: Callable[[], Awaitable[None] | None] = lambda: None,
         explain_headers: bool = True,
         log_requests: bool = False,
     ) -> None:
         self._worlds = worlds
+        self._turn = turn
         self._router = Router(rows)
         self._key_header = worlds.profile.api_key_header_bytes
         self._key_format = worlds.profile.key_format
@@ -94,6 +96,8 @@ class Platform:
             match,
             by_name(scope["headers"]),
         )
+        if (turn := self._turn()) is not None:
+            await turn
         presented = self._identify(asked)
         # What comes without a known key stands in the journal of `default` (assumed D25).
         world = presented.world or self._worlds.default

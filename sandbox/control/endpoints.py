@@ -14,6 +14,7 @@ from sandbox.domain.instants import to_wire
 from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
 from sandbox.domain.webhooks.endpoints import BY_HAND, GRACE, Endpoint, OldSecret
 from sandbox.webhooks.signing import KEY_BYTES, check_secret, write_secret
+from sandbox.world.world import World
 
 if TYPE_CHECKING:
     from sandbox.control.shapes import ChangeEndpoint, CreateEndpoint, Recover, Rotate
@@ -53,7 +54,7 @@ def create(ask: Ask) -> dict[str, Any]:
     fields = _checked(ask, body.model_dump(exclude_unset=True))
     secret = fields.pop("secret", None) or write_secret(world.draws.secret_bytes(KEY_BYTES))
     endpoint = Endpoint(
-        id=fields.pop("id", None) or f"ep_{world.draws.plain_chars(27)}",
+        id=fields.pop("id", None) or _free_id(world),
         secret=secret,
         created_at=world.clock.now(),
         disabled_reason=BY_HAND if fields.pop("disabled", False) else None,
@@ -63,11 +64,22 @@ def create(ask: Ask) -> dict[str, Any]:
     return view(endpoint)
 
 
+def _free_id(world: World) -> str:
+    """A new id. Draws begin anew with a reset, and endpoints of before it stay."""
+    while (id := f"ep_{world.draws.plain_chars(27)}") in world.outbox.endpoints:
+        pass
+    return id
+
+
 def _checked(ask: Ask, sent: dict[str, Any]) -> dict[str, Any]:
     """The fields that were sent, null as if they were not, every word in them known."""
     fields = {
         name: value for name, value in sent.items() if value is not None or name == "account_id"
     }
+    key_format = ask.services.worlds.profile.key_format
+    for name, value in fields.items():
+        if key_format.mentions_production(str(value)):
+            raise invalid(f"{name}: a production key must never be sent to a sandbox")
     if "url" in fields:
         _check_url(ask, fields["url"])
     if "secret" in fields:
@@ -87,7 +99,7 @@ def _check_audience(ask: Ask, fields: dict[str, Any]) -> None:
     for event_type in fields.get("event_types", ()):
         must_be_known("event_types", event_type, EVENTS)
     for name, values in fields.get("filters", {}).items():
-        for value in values:
+        for value in values or ():
             if name in KNOWN_VALUES:
                 must_be_known(f"filters.{name}", value, KNOWN_VALUES[name])
     if "event_types" in fields:
@@ -116,8 +128,6 @@ def _check_url(ask: Ask, url: str) -> None:
             problem = "must not have a fragment"
         elif not url.isascii() or any(character.isspace() for character in url):
             problem = "must be ASCII, without spaces"
-        elif ask.services.worlds.profile.key_format.mentions_production(url):
-            problem = "a production key must never be sent to a sandbox"
         else:
             problem = ask.services.why_not_to(parts.hostname)
     if problem is not None:

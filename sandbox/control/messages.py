@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import from_json
 
-from sandbox.control.rows import Ask, ControlFault, must_be_known, window
+from sandbox.control.rows import Ask, ControlFault, invalid, must_be_known, window
 from sandbox.domain.events import EVENTS, Message, body_of
 from sandbox.domain.instants import to_wire
 from sandbox.domain.webhooks.deliveries import Attempt, Delivery
@@ -89,6 +89,8 @@ def send_sample(ask: Ask) -> dict[str, Any]:
     """A sample of an event, sent for real to the endpoints that want it."""
     body: Sample = ask.body
     must_be_known("event_type", body.event_type, EVENTS)
+    if ask.services.worlds.profile.key_format.mentions_production(str(body.changes)):
+        raise invalid("changes: a production key must never be sent to a sandbox")
     world = ask.world
     message = sample(
         body.event_type,

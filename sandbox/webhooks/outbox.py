@@ -75,10 +75,16 @@ class Outbox:
         self._on_work = on_work
         self._on_change = on_change
         self.endpoints: dict[str, Endpoint] = {}
-        self.clear()
+        self._begin_anew()
 
     def clear(self) -> None:
         """Forget all deliveries; endpoints stay. Source: assumed D25."""
+        self._begin_anew()
+        for endpoint in list(self.endpoints.values()):
+            self.endpoints[endpoint.id] = replace(endpoint, failing_since=None)
+        self._on_change()
+
+    def _begin_anew(self) -> None:
         self._deliveries: dict[str, dict[str, Delivery]] = {}
         self._waiting: dict[str, deque[Job]] = {}
         self._bodies: OrderedDict[str, bytes] = OrderedDict()
@@ -126,8 +132,12 @@ class Outbox:
 
     def _path(self, message: Message) -> tuple[str, ...]:
         account = self._world.store.begin().get(Account, message.account_id)
-        above = account.parent_account_ids if account is not None else ()
-        return (*above, message.account_id)
+        if account is not None:
+            return (*account.parent_account_ids, message.account_id)
+        # A sample about an account that is not there says itself what is above it.
+        fields = message.record if isinstance(message.record, dict) else {}
+        above = fields.get("parent_account_ids")
+        return (*(map(str, above) if isinstance(above, list) else ()), message.account_id)
 
     def _enqueue(
         self,
@@ -156,6 +166,7 @@ class Outbox:
     def take(self, endpoint_id: str) -> Job | None:
         """The next attempt to make at this endpoint; whoever takes it reports what came of it."""
         waiting = self._waiting.get(endpoint_id)
+        were_waiting = bool(waiting)
         while waiting:
             job = waiting.popleft()
             # Whether it is still wanted: the endpoint may be gone, and what was canceled is.
@@ -164,6 +175,8 @@ class Outbox:
             ):
                 self._under_way[id(job)] = job
                 return job
+        if were_waiting:
+            self._on_change()
         return None
 
     def give_back(self, job: Job) -> None:
@@ -179,14 +192,13 @@ class Outbox:
         delivery.attempts.append(
             Attempt(now, sent.status_code, sent.duration_ms, sent.response, sent.error, job.trigger)
         )
-        delivery.next_attempt_at = None
         endpoint = self.endpoints.get(delivery.endpoint_id)
         if sent.error is None:
             self._unplan(delivery)
             delivery.status = "delivered"
             if endpoint is not None and endpoint.failing_since is not None:
                 self.endpoints[endpoint.id] = replace(endpoint, failing_since=None)
-        elif endpoint is not None:
+        elif endpoint is not None and not endpoint.is_disabled:
             self._failed(job, endpoint, sent, now)
         self._on_change()
 
@@ -194,7 +206,10 @@ class Outbox:
         delivery = job.delivery
         if endpoint.failing_since is None:
             endpoint = self.endpoints[endpoint.id] = replace(endpoint, failing_since=now)
-        if not job.is_single:
+        if job.is_single:
+            if delivery.status == "pending" and not self._is_tried_again(delivery):
+                delivery.status = "failed"
+        elif delivery.status == "pending":
             delivery.failures += 1
             wait = wait_after(
                 delivery.failures,
@@ -211,6 +226,13 @@ class Outbox:
             self.disable(endpoint.id, "it answered 410 Gone")
         elif endpoint.failing_since is not None and now - endpoint.failing_since >= DEAD_AFTER:
             self.disable(endpoint.id, f"every attempt failed for {DEAD_AFTER.days} days")
+
+    def _is_tried_again(self, delivery: Delivery) -> bool:
+        """Whether another attempt at this delivery is planned, waits or is under way."""
+        waiting = self._waiting.get(delivery.endpoint_id, ())
+        return delivery.next_attempt_at is not None or any(
+            job.delivery is delivery for job in (*waiting, *self._under_way.values())
+        )
 
     # --- time
 

@@ -4,6 +4,7 @@ The client is imported with the first webhook that is sent: most servers send no
 """
 
 import asyncio
+import errno
 import socket
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
@@ -38,22 +39,26 @@ class Sent(NamedTuple):
 
 
 class Sender:
-    """Sends webhooks from one event loop, over connections that are kept for a while."""
+    """Sends webhooks from one event loop, over connections that are kept for a while.
 
-    def __init__(self, guard: Guard, user_agent: str) -> None:
+    An attempt is given up after `timeout_s`.
+    """
+
+    def __init__(self, guard: Guard, user_agent: str, *, timeout_s: float = TIMEOUT_S) -> None:
         self._guard = guard
+        self._timeout_s = timeout_s
         self._user_agent = user_agent
         self._session: ClientSession | None = None
 
     async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
         """One attempt: 2xx in time is a success, anything else is not. Never raises."""
-        from aiohttp import ClientError
+        from aiohttp import ClientError, ServerDisconnectedError
 
         started = perf_counter()
         status: int | None = None
-        text, retry_after, error, is_timeout = b"", None, None, False
+        text, retry_after, error, is_timeout = bytearray(), None, None, False
         try:
-            async with asyncio.timeout(TIMEOUT_S):
+            async with asyncio.timeout(self._timeout_s):
                 session = self._opened()
                 self._must_be_allowed(url)
                 async with session.post(
@@ -61,9 +66,11 @@ class Sender:
                 ) as response:
                     status = response.status
                     retry_after = _seconds(response.headers.get("retry-after"))
-                    text = await _beginning(response)
+                    await _read_beginning(response, text)
         except TimeoutError:
-            error, is_timeout = f"no complete answer within {TIMEOUT_S:g} s", True
+            error, is_timeout = f"no complete answer within {self._timeout_s:g} s", True
+        except ServerDisconnectedError:
+            error = "the connection was closed before there was a complete answer"
         except (ClientError, OSError, ValueError, EOFError) as problem:
             error = str(problem) or type(problem).__name__
         if error is None and not 200 <= (status or 0) < 300:
@@ -108,19 +115,15 @@ class Sender:
             self._session = None
 
 
-async def _beginning(response: "ClientResponse") -> bytes:
-    """As much of the answer as is kept; of an endless one no more is waited for."""
-    parts: list[bytes] = []
-    size = 0
-    while size < RESPONSE_BYTES_MAX:
-        part = await response.content.read(RESPONSE_BYTES_MAX - size)
+async def _read_beginning(response: "ClientResponse", text: bytearray) -> None:
+    """Read as much of the answer as is kept; of an endless one no more is waited for."""
+    while len(text) < RESPONSE_BYTES_MAX:
+        part = await response.content.read(RESPONSE_BYTES_MAX - len(text))
         if not part:
-            return b"".join(parts)
-        parts.append(part)
-        size += len(part)
+            return
+        text += part
     if not response.content.at_eof():
         response.close()
-    return b"".join(parts)
 
 
 def _seconds(retry_after: str | None) -> float | None:
@@ -151,7 +154,8 @@ def _guarded(guard: Guard) -> Any:
             refused = [guard.why_not(host, one["host"]) for one in found]
             allowed = [one for one, why in zip(found, refused, strict=True) if why is None]
             if not allowed:
-                raise OSError(refused[0] if refused else f"{host} has no address")
+                # The client shows the second part of an error only.
+                raise OSError(errno.EACCES, refused[0] if refused else f"{host} has no address")
             return allowed
 
         async def close(self) -> None:

@@ -6,6 +6,7 @@ then running, and needs none before.
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, Final
@@ -53,6 +54,7 @@ class Dispatcher:
         self._lanes: dict[tuple[int, str], _Lane] = {}
         self._alarms: dict[int, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._in_line: deque[asyncio.Future[None]] = deque()
 
     def _is_running(self) -> bool:
         """Whether there is a loop to work on. One that ended took its tasks with it."""
@@ -130,7 +132,9 @@ class Dispatcher:
             log.exception("sending message %s failed: a defect of the sandbox", job.message.id)
             sent = Sent(None, 0, "", "the sandbox failed; its log says why")
         world.outbox.conclude(job, sent)
-        fire_due(world)
+        # Without endpoints nothing was planned: the world may even be deleted.
+        if world.outbox.endpoints:
+            fire_due(world)
 
     async def quiet(self, world: World) -> None:
         """Wait until nothing of this world is to be sent now."""
@@ -138,6 +142,33 @@ class Dispatcher:
             for endpoint_id in tuple(world.outbox.endpoints):
                 self.work(world, endpoint_id)
             await world.changed()
+
+    # --- turns
+
+    def turn(self) -> "asyncio.Future[None] | None":
+        """What a request waits for before it is carried out; None where it need not wait.
+
+        While webhooks are on their way requests take turns, one for each round of the loop: a
+        crowd of them would otherwise keep an attempt waiting for all of theirs, round by round.
+        """
+        if not self._lanes or not self._is_running():
+            return None
+        assert self._loop
+        future: asyncio.Future[None] = self._loop.create_future()
+        self._in_line.append(future)
+        if len(self._in_line) == 1:
+            self._loop.call_soon(self._next_turn)
+        return future
+
+    def _next_turn(self) -> None:
+        while self._in_line:
+            future = self._in_line.popleft()
+            if not future.done():
+                future.set_result(None)
+                break
+        if self._in_line:
+            assert self._loop
+            self._loop.call_soon(self._next_turn)
 
     # --- clocks
 

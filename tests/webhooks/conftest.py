@@ -1,0 +1,15 @@
+"""Fixtures for tests of webhooks."""
+
+import pytest
+
+from tests.conftest import NOW
+from tests.driving import Served
+from tests.webhooks.hooked import Hooked
+
+
+@pytest.fixture
+def hooked(served: Served) -> Hooked:
+    """A fresh world of a served sandbox, its clock frozen."""
+    answer = served.control("POST", "/worlds", json={"clock": NOW})
+    assert answer.status_code == 201, answer.text
+    return Hooked(served, answer.json()["id"], answer.json())

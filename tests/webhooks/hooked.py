@@ -1,0 +1,115 @@
+"""How tests of webhooks drive a world of their own in a served sandbox."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from time import monotonic
+from typing import Any
+
+import httpx2
+
+from sandbox.domain.instants import parse_rfc3339, to_wire
+from tests.conftest import NOW
+from tests.driving import Served
+
+START = parse_rfc3339(NOW)
+UNTIL_S = 5.0
+"""So long a test waits at most for something to become so."""
+
+
+def until(is_so: Callable[[], Any]) -> Any:
+    """What the question answers, as soon as that is not nothing. Each question is a request."""
+    deadline = monotonic() + UNTIL_S
+    while not (found := is_so()):
+        assert monotonic() < deadline, "it did not become so"
+    return found
+
+
+@dataclass(frozen=True)
+class Hooked:
+    """One world, its clock frozen at START unless it was created otherwise."""
+
+    served: Served
+    id: str
+    cast: dict[str, Any]
+
+    def ask(
+        self, method: str, path: str, body: Any = None, *, status: int | None = None
+    ) -> httpx2.Response:
+        """One request to the control surface on this world, which is answered with the status."""
+        more = {} if body is None else {"json": body}
+        answer = self.served.control(method, f"/worlds/{self.id}{path}", **more)
+        assert status in (None, answer.status_code), answer.text
+        return answer
+
+    def pay(self, amount: int = 1000, merchant: str = "merchant") -> httpx2.Response:
+        """A sale by the partner."""
+        body = {"amount": amount, "terminal_id": self.cast["terminals"][merchant]}
+        key = self.cast["keys"]["partner"]["key"]
+        return self.served.ask("POST", "/v3/payment", key=key, json=body)
+
+    # --- endpoints and messages
+
+    def endpoint(self, url: str, **more: Any) -> str:
+        """The id of a new endpoint."""
+        return str(self.ask("POST", "/endpoints", {"url": url} | more, status=201).json()["id"])
+
+    def shown(self, endpoint_id: str) -> Any:
+        return self.ask("GET", f"/endpoints/{endpoint_id}", status=200).json()
+
+    def emit(self, event_type: str = "account.updated", **changes: Any) -> str:
+        """The id of a new message."""
+        body = {"event_type": event_type, "changes": changes}
+        return str(self.ask("POST", "/messages", body, status=202).json()["id"])
+
+    def delivery(self, message_id: str, endpoint_id: str) -> dict[str, Any]:
+        """How the message fares there; nothing where it is not for that endpoint."""
+        message = self.ask("GET", f"/messages/{message_id}", status=200).json()
+        for one in message["deliveries"]:
+            if one["endpoint_id"] == endpoint_id:
+                return dict(one)
+        return {}
+
+    def tried(self, message_id: str, endpoint_id: str, times: int = 1) -> dict[str, Any]:
+        """The delivery, once so many attempts at it were made."""
+
+        def enough() -> dict[str, Any] | None:
+            found = self.delivery(message_id, endpoint_id)
+            return found if len(found.get("attempts", ())) >= times else None
+
+        found: dict[str, Any] = until(enough)
+        return found
+
+    # --- time
+
+    @property
+    def now(self) -> datetime:
+        return parse_rfc3339(self.ask("GET", "/clock").json()["now"])
+
+    def move_to(self, moment: datetime | str) -> None:
+        """Set the clock, and let happen what falls due on the way."""
+        now = moment if isinstance(moment, str) else to_wire(moment)
+        self.ask("PUT", "/clock", {"now": now}, status=200)
+
+    def pass_by(self, **span: float) -> None:
+        """Let so much time pass: `hours=2`."""
+        self.move_to(self.now + timedelta(**span))
+
+    def switch(self, **settings: Any) -> None:
+        named = {name.replace("__", "."): value for name, value in settings.items()}
+        self.ask("PUT", "/switches", named, status=200)
+
+
+def waits(delivery: dict[str, Any]) -> list[float]:
+    """Seconds of the world between the attempts, one after the other."""
+    moments = [parse_rfc3339(one["at"]) for one in delivery["attempts"]]
+    return [
+        (later - sooner).total_seconds()
+        for sooner, later in zip(moments, moments[1:], strict=False)
+    ]
+
+
+def planned_wait(delivery: dict[str, Any]) -> float:
+    """Seconds of the world from the last attempt to the next."""
+    due = parse_rfc3339(delivery["next_attempt_at"])
+    return (due - parse_rfc3339(delivery["attempts"][-1]["at"])).total_seconds()

@@ -1,0 +1,328 @@
+"""Every event of spec 6.3 is seen arriving: one server, one receiver, one story.
+
+Each is fired by the operation that the spec names for it, and has the body that it describes.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from docs.golden_events import FOLDER, Places, tell
+from tests.conftest import NOW
+from tests.driving import Served, serving
+from tests.webhooks.receiving import Received, receiving
+
+SECRET = "whsec_c3Rvcnktc3Rvcnktc3Rvcnktc3Rvcnktc3RvcnktMQ=="
+MERCHANT = "64e24377-b0e9-4882-9386-a4e53c72c012"
+TERMINAL = "d472ec81-0a38-4fcf-a9b1-567a82756d4c"
+LOCATION = "c24cbfa2-cdc6-48ac-9c1f-94729e9da17a"
+
+TRANSACTION = {
+    *("transaction_id", "event_id", "mid", "tid", "processor_mid", "processor_tid", "account_id"),
+    *("device_id", "location_id", "processor", "gateway", "currency", "gateway_transaction_id"),
+    *("subtotal", "tip_amount", "tax_amount", "total_amount", "surcharge_amount", "refunded"),
+    *("reversed", "tip_type", "tip_capture_mode", "tax_rate", "surcharge_rate", "tax_source"),
+    *("tax_basis", "surcharge_source", "surcharge_basis", "surcharge_applied", "created_at"),
+    *("surcharge_confirmation_required", "status", "status_reason", "payment_method", "card_type"),
+    *("card_brand", "card", "additional_details", "gateway_transaction_response", "batch_id"),
+    *("processor_response_code", "processor_response_message", "transaction_type", "history"),
+    *("apple_transaction_id", "reader_identifier", "owner_id", "parent_account_ids", "psp"),
+    *("merchant_name", "device_type", "terminal_details"),
+}
+BATCH = {
+    *("id", "account_id", "terminal_id", "processor_name", "processor_config_id", "status"),
+    *("captured_amount", "refunded_amount", "transaction_count", "processor_batch_id"),
+    *("opened_at", "closed_at", "response", "batch_metadata"),
+}
+RATES = {
+    *("surcharge_rate", "tax_rate", "surcharge_confirmation_required", "surcharge_basis"),
+    "tax_basis",
+}
+DATES = {"created_at", "deleted_at", "updated_at"}
+ACCOUNT = {
+    *("id", "organization_id", "available_processor_configs", "tax_id", "mcc", "type", "status"),
+    *("name", "description", "parent_account_ids", "address", *RATES, *DATES),
+}
+TERMINAL_FIELDS = {
+    *("terminal_id", "name", "description", "account_id", "mid", "tid", "store_number", "bin"),
+    *("vid", "agent_bank_number", "merchant_category_code", "terminal_capability"),
+    *("currency_code", "country_code", "processor_config_id", "status", "merchant_name"),
+    *("transactions", "var_sheet", "batching", *RATES, *DATES),
+}
+LOCATION_FIELDS = {
+    *("id", "name", "account_id", "address", "phone", "email", "status", "processor_config_id"),
+    *("country_code", "currency", "terminal_id", "metadata", *RATES, *DATES),
+}
+API_KEY = {"id", "account_id", "name", "status", "key", "key_last4", "expires_at", "created_at"}
+CREDENTIAL = {"id", "account_id", "code", "pin", "is_active", "created_at"}
+
+FIELDS = {
+    "transaction": TRANSACTION,
+    "batch": BATCH,
+    "account": ACCOUNT,
+    "terminal": TERMINAL_FIELDS,
+    "location": LOCATION_FIELDS,
+    "api_key": API_KEY,
+    "credential": CREDENTIAL,
+}
+"""The fields of spec 2.4 to 2.9, and those of the body of a key in 6.3."""
+
+SPARSE = {
+    "account.deleted": {"id": MERCHANT},
+    "terminal.deleted": {"terminal_id": TERMINAL, "account_id": MERCHANT},
+    "location.deleted": {"id": LOCATION, "account_id": MERCHANT},
+}
+"""The whole of their bodies: spec 6.1.4."""
+
+TIP = {"subtotal": 7000, "tip_amount": 1000, "total_amount": 8000}
+
+EVENTS: dict[str, tuple[str | None, dict[str, Any]]] = {
+    "transaction.create": (
+        "payments.preauth",
+        {"status": "pending", "status_reason": "pending", "batch_id": None},
+    ),
+    "transaction.authorize": (
+        "payments.preauth",
+        {"transaction_type": "auth", "status": "authorized", "total_amount": 5000},
+    ),
+    "transaction.increment": (
+        "payments.increment",
+        {
+            "transaction_type": "incremental_auth",
+            "status": "authorized",
+            "subtotal": 7000,
+            "total_amount": 7000,
+        },
+    ),
+    "transaction.capture": (
+        "payments.capture",
+        {"transaction_type": "capture", "status": "captured", "total_amount": 7900},
+    ),
+    "transaction.tip_adjust": (
+        "payments.adjust",
+        {"transaction_type": "tip_adjust", "status": "captured", **TIP},
+    ),
+    "transaction.sale": (
+        "payments.create",
+        {"transaction_type": "sale", "status": "captured", "total_amount": 450},
+    ),
+    "transaction.refund": (
+        "payments.refund",
+        {"transaction_type": "refund", "status": "refunded", "refunded": 8000, **TIP},
+    ),
+    "transaction.reverse": (
+        "payments.reverse",
+        {"transaction_type": "reverse", "status": "reversed", "reversed": 4000, "batch_id": None},
+    ),
+    "transaction.cancel": (
+        "payments.create",
+        {"status": "canceled", "status_reason": "user_canceled"},
+    ),
+    "batch.opened": (
+        "batches.open",
+        {
+            "status": "open",
+            "captured_amount": 0,
+            "refunded_amount": 0,
+            "transaction_count": 0,
+            "closed_at": None,
+        },
+    ),
+    "batch.edited": (
+        "batches.edit",
+        {"status": "open", "transaction_count": 1, "captured_amount": 8000, "closed_at": None},
+    ),
+    "batch.submitted": ("batches.close", {"status": "submitted", "transaction_count": 2}),
+    "batch.accepted": (None, {"status": "accepted", "closed_at": NOW}),
+    "batch.partially_accepted": (
+        None,
+        {"status": "partially_accepted", "response": {"accepted": 2, "rejected": 1}},
+    ),
+    "batch.rejected": (
+        None,
+        {
+            "status": "rejected",
+            "response": {"rejection_reason": "RB T09 - BATCH AMOUNT HASHING TOTAL MISMATCH"},
+            "closed_at": None,
+        },
+    ),
+    "account.created": ("accounts.create", {"name": "Elm Street Bakery", "status": "active"}),
+    "account.updated": (
+        "accounts.update",
+        {"id": MERCHANT, "description": "Restaurant with a garden", "updated_at": NOW},
+    ),
+    "account.blocked": ("accounts.block", {"id": MERCHANT, "status": "blocked"}),
+    "account.unblocked": ("accounts.unblock", {"id": MERCHANT, "status": "active"}),
+    "account.deleted": ("accounts.delete", {}),
+    "terminal.created": ("terminals.create", {"name": "bar", "status": "active"}),
+    "terminal.updated": (
+        "terminals.update",
+        {"terminal_id": TERMINAL, "description": "At the door", "updated_at": NOW},
+    ),
+    "terminal.blocked": ("terminals.block", {"terminal_id": TERMINAL, "status": "blocked"}),
+    "terminal.unblocked": ("terminals.unblock", {"terminal_id": TERMINAL, "status": "active"}),
+    "terminal.deleted": ("terminals.delete", {}),
+    "location.created": (
+        "locations.create",
+        {"name": "Barton Springs Bistro Garden", "status": "active"},
+    ),
+    "location.updated": (
+        "locations.update",
+        {"id": LOCATION, "phone": "+15125550100", "updated_at": NOW},
+    ),
+    "location.blocked": ("locations.block", {"id": LOCATION, "status": "blocked"}),
+    "location.unblocked": ("locations.unblock", {"id": LOCATION, "status": "active"}),
+    "location.deleted": ("locations.delete", {}),
+    "api_key.created": ("apikeys.create", {"name": "Counter", "status": "active"}),
+    "api_key.revoked": ("apikeys.update", {"name": "Counter", "status": "revoked"}),
+    "api_key.reinstated": ("apikeys.update", {"name": "Counter", "status": "active"}),
+    "api_key.deleted": ("apikeys.delete", {"name": "Counter", "status": "deleted"}),
+    "credential.created": ("credentials.create", {"pin": "****", "is_active": True}),
+    "credential.blocked": ("credentials.block", {"pin": "****", "is_active": False}),
+    "credential.unblocked": ("credentials.unblock", {"pin": "****", "is_active": True}),
+    "credential.deleted": ("credentials.delete", {"pin": "****", "is_active": False}),
+}
+"""The operation that fires each, None for what comes by itself, and what spec 6.3 says of it."""
+
+
+@dataclass(frozen=True)
+class Story:
+    """What was emitted and what arrived, in order, and the operation of each request."""
+
+    messages: list[dict[str, Any]]
+    requests: list[Received]
+    routes: dict[str, str]
+
+    def first(self, event_type: str) -> tuple[dict[str, Any], Received]:
+        """The first message of the type, as it is kept and as it arrived."""
+        message = next(one for one in self.messages if one["event_type"] == event_type)
+        (request,) = [one for one in self.requests if one.id == message["id"]]
+        return message, request
+
+
+def _asking(server: Served) -> Any:
+    def ask(
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        by: str = "merchant",
+        outcome: str | None = None,
+    ) -> Any:
+        headers = {} if outcome is None else {"x-sandbox-outcome": outcome}
+        answer = server.ask(method, path, key=by, json=body, headers=headers)
+        assert answer.is_success, (method, path, answer.text)
+        return answer.json() if answer.content else {}
+
+    return ask
+
+
+@pytest.fixture(scope="module")
+def story():
+    with serving("--clock", NOW) as server, receiving() as receiver:
+        world = "/worlds/default"
+        endpoint = {"id": "everything", "url": receiver.url, "secret": SECRET}
+        assert server.control("POST", f"{world}/endpoints", json=endpoint).status_code == 201
+        tell(_asking(server), Places(MERCHANT, TERMINAL, LOCATION))
+        last = server.control("GET", f"{world}/wait?event_type=account.deleted&delivered=true")
+        assert last.status_code == 200, last.text
+        messages = server.control("GET", f"{world}/messages").json()["messages"]
+        requests = server.control("GET", f"{world}/requests").json()["requests"]
+        routes = {one["id"]: one["route"] for one in requests}
+        return Story(messages, receiver.requests, routes)
+
+
+def test_there_are_38_events_to_be_seen():
+    assert len(EVENTS) == 38
+
+
+def test_what_happened_is_what_the_spec_lists(story):
+    assert {one["event_type"] for one in story.messages} == set(EVENTS)
+
+
+def test_every_message_arrives_once_and_in_the_order_of_what_happened(story):
+    assert [one.id for one in story.requests] == [one["id"] for one in story.messages]
+
+
+def test_every_message_counts_as_delivered_at_its_first_attempt(story):
+    deliveries = [one["deliveries"] for one in story.messages]
+
+    assert {(len(each), each[0]["status"], len(each[0]["attempts"])) for each in deliveries} == {
+        (1, "delivered", 1)
+    }
+    assert {each[0]["attempts"][0]["status_code"] for each in deliveries} == {200}
+
+
+@pytest.mark.parametrize("event_type", EVENTS)
+def test_an_event_arrives_signed_so_that_both_libraries_take_it(story, event_type):
+    message, request = story.first(event_type)
+
+    request.verify(SECRET)
+    assert not request.is_signed_by("whsec_" + "b3RoZXItb3RoZXItb3RoZXItb3RoZXItMQ==")
+    assert request.headers["webhook-id"] == message["id"]
+    assert request.headers["content-type"] == "application/json"
+    assert request.method == "POST"
+
+
+@pytest.mark.parametrize("event_type", EVENTS)
+def test_an_event_is_fired_by_the_operation_that_the_spec_names(story, event_type):
+    message, _ = story.first(event_type)
+
+    operation, _ = EVENTS[event_type]
+    assert story.routes.get(message["request_id"]) == operation
+
+
+@pytest.mark.parametrize("event_type", EVENTS)
+def test_an_event_arrives_with_the_body_that_the_spec_describes(story, event_type):
+    message, request = story.first(event_type)
+
+    body = request.json()
+    _, specifics = EVENTS[event_type]
+    assert body == message["body"]
+    assert {name: body[name] for name in specifics} == specifics
+    if event_type in SPARSE:
+        assert body == SPARSE[event_type]
+    else:
+        assert set(body) == FIELDS[event_type.partition(".")[0]]
+
+
+@pytest.mark.parametrize("event_type", EVENTS)
+def test_an_event_arrives_as_its_golden_body_says(story, event_type):
+    _, request = story.first(event_type)
+
+    # The same seed and the same requests, in a process of its own: the same body.
+    golden = (FOLDER / f"{event_type}.json").read_text(encoding="utf-8")
+    assert request.json() == json.loads(golden)
+
+
+@pytest.mark.parametrize("event_type", ["batch.accepted", "batch.partially_accepted"])
+def test_a_batch_that_was_taken_arrives_closed(story, event_type):
+    _, request = story.first(event_type)
+
+    assert request.json()["closed_at"] == NOW
+
+
+@pytest.mark.parametrize("event_type", [name for name in EVENTS if name.startswith("api_key.")])
+def test_a_key_arrives_masked(story, event_type):
+    _, request = story.first(event_type)
+
+    body = request.json()
+    assert body["key"] == "****" + body["key_last4"]
+    assert len(body["key_last4"]) == 4
+    assert (body["created_at"], body["expires_at"]) == (NOW, "2126-03-01T12:00:00.000Z")
+
+
+def test_a_transaction_counts_milliseconds_and_cents_and_its_card_is_masked(story):
+    transactions = [
+        one.json() for one in story.requests if one.json().keys() >= {"transaction_id", "card"}
+    ]
+
+    assert {one["created_at"] for one in transactions} == {1772366400000}
+    assert {one["card"] for one in transactions} == {"476173******0011"}
+    assert {type(one["total_amount"]) for one in transactions} == {int}
+
+
+def test_no_body_holds_a_whole_key(story):
+    assert [one.id for one in story.requests if b"svc_uat_" in one.body] == []

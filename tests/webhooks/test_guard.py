@@ -1,0 +1,189 @@
+"""Where webhooks may go: anywhere from loopback, otherwise to nothing internal."""
+
+import asyncio
+
+import pytest
+
+from sandbox.app import build
+from sandbox.settings import Settings, SettingsError
+from sandbox.webhooks.guard import Guard
+from sandbox.webhooks.sending import Sender, Sent
+from tests.control.test_control import assert_refused
+from tests.driving import InProcess
+from tests.webhooks.receiving import receiving
+
+INTERNAL = [
+    *("127.0.0.1", "127.255.255.254", "::1", "0.0.0.0", "::"),
+    *("10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "100.64.0.1"),
+    *("169.254.169.254", "fe80::1", "fe80::1%lo", "fd00::1", "fc00::1", "fec0::1"),
+    *("::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:a9fe:a9fe", "::127.0.0.1"),
+    *("64:ff9b::127.0.0.1", "64:ff9b::a00:1", "2002:7f00:1::", "2002:c0a8:101::1"),
+    *("224.0.0.1", "239.255.255.250", "ff02::1", "ff0e::1"),
+    *("192.0.2.1", "198.18.0.1", "240.0.0.1", "255.255.255.255", "2001:db8::1"),
+]
+PUBLIC = [
+    *("1.1.1.1", "8.8.8.8", "172.32.0.1", "169.253.0.1", "2606:4700:4700::1111"),
+    *("::ffff:8.8.8.8", "64:ff9b::8.8.8.8", "2002:808:808::1"),
+]
+UNUSUAL = ["127.1", "2130706433", "0", "127.0.0.1.", "127.0.0.256", "0177.0.0.1", "127.0.0"]
+"""What some look-ups read as an address, though it is not written as one."""
+
+CLOSED = Guard(is_open=False)
+
+
+def send(guard: Guard, url: str) -> Sent:
+    async def attempt() -> Sent:
+        sender = Sender(guard, "test")
+        try:
+            return await sender.send(url, b"{}", {})
+        finally:
+            await sender.close()
+
+    return asyncio.run(attempt())
+
+
+# --- addresses --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("address", INTERNAL)
+def test_an_internal_address_is_refused_and_one_is_told_how_to_allow_it(address):
+    assert "allow it with --webhooks-to" in (CLOSED.why_not_to(address) or "")
+    assert "internal" in (CLOSED.why_not("some.host", address) or "")
+
+
+@pytest.mark.parametrize("address", PUBLIC)
+def test_a_public_address_is_allowed(address):
+    assert CLOSED.why_not_to(address) is None
+    assert CLOSED.why_not("some.host", address) is None
+
+
+@pytest.mark.parametrize("address", [*INTERNAL, *PUBLIC, *UNUSUAL])
+def test_everything_is_allowed_from_loopback(address):
+    guard = Guard(is_open=True)
+
+    assert guard.why_not_to(address) is None
+    assert guard.why_not("some.host", address) is None
+
+
+@pytest.mark.parametrize(
+    "host", [*UNUSUAL, "１２７.0.0.1", "127%2E0%2E0%2E1", "a..b", "-", "a" * 300]
+)
+def test_what_is_neither_a_name_nor_a_proper_address_is_refused(host):
+    assert "neither a host name nor an address" in (CLOSED.why_not_to(host) or "")
+
+
+@pytest.mark.parametrize("host", ["example.com", "localhost", "a", "my_host.x-y.", "0x7f.x1"])
+def test_a_name_is_allowed_until_it_is_looked_up(host):
+    assert CLOSED.why_not_to(host) is None
+
+
+def test_what_is_no_address_at_all_is_refused():
+    assert CLOSED.why_not("some.host", "nonsense") == "nonsense is no address"
+
+
+# --- what is listed ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("allowed", "address"),
+    [
+        ("10.0.0.0/8", "10.9.8.7"),
+        ("10.0.0.1/8", "10.9.8.7"),
+        ("127.0.0.1", "127.0.0.1"),
+        ("127.0.0.1", "::ffff:127.0.0.1"),
+        ("10.0.0.0/8", "64:ff9b::a00:1"),
+        ("::1", "::1"),
+        ("fd00::/8", "fd12::1"),
+    ],
+)
+def test_a_listed_network_is_allowed_whatever_the_name(allowed, address):
+    guard = Guard(is_open=False, allowed=[allowed])
+
+    assert guard.why_not_to(address) is None
+    assert guard.why_not("some.host", address) is None
+    assert guard.why_not_to("192.168.0.1") is not None
+
+
+def test_a_listed_name_is_allowed_wherever_it_leads_and_nothing_else_is():
+    guard = Guard(is_open=False, allowed=["Receiver"])
+
+    assert guard.why_not("receiver", "172.18.0.5") is None
+    assert guard.why_not("RECEIVER", "172.18.0.5") is None
+    assert guard.why_not("other", "172.18.0.5") is not None
+    assert guard.why_not_to("172.18.0.5") is not None
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        *("", " ", "http://receiver", "10.0.0.0/33", "10.0.0.256", "10.0.0.0/8,::1", "::zz", "*"),
+        *("receiver:8080", "*.example.com", "user@host", "a b", "127.0.0.1:80", "[::1]", "host/8"),
+    ],
+)
+def test_a_bad_entry_is_refused_at_the_start_in_words(entry):
+    with pytest.raises(SettingsError) as caught:
+        build(Settings(host="0.0.0.0", webhooks_to=(entry,)))
+
+    assert str(caught.value) == f"--webhooks-to: {entry!r} is neither a network nor a host name"
+
+
+# --- endpoints --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:9", "[::1]", "169.254.169.254", "10.1", "[fd00::1]"])
+def test_an_endpoint_at_an_internal_address_is_refused_when_others_can_reach_the_server(host):
+    sandbox = InProcess(build(Settings(host="0.0.0.0", token="secret")))
+    sandbox.defaults |= {"authorization": "Bearer secret"}
+
+    answer = sandbox.control("POST", "/worlds/default/endpoints", {"url": f"http://{host}/x"})
+
+    assert_refused(answer, 400, "validation_error")
+    assert answer.json()["message"].startswith("url: ")
+    assert sandbox.control("GET", "/worlds/default/endpoints").json()["total"] == 0
+
+
+@pytest.mark.parametrize(
+    ("host", "webhooks_to"),
+    [("127.0.0.1", ()), ("localhost", ()), ("::1", ()), ("0.0.0.0", ("10.0.0.0/8",))],
+)
+def test_an_endpoint_at_an_internal_address_is_fine_from_loopback_or_when_listed(host, webhooks_to):
+    sandbox = InProcess(build(Settings(host=host, token="secret", webhooks_to=webhooks_to)))
+    sandbox.defaults |= {"authorization": "Bearer secret"}
+
+    answer = sandbox.control("POST", "/worlds/default/endpoints", {"url": "http://10.0.0.1/x"})
+
+    assert answer.status == 201, answer.body
+
+
+# --- sending ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1", "localhost", "LOCALHOST", "[::ffff:127.0.0.1]", "127.1", "2130706433", "0"],
+)
+def test_nothing_is_sent_to_this_machine_however_it_is_written(host):
+    with receiving() as receiver:
+        sent = send(CLOSED, f"http://{host}:{receiver.port}/")
+
+    assert sent.status_code is None
+    assert "address" in (sent.error or "")
+    assert receiver.requests == []
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+@pytest.mark.parametrize("allowed", ["127.0.0.0/8", "localhost"])
+def test_what_is_listed_is_sent_to(host, allowed):
+    guard = Guard(is_open=False, allowed=[allowed, "::1"] if host != allowed else [allowed])
+    with receiving() as receiver:
+        sent = send(guard, f"http://{host}:{receiver.port}/")
+
+    may = host == "localhost" or allowed == "127.0.0.0/8"
+    assert (sent.error is None, len(receiver.requests)) == (may, int(may))
+
+
+def test_from_loopback_a_name_of_this_machine_is_sent_to():
+    with receiving() as receiver:
+        sent = send(Guard(is_open=True), f"http://localhost:{receiver.port}/")
+
+    assert (sent.status_code, sent.error) == (200, None)
