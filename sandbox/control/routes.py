@@ -69,6 +69,14 @@ CONTROL: Final[tuple[ControlRow, ...]] = (
         body="ClockBody",
     ),
     ControlRow(
+        name="clock.advance",
+        method="POST",
+        path=f"{_WORLD}/clock/advance",
+        summary="Move a world's clock ahead, letting everything happen on the way",
+        run=worlds.advance_clock,
+        body="Advance",
+    ),
+    ControlRow(
         name="switches.read",
         method="GET",
         path=f"{_WORLD}/switches",

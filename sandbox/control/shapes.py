@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, field_validator, model_validator
 
+from sandbox.domain.durations import parse_duration
 from sandbox.domain.instants import Instant, parse_rfc3339
 from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.payments.outcomes import Operation
@@ -47,6 +48,38 @@ class ClockBody(_Body):
     def setting(self) -> ClockSetting:
         """The same, as the clock takes it."""
         return ClockSetting(now=self.now, mode=self.mode, rate=self.rate)
+
+
+class Advance(_Body):
+    """How far to move a clock ahead: by a duration, or to an instant."""
+
+    by: str | None = None
+    to: Instant | None = None
+
+    @model_validator(mode="after")
+    def _is_one_of_them(self) -> "Advance":
+        if (self.by is None) == (self.to is None):
+            raise ValueError("by or to is required, and not both")
+        if self.by is not None:
+            try:
+                parse_duration(self.by)
+            except ValueError as error:
+                raise ValueError(f"by: {error}") from None
+        return self
+
+    def end(self, now: Instant) -> Instant:
+        """The instant to which the clock is moved. Raises ValueError where there is none."""
+        try:
+            end = now + parse_duration(self.by) if self.by is not None else self.to
+        except OverflowError:
+            end = None
+        if end is None or end > LATEST:
+            raise ValueError(f"the clock goes no further than the year {LATEST.year}")
+        if end < now:
+            raise ValueError(
+                "to: a clock is never advanced to the past; PUT .../clock sets it back"
+            )
+        return end
 
 
 class InventBody(_Body):

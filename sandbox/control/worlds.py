@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sandbox.control.rows import Ask, ControlFault
+from sandbox.control.rows import Ask, ControlFault, invalid
+from sandbox.domain.instants import to_wire
 from sandbox.domain.words import nearest
 from sandbox.store.fixtures import Fixture, FixtureError
 from sandbox.world import switches
@@ -12,7 +13,7 @@ from sandbox.world.registry import Protected, TooManyWorlds, WorldTaken
 from sandbox.world.world import WorldSpec
 
 if TYPE_CHECKING:
-    from sandbox.control.shapes import ClockBody, CreateWorld
+    from sandbox.control.shapes import Advance, ClockBody, CreateWorld
 
 
 def health(ask: Ask) -> dict[str, Any]:
@@ -124,6 +125,24 @@ async def set_clock(ask: Ask) -> dict[str, Any]:
     world.watched = None
     fire_due(world)
     return read_clock(ask)
+
+
+async def advance_clock(ask: Ask) -> dict[str, Any]:
+    """Move the clock ahead, from one due time to the next; what happened on the way, in order."""
+    body: Advance = ask.body
+    world = ask.world
+    try:
+        end = body.end(world.clock.now())
+    except ValueError as error:
+        raise invalid(str(error)) from None
+    fired = await walk(world, end)
+    return {
+        "now": to_wire(world.clock.now()),
+        "fired": [
+            {"at": to_wire(timer.due), "kind": timer.kind, "subject": timer.subject}
+            for timer in fired
+        ],
+    }
 
 
 def read_switches(ask: Ask) -> dict[str, Any]:

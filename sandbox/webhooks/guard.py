@@ -43,11 +43,13 @@ class Guard:
 
     def why_not_to(self, host: str) -> str | None:
         """Why nothing may go to this host, as far as its name tells; None where it may."""
+        if self._is_open:
+            return None
         try:
             ipaddress.ip_address(host)
         except ValueError:
             # What a name leads to is seen when it is looked up, each time anew.
-            if self._is_open or _HOST_NAME.fullmatch(host):
+            if _HOST_NAME.fullmatch(host):
                 return None
             return f"{host[:80]!r} is neither a host name nor an address in its usual form"
         return self.why_not(host, host)

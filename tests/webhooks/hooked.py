@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import pairwise
 from time import monotonic
 from typing import Any
 
@@ -103,10 +104,7 @@ class Hooked:
 def waits(delivery: dict[str, Any]) -> list[float]:
     """Seconds of the world between the attempts, one after the other."""
     moments = [parse_rfc3339(one["at"]) for one in delivery["attempts"]]
-    return [
-        (later - sooner).total_seconds()
-        for sooner, later in zip(moments, moments[1:], strict=False)
-    ]
+    return [(later - sooner).total_seconds() for sooner, later in pairwise(moments)]
 
 
 def planned_wait(delivery: dict[str, Any]) -> float:

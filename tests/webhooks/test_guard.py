@@ -66,7 +66,7 @@ def test_everything_is_allowed_from_loopback(address):
 
 
 @pytest.mark.parametrize(
-    "host", [*UNUSUAL, "１２７.0.0.1", "127%2E0%2E0%2E1", "a..b", "-", "a" * 300]
+    "host", [*UNUSUAL, "\uff11\uff12\uff17.0.0.1", "127%2E0%2E0%2E1", "a..b", "-", "a" * 300]
 )
 def test_what_is_neither_a_name_nor_a_proper_address_is_refused(host):
     assert "neither a host name nor an address" in (CLOSED.why_not_to(host) or "")

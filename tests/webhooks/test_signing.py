@@ -1,6 +1,8 @@
 """Signatures of webhooks. Source: assumed 8.3-signature, D1."""
 
 import base64
+import json
+from time import time
 
 import pytest
 import standardwebhooks
@@ -79,17 +81,15 @@ def test_the_prefix_of_a_profile_stands_in_what_is_sent(tmp_path):
     assert Profile().webhook_header_prefix == Settings().profile.webhook_header_prefix == "webhook"
 
 
-@given(keys, st.binary(max_size=200).map(base64.b64encode))
-def test_both_libraries_accept_what_is_signed_now_and_nothing_else(key, body):
-    from time import time
-
-    secret = write_secret(key)
+@given(keys, st.dictionaries(st.text(), st.text()))
+def test_both_libraries_accept_what_is_signed_now_and_nothing_else(key, fields):
+    secret, body = write_secret(key), json.dumps(fields, ensure_ascii=False).encode()
     headers = headers_of("webhook", ID, time(), body, [secret])
 
-    standardwebhooks.Webhook(secret).verify_signature(body, headers)
-    svix.Webhook(secret).verify_signature(body, headers)
+    standardwebhooks.Webhook(secret).verify(body, headers)
+    svix.Webhook(secret).verify(body, headers)
     with pytest.raises(standardwebhooks.WebhookVerificationError):
-        standardwebhooks.Webhook(secret).verify_signature(body + b" ", headers)
+        standardwebhooks.Webhook(secret).verify(body + b" ", headers)
 
 
 # --- secrets ----------------------------------------------------------------------------------

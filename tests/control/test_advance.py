@@ -1,0 +1,78 @@
+"""Advancing a clock: everything on the way happens, in order, at its own moment."""
+
+import pytest
+
+from tests.control.test_control import NOW, assert_refused
+from tests.payments.till import paid, pay, read
+
+CLOCK = "/worlds/default/clock"
+
+
+def advance(sandbox, **how):
+    return sandbox.control("POST", f"{CLOCK}/advance", how)
+
+
+def test_what_falls_due_happens_in_order_at_its_own_moment(sandbox):
+    amex = paid(sandbox, operation="auth", card="tok_amex")
+    visa = paid(sandbox, operation="auth", card="tok_visa_credit")
+    prompt = paid(sandbox, merchant="surcharge_merchant")
+
+    answer = advance(sandbox, by="30d")
+
+    assert answer.status == 200
+    assert answer.json() == {
+        "now": "2026-03-31T12:00:00.000Z",
+        "fired": [
+            {"at": "2026-03-01T12:05:00.000Z", "kind": "surcharge_expires", "subject": prompt},
+            {"at": "2026-03-06T12:00:00.000Z", "kind": "authorization_expires", "subject": visa},
+            {"at": "2026-03-08T12:00:00.000Z", "kind": "authorization_expires", "subject": amex},
+        ],
+    }
+    assert read(sandbox, visa)["history"][-1]["created_at"] == 1_772_798_400_000
+    assert [read(sandbox, id)["status_reason"] for id in (prompt, visa, amex)] == [
+        *("surcharge_expired", "timed_out", "timed_out"),
+    ]
+
+
+def test_the_clock_can_be_advanced_to_an_instant(sandbox):
+    answer = advance(sandbox, to="2026-03-02T00:00:00Z")
+
+    assert answer.json() == {"now": "2026-03-02T00:00:00.000Z", "fired": []}
+    assert sandbox.control("GET", CLOCK).json()["mode"] == "frozen"
+
+
+def test_a_running_clock_goes_on_from_where_it_was_advanced_to(sandbox):
+    sandbox.control("PUT", CLOCK, {"mode": "running", "rate": 0.001})
+
+    now = advance(sandbox, by="1d").json()["now"]
+
+    assert now.startswith("2026-03-02T12:00:00.")
+    assert sandbox.control("GET", CLOCK).json()["mode"] == "running"
+
+
+def test_advancing_by_nothing_is_allowed(sandbox):
+    assert advance(sandbox, by="0s").json() == {"now": NOW, "fired": []}
+    assert advance(sandbox, to=NOW).json() == {"now": NOW, "fired": []}
+
+
+@pytest.mark.parametrize(
+    ("how", "nearest"),
+    [
+        ({}, None),
+        ({"by": "1d", "to": "2026-03-02T00:00:00Z"}, None),
+        ({"by": "soon"}, None),
+        ({"by": 5}, None),
+        ({"to": "2026-02-28T00:00:00Z"}, None),
+        ({"to": "2026-03-02"}, None),
+        ({"to": "9999-01-01T00:00:00Z"}, None),
+        ({"by": "999999999w"}, None),
+        ({"bye": "1d"}, "by"),
+    ],
+)
+def test_a_clock_is_not_advanced_to_where_it_cannot_go(sandbox, how, nearest):
+    pay(sandbox, operation="auth")
+
+    answer = advance(sandbox, **how)
+
+    assert_refused(answer, 400, "validation_error", nearest)
+    assert sandbox.control("GET", CLOCK).json()["now"] == NOW

@@ -1,0 +1,116 @@
+"""How tests in process set up endpoints, emit events, and see for whom they are."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from sandbox.world.world import World
+from tests.driving import InProcess, Response
+
+WORLD = "/worlds/default"
+ENDPOINTS = f"{WORLD}/endpoints"
+
+
+def _must(answer: Response, status: int) -> Any:
+    assert answer.status == status, answer.body
+    return answer.json()
+
+
+def add(sandbox: InProcess, **body: Any) -> dict[str, Any]:
+    """A new endpoint, at a port where nobody listens unless told otherwise."""
+    wanted = {"url": "http://127.0.0.1:9/hooks"} | body
+    added: dict[str, Any] = _must(sandbox.control("POST", ENDPOINTS, wanted), 201)
+    return added
+
+
+def shown(sandbox: InProcess, id: str) -> Any:
+    return _must(sandbox.control("GET", f"{ENDPOINTS}/{id}"), 200)
+
+
+def change(sandbox: InProcess, id: str, **changes: Any) -> Any:
+    return _must(sandbox.control("PATCH", f"{ENDPOINTS}/{id}", changes), 200)
+
+
+def reset(sandbox: InProcess) -> None:
+    _must(sandbox.control("POST", f"{WORLD}/reset"), 200)
+
+
+def sample(sandbox: InProcess, event_type: str = "account.updated", **changes: Any) -> str:
+    """The id of a message that was just emitted."""
+    body = {"event_type": event_type, "changes": changes}
+    return str(_must(sandbox.control("POST", f"{WORLD}/messages", body), 202)["id"])
+
+
+def message(sandbox: InProcess, id: str) -> Any:
+    return _must(sandbox.control("GET", f"{WORLD}/messages/{id}"), 200)
+
+
+def reached(sandbox: InProcess, id: str) -> list[str]:
+    """The endpoints for which the message is."""
+    return [one["endpoint_id"] for one in message(sandbox, id)["deliveries"]]
+
+
+def types_reached(sandbox: InProcess, endpoint_id: str) -> list[str]:
+    """The types of all messages that are for the endpoint, in order."""
+    listed = _must(sandbox.control("GET", f"{WORLD}/messages"), 200)["messages"]
+    return [
+        one["event_type"]
+        for one in listed
+        if endpoint_id in [delivery["endpoint_id"] for delivery in one["deliveries"]]
+    ]
+
+
+def world_of(sandbox: InProcess) -> World:
+    return sandbox.sandbox.worlds.default
+
+
+# --- with an event loop -----------------------------------------------------------------------
+
+
+async def control(
+    sandbox: InProcess, method: str, path: str, body: Any = None, *, query: str = ""
+) -> Response:
+    """One request to the control surface, which may wait."""
+    payload = b"" if body is None else json.dumps(body).encode()
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": f"/_sandbox{path}",
+        "raw_path": f"/_sandbox{path}".encode(),
+        "query_string": query.encode(),
+        "headers": [],
+        "server": ("127.0.0.1", 8080),
+        "client": ("127.0.0.1", 50000),
+        "root_path": "",
+    }
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": payload, "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await sandbox.sandbox.app(scope, receive, send)
+    start, *chunks = sent
+    headers = {name.decode(): value.decode() for name, value in start["headers"]}
+    return Response(start["status"], headers, b"".join(chunk["body"] for chunk in chunks))
+
+
+@contextlib.asynccontextmanager
+async def living(sandbox: InProcess) -> AsyncIterator[None]:
+    """The application's life: at its end it stops what it does by itself."""
+    events: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    answers: asyncio.Queue[Any] = asyncio.Queue()
+    scope = {"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}
+    life = asyncio.ensure_future(sandbox.sandbox.app(scope, events.get, answers.put))
+    events.put_nowait({"type": "lifespan.startup"})
+    assert (await answers.get())["type"] == "lifespan.startup.complete"
+    try:
+        yield
+    finally:
+        events.put_nowait({"type": "lifespan.shutdown"})
+        assert (await answers.get())["type"] == "lifespan.shutdown.complete"
+        await life
