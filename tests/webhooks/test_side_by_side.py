@@ -107,3 +107,17 @@ def test_deleting_or_disabling_an_endpoint_cancels_what_waits_and_what_hangs_is_
     assert delivery["attempts"][0]["status_code"] == 500
     assert hooked.delivery(waiting, "e")["status"] == "canceled"
     assert len(receiver.requests) == 1
+
+
+def test_a_late_410_does_not_change_why_an_endpoint_was_disabled(hooked):
+    gate = Event()
+    with receiving(Answer(410, gate=gate)) as receiver:
+        hooked.endpoint(receiver.url, id="e")
+        id = hooked.emit()
+        receiver.wait_for(1)
+
+        hooked.ask("PATCH", "/endpoints/e", {"disabled": True}, status=200)
+        gate.set()
+        hooked.tried(id, "e")
+
+    assert hooked.shown("e")["disabled_reason"] == "disabled by hand"
