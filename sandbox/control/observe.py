@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING, Any, Final
 
 from sandbox.api.routes import OPERATIONS
-from sandbox.control.rows import Ask, ControlFault, window
-from sandbox.domain.words import nearest
+from sandbox.control.rows import Ask, ControlFault, must_be_known, window
 
 if TYPE_CHECKING:
     from sandbox.control.shapes import RequestsQuery
@@ -16,13 +15,7 @@ def requests(ask: Ask) -> dict[str, Any]:
     """The journal of a world, newest last."""
     query: RequestsQuery = ask.query
     journal = ask.world.journal
-    if query.route is not None and query.route not in _ROUTES:
-        raise ControlFault(
-            400,
-            "unknown_route",
-            f"route: there is no row {query.route!r}",
-            nearest=nearest(query.route, _ROUTES),
-        )
+    must_be_known("route", query.route, _ROUTES)
     fitting = [
         entry
         for entry in journal.entries()

@@ -7,6 +7,7 @@ import asyncio
 import errno
 import socket
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -24,7 +25,7 @@ RESPONSE_BYTES_MAX: Final = 4_096
 _IDLE_S: Final = 2
 """Connections are not reused after so long: receivers close theirs after five seconds or more."""
 
-_CONNECTIONS_MAX: Final = 256
+_CONNECTIONS_MAX: Final = 1_000
 
 
 class Sent(NamedTuple):
@@ -36,6 +37,20 @@ class Sent(NamedTuple):
     error: str | None
     retry_after_s: float | None = None
     is_timeout: bool = False
+
+
+@dataclass(slots=True)
+class _Came:
+    """What has come of an attempt so far, and whether it goes over a connection of before."""
+
+    status: int | None = None
+    text: bytearray = field(default_factory=bytearray)
+    retry_after_s: float | None = None
+    is_reused: bool = False
+
+
+async def _note_reuse(session: object, context: Any, params: object) -> None:
+    context.trace_request_ctx.is_reused = True
 
 
 class Sender:
@@ -54,32 +69,50 @@ class Sender:
         """One attempt: 2xx in time is a success, anything else is not. Never raises."""
         from aiohttp import ClientError, ServerDisconnectedError
 
-        started = perf_counter()
-        status: int | None = None
-        text, retry_after, error, is_timeout = bytearray(), None, None, False
+        started, came, is_timeout = perf_counter(), _Came(), False
+        error: str | None = None
         try:
             async with asyncio.timeout(self._timeout_s):
-                session = self._opened()
                 self._must_be_allowed(url)
-                async with session.post(
-                    url, data=body, headers=dict(headers), allow_redirects=False
-                ) as response:
-                    status = response.status
-                    retry_after = _seconds(response.headers.get("retry-after"))
-                    await _read_beginning(response, text)
+                while not await self._ask(url, body, headers, came):
+                    pass
         except TimeoutError:
             error, is_timeout = f"no complete answer within {self._timeout_s:g} s", True
         except ServerDisconnectedError:
             error = "the connection was closed before there was a complete answer"
         except (ClientError, OSError, ValueError, EOFError) as problem:
             error = str(problem) or type(problem).__name__
+        status = came.status
         if error is None and not 200 <= (status or 0) < 300:
             error = f"answered {status}"
             if 300 <= (status or 0) < 400:
                 error += "; redirects are not followed"
         duration_ms = (perf_counter() - started) * 1000
-        shown = text.decode("utf-8", "replace")
-        return Sent(status, duration_ms, shown, error and error[:500], retry_after, is_timeout)
+        shown = came.text.decode("utf-8", "replace")
+        return Sent(
+            status, duration_ms, shown, error and error[:500], came.retry_after_s, is_timeout
+        )
+
+    async def _ask(self, url: str, body: bytes, headers: Mapping[str, str], came: "_Came") -> bool:
+        """Send once. False where the connection was an old one that the receiver had closed.
+
+        That says nothing of the receiver: the next is tried, in the end a fresh one.
+        """
+        from aiohttp import ClientConnectionError
+
+        came.is_reused = False
+        try:
+            async with self._opened().post(
+                url, data=body, headers=dict(headers), allow_redirects=False, trace_request_ctx=came
+            ) as response:
+                came.status = response.status
+                came.retry_after_s = _seconds(response.headers.get("retry-after"))
+                await _read_beginning(response, came.text)
+        except ClientConnectionError:
+            if came.status is None and came.is_reused:
+                return False
+            raise
+        return True
 
     def _must_be_allowed(self, url: str) -> None:
         """An address in the URL itself is not looked up, so that it is asked about here."""
@@ -88,8 +121,16 @@ class Sender:
 
     def _opened(self) -> "ClientSession":
         if self._session is None:
-            from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+            from aiohttp import (
+                ClientSession,
+                ClientTimeout,
+                DummyCookieJar,
+                TCPConnector,
+                TraceConfig,
+            )
 
+            tracing = TraceConfig()
+            tracing.on_connection_reuseconn.append(_note_reuse)
             self._session = ClientSession(
                 connector=TCPConnector(
                     limit=_CONNECTIONS_MAX,
@@ -100,6 +141,7 @@ class Sender:
                 timeout=ClientTimeout(total=None),
                 cookie_jar=DummyCookieJar(),
                 auto_decompress=False,
+                trace_configs=[tracing],
                 headers={"user-agent": self._user_agent, "content-type": "application/json"},
             )
         return self._session

@@ -31,6 +31,7 @@ async def walk(world: World, to: datetime) -> list[Timer]:
     """
     fired: list[Timer] = []
     async with world.walking:
+        await world.quiet()
         while (timer := world.store.next_timer()) is not None and timer.due <= to:
             if timer.due > world.clock.now():
                 world.clock.set(ClockSetting(now=timer.due))

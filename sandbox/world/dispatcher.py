@@ -21,7 +21,7 @@ PATIENCE_S: Final = 0.5
 """First attempts go out one after the other; but an endpoint that takes longer than this for one
 does not keep the next from being sent."""
 
-UNDER_WAY_MAX: Final = 32
+UNDER_WAY_MAX: Final = 16
 """So many attempts at one endpoint are under way at most."""
 
 _LOOK_AGAIN_S: Final = 3_600.0

@@ -167,7 +167,11 @@ class World:
         """Wait until there is a new message, or something came of a delivery."""
         future: Future[None] = get_running_loop().create_future()
         self._listening.append(future)
-        await future
+        try:
+            await future
+        finally:
+            if future in self._listening:
+                self._listening.remove(future)
 
     async def quiet(self) -> None:
         """Wait until no webhook is to be sent now."""
