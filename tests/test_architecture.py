@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -66,9 +67,14 @@ def _room(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def _imports(path: Path) -> Iterator[tuple[int, str]]:
     """Every module that the file imports, wherever in it, with its line."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -90,26 +96,24 @@ def test_every_room_has_a_rank():
     assert rooms <= set(RANKS)
 
 
-@pytest.mark.parametrize("path", FILES, ids=_name)
-def test_a_module_imports_only_lower_rooms_and_its_own(path):
-    room = _room(path)
-
+def test_a_module_imports_only_lower_rooms_and_its_own():
     wrong = [
-        f"line {line}: {module}"
+        f"{_name(path)}:{line}: {module}"
+        for path in FILES
         for line, module in _imports(path)
         if module.startswith("sandbox.")
         and (other := module.split(".")[1]) != "__version__"
-        and not _own_room(room, other)
-        and RANKS[other] >= RANKS[room]
+        and not _own_room(_room(path), other)
+        and RANKS[other] >= RANKS[_room(path)]
     ]
 
     assert wrong == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=_name)
-def test_third_party_packages_stay_where_they_are_needed(path):
+def test_third_party_packages_stay_where_they_are_needed():
     wrong = [
-        f"line {line}: {module}"
+        f"{_name(path)}:{line}: {module}"
+        for path in FILES
         for line, module in _imports(path)
         if (package := module.split(".")[0]) not in sys.stdlib_module_names
         and package != "sandbox"
@@ -139,23 +143,24 @@ def test_the_domain_asks_nobody_for_the_time():
         f"{_name(path)}:{node.lineno}"
         for path in FILES
         if _room(path) == "domain"
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(_tree(path))
         if isinstance(node, ast.Attribute) and node.attr in {"now", "utcnow", "today", "uuid4"}
     ]
 
     assert wrong == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=_name)
-def test_no_file_is_longer_than_400_lines(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= LINES_OF_A_FILE_MAX
+def test_no_file_is_longer_than_400_lines():
+    lengths = {_name(path): len(path.read_text("utf-8").splitlines()) for path in FILES}
+
+    assert {name: size for name, size in lengths.items() if size > LINES_OF_A_FILE_MAX} == {}
 
 
-@pytest.mark.parametrize("path", FILES, ids=_name)
-def test_no_function_is_longer_than_60_lines(path):
+def test_no_function_is_longer_than_60_lines():
     long = [
-        f"{node.name}: {node.end_lineno - node.lineno + 1}"
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        f"{_name(path)}: {node.name}: {node.end_lineno - node.lineno + 1}"
+        for path in FILES
+        for node in ast.walk(_tree(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and node.end_lineno is not None
         and node.end_lineno - node.lineno + 1 > LINES_OF_A_FUNCTION_MAX
@@ -164,11 +169,15 @@ def test_no_function_is_longer_than_60_lines(path):
     assert long == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=_name)
-def test_no_function_declares_a_global(path):
-    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+def test_no_function_declares_a_global():
+    wrong = [
+        f"{_name(path)}:{node.lineno}"
+        for path in FILES
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.Global)
+    ]
 
-    assert [node.lineno for node in nodes if isinstance(node, ast.Global)] == []
+    assert wrong == []
 
 
 @pytest.mark.parametrize(
