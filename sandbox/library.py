@@ -1,5 +1,6 @@
 """Where the files are that come with the sandbox: fixtures now, scenarios when they are there."""
 
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -19,8 +20,9 @@ def fixture_names() -> list[str]:
     return sorted(path.stem for path in folder("fixtures").glob("*.json"))
 
 
+@cache
 def fixture(name: str) -> Fixture:
-    """The fixture that comes with the sandbox under this name. Raises FixtureError."""
+    """The fixture that comes with the sandbox under this name, read once. Raises FixtureError."""
     if name not in fixture_names():
         raise FixtureError(f"there is no fixture {name!r}; there are: {', '.join(fixture_names())}")
     return read_fixture(folder("fixtures") / f"{name}.json")

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
+from functools import cache
 from time import perf_counter
 from typing import Final
 from urllib.parse import unquote
@@ -54,6 +55,12 @@ _PRODUCTION = Presented(
 )
 
 
+@cache
+def _router() -> Router[Row]:
+    """The tree over the whole table, the same for every sandbox of the process."""
+    return Router(OPERATIONS)
+
+
 class Platform:
     """Answers every request of the platform's surface, for all worlds."""
 
@@ -68,7 +75,7 @@ class Platform:
     ) -> None:
         self._worlds = worlds
         self._turn = turn
-        self._router = Router(rows)
+        self._router = _router() if rows is OPERATIONS else Router(rows)
         self._key_header = worlds.profile.api_key_header_bytes
         self._key_format = worlds.profile.key_format
         self._key_hint = worlds.profile.key_format.hint_bytes

@@ -1,6 +1,7 @@
 """The control surface as an ASGI application."""
 
 import logging
+from functools import cache
 from hmac import compare_digest
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, get_args
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 log = logging.getLogger("sandbox.control")
 
 
+@cache
+def _router() -> Router[ControlRow]:
+    return Router(CONTROL)
+
+
 class Control:
     """Answers every request under `/_sandbox`.
 
@@ -28,7 +34,7 @@ class Control:
 
     def __init__(self, services: Services, *, token: str | None) -> None:
         self._services = services
-        self._router = Router(CONTROL)
+        self._router = _router()
         self._token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
