@@ -78,30 +78,34 @@ def build(settings: Settings, *, wall: Wall = wall_seconds) -> Sandbox:
         explain_headers=settings.explain_headers,
         log_requests=settings.log_requests,
     )
-    if settings.control_port is None:
-        app: ASGIApp = ByPath(platform=platform, control=control, on_end=dispatcher.close)
-    else:
-        app = ByPort(
-            platform=platform,
-            control=control,
-            on_end=dispatcher.close,
-            control_port=settings.control_port,
-        )
+    app = Surfaces(
+        platform=platform,
+        control=control,
+        control_port=settings.control_port,
+        on_end=dispatcher.close,
+    )
     return Sandbox(app=app, worlds=worlds, token=token)
 
 
-class _Surfaces:
+class Surfaces:
     """Two surfaces of one server. Both answer everything that comes to them, errors included.
 
+    On one port the path's prefix decides; with a `control_port` the port that was asked does.
     Starlette's router stands behind them: it serves the lifespan, and nothing that is asked for
     reaches its redirects and plain-text answers.
     """
 
     def __init__(
-        self, *, platform: ASGIApp, control: ASGIApp, on_end: Callable[[], Awaitable[None]]
+        self,
+        *,
+        platform: ASGIApp,
+        control: ASGIApp,
+        control_port: int | None,
+        on_end: Callable[[], Awaitable[None]],
     ) -> None:
         self._platform = platform
         self._control = control
+        self._control_port = control_port
 
         @asynccontextmanager
         async def lifespan(_: object) -> AsyncIterator[None]:
@@ -110,41 +114,17 @@ class _Surfaces:
 
         self._rest = Router(redirect_slashes=False, default=platform, lifespan=lifespan)
 
-    def is_for_control(self, scope: Scope) -> bool:
-        """Whether the request is for the control surface."""
-        raise NotImplementedError
+    def _is_for_control(self, scope: Scope) -> bool:
+        if self._control_port is None:
+            return bool(scope["path"].startswith(_CONTROL_PATHS))
+        server = scope.get("server")
+        return server is not None and server[1] == self._control_port
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand the request to its surface."""
         if scope["type"] == "lifespan":
             await self._rest(scope, receive, send)
-        elif self.is_for_control(scope):
+        elif self._is_for_control(scope):
             await self._control(scope, receive, send)
         else:
             await self._platform(scope, receive, send)
-
-
-class ByPath(_Surfaces):
-    """Both on one port: the path's prefix decides."""
-
-    def is_for_control(self, scope: Scope) -> bool:
-        return bool(scope["path"].startswith(_CONTROL_PATHS))
-
-
-class ByPort(_Surfaces):
-    """Each on a port of its own: the port that was asked decides."""
-
-    def __init__(
-        self,
-        *,
-        platform: ASGIApp,
-        control: ASGIApp,
-        on_end: Callable[[], Awaitable[None]],
-        control_port: int,
-    ) -> None:
-        super().__init__(platform=platform, control=control, on_end=on_end)
-        self._control_port = control_port
-
-    def is_for_control(self, scope: Scope) -> bool:
-        server = scope.get("server")
-        return server is not None and server[1] == self._control_port

@@ -15,7 +15,7 @@ from pydantic_core import from_json
 from sandbox.domain.accounts import Account
 from sandbox.domain.events import Message, body_of
 from sandbox.domain.timers import WEBHOOK_RETRY, Timer
-from sandbox.domain.webhooks.deliveries import Attempt, AttemptTrigger, Delivery
+from sandbox.domain.webhooks.deliveries import Attempt, AttemptTrigger, Delivery, Sent
 from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.domain.webhooks.schedule import (
     DEAD_AFTER,
@@ -24,7 +24,6 @@ from sandbox.domain.webhooks.schedule import (
     wait_after,
 )
 from sandbox.store.port import Store
-from sandbox.webhooks.sending import Sent
 
 BODIES_MAX: Final = 256
 """So many bodies are kept at hand while their message goes to several endpoints."""

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from time import perf_counter, time
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from sandbox.domain.webhooks.deliveries import Sent
 from sandbox.domain.webhooks.schedule import TIMEOUT_S
 from sandbox.webhooks.guard import Guard
 
@@ -26,17 +27,6 @@ _IDLE_S: Final = 2
 """Connections are not reused after so long: receivers close theirs after five seconds or more."""
 
 _CONNECTIONS_MAX: Final = 1_000
-
-
-class Sent(NamedTuple):
-    """What came of an attempt. `error` None means that the endpoint took the message."""
-
-    status_code: int | None
-    duration_ms: float
-    response: str
-    error: str | None
-    retry_after_s: float | None = None
-    is_timeout: bool = False
 
 
 @dataclass(slots=True)

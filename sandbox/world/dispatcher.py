@@ -11,8 +11,9 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, Final
 
+from sandbox.domain.webhooks.deliveries import Sent
 from sandbox.webhooks.outbox import Job
-from sandbox.webhooks.sending import Sender, Sent
+from sandbox.webhooks.sending import Sender
 from sandbox.webhooks.signing import headers_of
 from sandbox.world.agenda import fire_due
 from sandbox.world.world import World

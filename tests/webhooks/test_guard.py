@@ -5,9 +5,10 @@ import asyncio
 import pytest
 
 from sandbox.app import build
+from sandbox.domain.webhooks.deliveries import Sent
 from sandbox.settings import Settings, SettingsError
 from sandbox.webhooks.guard import Guard
-from sandbox.webhooks.sending import Sender, Sent
+from sandbox.webhooks.sending import Sender
 from tests.control.test_control import assert_refused
 from tests.driving import InProcess
 from tests.webhooks.receiving import receiving

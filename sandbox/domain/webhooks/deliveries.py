@@ -13,6 +13,17 @@ DeliveryStatus = Literal["pending", "delivered", "failed", "dropped", "canceled"
 AttemptTrigger = Literal["scheduled", "manual", "scenario"]
 
 
+class Sent(NamedTuple):
+    """What came of an attempt. `error` None means that the endpoint took the message."""
+
+    status_code: int | None
+    duration_ms: float
+    response: str
+    error: str | None
+    retry_after_s: float | None = None
+    is_timeout: bool = False
+
+
 class Attempt(NamedTuple):
     """One try. `at` is the world's moment; `status_code` None where no answer came.
 
