@@ -19,26 +19,20 @@ import asyncio
 from functools import lru_cache
 from typing import Any, Final
 
-from sandbox.api import wire
-from sandbox.api.form import check_form, read_object
+from sandbox.api.form import check_form
 from sandbox.api.router import Match
-from sandbox.api.rows import Row, Target
+from sandbox.api.rows import Row
+from sandbox.api.targets import check_visibility, find_target, named, reached_before, remember
 from sandbox.api.trip import Trip
-from sandbox.api.wire import BadInput
-from sandbox.domain import access, keys
-from sandbox.domain.access import Access, Need, Verdict
+from sandbox.domain import keys
 from sandbox.domain.accounts import Account
 from sandbox.domain.faults import (
-    ACCOUNT_BLOCKED,
     AUTHENTICATION_FAILED,
     METHOD_NOT_ALLOWED,
     NOT_FOUND,
-    PERMISSION_DENIED,
     RETIRED,
-    VALIDATION_ERROR,
     Refusal,
 )
-from sandbox.domain.hierarchy import Relation
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.permissions import grants_of
@@ -81,10 +75,13 @@ def _prepare(trip: Trip, worlds: Worlds, row: Row) -> None:
     """Everything before the operation: who calls, what is meant, what was sent."""
     trip.step = "authenticate"
     authenticate(trip, worlds)
-    trip.step = "visibility"
-    check_visibility(trip, row)
-    trip.step = "target"
-    find_target(trip, row)
+    if row.narrow is None or not reached_before(trip, row):
+        trip.step = "visibility"
+        check_visibility(trip, row)
+        trip.step = "target"
+        find_target(trip, row)
+        if row.narrow is not None:
+            remember(trip, row)
     trip.step = "body"
     check_form(trip, row)
 
@@ -142,7 +139,7 @@ def _key_lost_meanwhile(trip: Trip) -> Refusal | None:
     reason, _ = unusable
     return Refusal(
         AUTHENTICATION_FAILED,
-        reason=f"while the payment waited, {_named(trip.caller.key)} stopped: {reason}",
+        reason=f"while the payment waited, {named(trip.caller.key)} stopped: {reason}",
         source="assumed D2",
         step="outcome",
     )
@@ -189,13 +186,13 @@ def authenticate(trip: Trip, worlds: Worlds) -> None:
     if unusable is not None:
         reason, source = unusable
         raise Refusal(
-            AUTHENTICATION_FAILED, reason=f"{_named(key)} is not usable: {reason}", source=source
+            AUTHENTICATION_FAILED, reason=f"{named(key)} is not usable: {reason}", source=source
         )
     account = trip.unit.get(Account, key.account_id)
     if account is None or account.deleted_at is not None:
         raise Refusal(
             AUTHENTICATION_FAILED,
-            reason=f"the account of {_named(key)} was deleted",
+            reason=f"the account of {named(key)} was deleted",
             source="assumed C4",
         )
     trip.caller = Caller(key, account, grants_of(key.permissions))
@@ -209,157 +206,3 @@ def authenticate(trip: Trip, worlds: Worlds) -> None:
 @lru_cache(maxsize=256)
 def _introduction(key_id: str, name: str, account_id: str) -> str:
     return f"key {key_id} ({name!r}) of {account_id}"
-
-
-def _named(key: ApiKey) -> str:
-    return f"key {key.id} ({key.name!r})"
-
-
-# --- 3 ----------------------------------------------------------------------------------------
-
-
-def check_visibility(trip: Trip, row: Row) -> None:
-    """Does the key see the type, and hold the operation? Asked before anything is looked up."""
-    assert trip.caller
-    assert row.need
-    trip.holds = access.holds(trip.caller.grants, row.need)
-    refused = access.before_lookup(trip.holds)
-    if refused is None:
-        trip.decisions.append(("visibility", "ok", trip.holds, "spec 5.9"))
-        return
-    raise _refuse(
-        refused,
-        f"{_named(trip.caller.key)}: {refused.reason}; {row.name} needs {row.need}",
-        details=f"requires {row.need}",
-    )
-
-
-def _refuse(refused: Access, reason: str, details: str = "") -> Refusal:
-    """The refusal for a cell of the access table. A 404 never carries details."""
-    if refused.verdict is Verdict.DENIED:
-        return Refusal(PERMISSION_DENIED, details, reason=reason, source=refused.source)
-    return Refusal(NOT_FOUND, reason=reason, source=refused.source)
-
-
-# --- 4 ----------------------------------------------------------------------------------------
-
-
-def find_target(trip: Trip, row: Row) -> None:
-    """The account and record that the request is about, if the caller may reach them."""
-    target = row.target
-    assert trip.caller
-    if target is None:
-        return
-    try:
-        if row.narrow is not None:
-            _narrow(trip, row.narrow(read_object(trip)))
-        named = [(one, *found) for one in target.all for found in _FINDERS[one.where](trip, one)]
-    except BadInput as error:
-        raise Refusal(VALIDATION_ERROR, str(error)) from None
-    if named:
-        for one, account, id in named:
-            _must_reach(trip, row, one, account, id)
-        trip.account = named[0][1]
-    elif target.where != "query" and not target.is_required:
-        # No account is named: the caller's own is meant, or on a listing all that it may see.
-        # Where one has to be named, the check of the body says so.
-        _must_reach(trip, row, target, trip.caller.account, None)
-        trip.account = trip.caller.account
-    if row.stops_at_block and trip.account is not None:
-        _must_not_be_blocked(trip)
-    if row.may is not None:
-        row.may(trip)
-
-
-def _must_reach(
-    trip: Trip, row: Row, target: Target, account: Account | None, id: str | None
-) -> None:
-    """Raises Refusal unless the key's permission reaches the account."""
-    assert trip.caller
-    relation = target.relate(trip.caller.account, account)
-    cell = access.decide(trip.holds, relation)
-    if cell.verdict is not Verdict.OK:
-        raise _refuse(
-            cell,
-            f"{target.kind.__name__} {id or 'own'}: {cell.reason} ({relation})",
-            details=f"requires {_form(row, relation)}",
-        )
-    trip.decisions.append(("target", "ok", cell.reason, cell.source))
-
-
-def _must_not_be_blocked(trip: Trip) -> None:
-    """No money moves for a blocked account, or below one. Source: assumed 4.7-blocked-account."""
-    account = trip.account
-    assert account
-    above_and_self = (account.id, *account.parent_account_ids)
-    if trip.world.blocked.isdisjoint(above_and_self):
-        return
-    for id in above_and_self:
-        above = trip.unit.get(Account, id)
-        if above is not None and above.status == "blocked":
-            raise Refusal(ACCOUNT_BLOCKED, reason=f"account {id} ({above.name}) is blocked")
-
-
-def _narrow(trip: Trip, wanted: Need) -> None:
-    """Ask for the very permission that the body comes down to, where the row left it open.
-
-    Before the lookup, since lacking an operation is answered whatever exists (assumed 4.7).
-    """
-    assert trip.caller
-    if access.before_lookup(access.holds(trip.caller.grants, wanted)) is not None:
-        raise Refusal(PERMISSION_DENIED, f"requires {wanted}", reason=f"the body asks for {wanted}")
-
-
-def _form(row: Row, relation: Relation) -> str:
-    """The one form of the permission that this relation asks for."""
-    assert row.need
-    if relation is Relation.DESCENDANT and row.need.sub:
-        return row.need.sub
-    return " or ".join(row.need.base)
-
-
-_Found = list[tuple[Account | None, str]]
-"""The account of what is named, None where nothing is there, with the id that was given."""
-
-
-def _target_in_path(trip: Trip, target: Target) -> _Found:
-    assert trip.asked.match
-    id = trip.asked.match.params[target.name]
-    return [(_account_of(trip, target, id), id)]
-
-
-def _target_in_body(trip: Trip, target: Target) -> _Found:
-    """What the body names. The body is parsed for it first (assumed C5)."""
-    id = (trip.sent or read_object(trip)).get(target.name)
-    if id is None:
-        return []
-    if not isinstance(id, str):
-        raise BadInput(f"{target.name}: must be a string")
-    return [(_account_of(trip, target, id), id)]
-
-
-def _target_in_query(trip: Trip, target: Target) -> _Found:
-    values = wire.parse_query(trip.asked.query_string).get(target.name, ())
-    if len(values) > 1 and not target.is_repeatable:
-        raise BadInput(f"{target.name}: must be given once")
-    return [(trip.unit.get(Account, id), id) for id in values]
-
-
-def _account_of(trip: Trip, target: Target, id: str) -> Account | None:
-    """The account that the record with this id belongs to; it is kept as the call's record.
-
-    Accounts named in a body are only where something is to happen, not what is changed.
-    """
-    record = trip.unit.get(target.kind, id)
-    if target.kind is Account and target.where == "body":
-        return record
-    if record is None or (record.deleted_at is not None and not target.even_deleted):
-        return None
-    if trip.record is None or target.where == "path":
-        trip.record = record
-    if isinstance(record, Account):
-        return record
-    return trip.unit.get(Account, record.account_id)
-
-
-_FINDERS = {"path": _target_in_path, "body": _target_in_body, "query": _target_in_query}

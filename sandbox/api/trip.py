@@ -63,6 +63,7 @@ class Trip(Call):
     notes: list[str] = field(default_factory=list)
     sent: dict[str, Any] | None = None
     may_hold_cards: bool = True
+    asks_for: tuple[Any, ...] = ()
 
     def begin(self) -> None:
         """A unit of work of its own, in the world's present."""

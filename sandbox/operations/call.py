@@ -61,6 +61,10 @@ class Surroundings(Protocol):
         """The next outcomes that somebody wants."""
 
     @property
+    def directory_version(self) -> int:
+        """Another number after every change of an account, a terminal, a location or a key."""
+
+    @property
     def places(self) -> dict[Any, Any]:
         """Places of sale that were worked out before; see `payments.places`."""
 

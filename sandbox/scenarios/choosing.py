@@ -4,9 +4,8 @@ The sources are asked in the order of assumed D4, and the first that has an outc
 operation wins. What a source would have chosen for another operation is noted as a near miss.
 """
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from sandbox.domain.payments.cards import Card
 from sandbox.domain.payments.outcomes import (
@@ -83,13 +82,18 @@ def check_word(word: str) -> str:
 
 def choose(facts: Facts, queue: Queue) -> Choice:
     """The outcome of this attempt. A next outcome that is used leaves the queue."""
-    near_misses: list[str] = []
-    for source in _SOURCES:
-        choice = source(facts, queue, near_misses)
-        if choice is not None:
-            choice.near_misses = near_misses
-            return choice
-    return Choice(APPROVED, "default", "default", near_misses=near_misses)
+    near: list[str] = []
+    # Source of the order: assumed D4. Who has nothing to say is not asked.
+    choice = (
+        (_by_header(facts, near) if facts.header is not None else None)
+        or (_by_queue(facts, queue, near) if queue else None)
+        or (_by_card(facts, near) if facts.card.speaks else None)
+        or (_by_terminal(facts, near) if facts.terminal_outcome is not None else None)
+        or _by_amount(facts, near)
+        or Choice(APPROVED, "default", "default")
+    )
+    choice.near_misses = near
+    return choice
 
 
 def _named(word: str, facts: Facts, source: str, rule: str, near: list[str]) -> Choice | None:
@@ -108,9 +112,8 @@ def _for(word: str) -> str:
     return "for " + ", ".join(sorted(OUTCOMES[word].scope))
 
 
-def _by_header(facts: Facts, queue: Queue, near: list[str]) -> Choice | None:
-    if facts.header is None:
-        return None
+def _by_header(facts: Facts, near: list[str]) -> Choice | None:
+    assert facts.header
     return _named(facts.header, facts, "header", "header", near)
 
 
@@ -130,7 +133,7 @@ def _by_queue(facts: Facts, queue: Queue, near: list[str]) -> Choice | None:
     )
 
 
-def _by_card(facts: Facts, queue: Queue, near: list[str]) -> Choice | None:
+def _by_card(facts: Facts, near: list[str]) -> Choice | None:
     """A card that is plainly approved does not choose (assumed D13)."""
     card = facts.card
     if facts.operation not in INITIATING:
@@ -141,13 +144,12 @@ def _by_card(facts: Facts, queue: Queue, near: list[str]) -> Choice | None:
     return _named(card.outcome, facts, "card", card.token, near) if card.outcome else None
 
 
-def _by_terminal(facts: Facts, queue: Queue, near: list[str]) -> Choice | None:
-    if facts.terminal_outcome is None:
-        return None
+def _by_terminal(facts: Facts, near: list[str]) -> Choice | None:
+    assert facts.terminal_outcome
     return _named(facts.terminal_outcome, facts, "terminal", facts.terminal_id, near)
 
 
-def _by_amount(facts: Facts, queue: Queue, near: list[str]) -> Choice | None:
+def _by_amount(facts: Facts, near: list[str]) -> Choice | None:
     """What an amount armed before, or the amount of this operation. Source: assumed 6.2-amount."""
     if facts.armed is not None and facts.armed[0] is facts.operation:
         _, word, amount = facts.armed
@@ -171,8 +173,3 @@ def _by_amount(facts: Facts, queue: Queue, near: list[str]) -> Choice | None:
     else:
         choice.settlement = row.key
     return choice
-
-
-_Source = Callable[[Facts, Queue, list[str]], Choice | None]
-_SOURCES: Final[Iterable[_Source]] = (_by_header, _by_queue, _by_card, _by_terminal, _by_amount)
-"""Source: assumed D4."""

@@ -56,6 +56,9 @@ class Queue:
         """All that wait, first first."""
         return list(self._waiting)
 
+    def __len__(self) -> int:
+        return len(self._waiting)
+
     def clear(self) -> None:
         """Forget them all."""
         self._waiting.clear()

@@ -107,10 +107,6 @@ class MemoryUnit:
     ) -> tuple[list[R], int]:
         return self._store._rows[kind].find(where, limit, offset, between, order)
 
-    def changes(self, *kinds: type) -> int:
-        rows = self._store._rows
-        return sum([rows[kind].put_so_far for kind in kinds])
-
     def put(self, record: Record) -> None:
         self._must_be_open()
         kind = type(record)
@@ -137,7 +133,7 @@ class MemoryUnit:
         puts = list(self._put.values())
         # Everything is checked before anything is changed.
         claims = [rows.claims(id, record) if rows.unique else () for rows, id, record in puts]
-        if len(puts) > 1:
+        if len([claimed for claimed in claims if claimed]) > 1:
             _must_differ(puts, claims)
         for (rows, id, record), claimed in zip(puts, claims, strict=True):
             rows.put(id, record, claimed)

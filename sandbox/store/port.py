@@ -71,9 +71,6 @@ class UnitOfWork(Protocol):
         one does not change.
         """
 
-    def changes(self, *kinds: type) -> int:
-        """How often records of these kinds were put and committed: a sign that none changed."""
-
     def put(self, record: Record) -> None:
         """Add the record, or replace the one with its id, when this unit is committed.
 

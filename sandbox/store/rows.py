@@ -47,7 +47,6 @@ class Rows:
         self.indexes: dict[str, Index] = {}
         self.texts: dict[str, TextIndex] = {}
         self.answers = Answers()
-        self.put_so_far = 0
 
     # --- one row
 
@@ -93,7 +92,6 @@ class Rows:
             if old is None or keeps_place is None or not keeps_place(old, record):
                 self._reindex(number, old, record)
         self.answers.note_change(number)
-        self.put_so_far += 1
 
     def _new_number(self, record: Any) -> int:
         put, moment = len(self.by_number), self.table.moment

@@ -12,7 +12,9 @@ from typing import Any, Final, Protocol
 from sandbox.domain.accounts import Account
 from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey
+from sandbox.domain.locations import Location
 from sandbox.domain.profile import Profile
+from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import Timer
 from sandbox.scenarios.queue import Queue
 from sandbox.store.fixtures import Fixture
@@ -84,10 +86,18 @@ class World:
         self.queue = Queue()
         self.touched_s = wall()
         self.store = MemoryStore(
-            watchers={ApiKey: on_new_key, Account: self._note_block},
+            watchers={
+                ApiKey: self._note_key,
+                Account: self._note_account,
+                Terminal: self._note_directory,
+                Location: self._note_directory,
+            },
             on_messages=self._announce,
         )
         self._host = host
+        self._on_new_key = on_new_key
+        # How often an account, a terminal, a location or a key was put.
+        self.directory_version = 0
         self.outbox = Outbox(
             self,
             on_work=lambda endpoint_id: host.work(self, endpoint_id),
@@ -116,7 +126,15 @@ class World:
         self.clock.restart(self.spec.clock)
         self._fill()
 
-    def _note_block(self, account: Account) -> None:
+    def _note_directory(self, record: object) -> None:
+        self.directory_version += 1
+
+    def _note_key(self, key: ApiKey) -> None:
+        self.directory_version += 1
+        self._on_new_key(key)
+
+    def _note_account(self, account: Account) -> None:
+        self.directory_version += 1
         if account.status == "blocked":
             self.blocked.add(account.id)
 
@@ -127,6 +145,7 @@ class World:
         self.last_used_at: dict[str, datetime] = {}
         self.terminal_outcomes: dict[str, str] = {}
         self.places: dict[Any, Any] = {}
+        self.reached: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         # Payments that wait for their processor, each with what tells that it is done, and the
         # event_ids of their attempts. New ones after a reset, so that nothing of before is done.
         self.busy: dict[str, Event] = {}

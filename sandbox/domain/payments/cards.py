@@ -37,6 +37,11 @@ class Card:
         """First six and last four, a star for every digit between. Source: assumed 2.11."""
         return masked(self.pan)
 
+    @cached_property
+    def speaks(self) -> bool:
+        """Whether the card ever chooses how an attempt ends."""
+        return bool(self.outcome or self.later or self.limit is not None)
+
     @property
     def is_credit(self) -> bool:
         """Whether the card may be surcharged. Source: assumed 2.8-never."""

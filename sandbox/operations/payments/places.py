@@ -27,14 +27,14 @@ Named = tuple[str | None, str | None, str | None]
 class KnownPlace:
     """A place, the facts that its transactions carry, and whether any processor serves it.
 
-    `changes` is how many changes of the directory had been made when this was worked out.
+    `version` is the directory's when this was worked out.
     """
 
     place: Place
     site: Site
     problem: str | None
     is_passthrough: bool
-    changes: int
+    version: int
 
 
 def find(call: Call, named: Named) -> KnownPlace:
@@ -43,9 +43,9 @@ def find(call: Call, named: Named) -> KnownPlace:
     Raises Refusal where the parts do not fit together.
     """
     remembered = call.world.places
-    changes = call.unit.changes(Account, Terminal, Location)
+    version = call.world.directory_version
     known = remembered.get(named)
-    if isinstance(known, KnownPlace) and known.changes == changes:
+    if isinstance(known, KnownPlace) and known.version == version:
         return known
     place = _work_out(call, *named)
     known = KnownPlace(
@@ -53,7 +53,7 @@ def find(call: Call, named: Named) -> KnownPlace:
         _site(place),
         _misconfiguration(place),
         processor_of(place.terminal.processor_config_id) == PASSTHROUGH,
-        changes,
+        version,
     )
     if len(remembered) >= REMEMBERED_MAX:
         remembered.clear()
