@@ -7,6 +7,7 @@ import logging
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final, cast
@@ -145,7 +146,9 @@ def serve(settings: Settings) -> None:
         proxy_headers=False,
         timeout_graceful_shutdown=_GRACE_S,
     )
-    _Server(config, lambda: _announce(sandbox, settings)).run(sockets)
+    # Ctrl-C is how it is meant to be ended, and no failure.
+    with suppress(KeyboardInterrupt):
+        _Server(config, lambda: _announce(sandbox, settings)).run(sockets)
 
 
 def _bind(host: str, port: int, option: str) -> socket.socket:

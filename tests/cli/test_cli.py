@@ -5,6 +5,7 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -337,6 +338,14 @@ def test_the_banner_has_lines_to_paste_that_work():
     paths = [entry["path"] for entry in requests["requests"]]
     assert paths == ["/v5/apikeys", "/v3/payment"]
     assert (process.returncode, err) in [(0, ""), (-15, "")]
+
+
+def test_ctrl_c_ends_it_without_a_complaint():
+    with banner_of() as (_, process):
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=10)
+
+    assert (process.returncode, err) == (0, "")
 
 
 def test_the_banner_with_a_token_has_lines_that_carry_it():
