@@ -13,6 +13,7 @@ from sandbox import __version__, library
 from sandbox.api.platform import Platform
 from sandbox.control.control import Control
 from sandbox.control.rows import PREFIX, Services
+from sandbox.scenarios.loading import ScenarioError
 from sandbox.settings import Settings, SettingsError
 from sandbox.webhooks.guard import Guard
 from sandbox.webhooks.sending import Sender
@@ -36,7 +37,8 @@ class Sandbox:
 def build(settings: Settings, *, wall: Wall = wall_seconds) -> Sandbox:
     """Put a sandbox together, with the world `default` filled.
 
-    Raises FixtureError when the fixture cannot be used, SettingsError when a setting cannot.
+    Raises FixtureError when the fixture cannot be used, ScenarioError when the scenario cannot,
+    SettingsError when a setting cannot.
     """
     fixture = library.fixture_or_file(settings.fixture)
     try:
@@ -48,7 +50,7 @@ def build(settings: Settings, *, wall: Wall = wall_seconds) -> Sandbox:
         header_prefix=settings.profile.webhook_header_prefix,
     )
     worlds = Worlds(profile=settings.profile, wall=wall, limits=settings.limits, host=dispatcher)
-    worlds.create(
+    default = worlds.create(
         WorldSpec(
             id=DEFAULT_WORLD,
             fixture=fixture,
@@ -57,6 +59,12 @@ def build(settings: Settings, *, wall: Wall = wall_seconds) -> Sandbox:
             invention=settings.invention,
         )
     )
+    if settings.scenario is not None:
+        scenario = library.scenario_or_file(settings.scenario)
+        try:
+            default.run_scenario(scenario)
+        except ScenarioError as error:
+            raise ScenarioError(f"{settings.scenario}: {error}", error.nearest) from None
     token = settings.token
     if token is None and not settings.is_loopback:
         token = secrets.token_urlsafe(24)
@@ -69,6 +77,7 @@ def build(settings: Settings, *, wall: Wall = wall_seconds) -> Sandbox:
         fixtures=library.fixture,
         fixture_names=library.fixture_names,
         samples=library.sample,
+        scenarios=library.scenarios,
         why_not_to=guard.why_not_to,
     )
     control = Control(services, token=token)

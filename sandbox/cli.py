@@ -1,6 +1,7 @@
 """The command `sandbox`. Each subcommand reads its options, and leaves the work to others."""
 
 import gc
+import json
 import os
 import sys
 from pathlib import Path
@@ -92,7 +93,9 @@ class _InventType(click.ParamType[Any]):
     type=_InventType(),
     help="Believable merchants beside the fixture's: merchants=200,terminals_per_merchant=2.",
 )
-@click.option("--scenario", help="Not built yet: refused.")
+@click.option(
+    "--scenario", help="What runs in 'default' from the start: a name under scenarios/, or a file."
+)
 @click.option(
     "--seed",
     type=click.IntRange(-(2**63), 2**63 - 1),
@@ -155,7 +158,6 @@ class _InventType(click.ParamType[Any]):
 def serve(
     *,
     profile: Path | None,
-    scenario: str | None,
     no_explain_headers: bool,
     worlds_max: int,
     worlds_unused_after_s: float,
@@ -174,13 +176,12 @@ def serve(
     gc.disable()
     # Imported here, so that `sandbox --help` does not wait for a server.
     from sandbox.domain.profile import Profile
+    from sandbox.scenarios.loading import ScenarioError
     from sandbox.server import serve as run
     from sandbox.settings import Settings, SettingsError, read_profile
     from sandbox.store.fixtures import FixtureError
     from sandbox.world.registry import Limits
 
-    if scenario is not None:
-        _refuse("--scenario: scenarios are not built yet")
     limits = Limits(
         worlds_max=worlds_max,
         unused_after_s=worlds_unused_after_s,
@@ -195,10 +196,107 @@ def serve(
                 **options,
             )
         )
-    except (SettingsError, FixtureError) as error:
+    except (SettingsError, FixtureError, ScenarioError) as error:
         _refuse(str(error))
     finally:
         gc.enable()
+
+
+@main.group()
+def scenario() -> None:
+    """Prove, list and show scenarios."""
+
+
+@scenario.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def check(paths: tuple[Path, ...], *, as_json: bool) -> None:
+    r"""Read scenarios and prove all their examples. PATHS are files and folders.
+
+    The exit status is 0 when all is as it should be, 1 when an example is not, 2 when a file
+    cannot be used.
+
+    \b
+    Examples:
+      sandbox scenario check scenarios/
+      sandbox scenario check my-story.toml
+    """
+    from sandbox.rehearsing import rehearse
+    from sandbox.scenarios.loading import ScenarioError, read_scenario
+
+    files = [file for path in paths for file in _scenario_files(path)]
+    results, unusable = [], []
+    for file in files:
+        try:
+            results.append((file, list(rehearse(read_scenario(file)))))
+        except ScenarioError as error:
+            message = str(error)
+            unusable.append(message if message.startswith(str(file)) else f"{file}: {message}")
+    failed = any(step.mistakes for _, steps in results for step in steps)
+    if as_json:
+        shown = [
+            {
+                "file": str(file),
+                "examples": [{"name": step.name, "mistakes": step.mistakes} for step in steps],
+            }
+            for file, steps in results
+        ]
+        verdict = {"ok": not failed and not unusable, "scenarios": shown, "unusable": unusable}
+        click.echo(json.dumps(verdict, indent=2))
+    else:
+        for file, steps in results:
+            wrong = [step for step in steps if step.mistakes]
+            verdict = f"{len(wrong)} wrong" if wrong else "ok"
+            click.echo(f"{file}: {len(steps)} examples, {verdict}")
+            for step in wrong:
+                for mistake in step.mistakes:
+                    click.echo(f"  {step.number} {step.name!r}: {mistake}")
+    for message in unusable:
+        click.echo(f"sandbox: {message}", err=True)
+    sys.exit(EXIT_UNUSABLE if unusable else int(failed))
+
+
+def _scenario_files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    files = sorted(path.glob("*.toml"))
+    if not files:
+        _refuse(f"{path}: holds no scenario")
+    return files
+
+
+@scenario.command(name="list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_scenarios(*, as_json: bool) -> None:
+    """List the scenarios that come with the sandbox."""
+    from sandbox import library
+
+    known = library.scenarios()
+    if as_json:
+        shown = [
+            {"name": name, "title": one.name, "about": one.about} for name, one in known.items()
+        ]
+        click.echo(json.dumps(shown, indent=2))
+        return
+    width = max(map(len, known), default=0)
+    for name, one in known.items():
+        click.echo(f"{name:<{width}}  {one.about or one.name}")
+
+
+@scenario.command()
+@click.argument("name")
+def show(name: str) -> None:
+    """Print a scenario of the library, as a file to begin one's own with."""
+    from sandbox import library
+    from sandbox.scenarios.loading import ScenarioError
+
+    try:
+        library.scenario_or_file(name)
+    except ScenarioError as error:
+        _refuse(str(error))
+    is_path = "/" in name or name.endswith(".toml")
+    path = Path(name) if is_path else library.folder("scenarios") / f"{name}.toml"
+    click.echo(path.read_text(encoding="utf-8"), nl=False)
 
 
 def _refuse(message: str) -> None:

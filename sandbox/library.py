@@ -1,10 +1,15 @@
-"""Where the files are that come with the sandbox: fixtures now, scenarios when they are there."""
+"""Where the files are that come with the sandbox: fixtures and scenarios."""
 
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from sandbox.domain.words import did_you_mean
+from sandbox.scenarios.loading import ScenarioError, read_scenario
 from sandbox.store.fixtures import Fixture, FixtureError, read_fixture
+
+if TYPE_CHECKING:
+    from sandbox.scenarios.shapes import Scenario
 
 _PACKAGE: Final = Path(__file__).parent
 
@@ -26,6 +31,26 @@ def fixture(name: str) -> Fixture:
     if name not in fixture_names():
         raise FixtureError(f"there is no fixture {name!r}; there are: {', '.join(fixture_names())}")
     return read_fixture(folder("fixtures") / f"{name}.json")
+
+
+@cache
+def scenarios() -> dict[str, "Scenario"]:
+    """The scenarios that come with the sandbox, by the name of their file. Raises ScenarioError."""
+    paths = sorted(folder("scenarios").glob("*.toml"))
+    return {path.stem: read_scenario(path) for path in paths}
+
+
+def scenario_or_file(name_or_path: str) -> "Scenario":
+    """A scenario by name, or the one in a file when a path is given. Raises ScenarioError."""
+    if "/" in name_or_path or name_or_path.endswith(".toml"):
+        return read_scenario(Path(name_or_path))
+    path = folder("scenarios") / f"{name_or_path}.toml"
+    if not path.is_file():
+        known = [one.stem for one in folder("scenarios").glob("*.toml")]
+        raise ScenarioError(
+            f"there is no scenario {name_or_path!r}{did_you_mean(name_or_path, known)}"
+        )
+    return read_scenario(path)
 
 
 def sample(event_type: str) -> str:

@@ -24,10 +24,10 @@ class SettingsError(ValueError):
 class Settings:
     """All settings of a server.
 
-    `fixture` is a name under `fixtures/` or the path of a file. `control_port` None serves the
-    control surface on the platform's port. `token` None with a host that is not loopback makes
-    one up. Port 0 takes a free one. `webhooks_to` are networks and host names that webhooks may go
-    to besides public ones, where the host is not loopback.
+    `fixture` is a name under `fixtures/` or the path of a file, `scenario` one under `scenarios/`.
+    `control_port` None serves the control surface on the platform's port. `token` None with a host
+    that is not loopback makes one up. Port 0 takes a free one. `webhooks_to` are networks and host
+    names that webhooks may go to besides public ones, where the host is not loopback.
     """
 
     host: str = "127.0.0.1"
@@ -44,6 +44,7 @@ class Settings:
     explain_headers: bool = True
     limits: Limits = field(default_factory=Limits)
     webhooks_to: tuple[str, ...] = ()
+    scenario: str | None = None
 
     @property
     def is_loopback(self) -> bool:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from sandbox.control import endpoints, messages, observe, payments, worlds
+from sandbox.control import endpoints, messages, observe, payments, scenarios, worlds
 from sandbox.control.rows import PREFIX, ControlRow
 
 _WORLD: Final = f"{PREFIX}/worlds/{{w}}"
@@ -90,6 +90,36 @@ CONTROL: Final[tuple[ControlRow, ...]] = (
         summary="Set switches of a world",
         run=worlds.set_switches,
         body="Switches",
+    ),
+    ControlRow(
+        name="scenarios.list",
+        method="GET",
+        path=f"{PREFIX}/scenarios",
+        summary="List the scenarios of the library",
+        run=scenarios.library,
+    ),
+    ControlRow(
+        name="scenario.run",
+        method="PUT",
+        path=f"{_WORLD}/scenario",
+        summary="Have a scenario run in a world",
+        run=scenarios.run,
+        body="ScenarioBody",
+    ),
+    ControlRow(
+        name="scenario.read",
+        method="GET",
+        path=f"{_WORLD}/scenario",
+        summary="Read the scenario that runs in a world",
+        run=scenarios.read,
+    ),
+    ControlRow(
+        name="scenario.stop",
+        method="DELETE",
+        path=f"{_WORLD}/scenario",
+        summary="Have no scenario run in a world",
+        run=scenarios.stop,
+        status=204,
     ),
     ControlRow(
         name="next.add",

@@ -244,6 +244,12 @@ class RequestsQuery(Listing):
     status: int | None = None
 
 
+class ScenarioBody(RootModel[dict[str, Any]]):
+    """The name of a scenario of the library, or a whole one."""
+
+    model_config = ConfigDict(defer_build=True)
+
+
 class Switches(RootModel[dict[str, Any]]):
     """Switch name to value."""
 

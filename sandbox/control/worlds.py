@@ -2,9 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
+from sandbox.control import scenarios
 from sandbox.control.rows import Ask, ControlFault, invalid
 from sandbox.domain.instants import to_wire
 from sandbox.domain.words import nearest
+from sandbox.scenarios.loading import ScenarioError
 from sandbox.store.fixtures import Fixture, FixtureError
 from sandbox.world import switches
 from sandbox.world.agenda import fire_due, walk
@@ -24,8 +26,7 @@ def health(ask: Ask) -> dict[str, Any]:
 def create(ask: Ask) -> dict[str, Any]:
     """A new world, filled from its fixture. Everything is checked before anything is made."""
     body: CreateWorld = ask.body
-    if body.scenario is not None:
-        raise ControlFault(501, "not_built_yet", "scenario: this sandbox cannot do that yet")
+    scenario = None if body.scenario is None else scenarios.chosen(ask, body.scenario)
     if ask.services.worlds.profile.key_format.mentions_production(body.name or ""):
         raise ControlFault(
             400, "validation_error", "name: a production key must never be sent to a sandbox"
@@ -40,11 +41,18 @@ def create(ask: Ask) -> dict[str, Any]:
         invention=body.invent.invention() if body.invent else None,
     )
     try:
-        return ask.services.worlds.create(spec).view()
+        world = ask.services.worlds.create(spec)
     except WorldTaken as error:
         raise ControlFault(409, "world_taken", str(error)) from None
     except TooManyWorlds as error:
         raise ControlFault(409, "too_many_worlds", str(error)) from None
+    if scenario is not None:
+        try:
+            world.run_scenario(scenario)
+        except ScenarioError as error:
+            ask.services.worlds.delete(world)
+            raise invalid(f"scenario: {error}", error.nearest) from None
+    return world.view()
 
 
 def _fixture(ask: Ask, name: str | None) -> Fixture:

@@ -12,6 +12,15 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return matches[0] if matches else None
 
 
+class UnknownWord(ValueError):
+    """A word that is none of those known; `nearest` is the one that was probably meant."""
+
+    def __init__(self, message: str, word: str, known: Iterable[str]) -> None:
+        known = list(known)
+        super().__init__(message + did_you_mean(word, known))
+        self.nearest = nearest(word, known)
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`; did you mean 'capture'?`, or an empty string when nothing is near."""
     match = nearest(word, known)

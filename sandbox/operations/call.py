@@ -16,6 +16,7 @@ from sandbox.domain.profile import Profile
 from sandbox.domain.records import Record, account_id_of, id_of
 from sandbox.scenarios.choosing import Choice
 from sandbox.scenarios.queue import Queue
+from sandbox.scenarios.running import Running
 from sandbox.store.port import UnitOfWork
 
 Decision = tuple[str, str, str, str]
@@ -59,6 +60,14 @@ class Surroundings(Protocol):
     @property
     def queue(self) -> Queue:
         """The next outcomes that somebody wants."""
+
+    @property
+    def scenario(self) -> Running | None:
+        """The scenario that is running."""
+
+    @property
+    def planned_results(self) -> dict[str, Any]:
+        """By batch id, the result that a scenario has in store for it."""
 
     @property
     def directory_version(self) -> int:

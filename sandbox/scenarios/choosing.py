@@ -4,8 +4,9 @@ The sources are asked in the order of assumed D4, and the first that has an outc
 operation wins. What a source would have chosen for another operation is noted as a near miss.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sandbox.domain.payments.cards import Card
 from sandbox.domain.payments.outcomes import (
@@ -21,6 +22,10 @@ from sandbox.domain.payments.transport import TRANSPORT_FAULTS, TransportFault
 from sandbox.domain.payments.triggers import TRIGGERS
 from sandbox.domain.words import did_you_mean
 from sandbox.scenarios.queue import Queue
+from sandbox.scenarios.running import Running, Words
+
+if TYPE_CHECKING:
+    from sandbox.scenarios.shapes import Then
 
 
 class Facts(NamedTuple):
@@ -28,7 +33,8 @@ class Facts(NamedTuple):
 
     `amount` is what this very operation asks for, None where it asks for no certain amount.
     `header` is what the client forces, `terminal_outcome` what its test terminal always answers;
-    `armed` is an operation of this payment that an earlier amount made fail, once.
+    `armed` is an operation of this payment that an earlier amount made fail, once. `more` gives
+    what else a scenario can ask for, and is only asked where one is running.
     """
 
     operation: Operation
@@ -39,6 +45,20 @@ class Facts(NamedTuple):
     terminal_outcome: str | None = None
     armed: tuple[Operation, str, int] | None = None
     heeds_amounts: bool = True
+    scenario: Running | None = None
+    more: Callable[[], Words] = dict
+
+    def words(self) -> Words:
+        """All that the rules of a scenario can ask for."""
+        return {
+            "operation": self.operation.value,
+            "amount": self.amount,
+            "card": self.card.token,
+            "card_brand": self.card.brand,
+            "card_type": self.card.type,
+            "terminal": self.terminal_id,
+            **self.more(),
+        }
 
 
 @dataclass(slots=True)
@@ -87,6 +107,7 @@ def choose(facts: Facts, queue: Queue) -> Choice:
     choice = (
         (_by_header(facts, near) if facts.header is not None else None)
         or (_by_queue(facts, queue, near) if queue else None)
+        or (_by_scenario(facts, facts.scenario, near) if facts.scenario is not None else None)
         or (_by_card(facts, near) if facts.card.speaks else None)
         or (_by_terminal(facts, near) if facts.terminal_outcome is not None else None)
         or _by_amount(facts, near)
@@ -130,6 +151,30 @@ def _by_queue(facts: Facts, queue: Queue, near: list[str]) -> Choice | None:
         fault=TRANSPORT_FAULTS[entry.fault] if entry.fault else None,
         delay_ms=entry.delay_ms,
         approved_amount=entry.approved_amount,
+    )
+
+
+def _by_scenario(facts: Facts, scenario: Running, near: list[str]) -> Choice | None:
+    operation = facts.operation
+
+    def is_possible(then: "Then") -> bool:
+        if then.batch is not None:
+            return False
+        return then.outcome is None or for_operation(then.outcome, operation) is not None
+
+    ruling = scenario.ruling(facts.words(), is_possible, near)
+    if ruling is None:
+        return None
+    then, rule = ruling
+    outcome = for_operation(then.outcome or APPROVED.key, operation)
+    assert outcome
+    return Choice(
+        outcome,
+        "scenario",
+        rule,
+        fault=TRANSPORT_FAULTS[then.fault] if then.fault else None,
+        delay_ms=then.delay_ms,
+        approved_amount=then.approved_amount,
     )
 
 

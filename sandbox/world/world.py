@@ -7,7 +7,7 @@ from asyncio import Event, Future, Lock, get_running_loop
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from sandbox.domain.accounts import Account
 from sandbox.domain.events import Message
@@ -16,7 +16,9 @@ from sandbox.domain.locations import Location
 from sandbox.domain.profile import Profile
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import Timer
+from sandbox.domain.words import UnknownWord
 from sandbox.scenarios.queue import Queue
+from sandbox.scenarios.running import Running
 from sandbox.store.fixtures import Fixture
 from sandbox.store.invention import Invention, invent
 from sandbox.store.memory import MemoryStore
@@ -26,6 +28,13 @@ from sandbox.world import switches
 from sandbox.world.clock import Clock, ClockSetting, ClockView, Wall
 from sandbox.world.ids import Ids, fixed_chars
 from sandbox.world.journal import Journal
+
+_KINDS: Final[dict[str, type[Any]]] = {
+    "account": Account,
+    "terminal": Terminal,
+    "location": Location,
+    "key": ApiKey,
+}
 
 DEFAULT_WORLD: Final = "default"
 """The world that is there from the start, with fixed keys."""
@@ -42,6 +51,10 @@ class WorldSpec:
     clock: ClockSetting = field(default_factory=ClockSetting)
     switches: Mapping[str, Any] = field(default_factory=dict)
     invention: Invention | None = None
+
+
+if TYPE_CHECKING:
+    from sandbox.scenarios.shapes import Scenario
 
 
 class Host(Protocol):
@@ -84,6 +97,7 @@ class World:
         self.journal = Journal(entries_max=journal_entries_max, scrub=profile.scrub)
         self.switches = switches.defaults() | dict(spec.switches)
         self.queue = Queue()
+        self.scenario: Running | None = None
         self.touched_s = wall()
         self.store = MemoryStore(
             watchers={
@@ -122,6 +136,8 @@ class World:
         self.store.clear()
         self.outbox.clear()
         self.queue.clear()
+        if self.scenario is not None:
+            self.scenario.restart()
         self.journal.restart()
         self.clock.restart(self.spec.clock)
         self._fill()
@@ -145,6 +161,7 @@ class World:
         self.last_used_at: dict[str, datetime] = {}
         self.terminal_outcomes: dict[str, str] = {}
         self.places: dict[Any, Any] = {}
+        self.planned_results: dict[str, Any] = {}
         self.reached: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         # Payments that wait for their processor, each with what tells that it is done, and the
         # event_ids of their attempts. New ones after a reset, so that nothing of before is done.
@@ -219,6 +236,29 @@ class World:
         scale: float = self.switches["webhooks.time_scale"]
         return scale
 
+    def run_scenario(self, scenario: "Scenario") -> Running:
+        """Have the scenario decide how attempts end, in place of the one before.
+
+        Raises ScenarioError where it names what this world does not have; then nothing changed.
+        """
+        unit = self.store.begin()
+
+        def resolve(kind: str, name: str) -> str:
+            cast = {
+                "account": self.cast.accounts,
+                "terminal": self.cast.terminals,
+                "location": self.cast.locations,
+                "key": {name: id for name, (id, _) in self.cast.keys.items()},
+            }[kind]
+            if name in cast:
+                return cast[name]
+            if unit.get(_KINDS[kind], name) is not None:
+                return name
+            raise UnknownWord(f"the world has no {kind} {name[:80]!r}", name, cast)
+
+        self.scenario = Running(scenario, resolve)
+        return self.scenario
+
     def view(self) -> dict[str, Any]:
         """The world as the control API shows it, with the cast and the plaintext of its keys."""
         clock: ClockView = self.clock.view()
@@ -227,7 +267,7 @@ class World:
             "name": self.spec.name,
             "seed": self.spec.seed,
             "fixture": self.spec.fixture.name,
-            "scenario": None,
+            "scenario": self.scenario and self.scenario.scenario.name,
             "clock": clock,
             "accounts": self.cast.accounts,
             "terminals": self.cast.terminals,

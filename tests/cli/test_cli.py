@@ -105,7 +105,6 @@ def test_the_help_of_serve_lists_every_option(flag):
         (["--port", "65536"], ["--port"]),
         (["--port", "http"], ["--port"]),
         (["--control-port", "-1"], ["--control-port"]),
-        (["--scenario", "by_amount"], ["--scenario", "not built yet"]),
         (["--seed", "x"], ["--seed"]),
         (["--seed", str(2**63)], ["--seed"]),
         (["--log-format", "xml"], ["--log-format", "text", "json"]),
@@ -158,6 +157,8 @@ def test_an_unknown_command_is_refused():
     [
         (["--fixture", "dmeo"], ["'dmeo'", "demo", "empty"]),
         (["--fixture", "nowhere/mine.json"], ["nowhere/mine.json"]),
+        (["--scenario", "aprove_all"], ["'aprove_all'; did you mean 'approve_all'?"]),
+        (["--scenario", "nowhere/mine.toml"], ["nowhere/mine.toml", "cannot be read"]),
         (["--host", NO_HOST], [NO_HOST]),
         (["--clock", "yesterday"], ["'yesterday'"]),
     ],

@@ -156,14 +156,6 @@ def test_a_world_that_cannot_be_made_is_a_400_that_helps_and_makes_nothing(
     assert sandbox.control("GET", "/worlds").json()["total"] == 1
 
 
-def test_what_is_not_built_yet_is_a_501_that_says_so(sandbox):
-    answer = create(sandbox, id="mine", scenario="by_amount")
-
-    assert_refused(answer, 501, "not_built_yet")
-    assert "scenario" in answer.json()["message"]
-    assert sandbox.control("GET", "/worlds").json()["total"] == 1
-
-
 @pytest.mark.parametrize(
     ("method", "path"),
     [
@@ -173,6 +165,9 @@ def test_what_is_not_built_yet_is_a_501_that_says_so(sandbox):
         ("GET", "/worlds/defualt/clock"),
         ("PUT", "/worlds/defualt/clock"),
         ("GET", "/worlds/defualt/switches"),
+        ("GET", "/worlds/defualt/scenario"),
+        ("PUT", "/worlds/defualt/scenario"),
+        ("DELETE", "/worlds/defualt/scenario"),
         ("PUT", "/worlds/defualt/switches"),
         ("GET", "/worlds/defualt/messages"),
         ("GET", "/worlds/defualt/messages/x"),

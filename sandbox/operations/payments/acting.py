@@ -125,6 +125,14 @@ def _act(call: Call, asked: Asked) -> Any:
         card=tx.origin.card,
         terminal_id=tx.origin.site.terminal_id,
         armed=tx.armed,
+        more=lambda: attempting.words_of(
+            call,
+            tx.origin.site,
+            tip_amount=asked.tip_amount,
+            status=tx.status,
+            # The creation and its outcome are one attempt.
+            attempt=max(2, len(tx.history)),
+        ),
     )
     event_id = attempting.event_id_for(call, sent)
     return Awaiting(

@@ -1,12 +1,16 @@
 """What every attempt goes through: its event_id, its outcome, the faults on its way."""
 
+from collections.abc import Callable
+from typing import Any
+
 from sandbox.domain.faults import DUPLICATE_EVENT, Refusal
 from sandbox.domain.payments.cards import Card
 from sandbox.domain.payments.outcomes import Operation, Outcome
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Site, Transaction
 from sandbox.domain.payments.transport import TransportFault
 from sandbox.operations.call import Call
 from sandbox.scenarios.choosing import Choice, Facts, choose
+from sandbox.scenarios.running import Words
 from sandbox.store.tables import used_event
 
 
@@ -74,9 +78,12 @@ def decide(
     amount: int | None,
     card: Card,
     terminal_id: str,
+    more: Callable[[], Words],
     armed: tuple[Operation, str, int] | None = None,
 ) -> Choice:
     """Choose the outcome, and note for the journal why. A fault that comes first is raised.
+
+    `more` gives what a scenario can ask for besides what stands here.
 
     Raises Refusal for an HTTP fault, and Dropped for a connection that is cut, with nothing done
     (assumed 5.3).
@@ -90,6 +97,8 @@ def decide(
         terminal_outcome=call.world.terminal_outcomes.get(terminal_id),
         armed=armed,
         heeds_amounts=call.world.switches["triggers.enabled"],
+        scenario=call.world.scenario,
+        more=more,
     )
     choice = call.choice = choose(facts, call.world.queue)
     if choice.source != "default":
@@ -97,6 +106,18 @@ def decide(
     if choice.fault is not None and choice.fault.when == "before":
         _fail_before(choice.fault)
     return choice
+
+
+def words_of(call: Call, site: Site, **more: Any) -> Words:
+    """What the rules of a scenario can ask for that every attempt has."""
+    return {
+        "currency": site.currency,
+        "location": site.location_id,
+        "account": site.account_id,
+        "key": call.known_caller.key.id,
+        "processor": site.processor,
+        **more,
+    }
 
 
 def _fail_before(fault: TransportFault) -> None:

@@ -1,6 +1,7 @@
 """Settlement batches. Source: spec 4.4-paths-batches; details assumed 1.11, B1 to B15."""
 
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from sandbox.domain.batches import (
@@ -13,6 +14,7 @@ from sandbox.domain.batches import (
     Result,
     result_of,
 )
+from sandbox.domain.durations import parse_duration
 from sandbox.domain.faults import CONFLICT, VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.moves import moves_from
 from sandbox.domain.payments.showing import view
@@ -29,6 +31,7 @@ from sandbox.store.tables import in_scope
 
 if TYPE_CHECKING:
     from sandbox.operations.bodies.batches import EditBatch, ListBatches, OpenBatch, ReadBatch
+    from sandbox.scenarios.shapes import Then
 
 _OLDEST_FIRST = Order(is_descending=False)
 
@@ -169,10 +172,35 @@ def close(call: Call) -> Batch:
     call.unit.put(batch)
     assert step.event
     call.emit(step.event, batch)
-    if call.world.switches["batch.settlement"] == "auto":
-        call.unit.schedule(Timer(kind=BATCH_RESULT, subject=batch.id, due=call.now))
+    due = _result_due(call, batch)
+    if due is not None:
+        call.unit.schedule(Timer(kind=BATCH_RESULT, subject=batch.id, due=due))
     call.decided("apply", "ok", f"close: {step.state} to {step.target}", step.source)
     return batch
+
+
+def _result_due(call: Call, batch: Batch) -> datetime | None:
+    """When the result comes by itself; None where it waits for somebody.
+
+    What a scenario says of closing this batch is kept until then.
+    """
+    if call.world.scenario is not None:
+        words = {
+            "operation": "close_batch",
+            "terminal": batch.terminal_id,
+            "account": batch.account_id,
+            "key": call.known_caller.key.id,
+            "processor": batch.processor_name,
+        }
+        near: list[str] = []
+        ruling = call.world.scenario.ruling(words, lambda then: then.batch is not None, near)
+        if ruling is not None:
+            call.world.planned_results[batch.id] = ruling.then
+            call.decided(
+                "outcome", ruling.then.batch or "", f"scenario: {ruling.rule}", "assumed D4"
+            )
+            return call.now + parse_duration(ruling.then.after or "0s")
+    return call.now if call.world.switches["batch.settlement"] == "auto" else None
 
 
 def _step(batch: Batch, trigger: str) -> Step:
@@ -197,9 +225,18 @@ def answer_by_itself(call: Call, batch_id: str) -> None:
     if batch is None or batch.status != "submitted":
         return
     members = members_of(call, batch)
-    result = result_of(members)
+    planned = call.world.planned_results.pop(batch_id, None)
+    result = result_of(members) if planned is None else _planned(planned, members)
     if result is not None:
         answer(call, batch, result, members)
+
+
+def _planned(then: "Then", members: list[Transaction]) -> Result:
+    """What the scenario has in store; so many of the first members where it says a number."""
+    ids = [tx.transaction_id for tx in members]
+    rejected = then.rejected if isinstance(then.rejected, list) else ids[: then.rejected or 0]
+    assert then.batch
+    return Result(then.batch, then.reason, tuple(id for id in rejected if id in ids))
 
 
 def answer(
@@ -210,6 +247,8 @@ def answer(
     Raises NoSuchStep when the batch is not submitted.
     """
     step = BATCH_LIFE.step(batch.status, TRIGGER_OF_ANSWER[result.answer])
+    # What a scenario had in store is no longer waited for, should the batch be closed again.
+    call.world.planned_results.pop(batch.id, None)
     members = members_of(call, batch) if members is None else members
     if result.answer == "rejected":
         reason = result.reason or DEFAULT_REASON

@@ -115,7 +115,18 @@ def _decide(call: Call, operation: Operation, known: KnownPlace, card: Card) -> 
         call.decided("outcome", "pending", "the processor is told of later", "assumed I7")
         return _Decision(APPROVED, is_passthrough=True)
     choice = attempting.decide(
-        call, operation, amount=body.amount, card=card, terminal_id=terminal_id
+        call,
+        operation,
+        amount=body.amount,
+        card=card,
+        terminal_id=terminal_id,
+        more=lambda: attempting.words_of(
+            call,
+            known.site,
+            tip_amount=body.breakdown.parts().tip if body.breakdown else 0,
+            platform=body.platform,
+            attempt=1,
+        ),
     )
     return _Decision(choice.outcome, choice)
 

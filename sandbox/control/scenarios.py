@@ -1,0 +1,75 @@
+"""Control endpoints on scenarios: what there is, and what runs in a world."""
+
+from typing import TYPE_CHECKING, Any
+
+from sandbox.control.rows import Ask, ControlFault, invalid
+from sandbox.domain.words import nearest
+from sandbox.scenarios.loading import ScenarioError, parse_scenario
+
+if TYPE_CHECKING:
+    from sandbox.scenarios.shapes import Scenario
+
+
+def library(ask: Ask) -> dict[str, Any]:
+    """The scenarios that come with the sandbox."""
+    views = [
+        {"name": name, "title": one.name, "about": one.about}
+        for name, one in ask.services.scenarios().items()
+    ]
+    return {"scenarios": views, "total": len(views)}
+
+
+def read(ask: Ask) -> dict[str, Any]:
+    """The scenario that runs in a world, and how often each of its rules applied."""
+    if ask.world.scenario is None:
+        raise ControlFault(404, "no_scenario", "no scenario runs in this world")
+    return ask.world.scenario.view()
+
+
+def run(ask: Ask) -> dict[str, Any]:
+    """Have a scenario run in a world: one of the library by name, or a whole one."""
+    return start(ask, ask.body)
+
+
+def start(ask: Ask, wanted: Any) -> dict[str, Any]:
+    """The same for whoever names one otherwise."""
+    return _started(ask, chosen(ask, wanted))
+
+
+def _started(ask: Ask, scenario: "Scenario") -> dict[str, Any]:
+    try:
+        return ask.world.run_scenario(scenario).view()
+    except ScenarioError as error:
+        raise invalid(f"scenario: {error}", error.nearest) from None
+
+
+def chosen(ask: Ask, wanted: Any) -> "Scenario":
+    """The scenario that is named, or written out. Raises ControlFault."""
+    if isinstance(wanted, str):
+        wanted = {"name": wanted}
+    if not isinstance(wanted, dict):
+        raise invalid("scenario: must be a name or a whole scenario")
+    if set(wanted) != {"name"}:
+        try:
+            return parse_scenario(wanted)
+        except ScenarioError as error:
+            raise invalid(f"scenario: {error}", error.nearest) from None
+    known: dict[str, Scenario] = ask.services.scenarios()
+    name = wanted["name"]
+    if not isinstance(name, str):
+        raise invalid("scenario: name: must be text")
+    for key, scenario in known.items():
+        if name in (key, scenario.name):
+            return scenario
+    raise ControlFault(
+        400,
+        "unknown_scenario",
+        f"scenario: there is no {name[:80]!r}",
+        details=f"there are: {', '.join(known)}",
+        nearest=nearest(name, known),
+    )
+
+
+def stop(ask: Ask) -> None:
+    """Have no scenario decide any more."""
+    ask.world.scenario = None

@@ -1,0 +1,125 @@
+"""Reading a scenario, loudly: a mistake with its file, rule, field and the nearest known word."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from pydantic_core import ValidationError
+
+from sandbox.domain.words import nearest
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+    from pydantic_core import ErrorDetails
+
+    from sandbox.scenarios.shapes import Scenario
+
+
+class ScenarioError(ValueError):
+    """A scenario that cannot be used; the message says where and why.
+
+    `nearest` is the known word that an unknown one resembles.
+    """
+
+    def __init__(self, message: str, nearest: str | None = None) -> None:
+        super().__init__(message)
+        self.nearest = nearest
+
+
+def read_scenario(path: Path) -> "Scenario":
+    """The scenario in a TOML file. Raises ScenarioError."""
+    import tomllib
+
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ScenarioError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ScenarioError(f"{path}: is not TOML: {error}") from error
+    try:
+        return parse_scenario(document)
+    except ScenarioError as error:
+        raise ScenarioError(f"{path}: {error}", error.nearest) from None
+
+
+def parse_scenario(document: dict[str, Any]) -> "Scenario":
+    """The scenario in a document. Raises ScenarioError, naming rule and field."""
+    from sandbox.scenarios.shapes import Scenario
+
+    try:
+        return Scenario.model_validate(document)
+    except ValidationError as error:
+        first, *others = _mistakes(error)
+        message = first["msg"].removeprefix("Value error, ")
+        meant = getattr(first.get("ctx", {}).get("error"), "nearest", None)
+        if first["type"] == "extra_forbidden":
+            unknown = str(first["loc"][-1])
+            message = f"{unknown!r} is no field here"
+            meant = _meant(Scenario, first["loc"])
+            message += f"; did you mean {meant!r}?" if meant else ""
+        named, colon, said = message.partition(": ")
+        loc = first["loc"]
+        if colon and named.replace(".", "").isidentifier():
+            # What is said of a whole part begins with the field that it is about.
+            loc, message = (*loc, *named.split(".")), said
+        rest = f" (and {len(others)} more)" if others else ""
+        raise ScenarioError(f"{_where(document, loc)}{message}{rest}", meant) from None
+
+
+def _mistakes(error: ValidationError) -> "list[ErrorDetails]":
+    """One for each place, an unknown field first: most likely it is missing elsewhere."""
+    found = sorted(
+        error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden"
+    )
+    places: dict[tuple[int | str, ...], ErrorDetails] = {}
+    for one in found:
+        loc = one["loc"]
+        is_another_kind = one["type"] == "int_type" and isinstance(one["input"], dict | list)
+        if is_another_kind and any(
+            other is not one and other["loc"][: len(loc) - 1] == loc[:-1] for other in found
+        ):
+            # It need not be a number; what is wrong with it as what it is stands beside this.
+            continue
+        places.setdefault(tuple(part for part in loc if _is_of_the_file(part)), one)
+    return list(places.values())
+
+
+def _is_of_the_file(part: int | str) -> bool:
+    """Whether a part of a place is a field or a number, not the name of a shape."""
+    return isinstance(part, int) or (part.isidentifier() and part[0].islower())
+
+
+def _where(document: dict[str, Any], loc: tuple[int | str, ...]) -> str:
+    """`rule 2 'no funds', when.amount: `: where the mistake is, in the file's own terms."""
+    parts: list[str] = []
+    fields = [part for part in loc if _is_of_the_file(part)]
+    if len(fields) > 1 and fields[0] in ("rule", "example") and isinstance(fields[1], int):
+        number = fields[1]
+        parts.append(f"{fields[0]} {number + 1}")
+        entry = document[str(fields[0])][number]
+        if isinstance(entry, dict) and isinstance(entry.get("name"), str):
+            parts[-1] += f" {entry['name'][:80]!r}"
+        fields = fields[2:]
+    names = [part for part in fields if isinstance(part, str)]
+    if names:
+        parts.append(".".join(names))
+    return ", ".join(parts) + ": " if parts else ""
+
+
+def _meant(shape: "type[BaseModel]", loc: tuple[int | str, ...]) -> str | None:
+    """The field that an unknown one resembles, in the shape where it stands."""
+    from pydantic import BaseModel
+
+    for part in loc[:-1]:
+        if isinstance(part, str) and part in shape.model_fields:
+            inner = shape.model_fields[part].annotation
+            found = [one for one in _types(inner) if issubclass(one, BaseModel)]
+            if found:
+                shape = found[0]
+    return nearest(str(loc[-1]), shape.model_fields)
+
+
+def _types(annotation: Any) -> list[type]:
+    """All classes within an annotation."""
+    if isinstance(annotation, type) and not get_args(annotation):
+        return [annotation]
+    return [one for part in get_args(annotation) for one in _types(part)]

@@ -1,0 +1,213 @@
+"""Operators have scenarios run in a world, look at them, and stop them."""
+
+import json
+
+import pytest
+
+from sandbox import library
+from sandbox.app import build
+from sandbox.domain.instants import parse_rfc3339
+from sandbox.settings import Settings
+from sandbox.world.clock import ClockSetting
+from tests.control.test_control import NOW, assert_refused, create
+from tests.driving import InProcess
+from tests.payments.making import act, close, found, pay, read, sold
+from tests.scenarios.running import LOST, SCENARIO, counts, put, running, source
+
+KNOWN, TITLE = "insufficient_funds_then_success", "Insufficient funds, then success"
+
+UNUSABLE = [
+    ("insufficient_funds_then", "unknown_scenario", KNOWN, "no 'insufficient_funds_then'"),
+    ({"name": f"{KNOWN}s"}, "unknown_scenario", KNOWN, f"no '{KNOWN}s'"),
+    ("qqqqqqqqqqqq", "unknown_scenario", None, "no 'qqqqqqqqqqqq'"),
+    ({"name": 5}, "validation_error", None, "scenario: name"),
+    (5, "validation_error", None, "scenario: must be a name or a whole scenario"),
+    ({}, "validation_error", None, "scenario: name"),
+    ({"name": "x", "rules": []}, "validation_error", "rule", "scenario: rules"),
+    (
+        {"name": "x", "rule": [{"then": {"outcome": "lost_crd"}}]},
+        "validation_error",
+        "lost_card",
+        "scenario: rule 1, then.outcome: 'lost_crd' is no outcome",
+    ),
+    (
+        {"name": "x", "rule": [{"when": {"key": "partnr"}, "then": {"delay_ms": 1}}]},
+        "validation_error",
+        "partner",
+        "scenario: rule 1, when.key: the world has no key 'partnr'",
+    ),
+]
+"""What is asked for, the error, the nearest known word, and what the message says."""
+
+
+@pytest.mark.parametrize("wanted", [{"name": KNOWN}, {"name": TITLE}], ids=["by file", "by title"])
+def test_a_scenario_of_the_library_runs_by_its_name(sandbox, wanted):
+    answer = sandbox.control("PUT", SCENARIO, wanted)
+
+    shown = answer.json()
+    assert (answer.status, shown["name"]) == (200, TITLE)
+    assert [source(pay(sandbox)) for _ in range(3)] == [
+        *("scenario no funds twice", "scenario no funds twice", "default default")
+    ]
+
+
+def test_a_scenario_is_shown_with_what_became_of_its_rules(sandbox):
+    rules = [{"name": "mine", "when": {"nth": [2, 3]}, "then": LOST | {"times": 1}}, {"then": LOST}]
+    body = {"name": "Mine", "about": "As I like it.", "rule": rules}
+
+    begun = sandbox.control("PUT", SCENARIO, body).json()
+    for _ in range(3):
+        pay(sandbox)
+    later = sandbox.control("GET", SCENARIO)
+
+    assert begun == {
+        "name": "Mine",
+        "about": "As I like it.",
+        "rules": [
+            {"name": "mine", "fitted": 0, "applied": 0, "is_used_up": False},
+            {"name": "2", "fitted": 0, "applied": 0, "is_used_up": False},
+        ],
+    }
+    assert later.status == 200
+    assert (later.json()["name"], later.json()["about"]) == ("Mine", "As I like it.")
+    assert counts(sandbox) == [("mine", 3, 1, True), ("2", 2, 2, False)]
+    assert sandbox.control("GET", "/worlds/default").json()["scenario"] == "Mine"
+
+
+def test_a_scenario_takes_the_place_of_the_one_before(sandbox):
+    running(sandbox, {"name": "before", "then": LOST})
+    pay(sandbox)
+
+    running(sandbox, {"name": "after", "then": {"outcome": "stolen_card"}})
+
+    assert counts(sandbox) == [("after", 0, 0, False)]
+    assert source(pay(sandbox)) == "scenario after"
+
+
+def test_a_scenario_that_was_stopped_decides_nothing(sandbox):
+    running(sandbox, {"then": LOST})
+
+    stopped = sandbox.control("DELETE", SCENARIO)
+    again = sandbox.control("DELETE", SCENARIO)
+
+    assert (stopped.status, stopped.body, again.status) == (204, b"", 204)
+    assert source(pay(sandbox)) == "default default"
+    assert_refused(sandbox.control("GET", SCENARIO), 404, "no_scenario")
+    assert sandbox.control("GET", "/worlds/default").json()["scenario"] is None
+
+
+def test_where_no_scenario_runs_there_is_none_to_read(sandbox):
+    assert_refused(sandbox.control("GET", SCENARIO), 404, "no_scenario")
+
+
+def test_the_scenarios_of_the_library_are_listed(sandbox):
+    listed = sandbox.control("GET", "/scenarios").json()
+
+    assert [one["name"] for one in listed["scenarios"]] == list(library.scenarios())
+    assert listed["total"] == len(listed["scenarios"])
+    shown = {one["name"]: one for one in listed["scenarios"]}[KNOWN]
+    assert shown == {"name": KNOWN, "title": TITLE, "about": library.scenarios()[KNOWN].about}
+
+
+@pytest.mark.parametrize(("scenario", "error", "nearest", "said"), UNUSABLE, ids=str)
+def test_a_scenario_that_cannot_be_used_is_a_400_and_the_one_before_goes_on(
+    sandbox, scenario, error, nearest, said
+):
+    running(sandbox, {"name": "before", "then": LOST | {"times": 2}})
+    pay(sandbox)
+    body = {"name": scenario} if isinstance(scenario, str) else scenario
+
+    answer = sandbox.control("PUT", SCENARIO, body)
+
+    assert_refused(answer, 400, error, nearest)
+    assert counts(sandbox) == [("before", 1, 1, False)]
+    assert source(pay(sandbox)) == "scenario before"
+
+
+# --- worlds -----------------------------------------------------------------------------------
+
+
+def test_a_world_can_begin_with_a_scenario_by_name_or_written_out(sandbox):
+    inline = {"name": "Mine", "rule": [{"then": {"outcome": "lost_card"}}]}
+
+    named = create(sandbox, id="named", scenario=KNOWN)
+    written = create(sandbox, id="written", scenario=inline)
+
+    assert (named.status, written.status) == (201, 201)
+    assert named.json()["scenario"] == TITLE
+    assert sandbox.control("GET", "/worlds/written").json()["scenario"] == "Mine"
+    assert sandbox.control("GET", "/worlds/default").json()["scenario"] is None
+
+
+@pytest.mark.parametrize(("scenario", "error", "nearest", "said"), UNUSABLE, ids=str)
+def test_a_scenario_that_cannot_run_is_a_400_that_helps_and_makes_no_world(
+    sandbox, scenario, error, nearest, said
+):
+    answer = create(sandbox, id="mine", scenario=scenario)
+
+    assert_refused(answer, 400, error, nearest)
+    assert said in answer.json()["message"]
+    assert sandbox.control("GET", "/worlds").json()["total"] == 1
+
+
+def test_the_names_of_a_scenario_are_those_of_its_world(sandbox):
+    fixture = {"id": "mine", "fixture": "empty"}
+    by_terminal = {"name": "x", "rule": [{"when": {"terminal": "merchant"}, "then": LOST}]}
+
+    refused = create(sandbox, **fixture, scenario=by_terminal)
+
+    assert_refused(refused, 400, "validation_error")
+    assert sandbox.control("GET", "/worlds").json()["total"] == 1
+
+
+def test_a_reset_forgets_how_often_rules_applied_and_keeps_the_scenario(sandbox):
+    running(sandbox, {"when": {"terminal": "merchant"}, "then": LOST | {"times": 1}})
+    before = [source(pay(sandbox)) for _ in range(2)]
+
+    reset = sandbox.control("POST", "/worlds/default/reset").json()
+
+    assert reset["scenario"] == "mine"
+    assert counts(sandbox) == [("1", 0, 0, False)]
+    assert [source(pay(sandbox)) for _ in range(2)] == before
+
+
+def test_a_reset_forgets_the_results_that_batches_waited_for(sandbox):
+    tx = sold(sandbox)
+    when = {"operation": "close_batch"}
+    running(sandbox, {"when": when, "then": {"batch": "rejected", "after": "1m", "times": 1}})
+    close(sandbox, tx["batch_id"])
+
+    sandbox.control("POST", "/worlds/default/reset")
+    again = sold(sandbox)
+    sandbox.control("DELETE", SCENARIO)
+    close(sandbox, again["batch_id"])
+
+    # The same seed gives the batch the same id.
+    assert again["batch_id"] == tx["batch_id"]
+    assert read(sandbox, again)["status"] == "settled"
+
+
+def test_the_same_seed_scenario_and_requests_give_the_same_bytes():
+    def told() -> list[object]:
+        clock = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
+        sandbox = InProcess(build(Settings(seed=7, clock=clock)))
+        answers = [
+            put(
+                sandbox,
+                {"name": "first", "when": {"nth": 1}, "then": LOST},
+                {"when": {"amount": {"ends_with": "7"}}, "then": {"outcome": "partial_approval"}},
+                {"when": {"operation": "refund"}, "then": {"outcome": "refund_declined"}},
+                {"when": {"operation": "close_batch"}, "then": {"batch": "rejected"}},
+            )
+        ]
+        answers += [pay(sandbox, amount) for amount in (1000, 1007, 1000)]
+        tx = answers[-1].json()
+        answers += [act(sandbox, tx, "refund"), close(sandbox, tx["batch_id"])]
+        answers += [
+            sandbox.ask("GET", f"/v1/transactions/{id}", key="psp") for id in found(sandbox)
+        ]
+        answers += [sandbox.control("GET", SCENARIO)]
+        messages = sandbox.control("GET", "/worlds/default/messages").json()
+        return [*((one.status, one.headers, one.body) for one in answers), json.dumps(messages)]
+
+    assert told() == told()

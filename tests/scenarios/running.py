@@ -1,0 +1,41 @@
+"""How tests have a scenario run in the world of a sandbox, and see which rule applied."""
+
+from typing import Any
+
+from tests.driving import InProcess, Response
+
+SCENARIO = "/worlds/default/scenario"
+LOST = {"outcome": "lost_card"}
+
+
+def put(sandbox: InProcess, *rules: dict[str, Any]) -> Response:
+    """Asks for a scenario of these rules."""
+    return sandbox.control("PUT", SCENARIO, {"name": "mine", "rule": list(rules)})
+
+
+def running(sandbox: InProcess, *rules: dict[str, Any]) -> None:
+    """A scenario of these rules runs from here on."""
+    answer = put(sandbox, *rules)
+    assert answer.status == 200, answer.body
+
+
+def counts(sandbox: InProcess) -> list[tuple[str, int, int, bool]]:
+    """Of each rule its name, how often it fitted and applied, and whether it is used up."""
+    shown = sandbox.control("GET", SCENARIO).json()["rules"]
+    return [(one["name"], one["fitted"], one["applied"], one["is_used_up"]) for one in shown]
+
+
+def source(answer: Response) -> str:
+    """Who chose the outcome, and by which rule: `scenario 1`."""
+    parts = answer.headers["x-sandbox-outcome"].split("; ")
+    return " ".join(part.partition("=")[2] for part in parts[1:])
+
+
+def carrying(card: str) -> dict[str, Any]:
+    """The part of a body that holds a test card."""
+    return {"card_reader_data": {"paymentCardData": card}}
+
+
+def tipping(subtotal: int, tip: int) -> dict[str, Any]:
+    """The part of a body that tells a tip."""
+    return {"breakdown": {"subtotal": subtotal, "tipAmount": tip}}

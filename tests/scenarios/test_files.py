@@ -1,0 +1,43 @@
+"""Scenario files that cannot be read or used are refused with their path."""
+
+import pytest
+
+from sandbox.scenarios.loading import ScenarioError, read_scenario
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"name = ", "is not TOML: "),
+        (b'name = "x"\nname = "y"', "is not TOML: "),
+        (b"name = '\xff'", "is not TOML: "),
+        (b"", "name: Field required"),
+        (b'name = "x"\n[[rule]]\nthen = {tims = 1}', "rule 1, then.tims: 'tims' is no field here"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_with_its_path(tmp_path, content, said):
+    path = tmp_path / "mine.toml"
+    path.write_bytes(content)
+
+    with pytest.raises(ScenarioError) as refused:
+        read_scenario(path)
+
+    assert str(refused.value).startswith(f"{path}: {said}")
+    assert refused.value.nearest == ("times" if "tims" in said else None)
+
+
+def test_a_file_that_is_not_there_or_is_a_folder_cannot_be_read(tmp_path):
+    for path in (tmp_path / "nowhere.toml", tmp_path):
+        with pytest.raises(ScenarioError) as refused:
+            read_scenario(path)
+
+        assert str(refused.value).startswith(f"{path}: cannot be read: ")
+
+
+def test_a_file_that_is_as_it_should_be_is_read(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text('name = "Mine"\n[[rule]]\nthen = {outcome = "lost_card"}', encoding="utf-8")
+
+    scenario = read_scenario(path)
+
+    assert (scenario.name, scenario.rule[0].then.outcome) == ("Mine", "lost_card")

@@ -1,0 +1,166 @@
+"""The examples of a scenario are carried out one after the other, and compared."""
+
+import pytest
+
+from sandbox.rehearsing import rehearse
+from sandbox.scenarios.loading import ScenarioError, parse_scenario
+
+
+def steps(*examples, rules=()):
+    """Number, name and mistakes of every example."""
+    document = {"name": "mine", "rule": list(rules), "example": list(examples)}
+    return [(one.number, one.name, one.mistakes) for one in rehearse(parse_scenario(document))]
+
+
+def mistakes(*examples, rules=()):
+    """What is wrong with the last of the examples; the others must be right."""
+    *before, (_, _, last) = steps(*examples, rules=rules)
+    assert [wrong for _, _, wrong in before if wrong] == []
+    return last
+
+
+def example(operation, *, name=None, expect=None, **send):
+    shown = {"send": {"operation": operation} | send, "expect": expect or {}}
+    return shown if name is None else shown | {"name": name}
+
+
+def ruled(then, **when):
+    return {"name": "mine", "when": when, "then": then}
+
+
+def test_a_scenario_without_examples_has_nothing_to_prove():
+    assert steps() == []
+
+
+def test_examples_are_known_by_their_names_or_numbers():
+    told = steps(example("sale", name="first"), example("sale"))
+
+    assert told == [(1, "first", []), (2, "example 2", [])]
+
+
+@pytest.mark.parametrize(
+    ("expect", "mistake"),
+    [
+        ({"http": 402}, "http: expected 402, came 200"),
+        ({"error": "conflict"}, "error: expected 'conflict', came None"),
+        ({"status": "captured"}, "status: expected 'captured', came 'declined'"),
+        ({"status_reason": "approved"}, "status_reason: expected 'approved', came 'invalid_card'"),
+        (
+            {"event": "transaction.refund"},
+            "event: expected 'transaction.refund', came ['transaction.create', 'transaction.sale']",
+        ),
+        (
+            {"events": ["transaction.sale"]},
+            "events: expected ['transaction.sale'], came "
+            "['transaction.create', 'transaction.sale']",
+        ),
+        ({"outcome": "approved"}, "outcome: expected 'approved', came 'lost_card'"),
+        ({"rule": "default"}, "rule: expected 'default', came 'mine'"),
+        ({"fields": {"subtotal": 5}}, "fields.subtotal: expected 5, came 1000"),
+        ({"fields": {"qqq": 5}}, "fields.qqq: expected 5, came None"),
+        ({"null": ["status"]}, "null: status is 'declined'"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_every_word_of_expect_is_compared(expect, mistake):
+    rule = ruled({"outcome": "lost_card"})
+
+    assert mistakes(example("sale", expect=expect), rules=[rule]) == [mistake]
+
+
+def test_everything_that_is_as_expected_is_no_mistake():
+    right = {
+        "http": 200,
+        "status": "declined",
+        "status_reason": "invalid_card",
+        "event": "transaction.sale",
+        "events": ["transaction.create", "transaction.sale"],
+        "outcome": "lost_card",
+        "rule": "mine",
+        "fields": {"subtotal": 1000, "authorized_amount": 0},
+        "null": ["batch_id", "qqq"],
+    }
+
+    assert mistakes(example("sale", expect=right), rules=[ruled({"outcome": "lost_card"})]) == []
+
+
+def test_an_action_is_on_the_payment_before_or_on_the_one_that_is_named():
+    first = {"amount": 700, "name": "first"}
+    story = [example("auth", **first), example("auth", amount=900)]
+
+    last = example("capture", expect={"status": "captured", "fields": {"total_amount": 900}})
+    named = example("capture", on="first", expect={"fields": {"total_amount": 700}})
+
+    assert mistakes(*story, last, named) == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "mistake"),
+    [
+        (example("sale", on="later"), "send.on: no example before is named 'later'"),
+        (example("refund"), "send.operation: there is no payment yet to refund"),
+        (example("close_batch"), "send.operation: there is no payment yet to close_batch"),
+        (example("sale", terminal="no"), "send.terminal: the demo world has no 'no'"),
+        (example("sale", key="no"), "send.key: the demo world has no 'no'"),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+def test_an_example_that_cannot_be_carried_out_is_a_mistake_and_the_rest_goes_on(wrong, mistake):
+    told = steps(wrong, example("sale", expect={"status": "captured"}))
+
+    assert [mistakes for _, _, mistakes in told] == [[mistake], []]
+
+
+def test_a_payment_whose_answer_was_lost_is_found_again():
+    rule = ruled({"fault": "drop_after", "times": 1})
+
+    lost = example("sale", expect={"http": 0, "status": "captured"})
+    refund = example("refund", expect={"http": 200, "status": "refunded"})
+
+    assert mistakes(lost, refund, rules=[rule]) == []
+
+
+def test_a_refused_attempt_shows_its_error_and_the_payment_as_it_is():
+    story = [example("auth"), example("capture")]
+
+    late = example("capture", expect={"http": 400, "status": "captured"})
+    again = example("refund", event_id="example-1", expect={"error": "duplicate_event"})
+
+    assert mistakes(*story, late, again) == []
+
+
+def test_time_passes_where_the_example_says_so():
+    rule = ruled({"batch": "accepted", "after": "1h"}, operation="close_batch")
+    story = [
+        example("sale"),
+        example("close_batch", expect={"status": "submitted"}),
+        example("advance", by="59m", expect={"events": [], "status": "captured"}),
+        example("advance", by="1m", expect={"event": "batch.accepted", "status": "settled"}),
+    ]
+
+    assert mistakes(*story, rules=[rule]) == []
+
+
+def test_a_tip_a_card_and_an_answer_of_the_cardholder_can_be_sent():
+    story = [
+        example("sale", amount=1200, tip_amount=200, expect={"fields": {"tip_amount": 200}}),
+        example("tip_adjust", amount=300, expect={"fields": {"tip_amount": 300}}),
+        example("sale", card="tok_declined", expect={"rule": "tok_declined"}),
+        example("sale", terminal="surcharge_merchant", expect={"status": "surcharge_pending"}),
+        example("confirm", confirm=False, expect={"status": "canceled"}),
+    ]
+
+    assert mistakes(*story) == []
+
+
+def test_names_that_the_demo_world_does_not_have_are_refused_at_the_start():
+    rule = ruled({"outcome": "lost_card"}, terminal="merchnt")
+
+    with pytest.raises(ScenarioError, match=r"^rule 1 'mine', when\.terminal: .*'merchant'"):
+        steps(example("sale"), rules=[rule])
+
+
+def test_the_same_scenario_is_told_the_same_way_twice():
+    story = [example("sale", expect={"null": ["transaction_id"]})]
+
+    assert steps(*story) == steps(*story)

@@ -1,0 +1,331 @@
+"""Which rule of a running scenario applies to an attempt."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.payments.making import act, held, pay, prompted, sold
+from tests.scenarios.running import (
+    LOST,
+    carrying,
+    counts,
+    put,
+    running,
+    source,
+    tipping,
+)
+
+NONE = "default default"
+
+# --- the words of when ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("when", "fitting", "another"),
+    [
+        ({"operation": "sale"}, {}, {"kind": "auth"}),
+        ({"operation": ["auth"]}, {"kind": "auth"}, {}),
+        ({"operation": ["auth", "sale"]}, {"kind": "auth"}, None),
+        ({"amount": 500}, {"amount": 500}, {"amount": 501}),
+        ({"amount": [500, 700]}, {"amount": 700}, {"amount": 600}),
+        ({"amount": {"min": 500}}, {"amount": 500}, {"amount": 499}),
+        ({"amount": {"max": 500}}, {"amount": 500}, {"amount": 501}),
+        ({"amount": {"min": 500, "max": 600}}, {"amount": 600}, {"amount": 601}),
+        ({"amount": {"ends_with": "05"}}, {"amount": 1305}, {"amount": 1350}),
+        ({"amount": {"ends_with": "5", "max": 900}}, {"amount": 895}, {"amount": 905}),
+        ({"amount": [7, {"min": 500}]}, {"amount": 7}, {"amount": 8}),
+        ({"tip_amount": 200}, tipping(800, 200), {}),
+        ({"tip_amount": {"min": 1}}, tipping(900, 100), {}),
+        ({"tip_amount": 0}, {}, tipping(900, 100)),
+        ({"card": "tok_amex"}, carrying("tok_amex"), {}),
+        ({"card": ["tok_amex", "tok_jcb"]}, carrying("tok_jcb"), carrying("tok_diners")),
+        ({"card_brand": "Amex"}, carrying("tok_amex"), carrying("tok_jcb")),
+        ({"card_type": "Debit"}, carrying("tok_mc_debit"), carrying("tok_mc_credit")),
+        ({"terminal": "second_merchant"}, {"at": "second_merchant"}, {}),
+        ({"location": "merchant"}, {}, {"at": "second_merchant"}),
+        ({"account": ["merchant", "tax_merchant"]}, {}, {"at": "second_merchant"}),
+        ({"key": "partner"}, {"by": "partner"}, {"by": "psp"}),
+        ({"platform": "ios"}, {"platform": "ios"}, {"platform": "android"}),
+        ({"platform": "ios"}, {"platform": "ios"}, {}),
+        ({"attempt": 1}, {}, None),
+        ({"currency": "USD"}, {}, None),
+        ({"processor": "tsys"}, {}, None),
+        ({"amount": 500, "card": "tok_amex"}, {"amount": 500, **carrying("tok_amex")}, {}),
+        ({"amount": 5, "card": "tok_amex"}, {"amount": 5, **carrying("tok_amex")}, {"amount": 5}),
+        ({}, {}, None),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_rule_applies_to_the_attempts_that_fit_all_its_words(sandbox, when, fitting, another):
+    running(sandbox, {"when": when, "then": LOST})
+
+    answer = pay(sandbox, **fitting)
+    passed_over = None if another is None else pay(sandbox, **another)
+
+    assert answer.headers["x-sandbox-outcome"] == "lost_card; source=scenario; rule=1"
+    assert answer.json()["status"] == "declined"
+    if passed_over is not None:
+        assert source(passed_over) == NONE
+        assert passed_over.json()["status"] in ("captured", "authorized")
+
+
+@pytest.mark.parametrize("word", ["terminal", "location", "account", "key"])
+def test_what_is_in_the_world_is_named_by_its_cast_name_or_its_id(sandbox, word):
+    world = sandbox.control("GET", "/worlds/default").json()
+    ids = {
+        "terminal": world["terminals"]["merchant"],
+        "location": world["locations"]["merchant"],
+        "account": world["accounts"]["merchant"],
+        "key": world["keys"]["psp"]["id"],
+    }
+    other = "partner" if word == "key" else "second_merchant"
+
+    running(sandbox, {"when": {word: ids[word]}, "then": LOST})
+    by_id = pay(sandbox)
+    running(sandbox, {"when": {word: [other, ids[word]]}, "then": LOST})
+    by_either = pay(sandbox)
+    running(sandbox, {"when": {word: other}, "then": LOST})
+    by_another = pay(sandbox)
+
+    assert [source(one) for one in (by_id, by_either, by_another)] == [
+        *("scenario 1", "scenario 1", NONE)
+    ]
+
+
+def test_a_terminal_that_was_boarded_meanwhile_is_named_by_its_id(sandbox):
+    body = {
+        "account_id": sandbox.account("merchant"),
+        "name": "Patio",
+        "processor_config_id": "cfg-tsys-001",
+        "mid": "886000009001",
+        "tid": "00000009",
+    }
+    id = sandbox.ask("POST", "/v2/terminals", key="merchant", json_body=body).json()["terminal_id"]
+
+    running(sandbox, {"when": {"terminal": id}, "then": LOST})
+
+    assert [source(pay(sandbox, at=id)), source(pay(sandbox))] == ["scenario 1", NONE]
+
+
+@pytest.mark.parametrize("when", [{"currency": "EUR"}, {"processor": "fiserv"}], ids=str)
+def test_what_no_attempt_has_fits_none(sandbox, when):
+    running(sandbox, {"when": when, "then": LOST})
+
+    assert source(pay(sandbox)) == NONE
+
+
+@pytest.mark.parametrize(
+    ("operation", "begin", "action", "body"),
+    [
+        ("capture", held, "capture", {}),
+        ("incremental_auth", held, "auth", {"amount": 500}),
+        ("reverse", held, "reverse", {}),
+        ("tip_adjust", sold, "adjust", {"type": "fixed", "amount": 200}),
+        ("refund", sold, "refund", {}),
+        ("confirm", prompted, "confirm", {"confirm": True}),
+    ],
+)
+def test_every_action_can_be_ruled_by_operation_and_status(sandbox, operation, begin, action, body):
+    tx = begin(sandbox)
+    others = ["captured", "authorized", "surcharge_pending"]
+    others.remove(tx["status"])
+    running(
+        sandbox,
+        {"when": {"operation": operation, "status": others}, "then": {"delay_ms": 0}},
+        {"when": {"operation": "sale"}, "then": LOST},
+        {"name": "mine", "when": {"operation": operation}, "then": {"outcome": "approved"}},
+    )
+
+    answer = act(sandbox, tx, action, **body)
+
+    assert answer.headers["x-sandbox-outcome"] == "approved; source=scenario; rule=mine"
+    assert counts(sandbox) == [("1", 0, 0, False), ("2", 0, 0, False), ("mine", 1, 1, False)]
+
+
+def test_an_action_is_ruled_by_what_it_asks_for_and_by_the_card_of_its_payment(sandbox):
+    tx = sold(sandbox, 1000, **carrying("tok_amex"))
+    running(
+        sandbox,
+        {"when": {"amount": 1000, "card": "tok_amex"}, "then": {"delay_ms": 0}},
+        {"when": {"amount": 300, "card_brand": "Amex"}, "then": {"outcome": "refund_declined"}},
+    )
+
+    refund = act(sandbox, tx, "refund", amount=300)
+
+    assert refund.headers["x-sandbox-outcome"] == "refund_declined; source=scenario; rule=2"
+
+
+def test_a_tip_at_the_capture_can_be_ruled(sandbox):
+    first, second = held(sandbox), held(sandbox)
+    running(
+        sandbox, {"when": {"tip_amount": {"min": 100}}, "then": {"outcome": "capture_declined"}}
+    )
+
+    without = act(sandbox, first, "capture")
+    with_tip = act(sandbox, second, "capture", tip_amount=100)
+
+    assert [source(without), source(with_tip)] == [NONE, "scenario 1"]
+
+
+def test_attempts_on_a_payment_are_counted_from_its_initiation(sandbox):
+    rules = [
+        {"name": f"attempt {number}", "when": {"attempt": number}, "then": {"delay_ms": 0}}
+        for number in range(1, 5)
+    ]
+    running(sandbox, *rules)
+
+    begun = pay(sandbox, kind="auth")
+    tx = begun.json()
+    raised = act(sandbox, tx, "auth", amount=500)
+    refused = act(sandbox, tx, "capture", outcome="capture_declined")
+    captured = act(sandbox, tx, "capture")
+
+    assert [source(one) for one in (begun, raised, refused, captured)] == [
+        *("scenario attempt 1", "scenario attempt 2", "header header", "scenario attempt 4")
+    ]
+
+
+def test_attempts_on_other_payments_do_not_count(sandbox):
+    running(sandbox, {"when": {"attempt": 3}, "then": {"delay_ms": 0}})
+    first, second = sold(sandbox), sold(sandbox)
+
+    answers = [act(sandbox, tx, "refund", amount=100) for tx in (first, second, second)]
+
+    assert [source(one) for one in answers] == [NONE, NONE, "scenario 1"]
+
+
+def test_nth_counts_the_attempts_that_fit_everything_else(sandbox):
+    running(sandbox, {"when": {"amount": 500, "nth": [2, 4]}, "then": LOST})
+
+    amounts = [500, 700, 500, 700, 500, 500, 500]
+    sources = [source(pay(sandbox, amount)) for amount in amounts]
+
+    ruled = [number for number, one in enumerate(sources, start=1) if one == "scenario 1"]
+    assert ruled == [3, 6]
+    assert counts(sandbox) == [("1", 5, 2, False)]
+
+
+# --- one rule after the other -----------------------------------------------------------------
+
+
+def test_the_first_rule_that_fits_applies_and_the_others_are_not_asked(sandbox):
+    running(
+        sandbox,
+        {"name": "big", "when": {"amount": {"min": 5000}}, "then": {"outcome": "stolen_card"}},
+        {"name": "any", "then": LOST},
+        {"name": "never", "then": {"outcome": "expired_card"}},
+    )
+
+    assert [source(pay(sandbox, amount)) for amount in (5000, 100)] == [
+        *("scenario big", "scenario any")
+    ]
+    assert counts(sandbox) == [("big", 1, 1, False), ("any", 1, 1, False), ("never", 0, 0, False)]
+
+
+def test_a_rule_that_is_used_up_leaves_the_attempt_to_the_next_one(sandbox):
+    running(
+        sandbox,
+        {"name": "twice", "then": LOST | {"times": 2}},
+        {"name": "then", "when": {"amount": 1000}, "then": {"outcome": "stolen_card"}},
+    )
+
+    sources = [source(pay(sandbox, amount)) for amount in (1000, 700, 1000, 700)]
+
+    assert sources == ["scenario twice", "scenario twice", "scenario then", NONE]
+    assert counts(sandbox)[0] == ("twice", 4, 2, True)
+
+
+def test_nth_and_times_together_count_what_applied(sandbox):
+    running(sandbox, {"when": {"nth": [1, 3, 4]}, "then": LOST | {"times": 2}})
+
+    assert [source(pay(sandbox)) for _ in range(4)] == ["scenario 1", NONE, "scenario 1", NONE]
+
+
+def test_a_rule_whose_outcome_is_not_for_the_operation_is_passed_over_and_not_counted(sandbox):
+    tx = sold(sandbox)
+    running(sandbox, {"name": "refunds", "then": {"outcome": "refund_declined", "times": 1}})
+
+    sale, refund = pay(sandbox), act(sandbox, tx, "refund")
+
+    assert [source(sale), source(refund)] == [NONE, "scenario refunds"]
+    assert sandbox.journal(sale)["near_misses"] == ["scenario refunds: not for sale"]
+    assert counts(sandbox) == [("refunds", 1, 1, True)]
+
+
+def test_the_journal_tells_what_was_chosen_and_what_nearly_was(sandbox):
+    running(
+        sandbox,
+        {"name": "captures", "when": {"operation": "capture"}, "then": {"delay_ms": 0}},
+        {"name": "once", "when": {"nth": 1}, "then": {"outcome": "stolen_card"}},
+        {"name": "dear", "when": {"amount": {"min": 5000}}, "then": LOST},
+        {"name": "amex", "when": {"card_brand": "Amex"}, "then": LOST},
+        {"name": "spent", "when": {"amount": 1000}, "then": LOST | {"times": 1}},
+        {"then": LOST},
+    )
+    pay(sandbox)
+    pay(sandbox)
+
+    entry = sandbox.journal(pay(sandbox))
+
+    assert entry["outcome"] == {"key": "lost_card", "source": "scenario", "rule": "6"}
+    assert entry["near_misses"] == [
+        "scenario once: this is number 3",
+        "scenario dear: another amount",
+        "scenario amex: another card_brand",
+        "scenario spent: used up",
+    ]
+
+
+# --- names that are not there -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("word", "name", "meant"),
+    [
+        ("terminal", "merchnt", "merchant"),
+        ("location", "merchant_pato", "merchant_patio"),
+        ("account", "secnd_merchant", "second_merchant"),
+        ("key", "partnr", "partner"),
+        ("key", "qqqqqqqq", None),
+    ],
+)
+def test_a_name_that_the_world_does_not_have_is_refused_and_the_scenario_before_stays(
+    sandbox, word, name, meant
+):
+    running(sandbox, {"name": "before", "then": LOST})
+
+    refused = put(
+        sandbox, {"then": LOST}, {"name": "bad", "when": {word: ["merchant", name]}, "then": LOST}
+    )
+
+    hint = f"; did you mean {meant!r}?" if meant else ""
+    said = f"scenario: rule 2 'bad', when.{word}: the world has no {word} {name!r}{hint}"
+    assert (refused.status, refused.json()["error"]) == (400, "validation_error")
+    assert refused.json()["message"] == said
+    assert refused.json().get("nearest") == meant
+    assert source(pay(sandbox)) == "scenario before"
+
+
+def test_an_id_of_another_kind_is_no_name(sandbox):
+    refused = put(sandbox, {"when": {"terminal": sandbox.account("merchant")}, "then": LOST})
+
+    assert refused.status == 400
+    assert "rule 1, when.terminal: the world has no terminal" in refused.json()["message"]
+
+
+# --- worlds -----------------------------------------------------------------------------------
+
+
+def test_a_scenario_runs_in_its_own_world_alone(sandbox):
+    sandbox.control("POST", "/worlds", {"id": "other", "clock": "2026-03-01T12:00:00Z"})
+    other = replace(sandbox, world="other")
+    running(sandbox, {"then": LOST})
+
+    assert [source(pay(sandbox)), source(pay_in(other))] == ["scenario 1", NONE]
+    assert other.control("GET", "/worlds/other/scenario").json()["error"] == "no_scenario"
+
+
+def pay_in(sandbox):
+    """A sale in a world that is not the default one."""
+    world = sandbox.control("GET", f"/worlds/{sandbox.world}").json()
+    return pay(sandbox, at=world["terminals"]["merchant"])

@@ -1,0 +1,321 @@
+"""What a rule of a running scenario does to an attempt, and who is heard before it."""
+
+import asyncio
+
+import pytest
+
+from sandbox.api.platform import ConnectionClosed
+from tests.payments import waits
+from tests.payments.making import act, batch, close, found, held, pay, read, sold, switch
+from tests.scenarios.running import LOST, SCENARIO, carrying, counts, running, source
+
+NEXT = f"{SCENARIO}/next"
+BY_AMOUNT = 900_051
+CLOSING = {"operation": "close_batch"}
+
+
+def advance(sandbox, by):
+    """Lets time pass; the kinds of what fell due meanwhile."""
+    answer = sandbox.control("POST", "/worlds/default/clock/advance", {"by": by})
+    return [one["kind"] for one in answer.json()["fired"]]
+
+
+# --- outcomes ---------------------------------------------------------------------------------
+
+
+def test_an_outcome_is_that_of_the_attempt(sandbox):
+    running(sandbox, {"name": "broke", "then": {"outcome": "insufficient_funds"}})
+
+    answer = pay(sandbox)
+
+    shown = answer.json()
+    assert (shown["status"], shown["status_reason"]) == ("declined", "insufficient_funds")
+    said = "insufficient_funds; source=scenario; rule=broke"
+    assert answer.headers["x-sandbox-outcome"] == said
+
+
+def test_a_rule_without_an_outcome_approves(sandbox):
+    running(sandbox, {"then": {"delay_ms": 0}})
+
+    answer = pay(sandbox, **carrying("tok_declined"))
+
+    assert answer.json()["status"] == "captured"
+    assert answer.headers["x-sandbox-outcome"] == "approved; source=scenario; rule=1"
+
+
+@pytest.mark.parametrize(("then", "approved"), [({"approved_amount": 700}, 700), ({}, None)])
+def test_a_partial_approval_says_how_much(sandbox, then, approved):
+    running(sandbox, {"then": {"outcome": "partial_approval", **then}})
+
+    details = pay(sandbox, 1000).json()["additional_details"]
+
+    assert details["authorized_amount"] + details["remaining_amount"] == 1000
+    assert approved in (None, details["authorized_amount"])
+
+
+@pytest.mark.parametrize(
+    ("operation", "begin", "action", "outcome"),
+    [
+        ("capture", held, "capture", "capture_declined"),
+        ("refund", sold, "refund", "refund_declined"),
+    ],
+)
+def test_an_action_that_fails_leaves_the_payment_as_it_was(
+    sandbox, operation, begin, action, outcome
+):
+    tx = begin(sandbox)
+    running(sandbox, {"when": {"operation": operation}, "then": {"outcome": outcome, "times": 1}})
+
+    answers = [act(sandbox, tx, action), act(sandbox, tx, action)]
+
+    assert [source(one) for one in answers] == ["scenario 1", "default default"]
+    assert answers[1].json()["status"] == ("captured" if operation == "capture" else "refunded")
+
+
+# --- delays and faults ------------------------------------------------------------------------
+
+
+def test_a_delay_holds_the_payment_with_its_processor(sandbox):
+    running(sandbox, {"then": LOST | {"delay_ms": waits.DELAY_MS, "times": 1}})
+
+    async def one_waits_while_the_other_is_served():
+        task = await waits.waiting(sandbox, waits.sale(sandbox))
+        other = await waits.ask(sandbox, *waits.sale(sandbox))
+        return task.done(), other, await task
+
+    was_done, other, slow = asyncio.run(one_waits_while_the_other_is_served())
+
+    assert was_done is False
+    assert [source(slow), source(other)] == ["scenario 1", "default default"]
+    assert [slow.json()["status"], other.json()["status"]] == ["declined", "captured"]
+
+
+def test_a_fault_before_the_engine_leaves_nothing_behind(sandbox):
+    running(sandbox, {"name": "down", "then": {"fault": "http_503", "times": 1}})
+
+    refused = pay(sandbox, event_id="E-1")
+    again = pay(sandbox, event_id="E-1")
+
+    assert (refused.status, refused.json()["error"]) == (503, "unavailable")
+    assert refused.headers["x-sandbox-outcome"] == "http_503; source=scenario; rule=down"
+    assert sandbox.journal(refused)["outcome"] == {
+        "key": "http_503",
+        "source": "scenario",
+        "rule": "down",
+    }
+    assert (again.status, len(found(sandbox))) == (200, 1)
+
+
+@pytest.mark.parametrize(("fault", "kept"), [("drop_before", []), ("drop_after", ["declined"])])
+def test_a_connection_that_is_cut_loses_the_answer(sandbox, fault, kept):
+    running(sandbox, {"then": LOST | {"fault": fault}})
+
+    with pytest.raises(ConnectionClosed):
+        pay(sandbox)
+
+    assert [read(sandbox, id)["status"] for id in found(sandbox)] == kept
+
+
+def test_a_fault_after_the_engine_spoils_an_answer_of_any_outcome(sandbox):
+    running(sandbox, {"then": LOST | {"fault": "malformed_json"}})
+
+    answer = pay(sandbox)
+
+    with pytest.raises(ValueError, match=r"delimiter|Expecting|Unterminated"):
+        answer.json()
+    assert [read(sandbox, id)["status"] for id in found(sandbox)] == ["declined"]
+
+
+# --- who is heard first -----------------------------------------------------------------------
+
+
+def test_header_then_queue_then_scenario_then_card_then_amount(sandbox):
+    running(sandbox, {"name": "mine", "then": LOST | {"times": 1}})
+    sandbox.control("POST", NEXT, {"outcome": "expired_card"})
+    everything = carrying("tok_declined")
+
+    sources = [
+        source(pay(sandbox, BY_AMOUNT, outcome="stolen_card", **everything)),
+        *(source(pay(sandbox, BY_AMOUNT, **everything)) for _ in range(3)),
+        source(pay(sandbox, BY_AMOUNT)),
+        source(pay(sandbox)),
+    ]
+
+    assert sources == [
+        "header header",
+        "queue queue",
+        "scenario mine",
+        "card tok_declined",
+        f"amount amount:{BY_AMOUNT}",
+        "default default",
+    ]
+
+
+def test_what_others_decide_is_not_counted_for_a_rule(sandbox):
+    running(sandbox, {"when": {"nth": 1}, "then": LOST})
+
+    forced, ruled = pay(sandbox, outcome="stolen_card"), pay(sandbox)
+
+    assert [source(forced), source(ruled)] == ["header header", "scenario 1"]
+    assert counts(sandbox) == [("1", 1, 1, False)]
+
+
+def test_a_request_that_is_refused_is_no_attempt(sandbox):
+    running(sandbox, {"then": LOST | {"times": 1}})
+
+    refused = pay(sandbox, 0)
+
+    assert refused.status == 400
+    assert counts(sandbox) == [("1", 0, 0, False)]
+
+
+# --- results of batches -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("settlement", ["auto", "manual"])
+@pytest.mark.parametrize(
+    ("then", "status", "response", "payments"),
+    [
+        ({"batch": "accepted"}, "accepted", None, ["settled", "settled"]),
+        (
+            {"batch": "rejected"},
+            "rejected",
+            {"rejection_reason": "RB T09 - BATCH AMOUNT HASHING TOTAL MISMATCH"},
+            ["captured", "captured"],
+        ),
+        (
+            {"batch": "rejected", "reason": "duplicate_batch"},
+            "rejected",
+            {"rejection_reason": "QD - DUPLICATE BATCH"},
+            ["captured", "captured"],
+        ),
+        (
+            {"batch": "rejected", "reason": "OUT OF PAPER"},
+            "rejected",
+            {"rejection_reason": "OUT OF PAPER"},
+            ["captured", "captured"],
+        ),
+        (
+            {"batch": "partially_accepted", "rejected": 1},
+            "partially_accepted",
+            {"accepted": 1, "rejected": 1},
+            ["captured", "settled"],
+        ),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_closed_batch_has_the_result_of_its_rule_even_where_it_would_wait(
+    sandbox, then, status, response, payments, settlement
+):
+    switch(sandbox, "batch.settlement", settlement)
+    members = [sold(sandbox, 1000), sold(sandbox, 2000)]
+    running(sandbox, {"when": CLOSING, "then": then})
+
+    closing = close(sandbox, members[0]["batch_id"])
+
+    result = batch(sandbox, members[0]["batch_id"])
+    assert closing.json()["status"] == "submitted"
+    assert (result["status"], result["response"]) == (status, response)
+    assert [read(sandbox, one)["status"] for one in members] == payments
+
+
+def test_the_refused_members_of_a_batch_can_be_named(sandbox):
+    members = [sold(sandbox) for _ in range(3)]
+    named = members[1]["transaction_id"]
+    then = {"batch": "partially_accepted", "rejected": [named, "nobody"]}
+    running(sandbox, {"when": CLOSING, "then": then})
+
+    close(sandbox, members[0]["batch_id"])
+
+    statuses = [read(sandbox, one)["status"] for one in members]
+    assert statuses == ["settled", "captured", "settled"]
+    assert batch(sandbox, members[0]["batch_id"])["response"] == {"accepted": 2, "rejected": 1}
+
+
+@pytest.mark.parametrize("settlement", ["auto", "manual"])
+def test_a_result_comes_when_its_time_has_passed(sandbox, settlement):
+    switch(sandbox, "batch.settlement", settlement)
+    tx = sold(sandbox)
+    running(sandbox, {"when": CLOSING, "then": {"batch": "accepted", "after": "5m"}})
+    close(sandbox, tx["batch_id"])
+
+    early = advance(sandbox, "4m"), batch(sandbox, tx["batch_id"])["status"]
+    late = advance(sandbox, "1m"), batch(sandbox, tx["batch_id"])
+
+    assert early == ([], "submitted")
+    assert late[0] == ["batch_result"]
+    assert (late[1]["status"], late[1]["closed_at"]) == ("accepted", "2026-03-01T12:05:00.000Z")
+
+
+def test_a_result_that_an_operator_gave_first_takes_the_place_of_the_one_in_store(sandbox):
+    tx = sold(sandbox)
+    then = {"batch": "partially_accepted", "rejected": 1, "after": "5m", "times": 1}
+    running(sandbox, {"when": CLOSING, "then": then})
+    close(sandbox, tx["batch_id"])
+
+    path = f"/worlds/default/batches/{tx['batch_id']}/answer"
+    sandbox.control("POST", path, {"answer": "rejected"})
+    first = batch(sandbox, tx["batch_id"])["status"]
+    close(sandbox, tx["batch_id"])
+    second = batch(sandbox, tx["batch_id"])["status"]
+
+    assert [first, second] == ["rejected", "accepted"]
+    assert advance(sandbox, "10m") == []
+
+
+def test_a_batch_that_was_rejected_once_is_taken_the_second_time(sandbox):
+    tx = sold(sandbox)
+    running(sandbox, {"when": CLOSING, "then": {"batch": "rejected", "times": 1}})
+
+    statuses = []
+    for _ in range(2):
+        close(sandbox, tx["batch_id"])
+        statuses.append(batch(sandbox, tx["batch_id"])["status"])
+
+    assert statuses == ["rejected", "accepted"]
+    assert counts(sandbox) == [("1", 2, 1, True)]
+
+
+@pytest.mark.parametrize(
+    ("when", "status"),
+    [
+        ({"terminal": "merchant"}, "rejected"),
+        ({"terminal": "second_merchant"}, "accepted"),
+        ({"account": "merchant"}, "rejected"),
+        ({"account": "second_merchant"}, "accepted"),
+        ({"key": "psp"}, "rejected"),
+        ({"key": "partner"}, "accepted"),
+        ({"processor": "tsys"}, "rejected"),
+        ({"processor": "another"}, "accepted"),
+        ({"nth": 1}, "rejected"),
+        ({"nth": 2}, "accepted"),
+    ],
+    ids=str,
+)
+def test_the_batches_of_a_rule_are_told_by_its_words(sandbox, when, status):
+    tx = sold(sandbox)
+    running(sandbox, {"when": CLOSING | when, "then": {"batch": "rejected"}})
+
+    close(sandbox, tx["batch_id"])
+
+    assert batch(sandbox, tx["batch_id"])["status"] == status
+
+
+def test_a_rule_for_attempts_says_nothing_of_batches_and_is_not_counted(sandbox):
+    tx = sold(sandbox)
+    running(sandbox, {"then": LOST | {"times": 1}})
+
+    close(sandbox, tx["batch_id"])
+
+    assert batch(sandbox, tx["batch_id"])["status"] == "accepted"
+    assert counts(sandbox) == [("1", 0, 0, False)]
+
+
+def test_the_journal_tells_which_rule_decided_a_batch(sandbox):
+    tx = sold(sandbox)
+    running(sandbox, {"name": "no", "when": CLOSING, "then": {"batch": "rejected"}})
+
+    entry = sandbox.journal(close(sandbox, tx["batch_id"]))
+
+    chosen = [one for one in entry["decisions"] if one["step"] == "outcome"]
+    assert [(one["verdict"], one["reason"]) for one in chosen] == [("rejected", "scenario: no")]
