@@ -241,8 +241,9 @@ def check(paths: tuple[Path, ...], *, as_json: bool) -> None:
             }
             for file, steps in results
         ]
-        verdict = {"ok": not failed and not unusable, "scenarios": shown, "unusable": unusable}
-        click.echo(json.dumps(verdict, indent=2))
+        ok = not failed and not unusable
+        whole = {"ok": ok, "scenarios": shown, "unusable": unusable}
+        click.echo(json.dumps(whole, indent=2))
     else:
         for file, steps in results:
             wrong = [step for step in steps if step.mistakes]
