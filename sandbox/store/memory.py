@@ -129,6 +129,8 @@ class MemoryUnit:
     def commit(self) -> None:
         self._must_be_open()
         self._open = False
+        if not (self._put or self._emitted or self._timed):
+            return
         store = self._store
         puts = list(self._put.values())
         # Everything is checked before anything is changed.

@@ -17,6 +17,7 @@ DIGITS_MIN, DIGITS_MAX = 13, 19
 """How long the number of a card is (ISO/IEC 7812-1, annex B; 12 digits are used by no brand)."""
 
 _LONG_RUN: Final = re.compile(rb"\d{13}")
+_DIGITS_IN_A_ROW: Final = re.compile(r"[0-9][0-9 -]{12}")
 _SUSPECT: Final = re.compile(
     # An id is no card, whatever its digits are.
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -63,6 +64,8 @@ def scrub(text: str) -> str:
 
 def _places(text: str) -> Iterator[tuple[int, int]]:
     """Where card numbers stand in the text."""
+    if _DIGITS_IN_A_ROW.search(text) is None:
+        return  # As nearly always, and many times as fast to tell.
     for suspect in _SUSPECT.finditer(text):
         if suspect["digits"] is not None:
             yield from _within(suspect["digits"], suspect.start("digits"))
