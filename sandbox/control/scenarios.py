@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from sandbox.control.rows import Ask, ControlFault, invalid
 from sandbox.domain.words import nearest
 from sandbox.scenarios.loading import ScenarioError, parse_scenario
+from sandbox.world.world import World
 
 if TYPE_CHECKING:
     from sandbox.scenarios.shapes import Scenario
@@ -28,17 +29,14 @@ def read(ask: Ask) -> dict[str, Any]:
 
 def run(ask: Ask) -> dict[str, Any]:
     """Have a scenario run in a world: one of the library by name, or a whole one."""
-    return start(ask, ask.body)
+    start(ask.world, chosen(ask, ask.body))
+    return read(ask)
 
 
-def start(ask: Ask, wanted: Any) -> dict[str, Any]:
-    """The same for whoever names one otherwise."""
-    return _started(ask, chosen(ask, wanted))
-
-
-def _started(ask: Ask, scenario: "Scenario") -> dict[str, Any]:
+def start(world: World, scenario: "Scenario") -> None:
+    """Have it run in the world. Raises ControlFault for names that the world does not have."""
     try:
-        return ask.world.run_scenario(scenario).view()
+        world.run_scenario(scenario)
     except ScenarioError as error:
         raise invalid(f"scenario: {error}", error.nearest) from None
 

@@ -6,7 +6,6 @@ from sandbox.control import scenarios
 from sandbox.control.rows import Ask, ControlFault, invalid
 from sandbox.domain.instants import to_wire
 from sandbox.domain.words import nearest
-from sandbox.scenarios.loading import ScenarioError
 from sandbox.store.fixtures import Fixture, FixtureError
 from sandbox.world import switches
 from sandbox.world.agenda import fire_due, walk
@@ -48,10 +47,10 @@ def create(ask: Ask) -> dict[str, Any]:
         raise ControlFault(409, "too_many_worlds", str(error)) from None
     if scenario is not None:
         try:
-            world.run_scenario(scenario)
-        except ScenarioError as error:
+            scenarios.start(world, scenario)
+        except ControlFault:
             ask.services.worlds.delete(world)
-            raise invalid(f"scenario: {error}", error.nearest) from None
+            raise
     return world.view()
 
 

@@ -19,8 +19,6 @@ _CONFIG_ID: Final = re.compile(r"cfg-([a-z0-9]+)-\w+")
 PASSTHROUGH: Final = "passthrough"
 """EMV data is only forwarded, and the outcome told later. Source: spec 4.3-search-edit."""
 
-PROCESSORS: Final = tuple(_GATEWAYS)
-
 
 def processor_of(config_id: str | None) -> str:
     """The processor that a processor_config_id such as cfg-tsys-001 names; else the id itself."""

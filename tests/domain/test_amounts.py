@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from sandbox.domain.payments.amounts import (
     AMOUNT_MAX,
     EMPTY,
-    NOTHING,
     Amounts,
     Ledger,
     first_of,
@@ -79,7 +78,7 @@ def test_a_total_is_the_sum_of_its_components():
 
 
 def test_nothing_is_nothing():
-    assert (NOTHING.total, EMPTY.held, EMPTY.kept, EMPTY.refundable) == (0, 0, 0, 0)
+    assert (Amounts(0).total, EMPTY.held, EMPTY.kept, EMPTY.refundable) == (0, 0, 0, 0)
 
 
 def test_one_component_is_replaced_and_the_others_stay():

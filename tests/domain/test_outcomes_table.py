@@ -3,7 +3,6 @@
 import pytest
 
 from sandbox.domain.payments.outcomes import (
-    EVENT_OF,
     OUTCOMES,
     Operation,
     for_operation,
@@ -13,18 +12,6 @@ from sandbox.domain.payments.transactions import STATUS_REASONS
 from tests.payments.outcome_rows import ROWS, WORD_OF, answered, is_for
 
 ALL = [operation.value for operation in Operation]
-
-# spec 6.3: one name for each operation; a confirmation completes a sale (assumed F1).
-EVENTS = {
-    "sale": "transaction.sale",
-    "auth": "transaction.authorize",
-    "capture": "transaction.capture",
-    "incremental_auth": "transaction.increment",
-    "tip_adjust": "transaction.tip_adjust",
-    "refund": "transaction.refund",
-    "reverse": "transaction.reverse",
-    "confirm": "transaction.sale",
-}
 
 
 def test_the_catalogue_has_its_62_outcomes_in_their_order():
@@ -97,10 +84,6 @@ def test_what_declines_an_initiation_declines_an_increment_with_its_own_host_cod
 @pytest.mark.parametrize("key", ["capture_declined", "refund_declined"])
 def test_what_declines_another_follow_up_leaves_an_increment_alone(key):
     assert for_operation(key, Operation.INCREMENT) is None
-
-
-def test_every_operation_has_the_event_of_its_name():
-    assert {operation.value: event for operation, event in EVENT_OF.items()} == EVENTS
 
 
 def test_a_host_code_stands_for_the_first_row_that_has_it():

@@ -85,9 +85,6 @@ class Amounts(NamedTuple):
         )
 
 
-NOTHING: Final = Amounts(0)
-
-
 class Ledger(NamedTuple):
     """What became of a payment's money, in minor units. Source: assumed 2.2.
 

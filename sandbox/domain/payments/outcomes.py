@@ -26,18 +26,6 @@ class Operation(StrEnum):
     CONFIRM = "confirm"
 
 
-EVENT_OF: Final[dict[Operation, str]] = {
-    Operation.SALE: "transaction.sale",
-    Operation.AUTH: "transaction.authorize",
-    Operation.CAPTURE: "transaction.capture",
-    Operation.INCREMENT: "transaction.increment",
-    Operation.ADJUST: "transaction.tip_adjust",
-    Operation.REFUND: "transaction.refund",
-    Operation.REVERSE: "transaction.reverse",
-    Operation.CONFIRM: "transaction.sale",
-}
-"""Events are named after the operation attempted, not the result. Source: spec 6.2."""
-
 INITIATING: Final = frozenset({Operation.SALE, Operation.AUTH})
 ANY: Final = frozenset(Operation)
 

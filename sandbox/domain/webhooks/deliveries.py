@@ -37,11 +37,6 @@ class Attempt(NamedTuple):
     error: str | None
     trigger: AttemptTrigger
 
-    @property
-    def is_success(self) -> bool:
-        """Whether the endpoint took the message: any 2xx, in time. Source: assumed 8.3-success."""
-        return self.error is None
-
 
 @dataclass(slots=True)
 class Delivery:

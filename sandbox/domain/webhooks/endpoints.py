@@ -8,9 +8,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
-FILTERS: Final = ("transaction_type", "status", "processor")
-"""The fields of a body by which an endpoint can choose. Source: spec 6.1.11."""
-
 GRACE: Final = timedelta(hours=24)
 """How long an old secret goes on signing unless somebody says otherwise. Source: assumed D22."""
 
