@@ -14,7 +14,8 @@ from sandbox.settings import Settings
 from sandbox.world.clock import ClockSetting
 
 if TYPE_CHECKING:
-    from sandbox.scenarios.shapes import Example, Expect, Scenario, Send
+    from sandbox.scenarios.examples import Example, Expect, Send
+    from sandbox.scenarios.shapes import Scenario
 
 START: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
 _PATHS: Final = {

@@ -25,7 +25,7 @@ from sandbox.scenarios.queue import Queue
 from sandbox.scenarios.running import Running, Words
 
 if TYPE_CHECKING:
-    from sandbox.scenarios.shapes import Then
+    pass
 
 
 class Facts(NamedTuple):
@@ -157,12 +157,7 @@ def _by_queue(facts: Facts, queue: Queue, near: list[str]) -> Choice | None:
 def _by_scenario(facts: Facts, scenario: Running, near: list[str]) -> Choice | None:
     operation = facts.operation
 
-    def is_possible(then: "Then") -> bool:
-        if then.batch is not None:
-            return False
-        return then.outcome is None or for_operation(then.outcome, operation) is not None
-
-    ruling = scenario.ruling(facts.words(), is_possible, near)
+    ruling = scenario.ruling(facts.words(), lambda then: operation in then.operations, near)
     if ruling is None:
         return None
     then, rule = ruling

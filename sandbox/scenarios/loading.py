@@ -1,7 +1,7 @@
 """Reading a scenario, loudly: a mistake with its file, rule, field and the nearest known word."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from pydantic_core import ValidationError
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
     from sandbox.scenarios.shapes import Scenario
+
+_LISTS: Final = ("rule", "webhook", "example")
 
 
 class ScenarioError(ValueError):
@@ -92,8 +94,7 @@ def _where(document: dict[str, Any], loc: tuple[int | str, ...]) -> str:
     """`rule 2 'no funds', when.amount: `: where the mistake is, in the file's own terms."""
     parts: list[str] = []
     fields = [part for part in loc if _is_of_the_file(part)]
-    if len(fields) > 1 and fields[0] in ("rule", "example") and isinstance(fields[1], int):
-        number = fields[1]
+    if len(fields) > 1 and fields[0] in _LISTS and isinstance(number := fields[1], int):
         parts.append(f"{fields[0]} {number + 1}")
         entry = document[str(fields[0])][number]
         if isinstance(entry, dict) and isinstance(entry.get("name"), str):

@@ -1,19 +1,27 @@
 """A scenario at work in a world: which rule applies to an attempt, and how often each has."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sandbox.scenarios.loading import ScenarioError
 
 if TYPE_CHECKING:
-    from sandbox.scenarios.shapes import AmountRange, Rule, Scenario, Then
+    from sandbox.scenarios.attempts import Rule, Then
+    from sandbox.scenarios.shapes import Scenario
+    from sandbox.scenarios.webhooks import WebhookRule, WebhookThen
+    from sandbox.scenarios.words import AmountRange
 
 Words = Mapping[str, Any]
-"""What is known of an attempt, by the words of `when`."""
+"""What is known of an attempt, or of a delivery, by the words of `when`.
+
+A tuple holds several names of one thing.
+"""
 
 Resolve = Callable[[str, str], str]
 """Gives for a kind (terminal, location, account, key) and a cast name or id the id."""
+
+_NAMED = ("terminal", "location", "account", "key")
 
 
 class Ruling(NamedTuple):
@@ -27,7 +35,7 @@ class Ruling(NamedTuple):
 class _Entry:
     """One rule, its names resolved, and what became of it so far."""
 
-    rule: "Rule"
+    rule: "Rule | WebhookRule"
     name: str
     wanted: dict[str, list[Any]]
     fitted: int = 0
@@ -46,10 +54,31 @@ class _Entry:
                 return word
         return None
 
+    def use(self) -> str | None:
+        """Count one more that fits, and that the rule applies to it; why it does not, if so."""
+        self.fitted += 1
+        nth = self.rule.when.nth
+        if nth is not None and self.fitted not in nth:
+            return f"this is number {self.fitted}"
+        if self.is_used_up:
+            return "used up"
+        self.applied += 1
+        return None
+
+    def view(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "fitted": self.fitted,
+            "applied": self.applied,
+            "is_used_up": self.is_used_up,
+        }
+
 
 def _takes(wanted: "Any | AmountRange", fact: Any) -> bool:
     takes = getattr(wanted, "takes", None)
-    return bool(takes(fact)) if takes is not None else bool(wanted == fact)
+    if takes is not None:
+        return bool(takes(fact))
+    return bool(wanted in fact if isinstance(fact, tuple) else wanted == fact)
 
 
 @dataclass(slots=True)
@@ -58,28 +87,33 @@ class Running:
 
     scenario: "Scenario"
     resolve: Resolve
-    _entries: list[_Entry] = field(init=False)
+    _attempts: list[_Entry] = field(init=False)
+    _webhooks: list[_Entry] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._entries = [
-            _Entry(rule, rule.name or str(number), self._wanted(rule, number))
-            for number, rule in enumerate(self.scenario.rule, start=1)
+        self._attempts = self._entries("rule", self.scenario.rule)
+        self._webhooks = self._entries("webhook", self.scenario.webhook)
+
+    def _entries(self, kind: str, rules: "Sequence[Rule | WebhookRule]") -> list[_Entry]:
+        return [
+            _Entry(rule, rule.name or str(number), self._wanted(rule, f"{kind} {number}"))
+            for number, rule in enumerate(rules, start=1)
         ]
 
-    def _wanted(self, rule: "Rule", number: int) -> dict[str, list[Any]]:
+    def _wanted(self, rule: "Rule | WebhookRule", place: str) -> dict[str, list[Any]]:
         """The words of `when` but for the counting ones. Raises ScenarioError for unknown names."""
         wanted = {}
         for word in rule.when.model_fields_set - {"nth"}:
             values = getattr(rule.when, word)
             if values is None:
                 continue
-            if word in ("terminal", "location", "account", "key"):
+            if word in _NAMED:
                 try:
                     values = [self.resolve(word, name) for name in values]
                 except ValueError as error:
                     named = f" {rule.name!r}" if rule.name else ""
                     raise ScenarioError(
-                        f"rule {number}{named}, when.{word}: {error}",
+                        f"{place}{named}, when.{word}: {error}",
                         getattr(error, "nearest", None),
                     ) from None
             wanted[word] = values
@@ -89,30 +123,40 @@ class Running:
         self, words: Words, is_possible: Callable[["Then"], bool], near_misses: list[str]
     ) -> Ruling | None:
         """What the first rule that fits says; None when none does."""
-        for entry in self._entries:
+        for entry in self._attempts:
             misfit = entry.misfit(words)
             if misfit is not None:
                 if misfit != "operation":
                     near_misses.append(f"scenario {entry.name}: another {misfit}")
                 continue
-            if not is_possible(entry.rule.then):
+            then: Then = entry.rule.then  # type: ignore[assignment]
+            if not is_possible(then):
                 near_misses.append(f"scenario {entry.name}: not for {words['operation']}")
                 continue
-            entry.fitted += 1
-            nth = entry.rule.when.nth
-            if nth is not None and entry.fitted not in nth:
-                near_misses.append(f"scenario {entry.name}: this is number {entry.fitted}")
-                continue
-            if entry.is_used_up:
-                near_misses.append(f"scenario {entry.name}: used up")
-                continue
-            entry.applied += 1
-            return Ruling(entry.rule.then, entry.name)
+            why_not = entry.use()
+            if why_not is None:
+                return Ruling(then, entry.name)
+            near_misses.append(f"scenario {entry.name}: {why_not}")
+        return None
+
+    @property
+    def is_about_webhooks(self) -> bool:
+        """Whether it has anything to say about webhooks."""
+        return bool(self._webhooks)
+
+    def for_webhook(self, words: Words) -> "WebhookThen | None":
+        """What the first rule that fits a delivery says; None when none does.
+
+        The words are those of `WebhookWhen`: `endpoint` is all its names.
+        """
+        for entry in self._webhooks:
+            if entry.misfit(words) is None and entry.use() is None:
+                return entry.rule.then  # type: ignore[return-value]
         return None
 
     def restart(self) -> None:
         """Forget how often each rule applied."""
-        for entry in self._entries:
+        for entry in (*self._attempts, *self._webhooks):
             entry.fitted = entry.applied = 0
 
     def view(self) -> dict[str, Any]:
@@ -120,13 +164,6 @@ class Running:
         return {
             "name": self.scenario.name,
             "about": self.scenario.about,
-            "rules": [
-                {
-                    "name": entry.name,
-                    "fitted": entry.fitted,
-                    "applied": entry.applied,
-                    "is_used_up": entry.is_used_up,
-                }
-                for entry in self._entries
-            ],
+            "rules": [entry.view() for entry in self._attempts],
+            "webhooks": [entry.view() for entry in self._webhooks],
         }

@@ -67,6 +67,7 @@ def test_a_scenario_is_shown_with_what_became_of_its_rules(sandbox):
             {"name": "mine", "fitted": 0, "applied": 0, "is_used_up": False},
             {"name": "2", "fitted": 0, "applied": 0, "is_used_up": False},
         ],
+        "webhooks": [],
     }
     assert later.status == 200
     assert (later.json()["name"], later.json()["about"]) == ("Mine", "As I like it.")

@@ -4,8 +4,10 @@ import tomllib
 
 import pytest
 
+from sandbox.scenarios.attempts import Rule
 from sandbox.scenarios.loading import ScenarioError, parse_scenario
-from sandbox.scenarios.shapes import AmountRange, Rule, Scenario
+from sandbox.scenarios.shapes import Scenario
+from sandbox.scenarios.words import AmountRange
 
 APPROVED = 'outcome = "approved"'
 CLOSING = 'operation = "close_batch"'

@@ -173,6 +173,9 @@ APPROVED: Final = OUTCOMES["approved"]
 PARTIAL: Final = OUTCOMES["partial_approval"]
 MISCONFIGURED: Final = OUTCOMES["invalid_terminal"]
 
+TIMED_OUT: Final = ("processor_timeout", "timed_out")
+"""Outcomes that leave open what the processor did: its answer may come late (assumed D24)."""
+
 FORCED_RULES: Final = frozenset(
     {"exceeds_original_auth", "invalid_capture_sequence", "invalid_tip_adjustment"}
 )

@@ -31,7 +31,7 @@ from sandbox.store.tables import in_scope
 
 if TYPE_CHECKING:
     from sandbox.operations.bodies.batches import EditBatch, ListBatches, OpenBatch, ReadBatch
-    from sandbox.scenarios.shapes import Then
+    from sandbox.scenarios.attempts import Then
 
 _OLDEST_FIRST = Order(is_descending=False)
 

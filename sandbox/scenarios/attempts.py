@@ -1,0 +1,277 @@
+"""Rules on attempts: which ones a rule is for, and what happens to them and afterwards.
+
+Source: assumed D4, D24, 6.3.
+"""
+
+from datetime import timedelta
+from functools import cached_property
+from typing import Annotated, Final, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from sandbox.domain.batches import REASONS
+from sandbox.domain.durations import parse_duration
+from sandbox.domain.payments.amounts import AMOUNT_MAX
+from sandbox.domain.payments.cards import CARDS
+from sandbox.domain.payments.outcomes import (
+    INITIATING,
+    OUTCOMES,
+    TIMED_OUT,
+    Operation,
+    for_operation,
+)
+from sandbox.domain.payments.transactions import STATUSES
+from sandbox.domain.payments.transport import TRANSPORT_FAULTS
+from sandbox.domain.words import UnknownWord
+from sandbox.scenarios.words import Amount, Count, Duration, Name, OneOf, Part, Some
+
+CLOSE_BATCH = "close_batch"
+OPERATIONS = (*(one.value for one in Operation), CLOSE_BATCH)
+DELAY_MS_MAX = 3_600_000
+BRANDS = tuple(dict.fromkeys(card.brand for card in CARDS.values()))
+TYPES = tuple(dict.fromkeys(card.type for card in CARDS.values()))
+
+_OF_A_BATCH = ("terminal", "account", "key", "processor", "nth")
+
+
+class When(Part):
+    """What an attempt has to be for a rule to apply; what is not named does not matter.
+
+    `nth` counts the attempts that fit everything else of the rule, `attempt` those on the payment,
+    its initiation being the first.
+    """
+
+    operation: Some[Annotated[str, OneOf(OPERATIONS, "operation")]] | None = None
+    amount: Some[Amount] | None = None
+    tip_amount: Some[Amount] | None = None
+    currency: Some[Annotated[str, Field(pattern=r"^[A-Z]{3}$")]] | None = None
+    card: Some[Annotated[str, OneOf(tuple(CARDS), "test card")]] | None = None
+    card_brand: Some[Annotated[str, OneOf(BRANDS, "brand of a test card")]] | None = None
+    card_type: Some[Annotated[str, OneOf(TYPES, "type of a test card")]] | None = None
+    terminal: Some[Name] | None = None
+    location: Some[Name] | None = None
+    account: Some[Name] | None = None
+    key: Some[Name] | None = None
+    platform: Some[Annotated[str, OneOf(("ios", "android"), "platform")]] | None = None
+    processor: Some[Name] | None = None
+    status: Some[Annotated[str, OneOf(STATUSES, "status of a payment")]] | None = None
+    nth: Some[Count] | None = None
+    attempt: Some[Count] | None = None
+
+    @model_validator(mode="after")
+    def _can_ever_fit(self) -> "When":
+        wanted = set(self.operation or OPERATIONS)
+        begins = {one.value for one in INITIATING}
+        if self.operation and CLOSE_BATCH in wanted and len(self.operation) > 1:
+            raise ValueError(f"operation: {CLOSE_BATCH} stands alone")
+        if CLOSE_BATCH in wanted and len(wanted) == 1:
+            named = sorted(self.model_fields_set - {"operation", *_OF_A_BATCH})
+            if named:
+                raise ValueError(f"{named[0]}: closing a batch has none")
+        if wanted <= begins and self.status is not None:
+            raise ValueError("status: what begins a payment finds none")
+        if wanted <= begins and self.attempt is not None and 1 not in self.attempt:
+            raise ValueError("attempt: what begins a payment is its first attempt")
+        if self.operation and not wanted & begins and self.attempt == [1]:
+            raise ValueError("attempt: the first attempt at a payment begins it")
+        for card in self.card or ():
+            row = CARDS[card]
+            if self.card_brand and row.brand not in self.card_brand:
+                raise ValueError(f"card_brand: {card} is {row.brand}")
+            if self.card_type and row.type not in self.card_type:
+                raise ValueError(f"card_type: {card} is a {row.type} card")
+        return self
+
+    @property
+    def is_of_a_batch(self) -> bool:
+        """Whether it is closing a batch that the rule is for."""
+        return self.operation == [CLOSE_BATCH]
+
+
+def check_outcome(word: str) -> str:
+    """The word, if it names an outcome. Raises ValueError with the nearest one."""
+    if word in TRANSPORT_FAULTS:
+        raise ValueError(f"{word!r} is a transport fault: say fault = {word!r}")
+    if word not in OUTCOMES:
+        raise UnknownWord(f"{word[:80]!r} is no outcome", word, OUTCOMES)
+    return word
+
+
+# --- what follows -----------------------------------------------------------------------------
+
+ANY_REQUEST: Final = ("revoke_key", "reinstate_key", "block_terminal", "unblock_terminal")
+"""What can follow whatever was asked for."""
+
+FOLLOW_UPS: Final[dict[str, frozenset[Operation]]] = {
+    "surcharge_expires": frozenset({Operation.SALE}),
+    "late_answer": INITIATING,
+    "cancel": INITIATING,
+    **dict.fromkeys(ANY_REQUEST, frozenset(Operation)),
+}
+"""What can happen later without a request, and after which operations. Source: assumed D24."""
+
+Outcome = Annotated[str, Field(json_schema_extra={"enum": list(OUTCOMES)})]
+Follow = Annotated[str, OneOf(tuple(FOLLOW_UPS), "follow-up")]
+
+
+class FollowUp(Part):
+    """What happens `after` the attempt, in the world's time, without a request.
+
+    `outcome` is what the processor answers late.
+    """
+
+    after: Duration
+    do: Follow
+    outcome: Outcome | None = None
+
+    @property
+    def wait(self) -> timedelta:
+        """How long after the attempt."""
+        return parse_duration(self.after)
+
+    @field_validator("outcome")
+    @classmethod
+    def _is_an_answer(cls, word: str | None) -> str | None:
+        if word is not None:
+            check_outcome(word)
+            row = OUTCOMES[word]
+            if not row.scope & INITIATING or row.response_code in (None, "E"):
+                raise ValueError(f"{word} is no answer to a sale or an authorization")
+        return word
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> "FollowUp":
+        if (self.outcome is not None) != (self.do == "late_answer"):
+            raise ValueError('outcome: belongs to do = "late_answer", which needs it')
+        return self
+
+
+# --- what happens -----------------------------------------------------------------------------
+
+
+class Then(Part):
+    """What happens to an attempt that fits.
+
+    `times` is how often the rule applies before it is used up. `after` is how long a batch waits
+    for its result, or a payment for its tap.
+    """
+
+    outcome: Outcome | None = None
+    approved_amount: Annotated[int, Field(ge=1, le=AMOUNT_MAX)] | None = None
+    delay_ms: Annotated[int, Field(ge=0, le=DELAY_MS_MAX)] = 0
+    tap: Literal["wait"] | None = None
+    fault: Annotated[str, OneOf(tuple(TRANSPORT_FAULTS), "transport fault")] | None = None
+    batch: Literal["accepted", "rejected", "partially_accepted"] | None = None
+    reason: (
+        Annotated[
+            str,
+            Field(min_length=1, max_length=200, json_schema_extra={"examples": list(REASONS)}),
+        ]
+        | None
+    ) = None
+    rejected: Count | Annotated[list[str], Field(min_length=1)] | None = None
+    after: Duration | None = None
+    times: Count | None = None
+    follow: Annotated[list[FollowUp], Field(min_length=1, max_length=20)] | None = None
+
+    @field_validator("outcome")
+    @classmethod
+    def _is_an_outcome(cls, word: str | None) -> str | None:
+        return None if word is None else check_outcome(word)
+
+    @field_validator("reason")
+    @classmethod
+    def _is_a_reason(cls, word: str | None) -> str | None:
+        if word is not None and " " not in word and word not in REASONS:
+            raise UnknownWord(f"{word!r} is no reason", word, REASONS)
+        return word
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> "Then":
+        said = {
+            name for name in self.model_fields_set - {"times"} if getattr(self, name) is not None
+        }
+        if not said:
+            raise ValueError("says nothing")
+        if self.approved_amount is not None and self.outcome != "partial_approval":
+            raise ValueError("approved_amount: belongs to the outcome partial_approval alone")
+        if self.reason is not None and self.batch != "rejected":
+            raise ValueError('reason: belongs to batch = "rejected" alone')
+        if (self.rejected is not None) != (self.batch == "partially_accepted"):
+            raise ValueError('rejected: belongs to batch = "partially_accepted", which needs it')
+        if self.after is not None and self.batch is None and self.tap is None:
+            raise ValueError("after: belongs to the result of a batch, or to a tap, alone")
+        if self.batch is not None and said & {"outcome", "fault", "delay_ms", "tap"}:
+            raise ValueError("batch: a batch has neither outcome nor fault nor tap")
+        self._must_be_able_to_follow()
+        return self
+
+    def _must_be_able_to_follow(self) -> None:
+        """Raises ValueError for what can never follow, or never come to a tap."""
+        nothing_done = self.fault is not None and TRANSPORT_FAULTS[self.fault].when == "before"
+        if nothing_done and self.tap is not None:
+            raise ValueError(f"tap: with {self.fault} nothing is begun that could wait")
+        for one in self.follow or ():
+            if nothing_done:
+                raise ValueError(f"follow: with {self.fault} nothing is done that it could follow")
+            if self.batch is not None and one.do not in ANY_REQUEST:
+                raise ValueError(f"follow: {one.do} is for payments, not for a batch")
+            if one.do == "late_answer":
+                self._must_lack_an_answer(one)
+
+    def _must_lack_an_answer(self, late: FollowUp) -> None:
+        if self.outcome not in ("pending_forever", *TIMED_OUT):
+            wanted = ", ".join(("pending_forever", *TIMED_OUT))
+            raise ValueError(f"follow: late_answer needs an outcome without one: {wanted}")
+        assert late.outcome
+        if self.outcome in TIMED_OUT and not OUTCOMES[late.outcome].is_approval:
+            raise ValueError(
+                f"follow: after {self.outcome} a late {late.outcome} would change nothing"
+            )
+
+    @cached_property
+    def operations(self) -> frozenset[Operation]:
+        """The operations of which all that is said can come true."""
+        if self.batch is not None:
+            return frozenset()
+        fitting = set(INITIATING if self.tap is not None else Operation)
+        if self.outcome is not None:
+            fitting = {one for one in fitting if for_operation(self.outcome, one) is not None}
+        for one in self.follow or ():
+            fitting &= FOLLOW_UPS[one.do]
+        return frozenset(fitting)
+
+
+class Rule(Part):
+    """One rule: what happens to which attempts. Without a name it is known by its number.
+
+    That is why a name is no number.
+    """
+
+    name: Annotated[Name, Field(pattern=r"[^0-9]")] | None = None
+    when: When = Field(default_factory=When)
+    then: Then
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Rule":
+        if (self.then.batch is not None) != self.when.is_of_a_batch:
+            raise ValueError(
+                f'then.batch: belongs to when.operation = "{CLOSE_BATCH}", which needs it'
+            )
+        if self.when.operation and not self.when.is_of_a_batch:
+            for one in map(Operation, self.when.operation):
+                self._must_be_possible(one)
+        return self
+
+    def _must_be_possible(self, operation: Operation) -> None:
+        """Raises ValueError, saying which part is for other operations."""
+        then = self.then
+        if then.outcome is not None and for_operation(then.outcome, operation) is None:
+            fitting = ", ".join(sorted(OUTCOMES[then.outcome].scope))
+            raise ValueError(f"then.outcome: {then.outcome} is for {fitting}, not for {operation}")
+        if then.tap is not None and operation not in INITIATING:
+            raise ValueError(f"then.tap: a card is tapped for auth and sale, not for {operation}")
+        for one in then.follow or ():
+            if operation not in FOLLOW_UPS[one.do]:
+                fitting = ", ".join(sorted(FOLLOW_UPS[one.do]))
+                raise ValueError(f"then.follow: {one.do} is for {fitting}, not for {operation}")

@@ -1,0 +1,123 @@
+"""Examples: what a scenario promises, step by step, so that it can be proved."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from sandbox.domain.events import EVENTS
+from sandbox.domain.payments.cards import CARDS
+from sandbox.scenarios.attempts import check_outcome
+from sandbox.scenarios.words import Duration, Name, OneOf, Part
+
+Event = Annotated[str, OneOf(tuple(EVENTS), "event")]
+CardToken = Annotated[str, OneOf(tuple(CARDS), "test card")]
+
+
+class AtTheDesk(Part):
+    """What happens to a payment that waits for its tap: time passes, then somebody does something.
+
+    Without card, outcome and cancel nobody does anything.
+    """
+
+    after: Duration | None = None
+    card: CardToken | None = None
+    outcome: str | None = None
+    cancel: Literal["user", "merchant"] | None = None
+
+    @model_validator(mode="after")
+    def _is_one_thing(self) -> "AtTheDesk":
+        said = [one for one in (self.card, self.outcome, self.cancel) if one is not None]
+        if len(said) > 1:
+            raise ValueError("one of card, outcome and cancel is enough")
+        if not said and self.after is None:
+            raise ValueError("says nothing: give after, card, outcome or cancel")
+        if self.outcome is not None:
+            check_outcome(self.outcome)
+        return self
+
+
+class Send(Part):
+    """What an example does: an attempt, closing a batch, looking up, or letting time pass.
+
+    An action is on the payment of the example before, or on that of the example named by `on`.
+    `find` looks up the payment that has the `event_id`. `tap` is what happens at the tap desk
+    while the request waits.
+    """
+
+    operation: Literal[
+        "sale",
+        "auth",
+        "capture",
+        "incremental_auth",
+        "tip_adjust",
+        "refund",
+        "reverse",
+        "confirm",
+        "close_batch",
+        "find",
+        "advance",
+    ]
+    on: Name | None = None
+    amount: int | None = None
+    tip_amount: int | None = None
+    card: CardToken | None = None
+    terminal: Name = "merchant"
+    key: Name = "psp"
+    event_id: str | None = None
+    confirm: bool = True
+    by: Duration | None = None
+    tap: AtTheDesk | None = None
+
+    @model_validator(mode="after")
+    def _says_what_it_needs(self) -> "Send":
+        if self.operation == "find" and self.event_id is None:
+            raise ValueError("event_id: is what find looks for")
+        if (self.by is None) == (self.operation == "advance"):
+            raise ValueError("by: belongs to advance, which needs it")
+        if self.tap is not None and self.operation not in ("sale", "auth"):
+            raise ValueError(f"tap: a card is tapped for sale and auth, not for {self.operation}")
+        return self
+
+
+class Received(Part):
+    """One attempt at a webhook, as a receiver sees it; what is not named does not matter.
+
+    `is_genuine` tells whether the receiver's check of signature and time lets it through;
+    `is_answered` whether the client had its answer by then.
+    """
+
+    event: Event
+    status: str | None = None
+    is_genuine: bool = True
+    is_answered: bool | None = None
+
+
+class Expect(Part):
+    """What must come of it; what is not named does not matter.
+
+    `http` is the status of the answer, 0 where the connection was closed without one; `status` and
+    `status_reason` are of the answer, or of the payment where there was none; `event` must be
+    among those that the request fired, `events` are all of them; `fields` are any others, and
+    of an object only what is named; `null` names those that must be null. `received` is every
+    attempt that a receiver in good health gets, in order, until all is quiet.
+    """
+
+    http: int | None = None
+    error: str | None = None
+    status: str | None = None
+    status_reason: str | None = None
+    event: Event | None = None
+    events: list[Event] | None = None
+    outcome: str | None = None
+    rule: str | None = None
+    fields: dict[str, Any] = Field(default_factory=dict)
+    null: list[str] = Field(default_factory=list)
+    received: list[Received] | None = None
+
+
+class Example(Part):
+    """One step of the story that the file tells, and what it must come to."""
+
+    name: Name | None = None
+    send: Send
+    expect: Expect

@@ -1,0 +1,89 @@
+"""Rules on webhooks: which deliveries a rule is for, and what is done to them.
+
+Source: assumed D22, D24.
+"""
+
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field, model_validator
+
+from sandbox.domain.batches import BATCH_STATUSES
+from sandbox.domain.events import EVENTS
+from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
+from sandbox.scenarios.attempts import DELAY_MS_MAX
+from sandbox.scenarios.words import Count, Name, OneOf, Part, Some
+
+COPIES_MAX: Final = 100
+STATUSES_IN_BODIES: Final = tuple(
+    dict.fromkeys((*STATUSES, *BATCH_STATUSES, "active", "blocked", "revoked", "deleted"))
+)
+
+
+class WebhookWhen(Part):
+    """What a delivery has to be for a rule to apply; what is not named does not matter.
+
+    `transaction_type` and `status` are those of the body; `endpoint` is an id, a description or a
+    URL. `nth` counts the deliveries that fit everything else of the rule.
+    """
+
+    event: Some[Annotated[str, OneOf(tuple(EVENTS), "event")]] | None = None
+    transaction_type: Some[Annotated[str, OneOf(TRANSACTION_TYPES, "transaction_type")]] | None = (
+        None
+    )
+    status: Some[Annotated[str, OneOf(STATUSES_IN_BODIES, "status")]] | None = None
+    account: Some[Name] | None = None
+    endpoint: Some[Annotated[str, Field(min_length=1, max_length=2_000)]] | None = None
+    nth: Some[Count] | None = None
+
+    @model_validator(mode="after")
+    def _can_ever_fit(self) -> "WebhookWhen":
+        if self.transaction_type and self.event:
+            strange = [one for one in self.event if EVENTS[one].category != "transaction"]
+            if strange:
+                raise ValueError(f"transaction_type: {strange[0]} has none")
+        return self
+
+
+class WebhookThen(Part):
+    """What is done to a delivery that fits.
+
+    `duplicate` is how many copies are sent in all; `order` the place among the webhooks of one
+    request; `truncate` how many bytes are left of the body, half of them with true; `contradict`
+    are fields to change in an extra copy under an id of its own; `times` how often the rule
+    applies before it is used up. What spoils an attempt spoils the first: a retry is as it should
+    be.
+    """
+
+    drop: bool | None = None
+    duplicate: Annotated[int, Field(ge=2, le=COPIES_MAX)] | None = None
+    delay_ms: Annotated[int, Field(ge=1, le=DELAY_MS_MAX)] | None = None
+    order: Literal["first", "last"] | None = None
+    signature: Literal["wrong", "missing", "old_secret"] | None = None
+    stale_timestamp: bool | None = None
+    truncate: bool | Annotated[int, Field(ge=0)] | None = None
+    before_answer: bool | None = None
+    contradict: Annotated[dict[str, Any], Field(min_length=1)] | None = None
+    times: Count | None = None
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> "WebhookThen":
+        said = [name for name in WebhookThen.model_fields if self._says(name)]
+        if not said:
+            raise ValueError("says nothing")
+        if self.drop and len(said) > 1:
+            raise ValueError(f"{said[1]}: what is dropped is not sent at all")
+        if self.before_answer and self.delay_ms is not None:
+            raise ValueError("before_answer: what is delayed does not come before the answer")
+        return self
+
+    def _says(self, name: str) -> bool:
+        said = getattr(self, name)
+        return name != "times" and said is not None and said is not False
+
+
+class WebhookRule(Part):
+    """One rule: what is done to which deliveries. Without a name it is known by its number."""
+
+    name: Annotated[Name, Field(pattern=r"[^0-9]")] | None = None
+    when: WebhookWhen = Field(default_factory=WebhookWhen)
+    then: WebhookThen

@@ -1,0 +1,118 @@
+"""What the parts of a scenario file are made of: words of a table, amounts, lengths of time.
+
+Each of them is checked when the file is read, and says in the JSON Schema what it takes.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    model_validator,
+)
+from pydantic_core import CoreSchema, core_schema
+
+from sandbox.domain.durations import parse_duration
+from sandbox.domain.payments.amounts import AMOUNT_MAX
+from sandbox.domain.words import UnknownWord
+
+T = TypeVar("T")
+
+
+class Part(BaseModel):
+    """A part of a scenario file: it takes what it knows, of exactly its type."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """Text that has to be one of the known words, which are `what`."""
+
+    known: Collection[str]
+    what: str
+
+    def check(self, word: str) -> str:
+        """The word itself. Raises UnknownWord with the nearest one."""
+        if word not in self.known:
+            raise UnknownWord(f"{word[:80]!r} is no {self.what}", word, self.known)
+        return word
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return handler(schema) | {"enum": list(self.known)}
+
+
+class _Alone:
+    """In the JSON Schema too, a list of one can be written as the one."""
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        listed = handler(schema)
+        return {"anyOf": [listed["items"], listed]}
+
+
+def _listed(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
+Some = Annotated[list[T], BeforeValidator(_listed), Field(min_length=1), _Alone()]
+"""One value, or a list of which any will do."""
+
+Name = Annotated[str, Field(min_length=1, max_length=100)]
+Count = Annotated[int, Field(ge=1)]
+Cents = Annotated[int, Field(ge=0, le=AMOUNT_MAX)]
+
+
+def _duration(text: str) -> str:
+    parse_duration(text)
+    return text
+
+
+Duration = Annotated[
+    str,
+    AfterValidator(_duration),
+    Field(json_schema_extra={"examples": ["30s", "5m", "2h", "3d", "PT36H"]}),
+]
+"""A length of time as people write it; `parse_duration` reads it."""
+
+
+class AmountRange(Part):
+    """Amounts from `min` to `max`, or whose last digits are `ends_with`. Minor units."""
+
+    min: Cents | None = None
+    max: Cents | None = None
+    ends_with: Annotated[str, Field(pattern=r"^[0-9]{1,9}$")] | None = None
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> "AmountRange":
+        if self.min is None and self.max is None and self.ends_with is None:
+            raise ValueError("says nothing: give min, max or ends_with")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError("no amount is both: min is more than max")
+        return self
+
+    def takes(self, amount: int) -> bool:
+        """Whether the amount is one of them."""
+        return (
+            (self.min is None or amount >= self.min)
+            and (self.max is None or amount <= self.max)
+            and (self.ends_with is None or str(amount).endswith(self.ends_with))
+        )
+
+
+Amount = Cents | AmountRange
