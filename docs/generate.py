@@ -1,9 +1,11 @@
-"""Writes docs/generated from the tables in the code, and fixtures/events: `make golden`.
+"""Writes docs/generated, fixtures/events and the schema of scenarios: `make golden`.
 
-`pages()` gives every page's text, `golden_events.bodies()` that of every event; tests compare
-them with what is committed.
+All of it comes from the tables in the code. `pages()` gives every page's text,
+`golden_events.bodies()` that of every event, `schema_file()` the schema; tests compare them with
+what is committed.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -12,9 +14,11 @@ from typing import Final
 from docs import golden_events
 from docs.pages import answers, machines, surface
 from sandbox.library import folder
+from sandbox.scenarios.schema import NAME, scenario_schema
 
 FOLDER: Final = Path(__file__).parent / "generated"
 SHIPPED: Final = Path(__file__).parent.parent / "sandbox" / "store" / "shipped.py"
+SCHEMA: Final = folder("scenarios") / NAME
 
 _PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "endpoints.md": surface.endpoints,
@@ -49,9 +53,15 @@ def shipped_module() -> str:
     )
 
 
+def schema_file() -> str:
+    """The JSON Schema of scenario files, which lies beside those of the library."""
+    return json.dumps(scenario_schema(), indent=2) + "\n"
+
+
 def main() -> None:
-    """Write every page, the digests of the fixtures, and the golden bodies of the events."""
+    """Write the pages, the digests of the fixtures, the schema, and the bodies of the events."""
     SHIPPED.write_text(shipped_module(), encoding="utf-8")
+    SCHEMA.write_text(schema_file(), encoding="utf-8")
     FOLDER.mkdir(exist_ok=True)
     for name, text in pages().items():
         (FOLDER / name).write_text(text, encoding="utf-8")

@@ -16,11 +16,11 @@ from sandbox.control.rows import PREFIX, Services
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.settings import Settings, SettingsError
 from sandbox.webhooks.guard import Guard
-from sandbox.webhooks.sending import Sender
+from sandbox.webhooks.sending import Sender, Sending
 from sandbox.world.clock import Wall, wall_seconds
 from sandbox.world.dispatcher import Dispatcher
 from sandbox.world.registry import Worlds
-from sandbox.world.world import DEFAULT_WORLD, WorldSpec
+from sandbox.world.world import DEFAULT_WORLD, World, WorldSpec
 
 _CONTROL_PATHS: Final = PREFIX + "/"
 
@@ -34,19 +34,20 @@ class Sandbox:
     token: str | None
 
 
-def build(settings: Settings, *, wall: Wall = wall_seconds) -> Sandbox:
+def build(
+    settings: Settings, *, wall: Wall = wall_seconds, sender: Sending | None = None
+) -> Sandbox:
     """Put a sandbox together, with the world `default` filled.
+
+    Webhooks go over the network unless somebody else sends them.
 
     Raises FixtureError when the fixture cannot be used, ScenarioError when the scenario cannot,
     SettingsError when a setting cannot.
     """
     fixture = library.fixture_or_file(settings.fixture)
-    try:
-        guard = Guard(is_open=settings.is_loopback, allowed=settings.webhooks_to)
-    except ValueError as error:
-        raise SettingsError(f"--webhooks-to: {error}") from error
+    guard = _guard(settings)
     dispatcher = Dispatcher(
-        Sender(guard, user_agent=f"uat-sandbox/{__version__}"),
+        sender or Sender(guard, user_agent=f"uat-sandbox/{__version__}"),
         header_prefix=settings.profile.webhook_header_prefix,
     )
     worlds = Worlds(profile=settings.profile, wall=wall, limits=settings.limits, host=dispatcher)
@@ -60,11 +61,7 @@ def build(settings: Settings, *, wall: Wall = wall_seconds) -> Sandbox:
         )
     )
     if settings.scenario is not None:
-        scenario = library.scenario_or_file(settings.scenario)
-        try:
-            default.run_scenario(scenario)
-        except ScenarioError as error:
-            raise ScenarioError(f"{settings.scenario}: {error}", error.nearest) from None
+        _run(settings.scenario, default)
     token = settings.token
     if token is None and not settings.is_loopback:
         token = secrets.token_urlsafe(24)
@@ -78,6 +75,7 @@ def build(settings: Settings, *, wall: Wall = wall_seconds) -> Sandbox:
         fixture_names=library.fixture_names,
         samples=library.sample,
         scenarios=library.scenarios,
+        scenario=library.scenario,
         why_not_to=guard.why_not_to,
     )
     control = Control(services, token=token)
@@ -94,6 +92,23 @@ def build(settings: Settings, *, wall: Wall = wall_seconds) -> Sandbox:
         on_end=dispatcher.close,
     )
     return Sandbox(app=app, worlds=worlds, token=token)
+
+
+def _guard(settings: Settings) -> Guard:
+    """What keeps webhooks from internal addresses. Raises SettingsError."""
+    try:
+        return Guard(is_open=settings.is_loopback, allowed=settings.webhooks_to)
+    except ValueError as error:
+        raise SettingsError(f"--webhooks-to: {error}") from error
+
+
+def _run(name_or_path: str, world: World) -> None:
+    """Have the scenario run in the world. Raises ScenarioError."""
+    scenario = library.scenario_or_file(name_or_path)
+    try:
+        world.run_scenario(scenario)
+    except ScenarioError as error:
+        raise ScenarioError(f"{name_or_path}: {error}", error.nearest) from None
 
 
 class Surfaces:

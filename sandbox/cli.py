@@ -94,8 +94,10 @@ class _InventType(click.ParamType[Any]):
     help="Believable merchants beside the fixture's: merchants=200,terminals_per_merchant=2.",
 )
 @click.option(
-    "--scenario", help="What runs in 'default' from the start: a name under scenarios/, or a file."
+    "--scenario",
+    help="What runs in 'default' from the start: a name or title of scenarios/, or a file.",
 )
+@click.option("--watch", is_flag=True, help="Read the scenario's file again whenever it changes.")
 @click.option(
     "--seed",
     type=click.IntRange(-(2**63), 2**63 - 1),
@@ -171,6 +173,7 @@ def serve(
       sandbox serve
       sandbox serve --port 0 --seed 7 --clock 2026-07-01T09:00:00Z
       sandbox serve --control-port 8081 --profile my-platform.toml
+      sandbox serve --scenario my-story.toml --watch
     """
     # Until it serves there is nothing to collect; the server enables it again.
     gc.disable()
@@ -287,17 +290,36 @@ def list_scenarios(*, as_json: bool) -> None:
 @scenario.command()
 @click.argument("name")
 def show(name: str) -> None:
-    """Print a scenario of the library, as a file to begin one's own with."""
+    """Print a scenario of the library, as a file to begin one's own with.
+
+    NAME is that of its file, or its title.
+    """
     from sandbox import library
-    from sandbox.scenarios.loading import ScenarioError
+    from sandbox.scenarios.loading import ScenarioError, read_scenario
+    from sandbox.scenarios.schema import DIRECTIVE
 
     try:
-        library.scenario_or_file(name)
+        path = library.scenario_file(name)
+        read_scenario(path)
     except ScenarioError as error:
         _refuse(str(error))
-    is_path = "/" in name or name.endswith(".toml")
-    path = Path(name) if is_path else library.folder("scenarios") / f"{name}.toml"
-    click.echo(path.read_text(encoding="utf-8"), nl=False)
+    # The file will lie elsewhere, where the library's schema is not beside it.
+    click.echo(path.read_text(encoding="utf-8").removeprefix(DIRECTIVE), nl=False)
+
+
+@scenario.command()
+def schema() -> None:
+    r"""Print the JSON Schema of scenario files, for an editor that completes and checks them.
+
+    \b
+    Example:
+      sandbox scenario schema > scenario.schema.json
+    and as the first line of a scenario beside it:
+      #:schema scenario.schema.json
+    """
+    from sandbox.scenarios.schema import scenario_schema
+
+    click.echo(json.dumps(scenario_schema(), indent=2))
 
 
 def _refuse(message: str) -> None:

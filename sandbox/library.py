@@ -1,10 +1,11 @@
 """Where the files are that come with the sandbox: fixtures and scenarios."""
 
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.words import did_you_mean, nearest
 from sandbox.scenarios.loading import ScenarioError, read_scenario
 from sandbox.store.fixtures import Fixture, FixtureError, read_fixture
 
@@ -40,17 +41,45 @@ def scenarios() -> dict[str, "Scenario"]:
     return {path.stem: read_scenario(path) for path in paths}
 
 
-def scenario_or_file(name_or_path: str) -> "Scenario":
-    """A scenario by name, or the one in a file when a path is given. Raises ScenarioError."""
+def _stem(name: str, stems: Collection[str]) -> str:
+    """The one of the library's files that is called that, or whose scenario has that title.
+
+    Raises ScenarioError. Titles stand in the files, which are read only where no name of a file
+    fits. Source: assumed D24.
+    """
+    if name in stems:
+        return name
+    titles = {one.name: stem for stem, one in scenarios().items()}
+    if name in titles:
+        return titles[name]
+    known = [*scenarios(), *titles]
+    message = f"there is no scenario {name[:80]!r}{did_you_mean(name, known)}"
+    raise ScenarioError(message, nearest(name, known))
+
+
+def scenario(name: str) -> "Scenario":
+    """The scenario that comes with the sandbox under this name or title. Raises ScenarioError."""
+    known = scenarios()
+    return known[_stem(name, known)]
+
+
+def scenario_file(name_or_path: str) -> Path:
+    """The file of a scenario: one of the library by name or title, or the path that is given.
+
+    Raises ScenarioError for a name that is unknown; whether a path leads to a file is left open.
+    """
     if "/" in name_or_path or name_or_path.endswith(".toml"):
-        return read_scenario(Path(name_or_path))
-    path = folder("scenarios") / f"{name_or_path}.toml"
-    if not path.is_file():
-        known = [one.stem for one in folder("scenarios").glob("*.toml")]
-        raise ScenarioError(
-            f"there is no scenario {name_or_path!r}{did_you_mean(name_or_path, known)}"
-        )
-    return read_scenario(path)
+        return Path(name_or_path)
+    stems = [path.stem for path in folder("scenarios").glob("*.toml")]
+    return folder("scenarios") / f"{_stem(name_or_path, stems)}.toml"
+
+
+def scenario_or_file(name_or_path: str) -> "Scenario":
+    """A scenario by name or title, or the one in a file when a path is given.
+
+    Raises ScenarioError.
+    """
+    return read_scenario(scenario_file(name_or_path))
 
 
 def sample(event_type: str) -> str:

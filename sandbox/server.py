@@ -6,11 +6,12 @@ import json
 import logging
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Final, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -18,7 +19,11 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from sandbox import __version__
 from sandbox.api.platform import ABORT
 from sandbox.app import Sandbox, build
+from sandbox.library import scenario_file
 from sandbox.settings import LogFormat, Settings, SettingsError
+
+if TYPE_CHECKING:
+    from sandbox.watching import Watcher
 
 _BACKLOG: Final = 2048
 _GRACE_S: Final = 2
@@ -105,11 +110,19 @@ class Protocol(HttpToolsProtocol):
 
 
 class _Server(uvicorn.Server):
-    """Says that it is ready once it is."""
+    """Says that it is ready once it is, and does something beside serving for as long as it is."""
 
-    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        *,
+        on_ready: Callable[[], None],
+        beside: Callable[[], Coroutine[Any, Any, None]] | None,
+    ) -> None:
         super().__init__(config)
         self._on_ready = on_ready
+        self._beside = beside
+        self._task: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then announce it."""
@@ -120,12 +133,20 @@ class _Server(uvicorn.Server):
             gc.set_threshold(_GC_AFTER, _GC_MIDDLE, _GC_NEVER)
             gc.enable()
             self._on_ready()
+            if self._beside is not None:
+                self._task = asyncio.create_task(self._beside())
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End what is done beside, then serving."""
+        if self._task is not None:
+            self._task.cancel()
+        await super().shutdown(sockets)
 
 
 def serve(settings: Settings) -> None:
     """Serve until interrupted.
 
-    Raises SettingsError or FixtureError, before anything is served.
+    Raises SettingsError, FixtureError or ScenarioError, before anything is served.
     """
     _set_up_logging(settings.log_format)
     sockets = [_bind(settings.host, settings.port, "--port")]
@@ -133,6 +154,8 @@ def serve(settings: Settings) -> None:
     if settings.control_port is not None:
         sockets.append(_bind(settings.host, settings.control_port, "--control-port"))
         settings = replace(settings, control_port=sockets[1].getsockname()[1])
+    # What it looks like now is what is read now: a change in between is not missed.
+    watcher = _watcher(settings)
     sandbox = build(settings)
     config = uvicorn.Config(
         sandbox.app,
@@ -148,7 +171,20 @@ def serve(settings: Settings) -> None:
     )
     # Ctrl-C is how it is meant to be ended, and no failure.
     with suppress(KeyboardInterrupt):
-        _Server(config, lambda: _announce(sandbox, settings)).run(sockets)
+        _Server(
+            config,
+            on_ready=lambda: _announce(sandbox, settings),
+            beside=None if watcher is None else partial(watcher.watch, sandbox.worlds.default),
+        ).run(sockets)
+
+
+def _watcher(settings: Settings) -> "Watcher | None":
+    if not settings.watch:
+        return None
+    from sandbox.watching import Watcher
+
+    assert settings.scenario is not None
+    return Watcher(scenario_file(settings.scenario))
 
 
 def _bind(host: str, port: int, option: str) -> socket.socket:

@@ -24,10 +24,14 @@ class SettingsError(ValueError):
 class Settings:
     """All settings of a server.
 
-    `fixture` is a name under `fixtures/` or the path of a file, `scenario` one under `scenarios/`.
+    `fixture` is a name under `fixtures/` or the path of a file, `scenario` the same under
+    `scenarios/`, or a title.
     `control_port` None serves the control surface on the platform's port. `token` None with a host
     that is not loopback makes one up. Port 0 takes a free one. `webhooks_to` are networks and host
-    names that webhooks may go to besides public ones, where the host is not loopback.
+    names that webhooks may go to besides public ones, where the host is not loopback. `watch` has
+    a server read the scenario again whenever its file changes.
+
+    Raises SettingsError where there is nothing to watch.
     """
 
     host: str = "127.0.0.1"
@@ -45,6 +49,11 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     webhooks_to: tuple[str, ...] = ()
     scenario: str | None = None
+    watch: bool = False
+
+    def __post_init__(self) -> None:
+        if self.watch and self.scenario is None:
+            raise SettingsError("--watch: there is no file to watch; name one with --scenario")
 
     @property
     def is_loopback(self) -> bool:

@@ -28,11 +28,15 @@ RANKS = {
     "cli": 7,
     "testing": 7,
     "rehearsing": 7,
+    "watching": 7,
     "__main__": 7,
 }
 """A module imports rooms of lower ranks and its own."""
 
-TOGETHER = [{"settings", "library", "app"}, {"server", "cli", "testing", "rehearsing", "__main__"}]
+TOGETHER = [
+    {"settings", "library", "app"},
+    {"server", "cli", "testing", "rehearsing", "watching", "__main__"},
+]
 """Single modules that share a rank and make one room."""
 
 THIRD_PARTIES = {

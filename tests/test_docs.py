@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.generate import FOLDER, SHIPPED, pages, shipped_module
+from docs.generate import FOLDER, SCHEMA, SHIPPED, pages, schema_file, shipped_module
 from sandbox import __version__
 from sandbox.control.routes import CONTROL
 from sandbox.domain.batches import BATCH_LIFE, REASONS
@@ -48,6 +48,12 @@ def test_the_digests_of_the_fixtures_are_those_of_the_files():
     written = SHIPPED.read_text(encoding="utf-8")
 
     assert written == shipped_module(), "a fixture changed: run `make golden` and commit"
+
+
+def test_the_schema_beside_the_scenarios_is_that_of_the_shapes():
+    written = SCHEMA.read_text(encoding="utf-8") if SCHEMA.exists() else ""
+
+    assert written == schema_file(), f"{SCHEMA.name} is old: run `make golden` and commit"
 
 
 def test_there_is_no_generated_page_that_nobody_writes():

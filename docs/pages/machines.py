@@ -191,9 +191,17 @@ def _targets(row: Move, state: str) -> Iterable[str]:
     if row.head == SAME:
         return (state,)
     if row.head == AS_ANSWERED:
-        told = _TOLD if row.trigger == "edit" else _failures(row.trigger)
+        told = _BY_TRIGGER.get(row.trigger) or _failures(row.trigger)
         return tuple(target for target in told if target != state)
     return (row.head,)
+
+
+_BY_TRIGGER: Final = {
+    "edit": _TOLD,
+    "late answer": ("authorized", "captured", "declined", "error"),
+    "late approval": ("authorized", "captured"),
+}
+"""Where a row leads that is taken as somebody tells."""
 
 
 def _failures(trigger: str) -> tuple[str, ...]:

@@ -34,10 +34,14 @@ from sandbox.domain.faults import (
     Refusal,
 )
 from sandbox.domain.keys import ApiKey
+from sandbox.domain.payments.outcomes import OUTCOMES
+from sandbox.domain.payments.taps import Tap
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.permissions import grants_of
 from sandbox.domain.rendering import to_bytes
+from sandbox.domain.timers import TAP_EXPIRES
 from sandbox.operations.call import Awaiting, Caller
+from sandbox.world.agenda import fire_due
 from sandbox.world.registry import Worlds
 
 NO_CONTENT: Final = 204
@@ -60,7 +64,12 @@ async def carry_out(trip: Trip, worlds: Worlds) -> tuple[int, bytes]:
     assert row.run
     shown = row.run(trip)
     if isinstance(shown, Awaiting):
-        shown = await _second_breath(trip, shown)
+        return await _in_two_breaths(trip, row, shown)
+    return _conclude(trip, row, shown)
+
+
+def _conclude(trip: Trip, row: Row, shown: Any) -> tuple[int, bytes]:
+    """Write the answer and commit; what was refused and yet kept is raised afterwards."""
     if isinstance(shown, Refusal):
         trip.unit.commit()
         shown.was_kept = True
@@ -68,6 +77,8 @@ async def carry_out(trip: Trip, worlds: Worlds) -> tuple[int, bytes]:
     # Written before the commit, so that what cannot be shown is not done either.
     body = b"" if row.status == NO_CONTENT else to_bytes(shown)
     trip.unit.commit()
+    if trip.world.desk:
+        trip.world.look_at_desk()
     return row.status, body
 
 
@@ -92,23 +103,52 @@ def _payment(trip: Trip) -> str:
     return record.transaction_id if isinstance(record, Transaction) else ""
 
 
-async def _second_breath(trip: Trip, awaiting: Awaiting) -> Any:
+async def _in_two_breaths(trip: Trip, row: Row, awaiting: Awaiting) -> tuple[int, bytes]:
     """Commit what is pending, let the processor answer, look again, and finish.
 
     While it waits no unit of work is open, and the payment takes nothing else (assumed 2.6-serial).
     Where it does not wait nobody can look in between, and all is committed together.
     """
     trip.fault = awaiting.fault
-    lost: Refusal | None = None
-    if awaiting.delay_ms > 0:
+    if awaiting.tap is None and awaiting.delay_ms <= 0:
+        return _conclude(trip, row, awaiting.finish(trip, False))
+    desk = trip.world.desk
+    try:
         trip.unit.commit()
-        await _wait(trip, awaiting)
+        # What was planned for later may be due before anybody asks for something else.
+        fire_due(trip.world)
+        if awaiting.tap is not None:
+            awaiting.delay_ms = await _wait_for_tap(trip, awaiting, awaiting.tap)
+        if awaiting.delay_ms > 0:
+            desk.leave(awaiting.subject)
+            await _wait(trip, awaiting)
         trip.begin()
         lost = _key_lost_meanwhile(trip)
+        if awaiting.tap is not None:
+            trip.unit.cancel(TAP_EXPIRES, awaiting.subject)
         shown = awaiting.finish(trip, lost is not None)
-    else:
-        shown = awaiting.finish(trip, False)
-    return lost or shown
+        return _conclude(trip, row, lost or shown)
+    finally:
+        desk.leave(awaiting.subject)
+
+
+async def _wait_for_tap(trip: Trip, awaiting: Awaiting, tap: Tap) -> int:
+    """Wait at the tap desk; how long the processor takes then, in ms. Source: assumed D24.
+
+    Other actions on the payment are not kept waiting: its merchant can still call it off.
+    """
+    assert awaiting.tapped
+    assert awaiting.why_not_with
+    tapped = await trip.world.desk.wait(tap, trip.request_id, awaiting.why_not_with)
+    trip.begin()
+    if tapped is not None:
+        delay_ms = awaiting.tapped(trip, tapped)
+        trip.fault = trip.choice.fault if trip.choice else None
+        return delay_ms
+    ended = trip.unit.get(Transaction, awaiting.subject)
+    if ended is not None and trip.choice is not None and ended.status_reason in OUTCOMES:
+        trip.choice.outcome = OUTCOMES[ended.status_reason]
+    return 0
 
 
 async def _wait(trip: Trip, awaiting: Awaiting) -> None:

@@ -14,6 +14,7 @@ from sandbox.api.router import Router
 from sandbox.control.routes import CONTROL
 from sandbox.control.rows import Ask, ControlFault, ControlRow, Services, shape
 from sandbox.domain.words import nearest
+from sandbox.world.agenda import fire_due
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -107,6 +108,8 @@ class Control:
                     nearest=nearest(params["w"], known),
                 )
             self._services.worlds.touch(ask.found)
+            # Without an event loop, or under a clock that a test moves, no alarm has rung.
+            fire_due(ask.found)
         if row.query != "NoQuery" or scope["query_string"]:
             ask.query = _query(shape(row.query), scope)
         if row.body is not None:

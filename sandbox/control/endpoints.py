@@ -184,7 +184,9 @@ def rotate_secret(ask: Ask) -> dict[str, Any]:
             raise ControlFault(409, "too_many_secrets", f"{len(old)} old secrets are still in use")
         old.insert(0, OldSecret(endpoint.secret, now + timedelta(seconds=grace_s)))
     secret = fields.get("secret") or write_secret(world.draws.secret_bytes(KEY_BYTES))
-    changed = replace(endpoint, secret=secret, old_secrets=tuple(old))
+    changed = replace(
+        endpoint, secret=secret, old_secrets=tuple(old), replaced_secret=endpoint.secret
+    )
     world.outbox.endpoints[endpoint.id] = changed
     return view(changed)
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from sandbox.control import endpoints, messages, observe, payments, scenarios, worlds
+from sandbox.control import endpoints, messages, observe, payments, scenarios, taps, worlds
 from sandbox.control.rows import PREFIX, ControlRow
 
 _WORLD: Final = f"{PREFIX}/worlds/{{w}}"
@@ -99,6 +99,14 @@ CONTROL: Final[tuple[ControlRow, ...]] = (
         run=scenarios.library,
     ),
     ControlRow(
+        name="scenario.schema",
+        method="GET",
+        path=f"{PREFIX}/scenario.schema.json",
+        summary="The JSON Schema of scenario files, for editors",
+        run=scenarios.schema,
+        is_open=True,
+    ),
+    ControlRow(
         name="scenario.run",
         method="PUT",
         path=f"{_WORLD}/scenario",
@@ -144,6 +152,21 @@ CONTROL: Final[tuple[ControlRow, ...]] = (
         summary="Forget the outcomes that wait",
         run=payments.clear_next,
         status=204,
+    ),
+    ControlRow(
+        name="taps.list",
+        method="GET",
+        path=f"{_WORLD}/taps",
+        summary="List the payments that wait for a tap",
+        run=taps.list_all,
+    ),
+    ControlRow(
+        name="taps.tap",
+        method="POST",
+        path=f"{_WORLD}/taps/{{id}}",
+        summary="Tap a card for a payment that waits, choose how it ends, or cancel it",
+        run=taps.tap,
+        body="TapBody",
     ),
     ControlRow(
         name="batches.answer",

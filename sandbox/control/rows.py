@@ -22,8 +22,8 @@ class Services:
 
     `fixtures` reads a fixture by name, `fixture_names` lists them; `default_fixture` and
     `default_seed` are what a world gets that names none. `samples` is the body of an event of that
-    type; `scenarios` are those of the library by name; `why_not_to` tells why webhooks may not go
-    to a host, None where they may.
+    type; `scenarios` are those of the library by name, `scenario` the one of that name or title;
+    `why_not_to` tells why webhooks may not go to a host, None where they may.
     """
 
     worlds: Worlds
@@ -35,6 +35,7 @@ class Services:
     fixture_names: Callable[[], list[str]]
     samples: Callable[[str], str]
     scenarios: Callable[[], dict[str, Any]]
+    scenario: Callable[[str], Any]
     why_not_to: Callable[[str], str | None]
 
 

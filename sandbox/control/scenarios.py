@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Any
 
 from sandbox.control.rows import Ask, ControlFault, invalid
-from sandbox.domain.words import nearest
 from sandbox.scenarios.loading import ScenarioError, parse_scenario
 from sandbox.world.world import World
 
@@ -18,6 +17,13 @@ def library(ask: Ask) -> dict[str, Any]:
         for name, one in ask.services.scenarios().items()
     ]
     return {"scenarios": views, "total": len(views)}
+
+
+def schema(ask: Ask) -> dict[str, Any]:
+    """The JSON Schema of scenario files, as `scenarios/` has it too."""
+    from sandbox.scenarios.schema import scenario_schema
+
+    return scenario_schema()
 
 
 def read(ask: Ask) -> dict[str, Any]:
@@ -52,20 +58,20 @@ def chosen(ask: Ask, wanted: Any) -> "Scenario":
             return parse_scenario(wanted)
         except ScenarioError as error:
             raise invalid(f"scenario: {error}", error.nearest) from None
-    known: dict[str, Scenario] = ask.services.scenarios()
     name = wanted["name"]
     if not isinstance(name, str):
         raise invalid("scenario: name: must be text")
-    for key, scenario in known.items():
-        if name in (key, scenario.name):
-            return scenario
-    raise ControlFault(
-        400,
-        "unknown_scenario",
-        f"scenario: there is no {name[:80]!r}",
-        details=f"there are: {', '.join(known)}",
-        nearest=nearest(name, known),
-    )
+    try:
+        found: Scenario = ask.services.scenario(name)
+        return found
+    except ScenarioError as error:
+        raise ControlFault(
+            400,
+            "unknown_scenario",
+            f"scenario: {error}",
+            details=f"there are: {', '.join(ask.services.scenarios())}",
+            nearest=error.nearest,
+        ) from None
 
 
 def stop(ask: Ask) -> None:

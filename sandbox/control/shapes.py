@@ -135,6 +135,14 @@ class NextOutcome(_Body):
     approved_amount: Annotated[int, Field(ge=1, le=AMOUNT_MAX)] | None = None
 
 
+class TapBody(_Body):
+    """What comes of a payment that waits for its tap: one of the three."""
+
+    card: Annotated[str, Field(max_length=100)] | None = None
+    outcome: Annotated[str, Field(max_length=100)] | None = None
+    cancel: Literal["user", "merchant"] | None = None
+
+
 class BatchAnswer(_Body):
     """What the processor says of a batch.
 

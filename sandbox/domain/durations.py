@@ -17,6 +17,8 @@ _ISO: Final = re.compile(
     r"P(?:(\d{1,9})W)?(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9}(?:\.\d{1,3})?)S)?)?",
     re.ASCII,
 )
+PATTERN: Final = rf"^(?:{_SHORT.pattern}|(?=.*\d){_ISO.pattern})$".replace(r"\d", "[0-9]")
+"""The same for a JSON Schema, whose digits may be of any script."""
 
 
 def parse_duration(text: str) -> timedelta:

@@ -15,6 +15,7 @@ from typing import Final, Literal, TypedDict
 
 from sandbox.domain.instants import Instant, add_years, to_wire
 from sandbox.domain.states import Machine, Step
+from sandbox.domain.timers import KEY_EXPIRES, Timer
 
 LOOKUP_CHARS: Final = 12
 SECRET_CHARS: Final = 32
@@ -149,6 +150,12 @@ def why_unusable(key: ApiKey, now: datetime) -> tuple[str, str] | None:
     if key.is_legacy and now >= LEGACY_EXPIRY:
         return f"legacy keys expired at {to_wire(LEGACY_EXPIRY)}", "spec 5.5"
     return None
+
+
+def expiry_of(key: ApiKey) -> Timer:
+    """When the key ceases to authenticate by itself. Source: spec 3.1-expiry, 5.5."""
+    due = min(key.expires_at, LEGACY_EXPIRY) if key.is_legacy else key.expires_at
+    return Timer(kind=KEY_EXPIRES, subject=key.id, due=due)
 
 
 def default_expiry(created_at: datetime) -> datetime:

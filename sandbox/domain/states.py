@@ -33,6 +33,10 @@ class Machine:
         if len(self._by_pair) != len(self.steps):
             raise ValueError(f"{name}: two rows share a state and a trigger")
 
+    def has_step(self, state: str, trigger: str) -> bool:
+        """Whether there is a row for this pair."""
+        return (state, trigger) in self._by_pair
+
     def step(self, state: str, trigger: str) -> Step:
         """The row for this pair. Raises NoSuchStep when there is none."""
         found = self._by_pair.get((state, trigger))

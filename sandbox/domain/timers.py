@@ -7,17 +7,30 @@ from sandbox.domain.instants import Instant
 
 AUTHORIZATION_EXPIRES: Final = "authorization_expires"
 SURCHARGE_EXPIRES: Final = "surcharge_expires"
+TAP_EXPIRES: Final = "tap_expires"
 BATCH_RESULT: Final = "batch_result"
+KEY_EXPIRES: Final = "key_expires"
 WEBHOOK_RETRY: Final = "webhook_retry"
+
+# What a scenario has follow (assumed D24); the prompt of a surcharge is one of those above.
+LATE_ANSWER: Final = "late_answer"
+CANCEL: Final = "cancel"
+REVOKE_KEY: Final = "revoke_key"
+REINSTATE_KEY: Final = "reinstate_key"
+BLOCK_TERMINAL: Final = "block_terminal"
+UNBLOCK_TERMINAL: Final = "unblock_terminal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timer:
     """One thing that falls due at an instant of its world's clock.
 
-    `subject` is the id of the record that it is about; it has one timer of a kind at a time.
+    `subject` is the id of the record that it is about; it has one timer of a kind at a time, or
+    one for each `tag`. `detail` is what else has to be known then.
     """
 
     kind: str
     subject: str
     due: Instant
+    tag: str = ""
+    detail: str = ""

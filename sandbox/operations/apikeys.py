@@ -13,8 +13,16 @@ from sandbox.domain.accounts import Account, AccountType
 from sandbox.domain.escalation import refuse_grant
 from sandbox.domain.faults import FORBIDDEN, VALIDATION_ERROR, Refusal
 from sandbox.domain.instants import Instant
-from sandbox.domain.keys import KEY_LIFE, TRIGGER_OF_STATUS, ApiKey, ApiKeyView, KeyKind
+from sandbox.domain.keys import (
+    KEY_LIFE,
+    TRIGGER_OF_STATUS,
+    ApiKey,
+    ApiKeyView,
+    KeyKind,
+    KeyStatus,
+)
 from sandbox.domain.permissions import LEGACY_ALL, PERMISSIONS
+from sandbox.domain.timers import KEY_EXPIRES
 from sandbox.domain.words import did_you_mean
 from sandbox.operations.call import Call
 
@@ -70,6 +78,7 @@ def issue_and_announce(
         readable_key=supplied,
     )
     call.unit.put(key)
+    call.unit.schedule(keys.expiry_of(key))
     call.emit("api_key.created", key)
     return keys.view(key, last_used_at=None, plaintext=plaintext)
 
@@ -197,17 +206,28 @@ def update(call: Call) -> ApiKeyView:
         changes["name"] = body.name
     if body.expires_at is not None:
         changes["expires_at"] = body.expires_at
-    event = None
-    if body.status is not None:
-        step = KEY_LIFE.step(keys.state_of(key), TRIGGER_OF_STATUS[body.status])
-        changes["status"], event = step.target, step.event
-        call.decided("apply", "ok", f"{step.trigger}: {step.state} to {step.target}", step.source)
     changed = replace(key, **changes)
-    if changed != key:
+    if body.status is not None:
+        changed = move(call, changed, TRIGGER_OF_STATUS[body.status])
+    elif changed != key:
         call.unit.put(changed)
-    if event is not None:
-        call.emit(event, changed)
+    if changed.expires_at != key.expires_at:
+        call.unit.schedule(keys.expiry_of(changed))
     return _view(call, changed)
+
+
+def move(call: Call, key: ApiKey, trigger: str) -> ApiKey:
+    """Revoke or reinstate the key, announced where that changes something; the key as it is then.
+
+    Raises NoSuchStep for a deleted key.
+    """
+    step = KEY_LIFE.step(keys.state_of(key), trigger)
+    call.decided("apply", "ok", f"{trigger}: {step.state} to {step.target}", step.source)
+    key = replace(key, status=cast(KeyStatus, step.target))
+    call.unit.put(key)
+    if step.event is not None:
+        call.emit(step.event, key)
+    return key
 
 
 def delete(call: Call) -> ApiKeyView:
@@ -220,6 +240,7 @@ def delete(call: Call) -> ApiKeyView:
     # The wire has no status for a deleted key: it stays `revoked` there (spec 2.1).
     deleted = replace(key, status="revoked", deleted_at=call.now)
     call.unit.put(deleted)
+    call.unit.cancel(KEY_EXPIRES, deleted.id)
     call.emit(step.event, deleted)
     return _view(call, deleted)
 

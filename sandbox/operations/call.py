@@ -1,6 +1,6 @@
 """What an operation is given: the caller, the target, the checked body, and its effects."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
@@ -10,6 +10,8 @@ from sandbox.domain.accounts import Account
 from sandbox.domain.events import Message
 from sandbox.domain.instants import to_ms
 from sandbox.domain.keys import ApiKey
+from sandbox.domain.payments.cards import Card
+from sandbox.domain.payments.taps import Tap, Tapped
 from sandbox.domain.payments.transport import TransportFault
 from sandbox.domain.permissions import Grants
 from sandbox.domain.profile import Profile
@@ -66,10 +68,6 @@ class Surroundings(Protocol):
         """The scenario that is running."""
 
     @property
-    def planned_results(self) -> dict[str, Any]:
-        """By batch id, the result that a scenario has in store for it."""
-
-    @property
     def directory_version(self) -> int:
         """Another number after every change of an account, a terminal, a location or a key."""
 
@@ -108,8 +106,8 @@ class Call:
 
     `account` is the account that it is about and `record` the record that its path names, both
     found and visible; `holds` is what the caller's key holds for it. `forced` is the outcome that
-    the client asked for by header. `decisions`, `events` (ids of messages) and `choice` are for
-    the journal. What happens by itself has no `request_id`.
+    the client asked for by header. `decisions`, `events` (ids of messages), `near_misses` and
+    `choice` are for the journal. What happens by itself has no `request_id`.
     """
 
     world: Surroundings
@@ -126,6 +124,7 @@ class Call:
     events: list[str] = field(default_factory=list)
     forced: str | None = None
     choice: Choice | None = None
+    near_misses: Sequence[str] = ()
 
     @property
     def now_ms(self) -> int:
@@ -165,6 +164,9 @@ class Awaiting:
     then the payment fails (assumed D2). `subject` is the payment, which nothing else may touch
     until then; `event` is the attempt's event_id as `used_event` has it, where no record holds it
     yet. `fault` spoils the answer once it is there.
+
+    With a `tap` it waits at the tap desk first. `tapped` is told what came of that, and gives how
+    long the processor takes then; `why_not_with` says of a card why it cannot be tapped, if so.
     """
 
     delay_ms: int
@@ -172,3 +174,6 @@ class Awaiting:
     subject: str
     fault: TransportFault | None = None
     event: str | None = None
+    tap: Tap | None = None
+    tapped: Callable[[Call, Tapped], int] | None = None
+    why_not_with: Callable[[Card], str | None] | None = None

@@ -7,7 +7,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, JsonValue, field_validator, model_validator
 
 from sandbox.domain.batches import REASONS
 from sandbox.domain.durations import parse_duration
@@ -22,6 +22,15 @@ from sandbox.domain.payments.outcomes import (
 )
 from sandbox.domain.payments.transactions import STATUSES
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
+from sandbox.domain.timers import (
+    BLOCK_TERMINAL,
+    CANCEL,
+    LATE_ANSWER,
+    REINSTATE_KEY,
+    REVOKE_KEY,
+    SURCHARGE_EXPIRES,
+    UNBLOCK_TERMINAL,
+)
 from sandbox.domain.words import UnknownWord
 from sandbox.scenarios.words import Amount, Count, Duration, Name, OneOf, Part, Some
 
@@ -99,13 +108,13 @@ def check_outcome(word: str) -> str:
 
 # --- what follows -----------------------------------------------------------------------------
 
-ANY_REQUEST: Final = ("revoke_key", "reinstate_key", "block_terminal", "unblock_terminal")
+ANY_REQUEST: Final = (REVOKE_KEY, REINSTATE_KEY, BLOCK_TERMINAL, UNBLOCK_TERMINAL)
 """What can follow whatever was asked for."""
 
 FOLLOW_UPS: Final[dict[str, frozenset[Operation]]] = {
-    "surcharge_expires": frozenset({Operation.SALE}),
-    "late_answer": INITIATING,
-    "cancel": INITIATING,
+    SURCHARGE_EXPIRES: frozenset({Operation.SALE}),
+    LATE_ANSWER: INITIATING,
+    CANCEL: INITIATING,
     **dict.fromkeys(ANY_REQUEST, frozenset(Operation)),
 }
 """What can happen later without a request, and after which operations. Source: assumed D24."""
@@ -141,12 +150,15 @@ class FollowUp(Part):
 
     @model_validator(mode="after")
     def _goes_together(self) -> "FollowUp":
-        if (self.outcome is not None) != (self.do == "late_answer"):
+        if (self.outcome is not None) != (self.do == LATE_ANSWER):
             raise ValueError('outcome: belongs to do = "late_answer", which needs it')
         return self
 
 
 # --- what happens -----------------------------------------------------------------------------
+
+_A_REASON: Final[JsonValue] = [{"enum": list(REASONS)}, {"pattern": " "}]
+"""In the JSON Schema: the key of a reason, or what is no single word."""
 
 
 class Then(Part):
@@ -165,7 +177,7 @@ class Then(Part):
     reason: (
         Annotated[
             str,
-            Field(min_length=1, max_length=200, json_schema_extra={"examples": list(REASONS)}),
+            Field(min_length=1, max_length=200, json_schema_extra={"anyOf": _A_REASON}),
         ]
         | None
     ) = None
@@ -216,7 +228,7 @@ class Then(Part):
                 raise ValueError(f"follow: with {self.fault} nothing is done that it could follow")
             if self.batch is not None and one.do not in ANY_REQUEST:
                 raise ValueError(f"follow: {one.do} is for payments, not for a batch")
-            if one.do == "late_answer":
+            if one.do == LATE_ANSWER:
                 self._must_lack_an_answer(one)
 
     def _must_lack_an_answer(self, late: FollowUp) -> None:

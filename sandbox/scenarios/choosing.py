@@ -4,10 +4,13 @@ The sources are asked in the order of assumed D4, and the first that has an outc
 operation wins. What a source would have chosen for another operation is noted as a near miss.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
+from sandbox.domain.durations import parse_duration
+from sandbox.domain.payments import validity
 from sandbox.domain.payments.cards import Card
 from sandbox.domain.payments.outcomes import (
     APPROVED,
@@ -25,7 +28,7 @@ from sandbox.scenarios.queue import Queue
 from sandbox.scenarios.running import Running, Words
 
 if TYPE_CHECKING:
-    pass
+    from sandbox.scenarios.attempts import FollowUp, Then
 
 
 class Facts(NamedTuple):
@@ -66,7 +69,8 @@ class Choice:
     """How an attempt will end, and who said so.
 
     `fault` spoils the transport as well. `arms` and `settlement` are kept with a payment for
-    later; `disarms` tells that what was armed is used up.
+    later; `disarms` tells that what was armed is used up. With `tap` the payment waits so long for
+    a card, whose issuer is asked then unless `is_final`; `follow` is what happens afterwards.
     """
 
     outcome: Outcome
@@ -78,6 +82,9 @@ class Choice:
     arms: tuple[Operation, str, int] | None = None
     settlement: str | None = None
     disarms: bool = False
+    tap: timedelta | None = None
+    is_final: bool = True
+    follow: "Sequence[FollowUp]" = ()
     near_misses: list[str] = field(default_factory=list)
 
     @property
@@ -115,6 +122,30 @@ def choose(facts: Facts, queue: Queue) -> Choice:
     )
     choice.near_misses = near
     return choice
+
+
+def choose_at_tap(facts: Facts, waiting: Choice) -> Choice:
+    """The outcome once the card is known. Source: assumed D4, D24.
+
+    It is the scenario's own, else what card, terminal or amount say; all else that the rule says
+    of the payment stays as it is. What would have come before the payment was begun is too late.
+    """
+    if waiting.is_final:
+        return waiting
+    said = choose(facts, Queue())
+    if said.fault is not None and said.fault.when == "before":
+        near = [*said.near_misses, f"{said.rule}: {said.fault.key} is too late for a tap"]
+        said = Choice(APPROVED, "default", "default", near_misses=near)
+    if said.source == "default":
+        # It was the scenario that had it approved, whatever the card.
+        said = replace(said, source=waiting.source, rule=waiting.rule)
+    return replace(
+        said,
+        delay_ms=waiting.delay_ms,
+        fault=waiting.fault or said.fault,
+        follow=waiting.follow,
+        near_misses=[*waiting.near_misses, *said.near_misses],
+    )
 
 
 def _named(word: str, facts: Facts, source: str, rule: str, near: list[str]) -> Choice | None:
@@ -170,7 +201,17 @@ def _by_scenario(facts: Facts, scenario: Running, near: list[str]) -> Choice | N
         fault=TRANSPORT_FAULTS[then.fault] if then.fault else None,
         delay_ms=then.delay_ms,
         approved_amount=then.approved_amount,
+        tap=_tap(then),
+        is_final=then.outcome is not None,
+        follow=then.follow or (),
     )
+
+
+def _tap(then: "Then") -> timedelta | None:
+    """How long the payment waits for its tap; None where it does not."""
+    if then.tap is None:
+        return None
+    return validity.TAP if then.after is None else parse_duration(then.after)
 
 
 def _by_card(facts: Facts, near: list[str]) -> Choice | None:

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from sandbox.domain.events import EVENTS
 from sandbox.domain.payments.cards import CARDS
-from sandbox.scenarios.attempts import check_outcome
+from sandbox.scenarios.attempts import Outcome, check_outcome
 from sandbox.scenarios.words import Duration, Name, OneOf, Part
 
 Event = Annotated[str, OneOf(tuple(EVENTS), "event")]
@@ -21,7 +21,7 @@ class AtTheDesk(Part):
 
     after: Duration | None = None
     card: CardToken | None = None
-    outcome: str | None = None
+    outcome: Outcome | None = None
     cancel: Literal["user", "merchant"] | None = None
 
     @model_validator(mode="after")
@@ -112,6 +112,7 @@ class Expect(Part):
     rule: str | None = None
     fields: dict[str, Any] = Field(default_factory=dict)
     null: list[str] = Field(default_factory=list)
+    headers: dict[str, str] = Field(default_factory=dict)
     received: list[Received] | None = None
 
 

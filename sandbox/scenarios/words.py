@@ -19,7 +19,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from sandbox.domain.durations import parse_duration
+from sandbox.domain.durations import PATTERN, parse_duration
 from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.words import UnknownWord
 
@@ -63,7 +63,8 @@ class _Alone:
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
         listed = handler(schema)
-        return {"anyOf": [listed["items"], listed]}
+        one: dict[str, Any] = listed["items"]
+        return {"anyOf": [*one.get("anyOf", [one]), listed]}
 
 
 def _listed(value: Any) -> Any:
@@ -86,7 +87,7 @@ def _duration(text: str) -> str:
 Duration = Annotated[
     str,
     AfterValidator(_duration),
-    Field(json_schema_extra={"examples": ["30s", "5m", "2h", "3d", "PT36H"]}),
+    Field(json_schema_extra={"pattern": PATTERN, "examples": ["30s", "5m", "2h", "3d", "PT36H"]}),
 ]
 """A length of time as people write it; `parse_duration` reads it."""
 

@@ -80,7 +80,7 @@ class MemoryUnit:
         self._store = store
         self._put: dict[tuple[type, str], tuple[Rows, str, Record]] = {}
         self._emitted: list[Message] = []
-        self._timed: list[Timer | tuple[str, str]] = []
+        self._timed: list[Timer | tuple[str, str, str]] = []
         self._open = True
 
     def get(self, kind: type[R], id: str) -> R | None:
@@ -122,9 +122,9 @@ class MemoryUnit:
         self._must_be_open()
         self._timed.append(timer)
 
-    def cancel(self, kind: str, subject: str) -> None:
+    def cancel(self, kind: str, subject: str, tag: str = "") -> None:
         self._must_be_open()
-        self._timed.append((kind, subject))
+        self._timed.append((kind, subject, tag))
 
     def commit(self) -> None:
         self._must_be_open()

@@ -81,10 +81,10 @@ class UnitOfWork(Protocol):
         """Announce the message when this unit is committed."""
 
     def schedule(self, timer: Timer) -> None:
-        """Have this happen later, in place of the subject's other timer of its kind."""
+        """Have this happen later, in place of the subject's other timer of its kind and tag."""
 
-    def cancel(self, kind: str, subject: str) -> None:
-        """Have the subject's timer of that kind not happen."""
+    def cancel(self, kind: str, subject: str, tag: str = "") -> None:
+        """Have the subject's timer of that kind and tag not happen."""
 
     def commit(self) -> None:
         """Apply everything at once. Afterwards the unit takes nothing more."""

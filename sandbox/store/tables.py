@@ -112,6 +112,8 @@ def _transaction_keeps_place(old: Transaction, new: Transaction) -> bool:
         and old.transaction_type == new.transaction_type
         and len(old.history) == len(new.history)
         and old.gateway_transaction_id == new.gateway_transaction_id
+        # The one thing of an origin that a tap changes.
+        and old.origin.card is new.origin.card
     )
 
 

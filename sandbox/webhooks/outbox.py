@@ -5,10 +5,10 @@ what came of it.
 """
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pydantic_core import from_json
 
@@ -23,10 +23,18 @@ from sandbox.domain.webhooks.schedule import (
     TOO_MANY_REQUESTS,
     wait_after,
 )
+from sandbox.scenarios.running import Running
 from sandbox.store.port import Store
+from sandbox.webhooks.chaos import contradiction, ruled, trigger_of
+from sandbox.webhooks.jobs import Delayed, Job, Later, Owed
+
+if TYPE_CHECKING:
+    from sandbox.scenarios.webhooks import WebhookThen
 
 BODIES_MAX: Final = 256
 """So many bodies are kept at hand while their message goes to several endpoints."""
+
+_MISSED: Final = ("failed", "canceled", "dropped")
 
 
 class Surroundings(Protocol):
@@ -35,6 +43,10 @@ class Surroundings(Protocol):
     @property
     def store(self) -> Store:
         """Where messages and timers are."""
+
+    @property
+    def scenario(self) -> Running | None:
+        """The scenario that runs."""
 
     @property
     def time_scale(self) -> float:
@@ -46,21 +58,15 @@ class Surroundings(Protocol):
     def fraction(self, name: str) -> float:
         """A number from 0 to 1 that follows from the world's seed and the name."""
 
-
-class Job(NamedTuple):
-    """One attempt to make. With `is_single` a failure is not tried again (assumed D22)."""
-
-    message: Message
-    delivery: Delivery
-    trigger: AttemptTrigger = "scheduled"
-    is_single: bool = False
+    def draw_message_id(self) -> str:
+        """The id of a message to be."""
 
 
 class Outbox:
     """Endpoints, deliveries, and what is to be sent next, endpoint by endpoint.
 
     `on_work` is called with an endpoint's id when there is something to send to it, `on_change`
-    whenever something came of a delivery.
+    whenever something came of a delivery. Who answers a request looks at `owed` first.
     """
 
     def __init__(
@@ -69,15 +75,18 @@ class Outbox:
         *,
         on_work: Callable[[str], None],
         on_change: Callable[[], None],
+        later: Later,
     ) -> None:
         self._world = world
         self._on_work = on_work
         self._on_change = on_change
+        self._delayed = Delayed(later, self._put)
         self.endpoints: dict[str, Endpoint] = {}
         self._begin_anew()
 
     def clear(self) -> None:
         """Forget all deliveries; endpoints stay. Source: assumed D25."""
+        self._delayed.call_off()
         self._begin_anew()
         for endpoint in list(self.endpoints.values()):
             self.endpoints[endpoint.id] = replace(endpoint, failing_since=None)
@@ -88,10 +97,16 @@ class Outbox:
         self._waiting: dict[str, deque[Job]] = {}
         self._bodies: OrderedDict[str, bytes] = OrderedDict()
         self._under_way: dict[int, Job] = {}
+        # Messages that a scenario made up for one endpoint alone.
+        self._meant_for: dict[str, str] = {}
+        self.owed = Owed()
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing waits to be sent now, and nothing is under way."""
+        """Whether nothing waits to be sent now, and nothing is under way.
+
+        What a scenario delays is not to be sent now: nobody waits for it (assumed D23).
+        """
         return not self._under_way and not any(self._waiting.values())
 
     def deliveries_of(self, message_id: str) -> list[Delivery]:
@@ -109,14 +124,65 @@ class Outbox:
 
     # --- messages come in
 
-    def accept(self, message: Message) -> None:
-        """Have the message go to every endpoint that wants it. Called as it is committed."""
-        for endpoint in self.wanting(message):
-            self._enqueue(message, endpoint, "scheduled")
+    def accept(self, messages: Sequence[Message]) -> None:
+        """Have messages that were committed together go to every endpoint that wants them."""
+        scenario = self._world.scenario
+        if scenario is not None and scenario.is_about_webhooks:
+            self._accept_by_rules(messages, scenario)
+            return
+        for message in messages:
+            for endpoint in self.wanting(message):
+                self._enqueue(message, endpoint, "scheduled")
+
+    def _accept_by_rules(self, messages: Sequence[Message], scenario: Running) -> None:
+        # What a rule made up is sent by that rule, and no other is asked about it.
+        wanted = [
+            (message, self.body(message), list(self.wanting(message)))
+            for message in messages
+            if message.id not in self._meant_for
+        ]
+        for message, endpoint, then in ruled(wanted, scenario):
+            if then is None:
+                self._enqueue(message, endpoint, "scheduled")
+            else:
+                self._enqueue_by_rule(message, endpoint, then)
+
+    def _enqueue_by_rule(self, message: Message, endpoint: Endpoint, then: "WebhookThen") -> None:
+        delivery = self._delivery(message, endpoint)
+        if then.drop:
+            delivery.status = "dropped"
+            return
+        jobs = [Job(message, delivery, trigger_of(then), then=then)]
+        for _ in range(1, then.duplicate or 1):
+            jobs.append(Job(message, delivery, "scenario", is_single=True))
+        if then.contradict is not None:
+            jobs.append(self._contradict(message, endpoint, then.contradict))
+        if then.before_answer:
+            self.owed.add(jobs[0])
+        if then.delay_ms is not None:
+            self._delayed.hold(jobs, then.delay_ms / 1000)
+            return
+        for job in jobs:
+            self._put(job)
+
+    def _contradict(self, message: Message, endpoint: Endpoint, changes: dict[str, Any]) -> Job:
+        """The attempt at a message that contradicts this one, and is recorded like it."""
+        fields = from_json(self.body(message))
+        other = contradiction(message, fields, changes, id=self._world.draw_message_id())
+        self._meant_for[other.id] = endpoint.id
+        unit = self._world.store.begin()
+        unit.emit(other)
+        unit.commit()
+        return Job(other, self._delivery(other, endpoint), "scenario")
 
     def wanting(self, message: Message) -> Iterator[Endpoint]:
         """The endpoints that are to get this message."""
         if not self.endpoints:
+            return
+        if message.id in self._meant_for:
+            only = self.endpoints.get(self._meant_for[message.id])
+            if only is not None and not only.is_disabled:
+                yield only
             return
         path = self._path(message)
         fields: dict[str, Any] | None = None
@@ -146,14 +212,18 @@ class Outbox:
         *,
         is_single: bool = False,
     ) -> None:
-        of_message = self._deliveries.setdefault(message.id, {})
-        delivery = of_message.get(endpoint.id)
-        if delivery is None:
-            delivery = of_message[endpoint.id] = Delivery(message.id, endpoint.id)
+        delivery = self._delivery(message, endpoint)
         if not is_single:
             self._unplan(delivery)
             delivery.status, delivery.failures = "pending", 0
         self._put(Job(message, delivery, trigger, is_single))
+
+    def _delivery(self, message: Message, endpoint: Endpoint) -> Delivery:
+        of_message = self._deliveries.setdefault(message.id, {})
+        delivery = of_message.get(endpoint.id)
+        if delivery is None:
+            delivery = of_message[endpoint.id] = Delivery(message.id, endpoint.id)
+        return delivery
 
     def _put(self, job: Job) -> None:
         endpoint_id = job.delivery.endpoint_id
@@ -174,6 +244,7 @@ class Outbox:
             ):
                 self._under_way[id(job)] = job
                 return job
+            self._settle(job)
         if were_waiting:
             self._on_change()
         return None
@@ -182,6 +253,11 @@ class Outbox:
         """It was not tried after all, and is the next to be."""
         if self._under_way.pop(id(job), None) is not None:
             self._waiting.setdefault(job.delivery.endpoint_id, deque()).appendleft(job)
+            self._settle(job)
+
+    def _settle(self, job: Job) -> None:
+        if self.owed.settle(job):
+            self._on_change()
 
     def conclude(self, job: Job, sent: Sent) -> None:
         """Note what came of an attempt, and plan the next one where there is to be one."""
@@ -199,6 +275,7 @@ class Outbox:
                 self.endpoints[endpoint.id] = replace(endpoint, failing_since=None)
         elif endpoint is not None and not endpoint.is_disabled:
             self._failed(job, endpoint, sent, now)
+        self._settle(job)
         self._on_change()
 
     def _failed(self, job: Job, endpoint: Endpoint, sent: Sent, now: datetime) -> None:
@@ -229,8 +306,10 @@ class Outbox:
     def _is_tried_again(self, delivery: Delivery) -> bool:
         """Whether another attempt at this delivery is planned, waits or is under way."""
         waiting = self._waiting.get(delivery.endpoint_id, ())
-        return delivery.next_attempt_at is not None or any(
-            job.delivery is delivery for job in (*waiting, *self._under_way.values())
+        return (
+            delivery.next_attempt_at is not None
+            or self._delayed.holds(delivery)
+            or any(job.delivery is delivery for job in (*waiting, *self._under_way.values()))
         )
 
     # --- time
@@ -282,7 +361,9 @@ class Outbox:
         self._on_change()
 
     def _cancel(self, endpoint_id: str) -> None:
-        self._waiting.pop(endpoint_id, None)
+        for job in self._waiting.pop(endpoint_id, ()):
+            self._settle(job)
+        self._delayed.call_off(endpoint_id)
         for of_message in self._deliveries.values():
             delivery = of_message.get(endpoint_id)
             if delivery is not None and delivery.status == "pending":
@@ -300,7 +381,7 @@ class Outbox:
             if message.created_at < since:
                 continue
             delivery = self._deliveries.get(message.id, {}).get(endpoint.id)
-            missed = delivery is None or delivery.status in ("failed", "canceled")
+            missed = delivery is None or delivery.status in _MISSED
             if missed and any(one.id == endpoint.id for one in self.wanting(message)):
                 self._enqueue(message, endpoint, "manual")
                 count += 1

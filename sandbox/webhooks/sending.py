@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from time import perf_counter, time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlsplit
 
 from sandbox.domain.webhooks.deliveries import Sent
@@ -43,8 +43,23 @@ async def _note_reuse(session: object, context: Any, params: object) -> None:
     context.trace_request_ctx.is_reused = True
 
 
+class Sending(Protocol):
+    """Whoever sends webhooks."""
+
+    async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
+        """One attempt: 2xx in time is a success, anything else is not. Never raises."""
+
+    def forget(self) -> None:
+        """The loop of the connections is gone, and they with it."""
+
+    async def close(self) -> None:
+        """Close all connections."""
+
+
 class Sender:
     """Sends webhooks from one event loop, over connections that are kept for a while.
+
+    Fulfils `Sending`.
 
     An attempt is given up after `timeout_s`.
     """
@@ -56,7 +71,6 @@ class Sender:
         self._session: ClientSession | None = None
 
     async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
-        """One attempt: 2xx in time is a success, anything else is not. Never raises."""
         from aiohttp import ClientError, ServerDisconnectedError
 
         started, came, is_timeout = perf_counter(), _Came(), False
@@ -137,11 +151,9 @@ class Sender:
         return self._session
 
     def forget(self) -> None:
-        """The loop of the connections is gone, and they with it."""
         self._session = None
 
     async def close(self) -> None:
-        """Close all connections."""
         if self._session is not None:
             await self._session.close()
             self._session = None

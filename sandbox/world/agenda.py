@@ -44,8 +44,15 @@ async def walk(world: World, to: datetime) -> list[Timer]:
 
 def _fire(world: World, timer: Timer) -> None:
     """Carry out one timer, which is gone afterwards even if that failed."""
-    call = Call(world=world, unit=world.store.begin(), now=timer.due, request_id=None)
-    call.unit.cancel(timer.kind, timer.subject)
+    waiting = world.desk.get(timer.subject)
+    call = Call(
+        world=world,
+        unit=world.store.begin(),
+        now=timer.due,
+        # What ends a payment that waits for its tap is still a matter of its request.
+        request_id=waiting.request_id if waiting else None,
+    )
+    call.unit.cancel(timer.kind, timer.subject, timer.tag)
     try:
         if timer.kind == WEBHOOK_RETRY:
             call.unit.commit()
@@ -55,5 +62,7 @@ def _fire(world: World, timer: Timer) -> None:
     except Exception:
         log.exception("timer %s of %s failed: a defect of the sandbox", timer.kind, timer.subject)
         call.unit = world.store.begin()
-        call.unit.cancel(timer.kind, timer.subject)
+        call.unit.cancel(timer.kind, timer.subject, timer.tag)
     call.unit.commit()
+    if world.desk:
+        world.look_at_desk()

@@ -7,13 +7,16 @@ then running, and needs none before.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any, Final
 
 from sandbox.domain.webhooks.deliveries import Sent
-from sandbox.webhooks.outbox import Job
-from sandbox.webhooks.sending import Sender
+from sandbox.domain.webhooks.endpoints import Endpoint
+from sandbox.webhooks.chaos import spoilt
+from sandbox.webhooks.jobs import Job
+from sandbox.webhooks.sending import Sending
 from sandbox.webhooks.signing import headers_of
 from sandbox.world.agenda import fire_due
 from sandbox.world.world import World
@@ -41,14 +44,25 @@ class _Lane:
     under_way: int = 0
 
 
+@dataclass(slots=True, eq=False)
+class _Later:
+    """What is to be done at a moment of the machine's monotonic clock, in seconds."""
+
+    due_s: float
+    what: Callable[[], None]
+    handle: asyncio.TimerHandle | None = None
+
+
 class Dispatcher:
     """Sends what is in the outboxes, and lets happen what falls due while nobody asks."""
 
-    def __init__(self, sender: Sender, *, header_prefix: str) -> None:
+    def __init__(self, sender: Sending, *, header_prefix: str) -> None:
         self._sender = sender
         self._prefix = header_prefix
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_closed = False
+        # A dictionary as an ordered set.
+        self._later: dict[_Later, None] = {}
         self._begin_anew()
 
     def _begin_anew(self) -> None:
@@ -67,6 +81,8 @@ class Dispatcher:
             self._loop, self._is_closed = loop, False
             self._begin_anew()
             self._sender.forget()
+            for later in self._later:
+                self._arm(later)
         return True
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
@@ -123,8 +139,7 @@ class Dispatcher:
         endpoint = world.outbox.endpoints[job.delivery.endpoint_id]
         try:
             body = world.outbox.body(job.message)
-            secrets = endpoint.secrets_at(world.clock.now())
-            headers = headers_of(self._prefix, job.message.id, world.wall(), body, secrets)
+            headers, body = self._written(world, job, endpoint, body)
             sent = await self._sender.send(endpoint.url, body, headers)
         except asyncio.CancelledError:
             world.outbox.give_back(job)
@@ -137,12 +152,56 @@ class Dispatcher:
         if world.outbox.endpoints:
             fire_due(world)
 
+    def _written(
+        self, world: World, job: Job, endpoint: Endpoint, body: bytes
+    ) -> tuple[dict[str, str], bytes]:
+        """Headers and body as they are sent."""
+        message_id, now, sent_at = job.message.id, world.clock.now(), world.wall()
+        if job.then is None:
+            secrets = endpoint.secrets_at(now)
+            return headers_of(self._prefix, message_id, sent_at, body, secrets), body
+        return spoilt(
+            job.then,
+            endpoint,
+            prefix=self._prefix,
+            message_id=message_id,
+            body=body,
+            now=now,
+            sent_at=sent_at,
+        )
+
     async def quiet(self, world: World) -> None:
         """Wait until nothing of this world is to be sent now."""
         while not world.outbox.is_idle and self._is_running():
             for endpoint_id in tuple(world.outbox.endpoints):
                 self.work(world, endpoint_id)
             await world.changed()
+
+    # --- what is held back
+
+    def later(self, delay_s: float, what: Callable[[], None]) -> Callable[[], None]:
+        """Do this after so many seconds of the wall; returns what calls it off."""
+        is_running = self._is_running()
+        later = _Later(monotonic() + delay_s, what)
+        self._later[later] = None
+        if is_running and not self._is_closed:
+            self._arm(later)
+
+        def call_off() -> None:
+            self._later.pop(later, None)
+            if later.handle is not None:
+                later.handle.cancel()
+
+        return call_off
+
+    def _arm(self, later: _Later) -> None:
+        assert self._loop
+        wait_s = max(0.0, later.due_s - monotonic())
+        later.handle = self._loop.call_later(wait_s, self._do, later)
+
+    def _do(self, later: _Later) -> None:
+        del self._later[later]
+        later.what()
 
     # --- turns
 
@@ -193,6 +252,9 @@ class Dispatcher:
         self._is_closed = True
         for alarm in self._alarms.values():
             alarm.cancel()
+        for later in self._later:
+            if later.handle is not None:
+                later.handle.cancel()
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()

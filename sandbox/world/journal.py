@@ -87,6 +87,7 @@ class Entry:
     events: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
     choice: Choice | None = None
+    near_misses: Sequence[str] = ()
 
     def view(self, scrub: Scrub) -> EntryView:
         """The entry written out; reasons and notes may quote names and are scrubbed now."""
@@ -108,7 +109,7 @@ class Entry:
                 for step, verdict, reason, source in self.decisions
             ],
             "outcome": _outcome(self.choice),
-            "near_misses": list(self.choice.near_misses) if self.choice else [],
+            "near_misses": [*self.near_misses, *(self.choice.near_misses if self.choice else ())],
             "events": self.events,
             "notes": [scrub(note) for note in self.notes],
         }

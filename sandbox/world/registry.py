@@ -110,7 +110,9 @@ class Worlds:
 
     def _remove(self, world: World) -> None:
         del self._by_id[world.id]
+        world.desk.close()
         world.outbox.endpoints.clear()
+        world.outbox.clear()
         self._host.look(world, None)
         self._forget_keys(world)
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from sandbox.domain.accounts import Account
 from sandbox.domain.events import Message
-from sandbox.domain.keys import ApiKey
+from sandbox.domain.keys import ApiKey, expiry_of
 from sandbox.domain.locations import Location
+from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.profile import Profile
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import Timer
@@ -26,6 +27,7 @@ from sandbox.store.seeding import Cast, seed
 from sandbox.webhooks.outbox import Outbox
 from sandbox.world import switches
 from sandbox.world.clock import Clock, ClockSetting, ClockView, Wall
+from sandbox.world.desk import Desk
 from sandbox.world.ids import Ids, fixed_chars
 from sandbox.world.journal import Journal
 
@@ -68,6 +70,9 @@ class Host(Protocol):
 
     async def quiet(self, world: "World") -> None:
         """Wait until nothing is to be sent now."""
+
+    def later(self, delay_s: float, what: Callable[[], None]) -> Callable[[], None]:
+        """Do this after so many seconds of the wall; returns what calls it off."""
 
 
 class World:
@@ -116,6 +121,7 @@ class World:
             self,
             on_work=lambda endpoint_id: host.work(self, endpoint_id),
             on_change=self._note_change,
+            later=host.later,
         )
         # The timer for which the host watches the clock.
         self.watched: Timer | None = None
@@ -134,6 +140,7 @@ class World:
         Switches stay. Source: assumed D25.
         """
         self.store.clear()
+        self.desk.close()
         self.outbox.clear()
         self.queue.clear()
         if self.scenario is not None:
@@ -161,12 +168,12 @@ class World:
         self.last_used_at: dict[str, datetime] = {}
         self.terminal_outcomes: dict[str, str] = {}
         self.places: dict[Any, Any] = {}
-        self.planned_results: dict[str, Any] = {}
         self.reached: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         # Payments that wait for their processor, each with what tells that it is done, and the
         # event_ids of their attempts. New ones after a reset, so that nothing of before is done.
         self.busy: dict[str, Event] = {}
         self.taken_events: dict[str, str] = {}
+        self.desk = Desk()
         self.cast: Cast = seed(
             self.store,
             self.spec.fixture,
@@ -182,14 +189,18 @@ class World:
                 seed=self.spec.seed,
                 now=self.clock.now(),
             )
+        unit = self.store.begin()
+        for key in unit.find(ApiKey, {})[0]:
+            if (timer := expiry_of(key)).due > self.clock.now():
+                unit.schedule(timer)
+        unit.commit()
 
     # --- what happens by itself
 
     def _announce(self, messages: Sequence[Message]) -> None:
         """Messages were committed."""
         if self.outbox.endpoints:
-            for message in messages:
-                self.outbox.accept(message)
+            self.outbox.accept(messages)
         self._note_change()
 
     def _note_change(self) -> None:
@@ -222,6 +233,13 @@ class World:
             wait_s = (timer.due - self.clock.now()).total_seconds() / self.clock.rate
             self._host.look(self, max(0.0, wait_s))
 
+    def look_at_desk(self) -> None:
+        """Tell the payments at the tap desk that have ended by themselves."""
+        for waiting in self.desk:
+            tx = self.store.begin().get(Transaction, waiting.tap.transaction_id)
+            if (tx is None or tx.status != "pending") and not waiting.came.done():
+                waiting.came.set_result(None)
+
     def now(self) -> datetime:
         """The world's present."""
         return self.clock.now()
@@ -229,6 +247,10 @@ class World:
     def fraction(self, name: str) -> float:
         """A number from 0 to 1 that follows from the seed and the name."""
         return self.draws.fraction(name)
+
+    def draw_message_id(self) -> str:
+        """The id of a message to be."""
+        return self.draws.message_id()
 
     @property
     def time_scale(self) -> float:

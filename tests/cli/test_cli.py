@@ -85,7 +85,7 @@ def test_the_help_of_serve_lists_every_option(flag):
     options = {
         *("--host", "--port", "--control-port", "--fixture", "--scenario", "--seed", "--clock"),
         *("--profile", "--token", "--log-format", "--log-requests", "--no-explain-headers"),
-        *("--worlds-max", "--worlds-unused-after-s", "--journal-entries-max", "--help"),
+        *("--worlds-max", "--worlds-unused-after-s", "--journal-entries-max", "--watch", "--help"),
     }
     listed = {word.strip(",") for word in done.stdout.split() if word.startswith("--")}
     assert done.exit_code == 0
@@ -111,6 +111,7 @@ def test_the_help_of_serve_lists_every_option(flag):
         (["--worlds-max", "0"], ["--worlds-max"]),
         (["--worlds-unused-after-s", "0"], ["--worlds-unused-after-s"]),
         (["--journal-entries-max", "0"], ["--journal-entries-max"]),
+        (["--watch"], ["--watch: there is no file to watch; name one with --scenario"]),
         (["--prot", "0"], ["--prot", "--port"]),
         (["demo"], ["demo"]),
     ],
@@ -158,6 +159,7 @@ def test_an_unknown_command_is_refused():
         (["--fixture", "dmeo"], ["'dmeo'", "demo", "empty"]),
         (["--fixture", "nowhere/mine.json"], ["nowhere/mine.json"]),
         (["--scenario", "aprove_all"], ["'aprove_all'; did you mean 'approve_all'?"]),
+        (["--scenario", "declines by reasons"], ["did you mean 'Declines by reason'?"]),
         (["--scenario", "nowhere/mine.toml"], ["nowhere/mine.toml", "cannot be read"]),
         (["--host", NO_HOST], [NO_HOST]),
         (["--clock", "yesterday"], ["'yesterday'"]),

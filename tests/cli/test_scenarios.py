@@ -7,11 +7,12 @@ from click.testing import CliRunner
 
 from sandbox import library
 from sandbox.cli import main
+from sandbox.scenarios.schema import scenario_schema
 from tests.cli.test_cli import assert_unusable, run
 from tests.conftest import NOW
 from tests.driving import serving
 
-KNOWN = "insufficient_funds_then_success"
+KNOWN, TITLE = "insufficient_funds_then_success", "Insufficient funds, then success"
 GOOD = """
 name = "Good"
 
@@ -116,6 +117,7 @@ def test_the_verdict_can_be_had_as_json(write):
 def test_a_folder_is_all_its_scenarios_in_order(write, tmp_path):
     second, first = write("b.toml", GOOD), write("a.toml", GOOD)
     write("notes.txt", "not a scenario")
+    write("scenario.schema.json", "{}")
 
     done = scenario("check", str(tmp_path))
 
@@ -172,12 +174,24 @@ def test_the_scenarios_of_the_library_are_listed_with_what_they_are_about():
 
 
 def test_a_scenario_is_shown_as_a_file_that_can_be_checked(write):
-    shown = scenario("show", KNOWN)
+    shown, by_title = scenario("show", KNOWN), scenario("show", TITLE)
 
     path = write("mine.toml", shown.stdout)
     assert shown.exit_code == 0
+    assert by_title.stdout == shown.stdout
     assert scenario("check", path).exit_code == 0
     assert scenario("show", path).stdout == shown.stdout
+
+
+def test_what_is_shown_does_not_name_a_schema_that_lies_elsewhere():
+    assert scenario("show", KNOWN).stdout.startswith(f'name = "{TITLE}"\n')
+
+
+def test_the_schema_can_be_printed_into_a_file():
+    printed = scenario("schema")
+
+    assert printed.exit_code == 0
+    assert json.loads(printed.stdout) == scenario_schema()
 
 
 def test_an_unknown_scenario_is_not_shown_and_the_nearest_is_named():

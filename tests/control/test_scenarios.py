@@ -7,6 +7,7 @@ import pytest
 from sandbox import library
 from sandbox.app import build
 from sandbox.domain.instants import parse_rfc3339
+from sandbox.scenarios.schema import scenario_schema
 from sandbox.settings import Settings
 from sandbox.world.clock import ClockSetting
 from tests.control.test_control import NOW, assert_refused, create
@@ -17,9 +18,10 @@ from tests.scenarios.running import LOST, SCENARIO, counts, put, running, source
 KNOWN, TITLE = "insufficient_funds_then_success", "Insufficient funds, then success"
 
 UNUSABLE = [
-    ("insufficient_funds_then", "unknown_scenario", KNOWN, "no 'insufficient_funds_then'"),
-    ({"name": f"{KNOWN}s"}, "unknown_scenario", KNOWN, f"no '{KNOWN}s'"),
-    ("qqqqqqqqqqqq", "unknown_scenario", None, "no 'qqqqqqqqqqqq'"),
+    ("insufficient_funds_then", "unknown_scenario", KNOWN, "no scenario 'insufficient_funds_then'"),
+    ({"name": f"{KNOWN}s"}, "unknown_scenario", KNOWN, f"no scenario '{KNOWN}s'"),
+    (f"{TITLE}s", "unknown_scenario", TITLE, f"did you mean '{TITLE}'?"),
+    ("qqqqqqqqqqqq", "unknown_scenario", None, "no scenario 'qqqqqqqqqqqq'"),
     ({"name": 5}, "validation_error", None, "scenario: name"),
     (5, "validation_error", None, "scenario: must be a name or a whole scenario"),
     ({}, "validation_error", None, "scenario: name"),
@@ -108,6 +110,16 @@ def test_the_scenarios_of_the_library_are_listed(sandbox):
     assert listed["total"] == len(listed["scenarios"])
     shown = {one["name"]: one for one in listed["scenarios"]}[KNOWN]
     assert shown == {"name": KNOWN, "title": TITLE, "about": library.scenarios()[KNOWN].about}
+
+
+def test_the_schema_of_scenario_files_is_for_everybody():
+    guarded = InProcess(build(Settings(token="open-sesame")))
+
+    answer = guarded.control("GET", "/scenario.schema.json")
+
+    assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
+    assert answer.json() == scenario_schema()
+    assert guarded.control("GET", "/scenarios").status == 401
 
 
 @pytest.mark.parametrize(("scenario", "error", "nearest", "said"), UNUSABLE, ids=str)

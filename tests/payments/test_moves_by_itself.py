@@ -149,7 +149,7 @@ def test_f21_leaves_alone_what_was_captured_in_time(sandbox):
     [(False, "transaction.sale", "sale"), (True, "transaction.authorize", "auth")],
 )
 def test_f9_a_payment_that_waited_too_long_ends_in_error(sandbox, preauth, event, shown_type):
-    # assumed 8.2: nothing in a world makes it happen, so that only the domain can be asked.
+    # What makes it happen in a world is a tap that nobody makes: see test_taps.
     made = paid(sandbox, at="passthrough_merchant", preauth=preauth)
     record = record_of(sandbox, made["transaction_id"])
 
@@ -161,7 +161,7 @@ def test_f9_a_payment_that_waited_too_long_ends_in_error(sandbox, preauth, event
     assert [(name, kind_of(told)) for name, told in concluded.events] == [(event, kind_of(after))]
 
 
-def test_f9_is_off(sandbox):
+def test_f9_a_passthrough_payment_waits_for_good(sandbox):
     waiting = paid(sandbox, at="passthrough_merchant")
 
     set_clock(sandbox, "2030-01-01T00:00:00.000Z")

@@ -49,6 +49,10 @@ class Hooked:
         key = self.cast["keys"]["partner"]["key"]
         return self.served.ask("POST", "/v3/payment", key=key, json=body)
 
+    def run(self, *rules: dict[str, Any]) -> None:
+        """Have a scenario of these rules on webhooks run."""
+        self.ask("PUT", "/scenario", {"name": "mine", "webhook": list(rules)}, status=200)
+
     # --- endpoints and messages
 
     def endpoint(self, url: str, **more: Any) -> str:

@@ -202,7 +202,7 @@ def _canceled(case: Case, taken: Move, attempted: Transaction, at: int) -> Concl
 
 
 def expire(tx: Transaction, taken: Move, *, event_id: str, at: int) -> Conclusion:
-    """What time alone does to a payment (rows F4, F9, F21), at the deadline itself."""
+    """What ends a payment without a request (rows F4, F5, F9, F21), at the moment itself."""
     amounts = tx.amounts
     if tx.status == "surcharge_pending":
         amounts = amounts.without_surcharge()

@@ -92,6 +92,15 @@ class Start(NamedTuple):
         return part if 0 < part < total else None
 
 
+def answered_late(tx: Transaction, outcome: Outcome) -> Start:
+    """An initiation whose answer comes after its request. Source: assumed D24.
+
+    Nobody is asked to confirm a surcharge any more: what was proposed is not charged.
+    """
+    amounts = tx.amounts.without_surcharge() if not tx.surcharge_applied else tx.amounts
+    return Start(tx, Price(amounts, tx.rates, tx.tip_type, needs_prompt=False), outcome)
+
+
 def _has_verdict(verdict: Verdict) -> Callable[[Start], bool]:
     return lambda start: start.outcome is not None and start.outcome.verdict is verdict
 

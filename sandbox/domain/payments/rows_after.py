@@ -264,7 +264,7 @@ BY_ITSELF: Final[tuple[Move, ...]] = (
         id="F9",
         trigger="clock",
         states=("pending",),
-        when="waited too long (off)",
+        when="waited too long for its tap",
         head="error",
         shown_status="error",
         reason="timed_out",
@@ -281,6 +281,21 @@ BY_ITSELF: Final[tuple[Move, ...]] = (
         reason="timed_out",
         ledger="A released",
         event="transaction.cancel",
+    ),
+    *(
+        Move(
+            id="D24",
+            trigger=trigger,
+            states=(state,),
+            when="a scenario has it follow",
+            head=AS_ANSWERED,
+            shown_status=AS_ANSWERED,
+            reason=AS_ANSWERED,
+            ledger="as I1 to I9 have it",
+            event="as I1 to I9 have it",
+        )
+        # Of an error only where the answer had been left open: see `outcomes.TIMED_OUT`.
+        for trigger, state in (("late answer", "pending"), ("late approval", "error"))
     ),
     Move(
         id="F8",

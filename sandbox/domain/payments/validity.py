@@ -14,6 +14,9 @@ LONG_STAY_DAYS: Final = 30
 SURCHARGE_PROMPT: Final = timedelta(minutes=5)
 """Source: assumed 8.2-surcharge."""
 
+TAP: Final = timedelta(seconds=60)
+"""How long a payment waits for its tap, where nobody says. Source: assumed 8.2-deadline."""
+
 
 def of_authorization(origin: Origin) -> timedelta:
     """How long an authorization holds; an increment does not begin it anew."""

@@ -27,7 +27,8 @@ class Endpoint:
 
     `account_id` None hears the whole world. No `event_types` means all of them; `filters` name a
     field of the body and the values of which any will do. `failing_since` is when the first of an
-    unbroken run of failures was, None after a success.
+    unbroken run of failures was, None after a success. `replaced_secret` is the newest one that was
+    rotated out, kept whether or not it still signs: a scenario may sign with it (assumed D22).
     """
 
     id: str
@@ -39,6 +40,7 @@ class Endpoint:
     event_types: tuple[str, ...] = ()
     filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     old_secrets: tuple[OldSecret, ...] = ()
+    replaced_secret: str | None = None
     disabled_reason: str | None = None
     failing_since: datetime | None = None
 

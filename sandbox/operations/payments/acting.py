@@ -135,6 +135,13 @@ def _act(call: Call, asked: Asked) -> Any:
         ),
     )
     event_id = attempting.event_id_for(call, sent)
+    if choice.follow:
+        attempting.schedule_follow_ups(
+            call,
+            choice.follow,
+            terminal_id=tx.origin.site.terminal_id,
+            payment=tx.transaction_id,
+        )
     return Awaiting(
         attempting.delay_ms(call, choice, choice.outcome),
         partial(_finish, tx.transaction_id, asked, choice, event_id),

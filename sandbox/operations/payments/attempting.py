@@ -1,17 +1,30 @@
 """What every attempt goes through: its event_id, its outcome, the faults on its way."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from sandbox.domain.faults import DUPLICATE_EVENT, Refusal
 from sandbox.domain.payments.cards import Card
 from sandbox.domain.payments.outcomes import Operation, Outcome
+from sandbox.domain.payments.taps import Tapped
 from sandbox.domain.payments.transactions import Site, Transaction
 from sandbox.domain.payments.transport import TransportFault
+from sandbox.domain.timers import (
+    BLOCK_TERMINAL,
+    REINSTATE_KEY,
+    REVOKE_KEY,
+    SURCHARGE_EXPIRES,
+    UNBLOCK_TERMINAL,
+    Timer,
+)
 from sandbox.operations.call import Call
-from sandbox.scenarios.choosing import Choice, Facts, choose
+from sandbox.scenarios.choosing import Choice, Facts, choose, choose_at_tap
 from sandbox.scenarios.running import Words
 from sandbox.store.tables import used_event
+
+if TYPE_CHECKING:
+    from sandbox.scenarios.attempts import FollowUp
 
 
 class Dropped(Exception):
@@ -106,6 +119,60 @@ def decide(
     if choice.fault is not None and choice.fault.when == "before":
         _fail_before(choice.fault)
     return choice
+
+
+def decide_at_tap(
+    call: Call, waiting: Choice, operation: Operation, amount: int, tapped: Tapped, terminal_id: str
+) -> Choice:
+    """How the attempt ends now that there was a tap, or something else at the desk."""
+    if tapped.outcome is not None:
+        choice = replace(waiting, outcome=tapped.outcome, fault=waiting.fault)
+        why = "at the tap desk"
+    else:
+        assert tapped.card
+        facts = Facts(
+            operation=operation,
+            amount=amount,
+            card=tapped.card,
+            terminal_id=terminal_id,
+            terminal_outcome=call.world.terminal_outcomes.get(terminal_id),
+            heeds_amounts=call.world.switches["triggers.enabled"],
+        )
+        choice = choose_at_tap(facts, waiting)
+        why = f"{tapped.card.token} was tapped"
+    call.choice = choice
+    call.decided("outcome", choice.key, f"{why}; {choice.source}: {choice.rule}", "assumed D24")
+    return choice
+
+
+_ABOUT_KEY = (REVOKE_KEY, REINSTATE_KEY)
+_ABOUT_TERMINAL = (BLOCK_TERMINAL, UNBLOCK_TERMINAL)
+
+
+def schedule_follow_ups(
+    call: Call, follow: "Iterable[FollowUp]", *, terminal_id: str, payment: str = ""
+) -> None:
+    """Put on the agenda what a scenario has follow. Source: assumed D24.
+
+    When a prompt expires stands with the prompt (see `keeping`).
+    """
+    for number, one in enumerate(follow):
+        if one.do == SURCHARGE_EXPIRES:
+            continue
+        subject = payment
+        if one.do in _ABOUT_KEY:
+            subject = call.known_caller.key.id
+        elif one.do in _ABOUT_TERMINAL:
+            subject = terminal_id
+        call.unit.schedule(
+            Timer(
+                kind=one.do,
+                subject=subject,
+                due=call.now + one.wait,
+                tag=f"{call.request_id}/{number}",
+                detail=one.outcome or "",
+            )
+        )
 
 
 def words_of(call: Call, site: Site, **more: Any) -> Words:

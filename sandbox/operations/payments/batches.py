@@ -1,8 +1,9 @@
 """Settlement batches. Source: spec 4.4-paths-batches; details assumed 1.11, B1 to B15."""
 
 from dataclasses import replace
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
+
+from pydantic_core import from_json
 
 from sandbox.domain.batches import (
     ACCEPTED,
@@ -25,13 +26,13 @@ from sandbox.domain.states import NoSuchStep, Step
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import BATCH_RESULT, Timer
 from sandbox.operations.call import Call
-from sandbox.operations.payments import keeping
+from sandbox.operations.payments import attempting, keeping
+from sandbox.scenarios.running import Ruling
 from sandbox.store.port import Order
 from sandbox.store.tables import in_scope
 
 if TYPE_CHECKING:
     from sandbox.operations.bodies.batches import EditBatch, ListBatches, OpenBatch, ReadBatch
-    from sandbox.scenarios.attempts import Then
 
 _OLDEST_FIRST = Order(is_descending=False)
 
@@ -172,35 +173,44 @@ def close(call: Call) -> Batch:
     call.unit.put(batch)
     assert step.event
     call.emit(step.event, batch)
-    due = _result_due(call, batch)
-    if due is not None:
-        call.unit.schedule(Timer(kind=BATCH_RESULT, subject=batch.id, due=due))
+    result = _result_to_come(call, batch)
+    if result is not None:
+        call.unit.schedule(result)
     call.decided("apply", "ok", f"close: {step.state} to {step.target}", step.source)
     return batch
 
 
-def _result_due(call: Call, batch: Batch) -> datetime | None:
-    """When the result comes by itself; None where it waits for somebody.
+def _result_to_come(call: Call, batch: Batch) -> Timer | None:
+    """When the result comes by itself, and what a scenario says it is; None where nobody says."""
+    ruling = _ruling(call, batch) if call.world.scenario is not None else None
+    if ruling is None:
+        if call.world.switches["batch.settlement"] != "auto":
+            return None
+        return Timer(kind=BATCH_RESULT, subject=batch.id, due=call.now)
+    then = ruling.then
+    call.decided("outcome", then.batch or "", f"scenario: {ruling.rule}", "assumed D4")
+    attempting.schedule_follow_ups(call, then.follow or (), terminal_id=batch.terminal_id)
+    return Timer(
+        kind=BATCH_RESULT,
+        subject=batch.id,
+        due=call.now + parse_duration(then.after or "0s"),
+        detail=then.model_dump_json(include={"batch", "reason", "rejected"}),
+    )
 
-    What a scenario says of closing this batch is kept until then.
-    """
-    if call.world.scenario is not None:
-        words = {
-            "operation": "close_batch",
-            "terminal": batch.terminal_id,
-            "account": batch.account_id,
-            "key": call.known_caller.key.id,
-            "processor": batch.processor_name,
-        }
-        near: list[str] = []
-        ruling = call.world.scenario.ruling(words, lambda then: then.batch is not None, near)
-        if ruling is not None:
-            call.world.planned_results[batch.id] = ruling.then
-            call.decided(
-                "outcome", ruling.then.batch or "", f"scenario: {ruling.rule}", "assumed D4"
-            )
-            return call.now + parse_duration(ruling.then.after or "0s")
-    return call.now if call.world.switches["batch.settlement"] == "auto" else None
+
+def _ruling(call: Call, batch: Batch) -> Ruling | None:
+    """What the scenario that is running says of closing this batch."""
+    assert call.world.scenario
+    words = {
+        "operation": "close_batch",
+        "terminal": batch.terminal_id,
+        "account": batch.account_id,
+        "key": call.known_caller.key.id,
+        "processor": batch.processor_name,
+    }
+    near: list[str] = []
+    call.near_misses = near
+    return call.world.scenario.ruling(words, lambda then: then.batch is not None, near)
 
 
 def _step(batch: Batch, trigger: str) -> Step:
@@ -219,24 +229,26 @@ def _step(batch: Batch, trigger: str) -> Step:
 # --- results ----------------------------------------------------------------------------------
 
 
-def answer_by_itself(call: Call, batch_id: str) -> None:
-    """The processor's result, as the amounts of the members make it (assumed 6.2-settlement)."""
+def answer_by_itself(call: Call, batch_id: str, planned: str) -> None:
+    """The processor's result: what a scenario planned, else as the amounts of the members make it.
+
+    Source: assumed 6.2-settlement, D4.
+    """
     batch = call.unit.get(Batch, batch_id)
     if batch is None or batch.status != "submitted":
         return
     members = members_of(call, batch)
-    planned = call.world.planned_results.pop(batch_id, None)
-    result = result_of(members) if planned is None else _planned(planned, members)
+    result = _planned(from_json(planned), members) if planned else result_of(members)
     if result is not None:
         answer(call, batch, result, members)
 
 
-def _planned(then: "Then", members: list[Transaction]) -> Result:
+def _planned(then: dict[str, Any], members: list[Transaction]) -> Result:
     """What the scenario has in store; so many of the first members where it says a number."""
     ids = [tx.transaction_id for tx in members]
-    rejected = then.rejected if isinstance(then.rejected, list) else ids[: then.rejected or 0]
-    assert then.batch
-    return Result(then.batch, then.reason, tuple(id for id in rejected if id in ids))
+    wanted = then["rejected"] or 0
+    rejected = wanted if isinstance(wanted, list) else ids[:wanted]
+    return Result(then["batch"], then["reason"], tuple(id for id in rejected if id in ids))
 
 
 def answer(
@@ -247,8 +259,6 @@ def answer(
     Raises NoSuchStep when the batch is not submitted.
     """
     step = BATCH_LIFE.step(batch.status, TRIGGER_OF_ANSWER[result.answer])
-    # What a scenario had in store is no longer waited for, should the batch be closed again.
-    call.world.planned_results.pop(batch.id, None)
     members = members_of(call, batch) if members is None else members
     if result.answer == "rejected":
         reason = result.reason or DEFAULT_REASON

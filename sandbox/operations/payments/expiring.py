@@ -1,42 +1,119 @@
-"""What happens to payments and batches by itself, when its timer falls due."""
+"""What happens by itself, when its timer falls due: deadlines, results, follow-ups of scenarios."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from sandbox.domain.payments import follow_ups
-from sandbox.domain.payments.moves import move
+from sandbox.domain.directory import TERMINALS
+from sandbox.domain.directory import state_of as state_of_terminal
+from sandbox.domain.keys import KEY_LIFE, ApiKey
+from sandbox.domain.keys import state_of as state_of_key
+from sandbox.domain.payments import follow_ups, initiating
+from sandbox.domain.payments.moves import move, moves_from
+from sandbox.domain.payments.outcomes import OUTCOMES, TIMED_OUT
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.timers import AUTHORIZATION_EXPIRES, BATCH_RESULT, SURCHARGE_EXPIRES, Timer
+from sandbox.domain.terminals import Terminal
+from sandbox.domain.timers import (
+    AUTHORIZATION_EXPIRES,
+    BATCH_RESULT,
+    BLOCK_TERMINAL,
+    CANCEL,
+    KEY_EXPIRES,
+    LATE_ANSWER,
+    REINSTATE_KEY,
+    REVOKE_KEY,
+    SURCHARGE_EXPIRES,
+    TAP_EXPIRES,
+    UNBLOCK_TERMINAL,
+    Timer,
+)
+from sandbox.operations import apikeys, directory
 from sandbox.operations.call import Call
 from sandbox.operations.payments import batches, keeping
 
+FallsDue = Callable[[Call, Timer], None]
+"""What a timer does. The call's present is the moment at which the timer was due."""
 
-def _expire(call: Call, timer: Timer, row_id: str) -> None:
+# --- payments ---------------------------------------------------------------------------------
+
+
+def _expiry(row_id: str) -> FallsDue:
+    """A payment ends as that row says, if it is still in a state of the row."""
     row = move(row_id)
+
+    def expire(call: Call, timer: Timer) -> None:
+        tx = call.unit.get(Transaction, timer.subject)
+        if tx is None or tx.status not in row.states:
+            return
+        # What is still pending is one attempt with its beginning (assumed D11).
+        is_begun = tx.status == "pending"
+        event_id = tx.event_id if is_begun else call.world.draws.uuid().upper()
+        # The history says when it fell due, not when somebody noticed (assumed 8.1).
+        conclusion = follow_ups.expire(tx, row, event_id=event_id, at=call.now_ms)
+        keeping.keep(call, conclusion, tx)
+
+    return expire
+
+
+def _late_answer(call: Call, timer: Timer) -> None:
+    """The processor answers after all, where its answer was left open. Source: assumed D24."""
     tx = call.unit.get(Transaction, timer.subject)
-    if tx is None or tx.status not in row.states:
+    if tx is None:
         return
-    event_id = call.world.draws.uuid().upper()
-    # The history says when it fell due, not when somebody noticed (assumed 8.1).
-    conclusion = follow_ups.expire(tx, row, event_id=event_id, at=call.now_ms)
-    keeping.keep(call, conclusion, tx)
-
-
-def _authorization(call: Call, timer: Timer) -> None:
-    _expire(call, timer, "F21")
-
-
-def _surcharge(call: Call, timer: Timer) -> None:
-    _expire(call, timer, "F4")
+    outcome = OUTCOMES[timer.detail]
+    is_left_open = tx.status_reason in TIMED_OUT and outcome.is_approval
+    if not moves_from("late answer", tx.status) and not (
+        moves_from("late approval", tx.status) and is_left_open
+    ):
+        return
+    start = initiating.answered_late(tx, outcome)
+    taken = initiating.move_for(start)
+    batch = keeping.batch_for_entry(call, tx) if taken.joins else None
+    conclusion = initiating.conclude(
+        start, taken, at=call.now_ms, batch_id=batch.id if batch else None
+    )
+    keeping.keep(call, conclusion, tx, batch)
 
 
 def _batch(call: Call, timer: Timer) -> None:
-    batches.answer_by_itself(call, timer.subject)
+    batches.answer_by_itself(call, timer.subject, timer.detail)
 
 
-FALLS_DUE: Final[Mapping[str, Callable[[Call, Timer], None]]] = {
-    AUTHORIZATION_EXPIRES: _authorization,
-    SURCHARGE_EXPIRES: _surcharge,
+# --- keys and terminals -----------------------------------------------------------------------
+
+
+def _key(trigger: str) -> FallsDue:
+    def move_key(call: Call, timer: Timer) -> None:
+        key = call.unit.get(ApiKey, timer.subject)
+        if key is not None and KEY_LIFE.has_step(state_of_key(key), trigger):
+            apikeys.move(call, key, trigger)
+
+    return move_key
+
+
+def _terminal(trigger: str) -> FallsDue:
+    def move_terminal(call: Call, timer: Timer) -> None:
+        call.record = terminal = call.unit.get(Terminal, timer.subject)
+        if terminal is not None and TERMINALS.life.has_step(state_of_terminal(terminal), trigger):
+            directory.change(call, {}, trigger)
+
+    return move_terminal
+
+
+def _nothing(call: Call, timer: Timer) -> None:
+    """A key that has expired is the same record as before; it only does not authenticate."""
+
+
+FALLS_DUE: Final[Mapping[str, FallsDue]] = {
+    AUTHORIZATION_EXPIRES: _expiry("F21"),
+    SURCHARGE_EXPIRES: _expiry("F4"),
+    TAP_EXPIRES: _expiry("F9"),
+    CANCEL: _expiry("F5"),
+    LATE_ANSWER: _late_answer,
     BATCH_RESULT: _batch,
+    KEY_EXPIRES: _nothing,
+    REVOKE_KEY: _key("revoke"),
+    REINSTATE_KEY: _key("reinstate"),
+    BLOCK_TERMINAL: _terminal("block"),
+    UNBLOCK_TERMINAL: _terminal("unblock"),
 }
-"""What each kind of timer does. The call's present is the moment at which the timer was due."""
+"""What each kind of timer does."""

@@ -1,5 +1,6 @@
 """Keeping what an attempt came to: the record, its batches, its timers, its events."""
 
+from datetime import timedelta
 from typing import cast
 
 from sandbox.domain.batches import FROZEN, Batch, counting, next_number
@@ -63,8 +64,16 @@ def _set_timers(call: Call, before: Transaction | None, record: Transaction) -> 
         due = from_ms(record.origin.created_at) + validity.of_authorization(record.origin)
         call.unit.schedule(Timer(kind=AUTHORIZATION_EXPIRES, subject=id, due=due))
     if record.status == "surcharge_pending":
-        due = from_ms(record.origin.created_at) + validity.SURCHARGE_PROMPT
+        due = from_ms(record.origin.created_at) + _prompt_lasts(call)
         call.unit.schedule(Timer(kind=SURCHARGE_EXPIRES, subject=id, due=max(due, call.now)))
+
+
+def _prompt_lasts(call: Call) -> timedelta:
+    """How long the prompt is shown, unless a scenario has it expire otherwise (assumed D24)."""
+    for one in call.choice.follow if call.choice else ():
+        if one.do == SURCHARGE_EXPIRES:
+            return one.wait
+    return validity.SURCHARGE_PROMPT
 
 
 # --- batches ----------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Sale and preauthorization. Source: spec 4.4-paths-payments; details assumed 1.8, I1 to I10."""
 
 from dataclasses import dataclass
-from functools import partial
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sandbox.domain.access import Need, need
@@ -19,7 +19,9 @@ from sandbox.domain.payments.outcomes import (
     Verdict,
 )
 from sandbox.domain.payments.pricing import Place, Price, price
+from sandbox.domain.payments.taps import Tap, Tapped
 from sandbox.domain.payments.transactions import Origin, Site, Transaction
+from sandbox.domain.timers import TAP_EXPIRES, Timer
 from sandbox.operations.call import Awaiting, Call
 from sandbox.operations.payments import attempting, keeping, places
 from sandbox.operations.payments.places import KnownPlace
@@ -80,12 +82,22 @@ def _start(call: Call, operation: Operation) -> Any:
     )
     call.unit.put(tx)
     call.emit("transaction.create", tx)
-    return Awaiting(
-        attempting.delay_ms(call, choice, decision.outcome) if choice else 0,
-        partial(_finish, origin.transaction_id, cost, decision),
+    begun = _Begun(origin, cost, decision)
+    if choice is None:
+        return Awaiting(0, begun.finish, origin.transaction_id)
+    if choice.follow:
+        attempting.schedule_follow_ups(
+            call, choice.follow, terminal_id=site.terminal_id, payment=origin.transaction_id
+        )
+    awaiting = Awaiting(
+        attempting.delay_ms(call, choice, decision.outcome),
+        begun.finish,
         origin.transaction_id,
-        choice.fault if choice else None,
+        choice.fault,
     )
+    if choice.tap is not None:
+        _wait_for_tap(call, awaiting, _AtTheDesk(call, begun, known, tx), call.now + choice.tap)
+    return awaiting
 
 
 # --- what happens -----------------------------------------------------------------------------
@@ -179,33 +191,112 @@ def _origin(call: Call, operation: Operation, site: Site, card: Card) -> Origin:
     )
 
 
-def _finish(
-    transaction_id: str, cost: Price, decision: _Decision, call: Call, key_was_lost: bool
-) -> Transaction:
-    """The second breath: the processor has answered."""
-    tx = call.unit.get(Transaction, transaction_id)
-    assert tx
-    if tx.status != "pending":
-        # It ended by itself meanwhile, and stays as it ended.
-        return tx
-    outcome = OUTCOMES["payment_failed"] if key_was_lost else decision.outcome
-    choice = decision.choice
-    start = Start(
-        tx,
-        cost,
-        outcome,
-        is_passthrough=decision.is_passthrough,
-        is_misconfigured=decision.is_misconfigured,
-        approved_amount=choice.approved_amount if choice else None,
-    )
-    if initiating.resolves_prompt(start):
-        conclusion = initiating.prompt_and_resolve(start, call.now_ms)
-        keeping.keep(call, conclusion, tx)
+@dataclass(slots=True)
+class _Begun:
+    """A payment whose record exists and whose processor has still to answer.
+
+    After a tap `card` is the one that was held to the reader.
+    """
+
+    origin: Origin
+    cost: Price
+    decision: _Decision
+    card: Card | None = None
+
+    def finish(self, call: Call, key_was_lost: bool) -> Transaction:
+        """The second breath: the processor has answered."""
+        tx = call.unit.get(Transaction, self.origin.transaction_id)
+        assert tx
+        if tx.status != "pending":
+            # It ended by itself meanwhile, and stays as it ended.
+            return tx
+        decision = self.decision
+        choice = decision.choice
+        if self.card is not None:
+            tx = self._with_card(tx, self.card)
+        start = Start(
+            tx,
+            self.cost,
+            OUTCOMES["payment_failed"] if key_was_lost else decision.outcome,
+            is_passthrough=decision.is_passthrough,
+            is_misconfigured=decision.is_misconfigured,
+            approved_amount=choice.approved_amount if choice else None,
+        )
+        if initiating.resolves_prompt(start):
+            conclusion = initiating.prompt_and_resolve(start, call.now_ms)
+            keeping.keep(call, conclusion, tx)
+            return conclusion.shown
+        taken = initiating.move_for(start)
+        batch = keeping.batch_for_entry(call, tx) if taken.joins else None
+        conclusion = initiating.conclude(
+            start, taken, at=call.now_ms, batch_id=batch.id if batch else None
+        )
+        keeping.keep(call, conclusion, tx, batch)
         return conclusion.shown
-    taken = initiating.move_for(start)
-    batch = keeping.batch_for_entry(call, tx) if taken.joins else None
-    conclusion = initiating.conclude(
-        start, taken, at=call.now_ms, batch_id=batch.id if batch else None
+
+    def _with_card(self, tx: Transaction, card: Card) -> Transaction:
+        """The pending record as it would be had this card been known from the beginning."""
+        choice = self.decision.choice
+        assert choice
+        begun = initiating.created(
+            tx.origin._replace(card=card),
+            self.cost,
+            tx.event_id,
+            armed=choice.arms,
+            settlement=choice.settlement,
+        )
+        return begun._replace(history=tx.history)
+
+
+# --- the tap desk -----------------------------------------------------------------------------
+
+
+def _wait_for_tap(call: Call, awaiting: Awaiting, desk: "_AtTheDesk", until: datetime) -> None:
+    """Have the payment wait for its tap, first of all. Source: assumed D24, 8.2-deadline."""
+    origin = desk.begun.origin
+    awaiting.tap = Tap(
+        transaction_id=origin.transaction_id,
+        operation=origin.operation,
+        amount=desk.tx.amounts.total,
+        terminal_id=origin.site.terminal_id,
+        since=call.now,
+        until=until,
     )
-    keeping.keep(call, conclusion, tx, batch)
-    return conclusion.shown
+    awaiting.tapped = desk.tapped
+    awaiting.why_not_with = desk.why_not_with
+    call.unit.schedule(Timer(kind=TAP_EXPIRES, subject=origin.transaction_id, due=until))
+
+
+@dataclass(slots=True)
+class _AtTheDesk:
+    """A payment that waits for its tap, by a request whose body may still be asked."""
+
+    call: Call
+    begun: _Begun
+    known: KnownPlace
+    tx: Transaction
+
+    def why_not_with(self, card: Card) -> str | None:
+        """Why this card cannot pay: an explicit surcharge on a debit card (assumed D12)."""
+        operation = self.begun.origin.operation
+        try:
+            _price(self.call, operation, self.known.place, card, _Decision(APPROVED))
+        except Refusal as refusal:
+            return refusal.details
+        return None
+
+    def tapped(self, call: Call, tapped: Tapped) -> int:
+        """Take what came of it; how long the processor takes now, in ms."""
+        begun, operation = self.begun, self.begun.origin.operation
+        waiting = begun.decision.choice
+        assert waiting
+        body: StartPayment = self.call.body
+        terminal_id = begun.origin.site.terminal_id
+        choice = attempting.decide_at_tap(
+            call, waiting, operation, body.amount, tapped, terminal_id
+        )
+        decision = begun.decision = _Decision(choice.outcome, choice)
+        if tapped.card is not None:
+            begun.card = tapped.card
+            begun.cost = _price(self.call, operation, self.known.place, tapped.card, decision)
+        return attempting.delay_ms(call, choice, decision.outcome)

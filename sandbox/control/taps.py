@@ -1,0 +1,86 @@
+"""Control endpoints on the tap desk: payments that wait for a card, and what becomes of them."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from sandbox.control.rows import Ask, ControlFault, invalid, must_be_known
+from sandbox.domain.instants import to_wire
+from sandbox.domain.payments.cards import CARDS, TOKEN_PREFIX
+from sandbox.domain.payments.outcomes import OUTCOMES, Operation, for_operation
+from sandbox.domain.payments.taps import CANCELED_BY, Tap, Tapped
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.world.desk import Waiting
+
+if TYPE_CHECKING:
+    from sandbox.control.shapes import TapBody
+
+
+def list_all(ask: Ask) -> dict[str, Any]:
+    """The payments that wait, the oldest first."""
+    taps = [view(waiting.tap) for waiting in ask.world.desk if not waiting.came.done()]
+    return {"taps": taps, "total": len(taps)}
+
+
+def view(tap: Tap) -> dict[str, Any]:
+    """A payment that waits, as the control API shows it."""
+    return asdict(tap) | {"since": to_wire(tap.since), "until": to_wire(tap.until)}
+
+
+async def tap(ask: Ask) -> dict[str, Any]:
+    """Tap a card, choose the outcome, or cancel; what became of the payment. Source: assumed D24.
+
+    Answers once the payment has ended, or once its processor takes its time.
+    """
+    waiting = _found(ask)
+    tapped = _tapped(ask.body, waiting)
+    waiting.came.set_result(tapped)
+    await waiting.left.wait()
+    tx = ask.world.store.begin().get(Transaction, waiting.tap.transaction_id)
+    ended = (None, None) if tx is None else (tx.status, tx.status_reason)
+    return view(waiting.tap) | dict(zip(("status", "status_reason"), ended, strict=True))
+
+
+def _found(ask: Ask) -> Waiting:
+    id = ask.params["id"]
+    waiting = ask.world.desk.get(id)
+    if waiting is not None:
+        return waiting
+    tx = ask.world.store.begin().get(Transaction, id)
+    if tx is None:
+        raise ControlFault(404, "not_found", "the world has no transaction with this id")
+    raise ControlFault(
+        409,
+        "not_waiting",
+        f"the payment does not wait for a tap: it is {tx.status}",
+        details="a payment waits where a scenario says tap = 'wait'; GET taps lists those that do",
+    )
+
+
+def _tapped(body: "TapBody", waiting: Waiting) -> Tapped:
+    """What the body stands for. Raises ControlFault; then the payment goes on waiting."""
+    said = [one for one in (body.card, body.outcome, body.cancel) if one is not None]
+    if len(said) != 1:
+        raise invalid("give one of card, outcome and cancel")
+    if body.cancel is not None:
+        return Tapped(outcome=CANCELED_BY[body.cancel])
+    if body.outcome is not None:
+        return Tapped(outcome=_outcome(body.outcome, waiting.tap.operation))
+    assert body.card is not None
+    if body.card[:4] != TOKEN_PREFIX:
+        # It may be a number, which is not said again.
+        raise invalid("card: name a test card by its token, like tok_visa_credit")
+    must_be_known("card", body.card, CARDS)
+    card = CARDS[body.card]
+    problem = waiting.why_not_with(card)
+    if problem is not None:
+        raise invalid(f"card: {card.token} cannot pay this: {problem}")
+    return Tapped(card=card)
+
+
+def _outcome(word: str, operation: Operation) -> Any:
+    must_be_known("outcome", word, OUTCOMES)
+    outcome = for_operation(word, operation)
+    if outcome is None:
+        fitting = ", ".join(sorted(OUTCOMES[word].scope))
+        raise invalid(f"outcome: {word} is for {fitting}, not for {operation}")
+    return outcome

@@ -1,0 +1,51 @@
+"""A receiver of webhooks in good health, who stands in for the network while one rehearses."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.webhooks.signing import is_genuine
+
+URL: Final = "http://receiver.test/webhooks"
+REFUSED: Final = 401
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """One attempt as it came. `status` is that of the body, None where it cannot be read."""
+
+    message_id: str
+    status: str | None
+    is_genuine: bool
+    is_answered: bool
+
+
+@dataclass(slots=True)
+class Receiver:
+    """Takes what is genuine and refuses what is not. `is_answered`: the client has its answer."""
+
+    header_prefix: str
+    secret: str = ""
+    is_answered: bool = True
+    arrived: list[Arrived] = field(default_factory=list)
+
+    async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
+        """One attempt, as a sender makes it."""
+        took = is_genuine(self.header_prefix, self.secret, body, headers)
+        try:
+            status = json.loads(body).get("status")
+        except ValueError:
+            status = None
+        message_id = headers[f"{self.header_prefix}-id"]
+        self.arrived.append(Arrived(message_id, status, took, self.is_answered))
+        if took:
+            return Sent(200, 0, "", None)
+        return Sent(REFUSED, 0, "", f"answered {REFUSED}")
+
+    def forget(self) -> None:
+        """There are no connections to forget."""
+
+    async def close(self) -> None:
+        """There are no connections to close."""

@@ -1,0 +1,70 @@
+"""The JSON Schema of scenario files, for editors. Source: assumed D24.
+
+It comes from the shapes that read the files, and says everything that can be said of one field.
+What fields have to do with each other, `parse_scenario` alone knows.
+"""
+
+from functools import cache
+from typing import Any, Final
+
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+
+from sandbox.scenarios.attempts import Then
+from sandbox.scenarios.examples import AtTheDesk
+from sandbox.scenarios.hints import HINTS
+from sandbox.scenarios.shapes import Scenario
+from sandbox.scenarios.webhooks import WebhookThen
+from sandbox.scenarios.words import AmountRange
+
+NAME: Final = "scenario.schema.json"
+"""What the schema's file and the last part of its address are called."""
+
+DIRECTIVE: Final = f"#:schema {NAME}\n"
+"""The line with which the library's files tell language servers of TOML where the schema is."""
+
+
+class _ForFiles(GenerateJsonSchema):
+    """Schemas of what can stand in a file: no nulls, no made-up titles, and each field explained.
+
+    TOML has no null, and an editor would offer one for most of the fields.
+    """
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        if schema.get("default", ...) is None:
+            return self.generate_inner(schema["schema"])
+        return super().default_schema(schema)
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        shown = super().model_schema(schema)
+        hints = HINTS[schema["cls"]]
+        fields = {
+            name: {"description": hints[name], **field}
+            for name, field in shown["properties"].items()
+        }
+        # The docstring is for readers of the code; editors show what is said of the field.
+        kept = {name: value for name, value in shown.items() if name not in _FOR_CODE}
+        least = {"minProperties": 1} if schema["cls"] in _NEVER_EMPTY else {}
+        return kept | {"properties": fields} | least
+
+
+_FOR_CODE: Final = ("title", "description")
+_NEVER_EMPTY: Final = (AmountRange, AtTheDesk, Then, WebhookThen)
+
+
+@cache
+def scenario_schema() -> dict[str, Any]:
+    """The schema as a document; nobody may change it."""
+    return {
+        "$schema": GenerateJsonSchema.schema_dialect,
+        "$id": f"urn:uat-sandbox:{NAME}",
+        "title": "Scenario of uat-sandbox",
+        "description": "Rules on payments, batches and webhooks, and examples that prove them.",
+        **Scenario.model_json_schema(mode="validation", schema_generator=_ForFiles),
+    }

@@ -1,0 +1,154 @@
+"""`serve --watch`: a scenario that is edited runs without starting the server again."""
+
+import json
+import queue
+import threading
+import time
+
+import pytest
+
+from sandbox import library
+from tests.conftest import NOW
+from tests.driving import serving
+
+PATIENCE_S = 10
+FIRST = """
+name = "First"
+[[rule]]
+then = { outcome = "lost_card" }
+"""
+SECOND = FIRST.replace("First", "Second").replace("lost_card", "stolen_card")
+BROKEN = SECOND.replace("[[rule]]", '[[rule]]\nname = "mine"').replace("stolen", "stoln")
+ELSEWHERE = SECOND.replace("then", 'when = { terminal = "merchnt" }\nthen')
+
+
+class Watched:
+    """A server that watches one file, and all that it has to say."""
+
+    def __init__(self, server, path):
+        self.server, self.path = server, path
+        self._said = queue.Queue()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self):
+        for line in self.server.process.stderr:
+            self._said.put(json.loads(line))
+
+    def said(self):
+        """Level and message of the next line of the log."""
+        line = self._said.get(timeout=PATIENCE_S)
+        return line["level"], line["message"]
+
+    def write(self, content):
+        self.path.write_text(content, encoding="utf-8")
+
+    def scenario(self):
+        return self.server.control("GET", "/worlds/default/scenario").json()
+
+    def until(self, holds):
+        """The scenario that runs, once it is as it should be."""
+        end = time.monotonic() + PATIENCE_S
+        while not holds(shown := self.scenario()):
+            assert time.monotonic() < end, shown
+        return shown
+
+    def until_named(self, name):
+        return self.until(lambda shown: shown["name"] == name)
+
+    def pay(self):
+        """The outcome of a sale, and who chose it."""
+        terminal = self.server.facts["terminals"]["merchant"]
+        body = {"amount": 500, "terminal_id": terminal}
+        answer = self.server.ask("POST", "/v3/payment", key="merchant", json=body)
+        return answer.headers["x-sandbox-outcome"]
+
+
+@pytest.fixture
+def watched(tmp_path):
+    """A server that watches a file with the scenario First."""
+    path = tmp_path / "mine.toml"
+    path.write_text(FIRST, encoding="utf-8")
+    with serving("--clock", NOW, "--scenario", str(path), "--watch") as server:
+        yield Watched(server, path)
+
+
+def test_a_file_that_changes_is_run_from_the_beginning_and_the_world_stays_as_it_is(watched):
+    before = watched.pay()
+    world = watched.server.control("GET", "/worlds/default").json()
+
+    watched.write(SECOND)
+
+    shown = watched.until_named("Second")
+    assert [(one["fitted"], one["applied"]) for one in shown["rules"]] == [(0, 0)]
+    assert watched.said() == ("info", f"scenario 'Second' was read again from {watched.path}")
+    assert watched.server.control("GET", "/worlds/default").json() == world | {"scenario": "Second"}
+    requests = watched.server.control("GET", "/worlds/default/requests").json()
+    assert requests["total"] == 1
+    assert (before, watched.pay()) == (
+        "lost_card; source=scenario; rule=1",
+        "stolen_card; source=scenario; rule=1",
+    )
+
+
+def test_a_file_that_is_broken_changes_nothing_until_it_is_mended(watched):
+    watched.pay()
+
+    for content, said in (
+        ("name = ", "is not TOML: "),
+        (BROKEN, "rule 1 'mine', then.outcome: 'stoln_card' is no outcome; did you mean"),
+        (ELSEWHERE, "rule 1, when.terminal: the world has no terminal 'merchnt'; did you mean"),
+    ):
+        watched.write(content)
+        level, message = watched.said()
+
+        assert (level, message.startswith(f"{watched.path}: {said}")) == ("warning", True), message
+        assert message.endswith("; scenario 'First' goes on")
+    shown = watched.scenario()
+    assert (shown["name"], shown["rules"][0]["applied"]) == ("First", 1)
+    watched.write(SECOND)
+    watched.until_named("Second")
+
+
+def test_a_file_that_is_replaced_or_gone_for_a_while_is_read_again(watched):
+    # As editors save: beside it, then in its place.
+    beside = watched.path.with_suffix(".new")
+    beside.write_text(SECOND.replace("Second", "Other"), encoding="utf-8")
+    beside.replace(watched.path)
+    watched.until_named("Other")
+    assert watched.said()[0] == "info"
+
+    watched.path.rename(beside)
+    gone = watched.said()
+    meanwhile = watched.scenario()["name"]
+    beside.rename(watched.path)
+
+    there_again = watched.said()
+    assert gone == (
+        "warning",
+        f"{watched.path}: cannot be read: No such file or directory; scenario 'Other' goes on",
+    )
+    assert meanwhile == "Other"
+    assert there_again == ("info", f"scenario 'Other' was read again from {watched.path}")
+
+
+def test_a_change_of_the_file_wins_over_what_was_made_to_run_meanwhile(watched):
+    rule = {"then": {"outcome": "lost_card"}}
+    watched.server.control(
+        "PUT", "/worlds/default/scenario", json={"name": "Inline", "rule": [rule]}
+    )
+    inline = watched.scenario()["name"]
+
+    watched.write(SECOND)
+
+    assert inline == "Inline"
+    watched.until_named("Second")
+
+
+def test_a_scenario_of_the_library_is_watched_by_its_title_too():
+    path = library.scenario_file("Refund declined")
+    with serving("--clock", NOW, "--scenario", "Refund declined", "--watch") as server:
+        watched = Watched(server, path)
+
+        path.touch()
+
+        assert watched.said() == ("info", f"scenario 'Refund declined' was read again from {path}")

@@ -1,0 +1,78 @@
+"""How tests have a payment wait at the tap desk, and do something there."""
+
+import asyncio
+from typing import Any
+
+from tests.driving import InProcess, Response
+from tests.payments.till import ask, turns
+from tests.payments.waits import Request, world_of
+from tests.scenarios.running import running
+
+CONTROL = "/_sandbox/worlds/default"
+
+
+def desk_opens(sandbox: InProcess, **then: Any) -> None:
+    """From here on payments wait for their tap."""
+    running(sandbox, {"name": "tap", "then": {"tap": "wait"} | then})
+
+
+async def at_desk(sandbox: InProcess, request: Request, **more: Any) -> "asyncio.Task[Response]":
+    """The request under way, its payment waiting for a tap."""
+    seen = len(world_of(sandbox).desk)
+    task = asyncio.create_task(ask(sandbox, *request, **more))
+    while len(world_of(sandbox).desk) == seen:
+        await asyncio.sleep(0)
+        assert not task.done(), (await task).body
+    return task
+
+
+async def taps(sandbox: InProcess) -> list[dict[str, Any]]:
+    """The payments that wait."""
+    listed = (await ask(sandbox, "GET", f"{CONTROL}/taps")).json()
+    assert listed["total"] == len(listed["taps"])
+    found: list[dict[str, Any]] = listed["taps"]
+    return found
+
+
+async def tap(sandbox: InProcess, id: str, **body: Any) -> Response:
+    return await ask(sandbox, "POST", f"{CONTROL}/taps/{id}", body)
+
+
+async def advance(sandbox: InProcess, by: str) -> list[dict[str, Any]]:
+    """What happened on the way."""
+    answer = await ask(sandbox, "POST", f"{CONTROL}/clock/advance", {"by": by})
+    assert answer.status == 200, answer.body
+    fired: list[dict[str, Any]] = answer.json()["fired"]
+    return fired
+
+
+def tapped(sandbox: InProcess, request: Request, **body: Any) -> tuple[Response, Response]:
+    """The answers of a request whose payment waits, and of what was done at the desk."""
+
+    async def both() -> tuple[Response, Response]:
+        task = await at_desk(sandbox, request)
+        (waiting,) = await taps(sandbox)
+        done = await tap(sandbox, waiting["transaction_id"], **body)
+        return await task, done
+
+    return asyncio.run(both())
+
+
+def meanwhile(sandbox: InProcess, request: Request, *others: Request) -> list[Response]:
+    """The answers of a request that ends at the desk because of others, and of those.
+
+    The path of the others may hold `{}` for the id of the payment that waits.
+    """
+
+    async def all_of_them() -> list[Response]:
+        task = await at_desk(sandbox, request)
+        (waiting,) = await taps(sandbox)
+        answers = [
+            await ask(sandbox, method, path.format(waiting["transaction_id"]), body)
+            for method, path, body in others
+        ]
+        await turns()
+        assert task.done()
+        return [await task, *answers]
+
+    return asyncio.run(all_of_them())

@@ -1,0 +1,430 @@
+"""What a scenario has follow without a request: `then.follow`. Source: assumed D24."""
+
+import asyncio
+
+import pytest
+
+from tests.payments.driving import close_batch
+from tests.payments.tapping import advance as advance_at_desk
+from tests.payments.tapping import at_desk, desk_opens, taps
+from tests.payments.till import act, ask, chosen, event_types, messages, paid, pay, read, turns
+from tests.payments.waits import sale, world_of
+from tests.scenarios.running import put, running
+
+ROWS_OF_A_LATE_ANSWER = {("D24", "late answer", "pending"), ("D24", "late approval", "error")}
+"""The rows that have their tests here."""
+
+START_MS = 1_772_366_400_000
+
+
+def follows(sandbox, *follow, when=None, **then):
+    """From here on these follow each attempt that fits."""
+    rule = {"name": "story", "when": when or {}, "then": then | {"follow": list(follow)}}
+    running(sandbox, rule)
+
+
+def after(wait, do, **more):
+    return {"after": wait, "do": do} | more
+
+
+def advance(sandbox, by):
+    """What happened on the way: (at, kind, subject)."""
+    return [
+        (one["at"], one["kind"], one["subject"])
+        for one in asyncio.run(advance_at_desk(sandbox, by))
+    ]
+
+
+def told(sandbox, subject):
+    """Every event about the subject, with the status and reason of its moment."""
+    return [
+        (one["event_type"], one["body"].get("status"), one["body"].get("status_reason"))
+        for one in messages(sandbox, limit="200")
+        if one["subject"] == subject
+    ]
+
+
+def state(sandbox, id):
+    body = read(sandbox, id)
+    return f"{body['status']}/{body['status_reason']}"
+
+
+# --- late answers -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("outcome", "late", "ended"),
+    [
+        ("processor_timeout", "approved", "captured/approved"),
+        ("timed_out", "approved", "captured/approved"),
+        ("timed_out", "partial_approval", "captured/partial_approval"),
+        ("pending_forever", "approved", "captured/approved"),
+        ("pending_forever", "insufficient_funds", "declined/insufficient_funds"),
+        ("pending_forever", "general_error", "error/payment_failed"),
+    ],
+)
+def test_the_processor_answers_a_sale_late(sandbox, outcome, late, ended):
+    follows(sandbox, after("40s", "late_answer", outcome=late), outcome=outcome)
+    id = paid(sandbox)
+    before = read(sandbox, id)
+
+    fired = advance(sandbox, "1m")
+
+    record = read(sandbox, id)
+    assert fired == [("2026-03-01T12:00:40.000Z", "late_answer", id)]
+    assert state(sandbox, id) == ended
+    # It is the answer to the same attempt.
+    assert record["event_id"] == before["event_id"]
+    assert record["history"][:-1] == before["history"]
+    assert record["history"][-1]["created_at"] == START_MS + 40_000
+    assert told(sandbox, id)[-1] == ("transaction.sale", *ended.split("/"))
+    is_captured = record["status"] == "captured"
+    assert (record["batch_id"] is not None) == is_captured
+
+
+@pytest.mark.parametrize("outcome", ["processor_timeout", "pending_forever"])
+def test_the_processor_answers_an_authorization_late(sandbox, outcome):
+    follows(sandbox, after("2h", "late_answer", outcome="approved"), outcome=outcome)
+    id = paid(sandbox, operation="auth")
+
+    advance(sandbox, "2h")
+    authorized = read(sandbox, id)
+    fired = advance(sandbox, "30d")
+
+    assert (authorized["status"], authorized["additional_details"]["authorized_amount"]) == (
+        *("authorized", 1000),
+    )
+    assert authorized["batch_id"] is None
+    # It holds from the beginning on, whenever the answer came (assumed 8.1).
+    assert fired == [("2026-03-06T12:00:00.000Z", "authorization_expires", id)]
+    assert [event for event, _, _ in told(sandbox, id)][-2:] == [
+        *("transaction.authorize", "transaction.cancel"),
+    ]
+
+
+def test_what_was_approved_late_can_be_used_like_any_other(sandbox):
+    follows(
+        sandbox,
+        after("5s", "late_answer", outcome="approved"),
+        when={"operation": "sale"},
+        outcome="processor_timeout",
+    )
+    id = paid(sandbox)
+    advance(sandbox, "5s")
+
+    refund = act(sandbox, id, "refund")
+
+    assert (refund.json()["status"], refund.json()["additional_details"]["captured_amount"]) == (
+        *("refunded", 1000),
+    )
+
+
+def test_a_surcharge_that_nobody_confirmed_is_not_charged_late(sandbox):
+    follows(sandbox, after("5s", "late_answer", outcome="approved"), outcome="processor_timeout")
+    id = paid(sandbox, merchant="surcharge_merchant")
+
+    advance(sandbox, "5s")
+
+    record = read(sandbox, id)
+    assert (record["status"], record["surcharge_amount"], record["total_amount"]) == (
+        *("captured", 0, 1000),
+    )
+
+
+def test_a_late_answer_finds_what_was_called_off_as_it_is(sandbox):
+    follows(
+        sandbox,
+        after("5s", "late_answer", outcome="approved"),
+        when={"operation": "sale"},
+        outcome="pending_forever",
+    )
+    id = paid(sandbox)
+    act(sandbox, id, "reverse")
+
+    fired = advance(sandbox, "5s")
+
+    assert [kind for _, kind, _ in fired] == ["late_answer"]
+    assert state(sandbox, id) == "canceled/merchant_canceled"
+
+
+# --- prompts and cancellations ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wait", ["20s", "10m"])
+def test_the_prompt_of_a_surcharge_expires_when_the_scenario_says(sandbox, wait):
+    follows(sandbox, after(wait, "surcharge_expires"), when={"operation": "sale"})
+    id = paid(sandbox, merchant="surcharge_merchant")
+    due = {"20s": "2026-03-01T12:00:20.000Z", "10m": "2026-03-01T12:10:00.000Z"}[wait]
+
+    fired = advance(sandbox, "1h")
+
+    assert fired == [(due, "surcharge_expires", id)]
+    assert state(sandbox, id) == "canceled/surcharge_expired"
+
+
+def test_a_prompt_that_was_confirmed_in_time_does_not_expire(sandbox):
+    follows(sandbox, after("20s", "surcharge_expires"), when={"operation": "sale"})
+    id = paid(sandbox, merchant="surcharge_merchant")
+    act(sandbox, id, "confirm")
+
+    assert advance(sandbox, "1h") == []
+    assert state(sandbox, id) == "captured/approved"
+
+
+@pytest.mark.parametrize(
+    ("then", "merchant"),
+    [({"outcome": "pending_forever"}, "merchant"), ({}, "surcharge_merchant")],
+)
+def test_the_merchant_cancels_at_the_reader_what_is_not_decided(sandbox, then, merchant):
+    follows(sandbox, after("20s", "cancel"), when={"operation": "sale"}, **then)
+    id = paid(sandbox, merchant=merchant)
+
+    advance(sandbox, "20s")
+
+    assert state(sandbox, id) == "canceled/merchant_canceled"
+    assert told(sandbox, id)[-1] == ("transaction.cancel", "canceled", "merchant_canceled")
+    assert read(sandbox, id)["total_amount"] == 1000
+
+
+def test_the_merchant_cancels_what_waits_for_its_tap(sandbox):
+    desk_opens(sandbox, follow=[after("20s", "cancel")])
+
+    async def wait():
+        task = await at_desk(sandbox, sale(sandbox))
+        await advance_at_desk(sandbox, "20s")
+        await turns()
+        assert task.done()
+        return await task, await taps(sandbox)
+
+    answer, waiting = asyncio.run(wait())
+
+    assert (answer.json()["status"], waiting) == ("canceled", [])
+    assert chosen(answer) == "merchant_canceled; source=scenario; rule=tap"
+    assert event_types(sandbox, answer) == ["transaction.create", "transaction.cancel"]
+
+
+def test_what_is_captured_is_not_canceled(sandbox):
+    follows(sandbox, after("20s", "cancel"))
+    id = paid(sandbox)
+
+    advance(sandbox, "20s")
+
+    assert state(sandbox, id) == "captured/approved"
+    assert [event for event, _, _ in told(sandbox, id)] == [
+        *("transaction.create", "transaction.sale"),
+    ]
+
+
+# --- keys and terminals -----------------------------------------------------------------------
+
+
+def test_the_key_is_revoked_and_reinstated(sandbox):
+    follows(sandbox, after("10s", "revoke_key"), after("1m", "reinstate_key"), times=1)
+    key_id = sandbox.key_id("partner")
+    statuses = [pay(sandbox).status]
+
+    revoked = advance(sandbox, "10s")
+    statuses.append(pay(sandbox).status)
+    reinstated = advance(sandbox, "50s")
+    statuses.append(pay(sandbox).status)
+
+    assert statuses == [200, 401, 200]
+    assert (revoked, reinstated) == (
+        [("2026-03-01T12:00:10.000Z", "revoke_key", key_id)],
+        [("2026-03-01T12:01:00.000Z", "reinstate_key", key_id)],
+    )
+    assert told(sandbox, key_id) == [
+        ("api_key.revoked", "revoked", None),
+        ("api_key.reinstated", "active", None),
+    ]
+
+
+def test_a_key_that_was_revoked_by_somebody_else_is_not_revoked_twice(sandbox):
+    follows(sandbox, after("10s", "revoke_key"), after("20s", "revoke_key"), times=1)
+    paid(sandbox)
+
+    fired = advance(sandbox, "20s")
+
+    assert [kind for _, kind, _ in fired] == ["revoke_key", "revoke_key"]
+    assert len(told(sandbox, sandbox.key_id("partner"))) == 1
+
+
+def test_a_key_that_is_revoked_while_a_tap_is_awaited_gets_401(sandbox):
+    # assumed D2.
+    desk_opens(sandbox, follow=[after("10s", "revoke_key")])
+
+    async def wait():
+        task = await at_desk(sandbox, sale(sandbox))
+        await advance_at_desk(sandbox, "10s")
+        (waiting,) = await taps(sandbox)
+        path = f"/_sandbox/worlds/default/taps/{waiting['transaction_id']}"
+        await ask(sandbox, "POST", path, {"card": "tok_amex"})
+        return await task, waiting["transaction_id"]
+
+    answer, id = asyncio.run(wait())
+
+    (tx,) = sandbox.ask("GET", "/v2/transactions", key="psp").json()["transactions"]
+    assert answer.status == 401
+    assert (tx["transaction_id"], tx["status"], tx["status_reason"]) == (
+        *(id, "error", "payment_failed"),
+    )
+
+
+def test_the_terminal_is_blocked_and_unblocked(sandbox):
+    follows(sandbox, after("10s", "block_terminal"), after("1m", "unblock_terminal"), times=1)
+    terminal = read(sandbox, paid(sandbox))["tid"]
+    reasons = []
+
+    for wait in ("10s", "50s"):
+        advance(sandbox, wait)
+        reasons.append(pay(sandbox).json()["status_reason"])
+
+    # assumed I10: a blocked terminal takes no payment.
+    assert reasons == ["invalid_terminal", "approved"]
+    assert [event for event, _, _ in told(sandbox, terminal)] == [
+        *("terminal.blocked", "terminal.unblocked"),
+    ]
+
+
+def test_an_action_is_followed_too(sandbox):
+    follows(sandbox, after("10s", "revoke_key"), when={"operation": "capture"})
+    id = paid(sandbox, operation="auth")
+
+    before = advance(sandbox, "1m")
+    act(sandbox, id, "capture")
+    fired = advance(sandbox, "1m")
+
+    assert before == []
+    assert [kind for _, kind, _ in fired] == ["revoke_key"]
+
+
+def test_the_close_of_a_batch_is_followed_too(sandbox):
+    rule = {
+        "when": {"operation": "close_batch"},
+        "then": {
+            "batch": "accepted",
+            "after": "1h",
+            "follow": [after("10s", "block_terminal")],
+        },
+    }
+    running(sandbox, rule)
+    batch_id = read(sandbox, paid(sandbox))["batch_id"]
+    close_batch(sandbox, batch_id)
+
+    fired = advance(sandbox, "1h")
+
+    assert [kind for _, kind, _ in fired] == ["block_terminal", "batch_result"]
+
+
+# --- when -------------------------------------------------------------------------------------
+
+
+def test_what_follows_at_once_follows_the_answer(sandbox):
+    follows(sandbox, after("0s", "revoke_key"))
+
+    assert [pay(sandbox).status for _ in range(2)] == [200, 401]
+
+
+def test_two_payments_have_their_own_follow_ups(sandbox):
+    follows(
+        sandbox,
+        after("10s", "late_answer", outcome="approved"),
+        after("20s", "revoke_key"),
+        outcome="pending_forever",
+    )
+    first = paid(sandbox)
+    advance(sandbox, "5s")
+    second = paid(sandbox)
+    key_id = sandbox.key_id("partner")
+
+    assert advance(sandbox, "1h") == [
+        ("2026-03-01T12:00:10.000Z", "late_answer", first),
+        ("2026-03-01T12:00:15.000Z", "late_answer", second),
+        ("2026-03-01T12:00:20.000Z", "revoke_key", key_id),
+        ("2026-03-01T12:00:25.000Z", "revoke_key", key_id),
+    ]
+
+
+def test_what_was_not_done_is_not_followed(sandbox):
+    follows(sandbox, after("10s", "revoke_key"), when={"operation": "sale"})
+
+    refused = [pay(sandbox, amount=-5).status, pay(sandbox, event_id="E-1").status]
+    refused.append(pay(sandbox, event_id="E-1").status)
+
+    assert refused == [400, 200, 400]
+    assert len(advance(sandbox, "1h")) == 1
+
+
+def test_a_reset_forgets_what_was_to_follow(sandbox):
+    follows(sandbox, after("10s", "revoke_key"))
+    paid(sandbox)
+
+    sandbox.control("POST", "/worlds/default/reset")
+
+    assert advance(sandbox, "1h") == []
+    assert world_of(sandbox).store.messages() == []
+
+
+# --- what can never follow --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ({"then": {"follow": [after("5s", "revok_key")]}}, "then.follow.do: 'revok_key' is no"),
+        ({"then": {"follow": [after("5 s", "cancel")]}}, "then.follow.after: must be a duration"),
+        ({"then": {"follow": []}}, "then.follow: List should have at least 1 item"),
+        ({"then": {"follow": [after("5s", "late_answer")]}}, "then.follow.outcome: belongs to do"),
+        (
+            {"then": {"follow": [after("5s", "cancel", outcome="approved")]}},
+            "then.follow.outcome: belongs to do",
+        ),
+        (
+            {"then": {"follow": [after("5s", "late_answer", outcome="approvd")]}},
+            "then.follow.outcome: 'approvd' is no outcome; did you mean 'approved'?",
+        ),
+        (
+            {"then": {"follow": [after("5s", "late_answer", outcome="timed_out")]}},
+            "then.follow.outcome: timed_out is no answer to a sale",
+        ),
+        (
+            {"then": {"follow": [after("5s", "late_answer", outcome="approved")]}},
+            "then.follow: late_answer needs an outcome without one",
+        ),
+        (
+            {
+                "then": {
+                    "outcome": "timed_out",
+                    "follow": [after("5s", "late_answer", outcome="lost_card")],
+                }
+            },
+            "then.follow: after timed_out a late lost_card would change nothing",
+        ),
+        (
+            {"when": {"operation": "refund"}, "then": {"follow": [after("5s", "cancel")]}},
+            "then.follow: cancel is for auth, sale, not for refund",
+        ),
+        (
+            {"then": {"fault": "http_503", "follow": [after("5s", "revoke_key")]}},
+            "then.follow: with http_503 nothing is done",
+        ),
+        (
+            {
+                "when": {"operation": "close_batch"},
+                "then": {"batch": "accepted", "follow": [after("5s", "cancel")]},
+            },
+            "then.follow: cancel is for payments, not for a batch",
+        ),
+        ({"then": {"tap": "wait", "fault": "http_503"}}, "then.tap: with http_503 nothing"),
+        ({"then": {"tap": "weit"}}, "then.tap: Input should be 'wait'"),
+        (
+            {"when": {"operation": ["sale", "capture"]}, "then": {"tap": "wait"}},
+            "then.tap: a card is tapped for auth and sale, not for capture",
+        ),
+    ],
+)
+def test_what_can_never_be_is_refused_with_its_place(sandbox, rule, said):
+    answer = put(sandbox, rule)
+
+    assert answer.status == 400
+    assert answer.json()["message"].startswith(f"scenario: rule 1, {said}")

@@ -1,0 +1,148 @@
+"""The same scenario, seed and requests give the same bytes twice, timers and webhooks included."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sandbox.app import build
+from sandbox.domain.instants import parse_rfc3339
+from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.settings import Settings
+from sandbox.world.clock import ClockSetting
+from tests.conftest import NOW
+from tests.driving import InProcess
+from tests.payments.tapping import CONTROL, tap, taps
+from tests.payments.till import ask
+
+WALL_S = 1_772_366_400.0
+
+SCENARIO = {
+    "name": "everything at once",
+    "rule": [
+        {"when": {"operation": "sale", "nth": 2}, "then": {"tap": "wait"}},
+        {
+            "when": {"operation": "sale", "nth": 1},
+            "then": {
+                "outcome": "processor_timeout",
+                "follow": [
+                    {"after": "40s", "do": "late_answer", "outcome": "approved"},
+                    {"after": "2m", "do": "block_terminal"},
+                    {"after": "3m", "do": "unblock_terminal"},
+                ],
+            },
+        },
+        {"when": {"operation": "capture"}, "then": {"delay_ms": 10}},
+        {
+            "when": {"operation": "close_batch"},
+            "then": {"batch": "partially_accepted", "rejected": 1, "after": "1d"},
+        },
+    ],
+    "webhook": [
+        {"when": {"event": "transaction.sale", "nth": 1}, "then": {"signature": "wrong"}},
+        {"when": {"event": "transaction.sale"}, "then": {"order": "first", "duplicate": 2}},
+        {"when": {"event": "transaction.cancel"}, "then": {"contradict": {"status": "captured"}}},
+        {"when": {"event": "batch.submitted"}, "then": {"before_answer": True, "truncate": 9}},
+    ],
+}
+
+
+@dataclass
+class Receiver:
+    """Refuses every third attempt, and keeps the bytes of all."""
+
+    got: list[tuple[str, bytes, dict[str, str]]] = field(default_factory=list)
+
+    async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
+        self.got.append((url, body, dict(headers)))
+        if len(self.got) % 3 == 0:
+            return Sent(503, 0, "later", "answered 503")
+        return Sent(204, 0, "", None)
+
+    def forget(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+
+async def story(sandbox: InProcess) -> list[bytes]:
+    """The bytes of every answer, in order."""
+    answers: list[bytes] = []
+
+    async def do(method: str, path: str, body: Any = None, key: str = "psp") -> Any:
+        answer = await ask(sandbox, method, path, body, key=key)
+        answers.append(answer.body)
+        return answer.json()
+
+    terminal = (await do("GET", CONTROL))["terminals"]["merchant"]
+    await do("PUT", f"{CONTROL}/scenario", SCENARIO)
+    await do("POST", f"{CONTROL}/endpoints", {"url": "http://receiver.test/"})
+    sale = {"amount": 1000, "terminal_id": terminal}
+    await do("POST", "/v3/payment", sale)
+    waiting = asyncio.create_task(do("POST", "/v3/payment", sale))
+    while not (found := await taps(sandbox)):
+        await asyncio.sleep(0)
+    await tap(sandbox, found[0]["transaction_id"], card="tok_amex")
+    batch_id = (await waiting)["batch_id"]
+    held = await do("POST", "/v3/preauth", sale)
+    await do("POST", f"/v3/payments/{held['transaction_id']}/capture", {"tip_amount": 100})
+    await do("POST", "/v3/preauth", sale)
+    await do("POST", f"/v1/batches/{batch_id}/close", {})
+    await do("POST", f"{CONTROL}/clock/advance", {"by": "150s"})
+    await do("POST", "/v3/payment", sale)
+    await do("POST", f"{CONTROL}/clock/advance", {"by": "30d"})
+    await do("GET", f"/v1/batches/{batch_id}")
+    await do("GET", "/v2/transactions")
+    return answers
+
+
+def played() -> dict[str, Any]:
+    """All that a story leaves behind, on a sandbox of its own."""
+    receiver = Receiver()
+    frozen = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
+    sandbox = InProcess(build(Settings(clock=frozen), wall=lambda: WALL_S, sender=receiver))
+    answers = asyncio.run(story(sandbox))
+    listed = sandbox.control("GET", "/worlds/default/messages", query="limit=200").json()
+    journal = sandbox.control("GET", "/worlds/default/requests", query="limit=200").json()
+    for entry in journal["requests"]:
+        del entry["duration_ms"]
+    return {
+        "answers": answers,
+        "webhooks": receiver.got,
+        "messages": json.dumps(listed),
+        "journal": json.dumps(journal),
+    }
+
+
+def test_the_same_story_gives_the_same_bytes_twice():
+    first, second = played(), played()
+
+    assert first["answers"] == second["answers"]
+    assert first["webhooks"] == second["webhooks"]
+    assert first["messages"] == second["messages"]
+    assert first["journal"] == second["journal"]
+
+
+def test_the_story_is_one_worth_repeating():
+    told = played()
+
+    fired = json.loads(told["answers"][-3])["fired"] + json.loads(told["answers"][-5])["fired"]
+    messages = json.loads(told["messages"])["messages"]
+    attempts = [
+        attempt["trigger"]
+        for message in messages
+        for delivery in message["deliveries"]
+        for attempt in delivery["attempts"]
+    ]
+    assert {one["kind"] for one in fired} == {
+        "late_answer",
+        "block_terminal",
+        "unblock_terminal",
+        "authorization_expires",
+        "batch_result",
+        "webhook_retry",
+    }
+    assert len(told["webhooks"]) == len(attempts) > len(messages)
+    assert {"scenario", "scheduled"} == set(attempts)

@@ -1,0 +1,121 @@
+"""In the process of a test a sandbox follows the time that freezegun freezes (assumed D23)."""
+
+import asyncio
+from datetime import timedelta
+
+import httpx2
+import pytest
+from freezegun import freeze_time
+
+from sandbox.app import build
+from sandbox.domain.instants import parse_rfc3339
+from sandbox.settings import Settings
+from sandbox.world.clock import ClockSetting
+from tests.api.minting import messages
+from tests.conftest import NOW
+from tests.driving import InProcess
+from tests.payments.making import held, pay, prompted, read, sold
+
+VISA = {"card_reader_data": {"paymentCardData": "tok_visa_credit"}}
+
+
+@pytest.fixture
+def frozen():
+    """The time of the process, frozen at NOW until the test moves it."""
+    with freeze_time(NOW) as factory:
+        yield factory
+
+
+@pytest.fixture
+def running(frozen):
+    """A sandbox whose world runs with the time of the process."""
+    return InProcess(build(Settings()))
+
+
+def test_what_is_made_is_made_at_the_frozen_instant(running, frozen):
+    body = {"name": "made", "permissions": ["payments:read"]}
+
+    first = sold(running)
+    frozen.tick(timedelta(hours=1))
+    later = sold(running)
+    key = running.ask("POST", "/v5/apikeys", key="merchant", json_body=body).json()
+
+    # 12:00 and 13:00, as payments write it.
+    assert (first["created_at"], later["created_at"]) == (1_772_366_400_000, 1_772_370_000_000)
+    assert key["created_at"] == "2026-03-01T13:00:00.000Z"
+    made = messages(running, subject=first["transaction_id"])
+    assert {one["created_at"] for one in made} == {"2026-03-01T12:00:00.000Z"}
+
+
+def test_an_authorization_expires_at_its_own_moment_when_time_is_moved_on(running, frozen):
+    tx = held(running, **VISA)
+
+    frozen.move_to("2026-03-06T11:59:59Z")
+    before = read(running, tx)["status"]
+    frozen.move_to("2026-03-20T00:00:00Z")
+    last = messages(running, subject=tx["transaction_id"])[-1]
+    after = read(running, tx)
+
+    assert before == "authorized"
+    assert (last["event_type"], last["request_id"]) == ("transaction.cancel", None)
+    # Five days for Visa (assumed 8.1), however late somebody looks.
+    assert last["created_at"] == "2026-03-06T12:00:00.000Z"
+    assert (after["status"], after["status_reason"]) == ("canceled", "timed_out")
+    assert after["history"][-1]["created_at"] == 1_772_798_400_000
+
+
+def test_a_surcharge_prompt_expires_after_five_minutes(running, frozen):
+    tx = prompted(running)
+
+    frozen.tick(timedelta(minutes=5, seconds=-1))
+    before = read(running, tx)["status"]
+    frozen.tick(timedelta(seconds=1))
+    after = read(running, tx)
+
+    assert before == "surcharge_pending"
+    assert (after["status"], after["status_reason"]) == ("canceled", "surcharge_expired")
+    last = messages(running, subject=tx["transaction_id"])[-1]
+    assert (last["event_type"], last["created_at"]) == (
+        "transaction.cancel",
+        "2026-03-01T12:05:00.000Z",
+    )
+
+
+def test_a_legacy_key_works_until_the_day_on_which_all_of_them_end(running, frozen):
+    frozen.move_to("2026-07-30T23:59:59Z")
+    before = running.ask("GET", "/v5/apikeys", key="legacy").status
+    frozen.tick(timedelta(seconds=1))
+    after = running.ask("GET", "/v5/apikeys", key="legacy").status
+
+    assert (before, after) == (200, 401)
+
+
+def test_a_world_whose_own_clock_stands_still_is_not_moved(frozen):
+    setting = ClockSetting(now=parse_rfc3339("2026-05-01T00:00:00Z"), mode="frozen")
+    world = InProcess(build(Settings(clock=setting)))
+    tx = held(world, **VISA)
+
+    frozen.move_to("2027-01-01T00:00:00Z")
+
+    assert pay(world).json()["created_at"] == tx["created_at"] == 1_777_593_600_000
+    assert read(world, tx)["status"] == "authorized"
+    assert world.ask("GET", "/v5/apikeys", key="legacy").status == 200
+
+
+def test_a_client_on_an_event_loop_sees_the_same():
+    async def statuses():
+        with freeze_time(NOW, real_asyncio=True) as frozen:
+            sandbox = build(Settings())
+            world = sandbox.worlds.default
+            transport = httpx2.ASGITransport(app=sandbox.app)
+            headers = {"x-service-apikey": world.cast.keys["merchant"][1]}
+            async with httpx2.AsyncClient(
+                transport=transport, base_url="http://sandbox", headers=headers
+            ) as client:
+                body = {"amount": 1000, "terminal_id": world.cast.terminals["merchant"]}
+                held = (await client.post("/v3/preauth", json=body)).json()
+                frozen.move_to("2026-03-06T12:00:00Z")
+                path = f"/v1/transactions/{held['transaction_id']}"
+                return held["status"], (await client.get(path)).json()["status"]
+
+    assert asyncio.run(statuses()) == ("authorized", "canceled")
