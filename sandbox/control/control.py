@@ -1,6 +1,7 @@
 """The control surface as an ASGI application."""
 
 import logging
+from collections.abc import Callable
 from functools import cache
 from hmac import compare_digest
 from inspect import isawaitable
@@ -51,11 +52,13 @@ class Control:
         except wire.ClientGone:
             return
         except ControlFault as fault:
-            status, shown, headers = fault.status, _error(fault), fault.headers
+            # What is said of a misspelt word must not repeat a key (assumed D5).
+            scrub = self._services.worlds.profile.scrub
+            status, shown, headers = fault.status, _error(fault, scrub), fault.headers
         except Exception:
             log.exception("a control request failed: a defect of the sandbox")
             failed = ControlFault(500, "internal_error", "The sandbox failed; its log says why.")
-            status, shown = failed.status, _error(failed)
+            status, shown = failed.status, _error(failed, str)
         await _send(send, status, shown, headers)
 
     def _route(self, scope: Scope) -> tuple[ControlRow, dict[str, str]]:
@@ -170,8 +173,12 @@ def _meant(shape: "type[BaseModel]", loc: tuple[int | str, ...]) -> str | None:
     return nearest(unknown, shape.model_fields)
 
 
-def _error(fault: ControlFault) -> dict[str, Any]:
-    body = {"error": fault.error, "message": fault.message, "details": fault.details}
+def _error(fault: ControlFault, scrub: Callable[[str], str]) -> dict[str, Any]:
+    body = {
+        "error": fault.error,
+        "message": scrub(fault.message),
+        "details": scrub(fault.details),
+    }
     if fault.nearest is not None:
         body["nearest"] = fault.nearest
     return body | fault.more

@@ -71,9 +71,9 @@ class Sender:
         self._session: ClientSession | None = None
 
     async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
-        from aiohttp import ClientError, ServerDisconnectedError
+        from aiohttp import ClientConnectorError, ClientError, ServerDisconnectedError
 
-        started, came, is_timeout = perf_counter(), _Came(), False
+        started, came, is_timeout, is_unreachable = perf_counter(), _Came(), False, False
         error: str | None = None
         try:
             async with asyncio.timeout(self._timeout_s):
@@ -86,6 +86,7 @@ class Sender:
             error = "the connection was closed before there was a complete answer"
         except (ClientError, OSError, ValueError, EOFError) as problem:
             error = str(problem) or type(problem).__name__
+            is_unreachable = isinstance(problem, ClientConnectorError)
         status = came.status
         if error is None and not 200 <= (status or 0) < 300:
             error = f"answered {status}"
@@ -94,7 +95,13 @@ class Sender:
         duration_ms = (perf_counter() - started) * 1000
         shown = came.text.decode("utf-8", "replace")
         return Sent(
-            status, duration_ms, shown, error and error[:500], came.retry_after_s, is_timeout
+            status,
+            duration_ms,
+            shown,
+            error and error[:500],
+            came.retry_after_s,
+            is_timeout,
+            is_unreachable,
         )
 
     async def _ask(self, url: str, body: bytes, headers: Mapping[str, str], came: "_Came") -> bool:

@@ -1,13 +1,18 @@
 """What falls due in a world, each thing at its own moment, in order."""
 
 import logging
+from asyncio import sleep
 from datetime import datetime
+from typing import Final
 
 from sandbox.domain.timers import WEBHOOK_RETRY, Timer
 from sandbox.operations.call import Call
 from sandbox.operations.payments.expiring import FALLS_DUE
 from sandbox.world.clock import ClockSetting
 from sandbox.world.world import World
+
+TIMERS_IN_A_ROW: Final = 50
+"""After so many of a walk, others on the same loop have their turn."""
 
 log = logging.getLogger("sandbox.world")
 
@@ -29,16 +34,29 @@ async def walk(world: World, to: datetime) -> list[Timer]:
     Everything happens at its own moment, what follows from it included: each time the webhooks
     that are to be sent then are sent before time goes on.
     """
-    fired: list[Timer] = []
     async with world.walking:
+        world.walks += 1
+        world.walk = world.walks
+        try:
+            return await _walk(world, to)
+        finally:
+            world.walk = None
+
+
+async def _walk(world: World, to: datetime) -> list[Timer]:
+    fired: list[Timer] = []
+    pause = TIMERS_IN_A_ROW
+    await world.quiet()
+    while (timer := world.store.next_timer()) is not None and timer.due <= to:
+        if timer.due > world.clock.now():
+            world.clock.set(ClockSetting(now=timer.due))
+        fired += fire_due(world)
         await world.quiet()
-        while (timer := world.store.next_timer()) is not None and timer.due <= to:
-            if timer.due > world.clock.now():
-                world.clock.set(ClockSetting(now=timer.due))
-            fired += fire_due(world)
-            await world.quiet()
-        if to > world.clock.now():
-            world.clock.set(ClockSetting(now=to))
+        if len(fired) >= pause:
+            pause = len(fired) + TIMERS_IN_A_ROW
+            await sleep(0)
+    if to > world.clock.now():
+        world.clock.set(ClockSetting(now=to))
     return fired
 
 

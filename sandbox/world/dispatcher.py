@@ -28,6 +28,10 @@ does not keep the next from being sent."""
 UNDER_WAY_MAX: Final = 16
 """So many attempts at one endpoint are under way at most."""
 
+DOWN_S: Final = 0.1
+"""While a clock is moved ahead, an endpoint that could not be reached is not tried again so soon:
+in so short a time of the wall nothing has changed, whatever passes in the world."""
+
 _LOOK_AGAIN_S: Final = 3_600.0
 """A clock is looked at again after so long, so that jumps of the wall are noticed."""
 
@@ -70,6 +74,9 @@ class Dispatcher:
         self._alarms: dict[int, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._in_line: deque[asyncio.Future[None]] = deque()
+        # By world and endpoint: what came of trying to reach it, during which walk through the
+        # world's time, and until when on the wall that counts.
+        self._down: dict[tuple[int, str], tuple[Sent, int, float]] = {}
 
     def _is_running(self) -> bool:
         """Whether there is a loop to work on. One that ended took its tasks with it."""
@@ -100,10 +107,25 @@ class Dispatcher:
         key = (id(world), endpoint_id)
         lane = self._lanes.get(key)
         if lane is None:
+            if self._down and self._fails_at_once(world, key):
+                return
             lane = self._lanes[key] = _Lane(world, endpoint_id)
         if lane.runner is None and lane.under_way < UNDER_WAY_MAX:
             lane.runner = object()
             self._start(self._run(lane, lane.runner))
+
+    def _fails_at_once(self, world: World, key: tuple[int, str]) -> bool:
+        """Whether all that is to be sent there now has failed, for want of an endpoint."""
+        known = self._down.get(key)
+        if known is None:
+            return False
+        sent, walk, until = known
+        if walk != world.walk or monotonic() >= until:
+            del self._down[key]
+            return False
+        while (job := world.outbox.take(key[1])) is not None:
+            world.outbox.conclude(job, sent)
+        return True
 
     async def _run(self, lane: _Lane, runner: object) -> None:
         """Make one attempt after the other, until there is none left or one takes too long."""
@@ -147,6 +169,9 @@ class Dispatcher:
         except Exception:
             log.exception("sending message %s failed: a defect of the sandbox", job.message.id)
             sent = Sent(None, 0, "", "the sandbox failed; its log says why")
+        if sent.is_unreachable and world.walk is not None:
+            known = sent._replace(duration_ms=0), world.walk, monotonic() + DOWN_S
+            self._down[id(world), endpoint.id] = known
         world.outbox.conclude(job, sent)
         # Without endpoints nothing was planned: the world may even be deleted.
         if world.outbox.endpoints:

@@ -18,6 +18,7 @@ from sandbox.domain.profile import Profile
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import Timer
 from sandbox.domain.words import UnknownWord
+from sandbox.scenarios.loading import ScenarioError
 from sandbox.scenarios.queue import Queue
 from sandbox.scenarios.running import Running
 from sandbox.store.fixtures import Fixture
@@ -126,6 +127,9 @@ class World:
         # The timer for which the host watches the clock.
         self.watched: Timer | None = None
         self.walking = Lock()
+        # The number of the walk through the world's time that is going on; None: none is.
+        self.walk: int | None = None
+        self.walks = 0
         self._listening: list[Future[None]] = []
         self._fill()
 
@@ -263,6 +267,8 @@ class World:
 
         Raises ScenarioError where it names what this world does not have; then nothing changed.
         """
+        if self.profile.key_format.mentions_production(scenario.model_dump_json()):
+            raise ScenarioError("a production key must never be sent to a sandbox")
         unit = self.store.begin()
 
         def resolve(kind: str, name: str) -> str:

@@ -224,3 +224,23 @@ def test_the_same_seed_scenario_and_requests_give_the_same_bytes():
         return [*((one.status, one.headers, one.body) for one in answers), json.dumps(messages)]
 
     assert told() == told()
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        {"name": "svc_live_abcdef123456_0123456789abcdef"},
+        {"name": "x", "about": "svc_live_abcdef123456_0123456789abcdef"},
+        {"name": "x", "rule": [{"then": {"outcome": "svc_live_abcdef123456_01234567"}}]},
+        {"name": "x", "webhook": [{"then": {"contradict": {"a": "svc_live_abcdef123456"}}}]},
+        {"name": "x", "webhook": [{"then": {"contradict": {"card": "4111111111111111"}}}]},
+    ],
+)
+def test_a_secret_in_a_scenario_is_refused_and_not_repeated(sandbox, scenario):
+    answer = sandbox.control("PUT", SCENARIO, scenario)
+
+    shown = answer.body.decode()
+    assert answer.status == 400
+    assert "abcdef123456" not in shown
+    assert "4111" not in shown
+    assert sandbox.control("GET", SCENARIO).status == 404

@@ -14,7 +14,10 @@ AttemptTrigger = Literal["scheduled", "manual", "scenario"]
 
 
 class Sent(NamedTuple):
-    """What came of an attempt. `error` None means that the endpoint took the message."""
+    """What came of an attempt. `error` None means that the endpoint took the message.
+
+    `is_unreachable`: there was not even a connection.
+    """
 
     status_code: int | None
     duration_ms: float
@@ -22,6 +25,7 @@ class Sent(NamedTuple):
     error: str | None
     retry_after_s: float | None = None
     is_timeout: bool = False
+    is_unreachable: bool = False
 
 
 class Attempt(NamedTuple):
