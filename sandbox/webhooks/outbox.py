@@ -31,8 +31,8 @@ from sandbox.webhooks.jobs import Delayed, Job, Later, Owed
 if TYPE_CHECKING:
     from sandbox.scenarios.webhooks import WebhookThen
 
-BODIES_MAX: Final = 2_048
-"""So many bodies are kept at hand while their message goes to several endpoints, or again."""
+BODIES_MAX: Final = 256
+"""So many bodies are kept at hand while their message goes to several endpoints."""
 
 _MISSED: Final = ("failed", "canceled", "dropped")
 
