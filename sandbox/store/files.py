@@ -1,0 +1,68 @@
+"""The port of the files that keep worlds: documents in tables, written with every commit.
+
+A file knows nothing of records. It keeps texts, each a JSON object, and gives all of them back
+when it is opened again. Whatever `write` has returned from is there after the process was killed.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple, Protocol
+
+FORMAT: Final = 1
+"""The version of what is written. A later one reads every earlier one."""
+
+RECORDS: Final = "records"
+"""The table that is read one document at a time: what messages say, by the id of the message."""
+
+
+class Document(NamedTuple):
+    """One document of a table. `number` is its place in the table: tables are read in this order.
+
+    `claims` are the values that it takes in unique indexes, as JSON; empty where it takes none.
+    """
+
+    id: str
+    number: int
+    text: str
+    claims: str = ""
+
+
+class Change(NamedTuple):
+    """What one commit of a world changes.
+
+    `puts` are documents by table, added or in place of the one with their id; `gone` are table and
+    id. With `anew` everything that the world had is forgotten first: a world that is deleted is
+    one that begins anew with nothing.
+    """
+
+    world: str
+    puts: Sequence[tuple[str, Document]] = ()
+    gone: Sequence[tuple[str, str]] = ()
+    anew: bool = False
+
+
+Tables = Mapping[str, Sequence[Document]]
+"""The documents of one world by table, each in the order of its numbers."""
+
+
+class StoreError(Exception):
+    """A file cannot be used, or not be written; the message names it, says why, and what to do."""
+
+
+class StateFile(Protocol):
+    """A file that keeps the worlds of one server."""
+
+    @property
+    def name(self) -> str:
+        """What it is, for people: `state.json (JSON)`."""
+
+    def load(self) -> Mapping[str, Tables]:
+        """All worlds by id, without what stands in RECORDS. Raises StoreError."""
+
+    def read(self, world: str, table: str, id: str) -> str | None:
+        """The text of one document; None when there is none."""
+
+    def write(self, changes: Sequence[Change]) -> None:
+        """Write all of these, or none. Raises StoreError; the same changes may be tried again."""
+
+    def close(self) -> None:
+        """Let go of the file. What was written stays."""
