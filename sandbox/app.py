@@ -1,9 +1,10 @@
 """The composition root: the only place where live things are made and put together."""
 
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from starlette.routing import Router
@@ -15,11 +16,15 @@ from sandbox.control.control import Control
 from sandbox.control.rows import PREFIX, Services
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.settings import Settings, SettingsError
+from sandbox.store.files import RECORDS, StateFile, StoreError
+from sandbox.store.fixtures import Fixture, FixtureError
 from sandbox.webhooks.guard import Guard
 from sandbox.webhooks.sending import Sender, Sending
 from sandbox.world.clock import Wall, wall_seconds
 from sandbox.world.dispatcher import Dispatcher
 from sandbox.world.registry import Worlds
+from sandbox.world.restoring import Kept, NotRestored, spec_of
+from sandbox.world.saving import Saver
 from sandbox.world.world import DEFAULT_WORLD, World, WorldSpec
 
 _CONTROL_PATHS: Final = PREFIX + "/"
@@ -27,11 +32,15 @@ _CONTROL_PATHS: Final = PREFIX + "/"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sandbox:
-    """A sandbox ready to be served: the application, its worlds, and the control token."""
+    """A sandbox ready to be served: the application, its worlds, and the control token.
+
+    `store` says where the worlds are kept.
+    """
 
     app: ASGIApp
     worlds: Worlds
     token: str | None
+    store: str
 
 
 def build(
@@ -42,7 +51,7 @@ def build(
     Webhooks go over the network unless somebody else sends them.
 
     Raises FixtureError when the fixture cannot be used, ScenarioError when the scenario cannot,
-    SettingsError when a setting cannot.
+    SettingsError when a setting cannot, StoreError when the state file cannot.
     """
     fixture = library.fixture_or_file(settings.fixture)
     guard = _guard(settings)
@@ -50,28 +59,35 @@ def build(
         sender or Sender(guard, user_agent=f"uat-sandbox/{__version__}"),
         header_prefix=settings.profile.webhook_header_prefix,
     )
-    worlds = Worlds(profile=settings.profile, wall=wall, limits=settings.limits, host=dispatcher)
-    default = worlds.create(
-        WorldSpec(
-            id=DEFAULT_WORLD,
-            fixture=fixture,
-            seed=settings.seed,
-            clock=settings.clock,
-            invention=settings.invention,
-        )
+    saver = None if settings.store is None else _saver(settings.store)
+    worlds = Worlds(
+        profile=settings.profile,
+        wall=wall,
+        limits=settings.limits,
+        host=dispatcher,
+        saver=saver,
     )
-    if settings.scenario is not None:
-        _run(settings.scenario, default)
+    try:
+        if saver is not None:
+            restore_all(worlds, saver.file)
+        _begin(worlds, settings, fixture)
+        if saver is not None:
+            saver.save()
+    except BaseException:
+        if saver is not None:
+            saver.file.close()
+        raise
     token = settings.token
     if token is None and not settings.is_loopback:
         token = secrets.token_urlsafe(24)
     services = Services(
         worlds=worlds,
         version=__version__,
-        store="memory",
+        store="memory" if saver is None else saver.file.name,
         default_fixture=fixture,
         default_seed=settings.seed,
         fixtures=library.fixture,
+        fixture_of=library.fixture_of,
         fixture_names=library.fixture_names,
         samples=library.sample,
         scenarios=library.scenarios,
@@ -89,9 +105,55 @@ def build(
         platform=platform,
         control=control,
         control_port=settings.control_port,
-        on_end=dispatcher.close,
+        on_begin=worlds.wake,
+        on_end=[dispatcher.close, *([saver.close] if saver is not None else [])],
     )
-    return Sandbox(app=app, worlds=worlds, token=token)
+    return Sandbox(app=app, worlds=worlds, token=token, store=services.store)
+
+
+def _saver(path: Path) -> Saver:
+    """What writes to the state file, which is opened and locked. Raises StoreError."""
+    from sandbox.store.opening import open_file
+
+    file = open_file(path)
+    return Saver(file, is_slow=path.suffix == ".json")
+
+
+def restore_all(worlds: Worlds, file: StateFile) -> None:
+    """Fill the worlds with what the file holds. Raises StoreError; then nothing was written."""
+    for id, tables in file.load().items():
+
+        def read(message_id: str, world_id: str = id) -> str:
+            text = file.read(world_id, RECORDS, message_id)
+            if text is None:
+                raise StoreError(f"{file.name}: {world_id}.{RECORDS} has no {message_id}")
+            return text
+
+        kept = Kept(tables, read, is_from_file=True)
+        try:
+            worlds.restore(spec_of(kept, library.fixture_of, id=id), kept)
+        except (NotRestored, FixtureError) as error:
+            raise StoreError(
+                f"{file.name}: world {id!r}: {error}; nothing was changed. Mend the file, "
+                f"or start from the last good copy beside it"
+            ) from None
+    file.keep_good_copy()
+
+
+def _begin(worlds: Worlds, settings: Settings, fixture: Fixture) -> None:
+    """The world `default` as the settings have it, unless an earlier run left one."""
+    default = worlds.get(DEFAULT_WORLD) or worlds.create(
+        WorldSpec(
+            id=DEFAULT_WORLD,
+            fixture=fixture,
+            seed=settings.seed,
+            clock=settings.clock,
+            invention=settings.invention,
+        )
+    )
+    if settings.scenario is not None:
+        _run(settings.scenario, default)
+        default.note_change()
 
 
 def _guard(settings: Settings) -> Guard:
@@ -125,7 +187,8 @@ class Surfaces:
         platform: ASGIApp,
         control: ASGIApp,
         control_port: int | None,
-        on_end: Callable[[], Awaitable[None]],
+        on_begin: Callable[[], None],
+        on_end: Sequence[Callable[[], Awaitable[None]]],
     ) -> None:
         self._platform = platform
         self._control = control
@@ -133,8 +196,10 @@ class Surfaces:
 
         @asynccontextmanager
         async def lifespan(_: object) -> AsyncIterator[None]:
+            on_begin()
             yield
-            await on_end()
+            for end in on_end:
+                await end()
 
         self._rest = Router(redirect_slashes=False, default=platform, lifespan=lifespan)
 

@@ -117,6 +117,13 @@ class _InventType(click.ParamType[Any]):
     type=click.Path(path_type=Path),
     help="TOML file with the real platform's names for headers, prefixes and fields.",
 )
+@click.option(
+    "--store",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Keep all worlds in this file, and go on from it: state.json for people, state.db for "
+    "more than a thousand documents.",
+)
 @click.option("--token", envvar="SANDBOX_TOKEN", help="Bearer token of the control surface.")
 @click.option(
     "--log-format",
@@ -182,6 +189,7 @@ def serve(
     from sandbox.scenarios.loading import ScenarioError
     from sandbox.server import serve as run
     from sandbox.settings import Settings, SettingsError, read_profile
+    from sandbox.store.files import StoreError
     from sandbox.store.fixtures import FixtureError
     from sandbox.world.registry import Limits
 
@@ -199,7 +207,7 @@ def serve(
                 **options,
             )
         )
-    except (SettingsError, FixtureError, ScenarioError) as error:
+    except (SettingsError, FixtureError, ScenarioError, StoreError) as error:
         _refuse(str(error))
     finally:
         gc.enable()

@@ -1,12 +1,14 @@
 """Where the files are that come with the sandbox: fixtures and scenarios."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sandbox.domain.words import did_you_mean, nearest
 from sandbox.scenarios.loading import ScenarioError, read_scenario
+from sandbox.store.files import FILE
 from sandbox.store.fixtures import Fixture, FixtureError, read_fixture
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ def fixture(name: str) -> Fixture:
     """The fixture that comes with the sandbox under this name, read once. Raises FixtureError."""
     if name not in fixture_names():
         raise FixtureError(f"there is no fixture {name!r}; there are: {', '.join(fixture_names())}")
-    return read_fixture(folder("fixtures") / f"{name}.json")
+    return _begun(read_fixture(folder("fixtures") / f"{name}.json"))
 
 
 @cache
@@ -90,5 +92,36 @@ def sample(event_type: str) -> str:
 def fixture_or_file(name_or_path: str) -> Fixture:
     """A fixture by name, or the one in a file when a path is given. Raises FixtureError."""
     if "/" in name_or_path or name_or_path.endswith(".json"):
-        return read_fixture(Path(name_or_path))
+        return _begun(read_fixture(Path(name_or_path)))
     return fixture(name_or_path)
+
+
+def fixture_of(name: str, document: Any) -> Fixture:
+    """The fixture with which a kept world began: one of its own, else the one of that name.
+
+    Raises FixtureError.
+    """
+    if document is None:
+        return fixture(name)
+    if isinstance(document, dict) and FILE in document:
+        return _begun(Fixture(name, {}, {}, {}, {}, document=document, snapshot=document))
+    from sandbox.store.fixture_check import parse_fixture
+
+    return replace(parse_fixture(name, document), document=document)
+
+
+def _begun(read: Fixture) -> Fixture:
+    """The fixture; one that is a saved world has the documents with which that one began."""
+    if read.snapshot is None:
+        return read
+    try:
+        (state,) = read.snapshot["world"].values()
+        own = next(iter(read.snapshot.get("fixture", {}).values()), None)
+        name = state["fixture"]
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise FixtureError("is a snapshot that does not say how its world began") from None
+    if own is not None:
+        own = {table: documents for table, documents in own.items() if table != "_id"}
+    return replace(
+        fixture_of(name, own), name=read.name, document=read.document, snapshot=read.snapshot
+    )

@@ -225,6 +225,7 @@ def _facts(sandbox: Sandbox, settings: Settings) -> dict[str, object]:
         "url": url,
         "control_url": f"http://{host}:{control_port}/_sandbox",
         "token": sandbox.token,
+        "store": sandbox.store,
         "fixture": world.spec.fixture.name,
         "seed": world.spec.seed,
         "clock": world.clock.view(),
@@ -244,7 +245,7 @@ def _banner(facts: dict[str, object]) -> str:
     lines = [
         f"uat-sandbox {facts['version']} serves the platform on {facts['url']}",
         f"world default: fixture {facts['fixture']}, seed {facts['seed']}, "
-        f"clock {clock['mode']} at {clock['now']}, kept in memory",
+        f"clock {clock['mode']} at {clock['now']}, kept in {facts['store']}",
         "",
         "API keys of the world default:",
         *(f"  {name:<{width}}  {key}" for name, key in keys.items()),

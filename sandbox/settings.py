@@ -49,6 +49,7 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     webhooks_to: tuple[str, ...] = ()
     scenario: str | None = None
+    store: Path | None = None
     watch: bool = False
 
     def __post_init__(self) -> None:

@@ -49,7 +49,8 @@ THIRD_PARTIES = {
     "click": ("cli.py",),
     "sortedcontainers": ("store/",),
     "jiter": ("api/wire.py",),
-    "tinydb": ("store/file.py",),
+    "tinydb": ("store/json_file.py", "store/json_reading.py"),
+    "filelock": ("store/disk.py",),
     "faker": ("store/invention.py",),
     "aiohttp": ("webhooks/sending.py",),
     "standardwebhooks": ("webhooks/signing.py",),
@@ -188,9 +189,12 @@ def test_no_function_declares_a_global():
 @pytest.mark.parametrize(
     ("module", "unwanted"),
     [
-        ("sandbox.cli", "uvicorn starlette tinydb faker aiohttp freezegun httpx2 pydantic asyncio"),
-        ("sandbox.server", "tinydb faker aiohttp httpx2 freezegun sqlite3 pytest"),
-        ("sandbox.app", "uvicorn tinydb faker aiohttp httpx2 freezegun sqlite3 click"),
+        (
+            "sandbox.cli",
+            "uvicorn starlette tinydb filelock faker aiohttp freezegun httpx2 pydantic asyncio",
+        ),
+        ("sandbox.server", "tinydb filelock faker aiohttp httpx2 freezegun sqlite3 pytest"),
+        ("sandbox.app", "uvicorn tinydb filelock faker aiohttp httpx2 freezegun sqlite3 click"),
     ],
 )
 def test_importing_a_module_brings_nothing_that_is_not_needed_yet(module, unwanted):

@@ -24,9 +24,11 @@ from sandbox.domain.keys import KeyKind
 from sandbox.domain.payments.transport import SLOW_MS, TRANSPORT_FAULTS
 from sandbox.operations.payments.attempting import Dropped
 from sandbox.scenarios.choosing import Choice
+from sandbox.store.files import StoreError
 from sandbox.world.agenda import fire_due
 from sandbox.world.journal import ADDRESS_CHARS_MAX, Entry, captured
 from sandbox.world.registry import Worlds
+from sandbox.world.saving import Saver
 from sandbox.world.world import World
 
 ABORT: Final = "sandbox.abort"
@@ -110,6 +112,8 @@ class Platform:
         world = presented.world or self._worlds.default
         fire_due(world)
         answer = await self.answer(asked, presented, world)
+        if (saver := self._worlds.saver) is not None:
+            answer = await self._once_saved(answer, saver)
         if answer.delay_ms or answer.fault is not None:
             await _spoil(answer, scope, receive, send)
         else:
@@ -146,6 +150,20 @@ class Platform:
         # A scenario may have webhooks of this request come before its answer (assumed D22).
         while trip.request_id in world.outbox.owed:
             await world.changed()
+        return answer
+
+    async def _once_saved(self, answer: Answer, saver: Saver) -> Answer:
+        """The answer, once all that it says is in the state file; else that it could not be."""
+        try:
+            await saver.saved()
+        except StoreError:
+            # Why, is on the log; the client hears nothing of files.
+            body = b'{"detail":"The state could not be written.","error":"internal_error"}'
+            headers = [
+                (b"content-type", b"application/json"),
+                (b"content-length", b"%d" % len(body)),
+            ]
+            return Answer(INTERNAL_ERROR.status, body, headers)
         return answer
 
     def _note_fault(self, trip: Trip, answer: Answer) -> None:

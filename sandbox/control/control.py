@@ -15,7 +15,9 @@ from sandbox.api.router import Router
 from sandbox.control.routes import CONTROL
 from sandbox.control.rows import Ask, ControlFault, ControlRow, Services, shape
 from sandbox.domain.words import nearest
+from sandbox.store.files import StoreError
 from sandbox.world.agenda import fire_due
+from sandbox.world.saving import Saver
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -47,7 +49,8 @@ class Control:
         headers: dict[str, str] = {}
         try:
             row, params = self._route(scope)
-            body = await wire.read_body(receive) if row.body is not None else b""
+            has_body = row.body is not None or row.is_raw
+            body = await wire.read_body(receive, is_capped=not row.is_raw) if has_body else b""
             status, shown = row.status, await self._carry_out(row, params, scope, body)
         except wire.ClientGone:
             return
@@ -115,10 +118,28 @@ class Control:
             fire_due(ask.found)
         if row.query != "NoQuery" or scope["query_string"]:
             ask.query = _query(shape(row.query), scope)
-        if row.body is not None:
+        if row.is_raw:
+            ask.body = body
+        elif row.body is not None:
             ask.body = _body(shape(row.body), body)
         shown = row.run(ask)
-        return await shown if isawaitable(shown) else shown
+        shown = await shown if isawaitable(shown) else shown
+        if (saver := self._services.worlds.saver) is not None:
+            if row.method != "GET" and ask.found is not None:
+                # It may have changed what is no record: a switch, the clock, the queue.
+                ask.found.note_change()
+            await _save(saver)
+        return shown
+
+
+async def _save(saver: Saver) -> None:
+    """Wait until the state file has everything. Raises ControlFault where it cannot be written."""
+    try:
+        await saver.saved()
+    except StoreError as error:
+        raise ControlFault(
+            507, "not_written", "the state file cannot be written", details=str(error)
+        ) from None
 
 
 def _query(shape: "type[BaseModel]", scope: Scope) -> "BaseModel":
@@ -185,7 +206,7 @@ def _error(fault: ControlFault, scrub: Callable[[str], str]) -> dict[str, Any]:
 
 
 async def _send(send: Send, status: int, shown: Any, headers: dict[str, str]) -> None:
-    body = b"" if status == 204 else to_json(shown)
+    body = b"" if status == 204 else shown if isinstance(shown, bytes) else to_json(shown)
     raw = [(name.encode(), value.encode()) for name, value in headers.items()]
     if body:
         raw += [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]

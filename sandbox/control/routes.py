@@ -54,6 +54,21 @@ CONTROL: Final[tuple[ControlRow, ...]] = (
         run=worlds.reset,
     ),
     ControlRow(
+        name="snapshot.read",
+        method="GET",
+        path=f"{_WORLD}/snapshot",
+        summary="Save a whole world as one document",
+        run=worlds.save,
+    ),
+    ControlRow(
+        name="snapshot.restore",
+        method="PUT",
+        path=f"{_WORLD}/snapshot",
+        summary="Put a saved world in place of this one",
+        run=worlds.load,
+        is_raw=True,
+    ),
+    ControlRow(
         name="clock.read",
         method="GET",
         path=f"{_WORLD}/clock",

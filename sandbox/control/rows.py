@@ -20,7 +20,8 @@ PREFIX = "/_sandbox"
 class Services:
     """What the control surface works on, given by the composition root.
 
-    `fixtures` reads a fixture by name, `fixture_names` lists them; `default_fixture` and
+    `fixtures` reads a fixture by name, `fixture_of` gives that with which a saved world began,
+    `fixture_names` lists them; `default_fixture` and
     `default_seed` are what a world gets that names none. `samples` is the body of an event of that
     type; `scenarios` are those of the library by name, `scenario` the one of that name or title;
     `why_not_to` tells why webhooks may not go to a host, None where they may.
@@ -32,6 +33,7 @@ class Services:
     default_fixture: Fixture
     default_seed: int
     fixtures: Callable[[str], Fixture]
+    fixture_of: Callable[[str, Any], Fixture]
     fixture_names: Callable[[], list[str]]
     samples: Callable[[str], str]
     scenarios: Callable[[], dict[str, Any]]
@@ -58,7 +60,9 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlRow:
-    """One control endpoint. `is_open` rows need no token.
+    """One control endpoint.
+
+    `is_open` rows need no token; `is_raw` ones take a body as it is, of any size.
 
     `body` and `query` name their shapes in `shapes`, which is loaded when one is first read.
     """
@@ -72,6 +76,7 @@ class ControlRow:
     query: str = "NoQuery"
     status: int = 200
     is_open: bool = False
+    is_raw: bool = False
 
 
 def shape(name: str) -> "type[BaseModel]":

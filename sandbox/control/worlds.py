@@ -11,6 +11,8 @@ from sandbox.world import switches
 from sandbox.world.agenda import fire_due, walk
 from sandbox.world.clock import ClockSetting
 from sandbox.world.registry import Protected, TooManyWorlds, WorldTaken
+from sandbox.world.restoring import NotRestored, spec_of
+from sandbox.world.snapshots import read_snapshot, snapshot
 from sandbox.world.world import WorldSpec
 
 if TYPE_CHECKING:
@@ -114,6 +116,23 @@ def reset(ask: Ask) -> dict[str, Any]:
     return ask.world.view()
 
 
+def save(ask: Ask) -> bytes:
+    """The whole world as one document. Source: assumed D25."""
+    return snapshot(ask.world)
+
+
+def load(ask: Ask) -> dict[str, Any]:
+    """A saved world in place of this one, whose id and keys of the cast stay (assumed D25)."""
+    try:
+        kept = read_snapshot(ask.body)
+        spec = spec_of(kept, ask.services.fixture_of, id=ask.world.id)
+        return ask.services.worlds.restore(spec, kept).view()
+    except (NotRestored, FixtureError) as error:
+        raise ControlFault(
+            400, "not_restored", f"snapshot: {error}", details="nothing was changed"
+        ) from None
+
+
 def read_clock(ask: Ask) -> dict[str, Any]:
     """The clock of a world."""
     return dict(ask.world.clock.view())
@@ -159,5 +178,5 @@ def read_switches(ask: Ask) -> dict[str, Any]:
 
 def set_switches(ask: Ask) -> dict[str, Any]:
     """Set switches of a world; those not named stay."""
-    ask.world.switches.update(_switches(ask.body))
+    ask.world.set_switches(_switches(ask.body))
     return ask.world.switches

@@ -4,6 +4,7 @@ This file owns names, categories and bodies. Which operation fires which event s
 operation; who receives one, and how it is sent, is not known here.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -79,6 +80,23 @@ EVENTS: Final[dict[str, EventRow]] = {
 }
 
 
+class Kept:
+    """A record of an earlier run, which is read from its text when somebody asks for it."""
+
+    __slots__ = ("_parse", "_text")
+
+    def __init__(self, text: Callable[[], str], parse: Callable[[str], Any]) -> None:
+        self._text, self._parse = text, parse
+
+    def text(self) -> str:
+        """What was kept of it."""
+        return self._text()
+
+    def get(self) -> Any:
+        """The record, or the body itself."""
+        return self._parse(self._text())
+
+
 class Message(NamedTuple):
     """One event that happened: what it is about, as the record was at that moment.
 
@@ -93,12 +111,17 @@ class Message(NamedTuple):
     subject: str
     request_id: str | None
     created_at: Instant
-    record: Record | dict[str, Any]
+    record: Record | dict[str, Any] | Kept
+
+    def said(self) -> Record | dict[str, Any]:
+        """What it says: the record, or the body itself."""
+        record = self.record
+        return record.get() if isinstance(record, Kept) else record
 
 
 def body_of(message: Message) -> bytes:
     """The exact bytes of the webhook: the flat resource, no envelope. Source: spec 6.1.1."""
-    record, sparse = message.record, EVENTS[message.event_type].sparse
+    record, sparse = message.said(), EVENTS[message.event_type].sparse
     if isinstance(record, dict):
         return to_bytes(record)
     if sparse:  # Source: spec 6.1.4

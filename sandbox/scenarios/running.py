@@ -159,6 +159,16 @@ class Running:
         for entry in (*self._attempts, *self._webhooks):
             entry.fitted = entry.applied = 0
 
+    def counts(self) -> list[list[int]]:
+        """How often each rule fitted and applied, in order."""
+        return [[one.fitted, one.applied] for one in (*self._attempts, *self._webhooks)]
+
+    def restore(self, counts: Sequence[Sequence[int]]) -> None:
+        """Take over how often each rule fitted and applied."""
+        entries = (*self._attempts, *self._webhooks)
+        for entry, (fitted, applied) in zip(entries, counts, strict=True):
+            entry.fitted, entry.applied = fitted, applied
+
     def view(self) -> dict[str, Any]:
         """The scenario as the control API shows it."""
         return {

@@ -4,11 +4,17 @@ A file knows nothing of records. It keeps texts, each a JSON object, and gives a
 when it is opened again. Whatever `write` has returned from is there after the process was killed.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, Protocol
+
+from pydantic_core import from_json, to_json
 
 FORMAT: Final = 1
 """The version of what is written. A later one reads every earlier one."""
+
+FILE: Final = "file"
+"""The table that says what wrote a document, and in which format."""
 
 RECORDS: Final = "records"
 """The table that is read one document at a time: what messages say, by the id of the message."""
@@ -24,6 +30,26 @@ class Document(NamedTuple):
     number: int
     text: str
     claims: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A document whose text somebody has read already. Stands for a `Document`."""
+
+    id: str
+    number: int
+    fields: dict[str, Any]
+    claims: str = ""
+
+    @property
+    def text(self) -> str:
+        """The JSON object."""
+        return to_json(self.fields).decode()
+
+
+def fields_of(document: "Document | Parsed") -> Any:
+    """What a document says."""
+    return document.fields if isinstance(document, Parsed) else from_json(document.text)
 
 
 class Change(NamedTuple):
@@ -60,6 +86,15 @@ class StateFile(Protocol):
 
     def read(self, world: str, table: str, id: str) -> str | None:
         """The text of one document; None when there is none."""
+
+    def records(self, world: str) -> Iterator[Document]:
+        """What stands in RECORDS, one document at a time, in no order. For copying a file."""
+
+    def keep_good_copy(self) -> None:
+        """The content was found good: keep a copy of the file as it was opened.
+
+        Raises StoreError.
+        """
 
     def write(self, changes: Sequence[Change]) -> None:
         """Write all of these, or none. Raises StoreError; the same changes may be tried again."""

@@ -8,13 +8,14 @@ other is checked whole, by `fixture_check`, before anything is made of it.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from sandbox.domain.accounts import AccountType, Address
 from sandbox.domain.instants import parse_rfc3339
+from sandbox.store.files import FILE
 from sandbox.store.shipped import DIGESTS
 
 Documents = Mapping[str, Mapping[str, Any]]
@@ -27,13 +28,19 @@ class FixtureError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Fixture:
-    """A checked fixture: documents by cast name, in file order, parents before children."""
+    """A checked fixture: documents by cast name, in file order, parents before children.
+
+    `document` is the whole of a file that did not come with the sandbox. With a `snapshot` a world
+    begins as the one that was saved; the documents are then those that that one began with.
+    """
 
     name: str
     accounts: Documents
     terminals: Documents
     locations: Documents
     api_keys: Documents
+    document: Mapping[str, Any] | None = None
+    snapshot: Mapping[str, Any] | None = None
 
 
 def read_fixture(path: Path) -> Fixture:
@@ -44,11 +51,17 @@ def read_fixture(path: Path) -> Fixture:
     except (OSError, UnicodeDecodeError) as error:
         raise FixtureError(f"{path}: cannot be read: {error}") from error
     if sha256(content).hexdigest() in DIGESTS:
-        return _as_shipped(path.stem, json.loads(text))
+        document = json.loads(text)
+        if FILE in document:
+            return Fixture(path.stem, {}, {}, {}, {}, snapshot=document)
+        return _as_shipped(path.stem, document)
     from sandbox.store.fixture_check import parse_fixture
 
     try:
-        return parse_fixture(path.stem, _parse(text))
+        document = _parse(text)
+        if isinstance(document, dict) and FILE in document:
+            return Fixture(path.stem, {}, {}, {}, {}, document=document, snapshot=document)
+        return replace(parse_fixture(path.stem, document), document=document)
     except FixtureError as error:
         raise FixtureError(f"{path}: {error}") from None
 

@@ -1,12 +1,13 @@
 """The store of a world that lives as long as its process, and its units of work."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from sandbox.domain.accounts import Account
 from sandbox.domain.events import Message
 from sandbox.domain.records import Record, account_id_of
 from sandbox.domain.timers import Timer
+from sandbox.store.messages import Messages, ReadText
 from sandbox.store.port import (
     ANY_TIME,
     NEWEST_FIRST,
@@ -27,22 +28,25 @@ class MemoryStore:
 
     A watcher is called with every committed record of its kind: whoever finds worlds by key
     learns of new keys that way, whichever operation made them. `on_messages` is called with the
-    messages of every commit that has some.
+    messages of every commit that has some, `on_commit` with the unit of each that changes
+    anything.
     """
 
     def __init__(
         self,
         watchers: Mapping[type, Callable[[Any], None]] | None = None,
         on_messages: Callable[[Sequence[Message]], None] | None = None,
+        on_commit: "Callable[[MemoryUnit], None] | None" = None,
     ) -> None:
         self._watchers = watchers or {}
         self._on_messages = on_messages
+        self.on_commit = on_commit
         self.clear()
 
     def clear(self) -> None:
         self._rows = {table.kind: Rows(table, self._path_of) for table in TABLES}
         self._accounts = self._rows[Account]
-        self._messages: list[Message] = []
+        self._messages = Messages()
         self._message_by_id: dict[str, Message] = {}
         self._timers = Timers()
 
@@ -66,6 +70,19 @@ class MemoryStore:
         by_id = self._message_by_id
         by_id.update((one.id, one) for one in self._messages[len(by_id) :])
         return by_id.get(id)
+
+    @property
+    def timers(self) -> Timers:
+        """What will happen later."""
+        return self._timers
+
+    def tables(self) -> Iterator[tuple[str, Rows]]:
+        """Every table of records, with its name."""
+        return ((rows.table.name, rows) for rows in self._rows.values())
+
+    def restore_messages(self, texts: Sequence[str], read: ReadText) -> None:
+        """Take over the documents of messages of an earlier run; `read` gives what one says."""
+        self._messages = Messages(texts, read)
 
     def next_timer(self) -> Timer | None:
         return self._timers.next()
@@ -141,14 +158,32 @@ class MemoryUnit:
             rows.put(id, record, claimed)
             if (watcher := store._watchers.get(type(record))) is not None:
                 watcher(record)
-        store._messages += self._emitted
+        store._messages.extend(self._emitted)
         for timed in self._timed:
             if isinstance(timed, Timer):
                 store._timers.set(timed)
             else:
                 store._timers.cancel(*timed)
+        if store.on_commit is not None:
+            store.on_commit(self)
         if self._emitted and store._on_messages is not None:
             store._on_messages(self._emitted)
+
+    # --- for whoever keeps what is committed
+
+    def put_records(self) -> Collection[tuple[Rows, str, Record]]:
+        """What was put: the table, the id, and the record."""
+        return self._put.values()
+
+    @property
+    def emitted(self) -> Sequence[Message]:
+        """What was announced."""
+        return self._emitted
+
+    @property
+    def timed(self) -> Sequence[Timer | tuple[str, str, str]]:
+        """Timers that were set, and kind, subject and tag of those canceled."""
+        return self._timed
 
     def _must_be_open(self) -> None:
         if not self._open:

@@ -12,8 +12,12 @@ from collections.abc import Callable, Collection, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
+from pydantic_core import from_json, to_json
+
 from sandbox.domain.records import Record, account_id_of
 from sandbox.store.answers import Answers, Condition, question_of
+from sandbox.store.codec import Unreadable, from_document
+from sandbox.store.files import Document, Parsed, fields_of
 from sandbox.store.grams import TextIndex
 from sandbox.store.indexes import Index, position
 from sandbox.store.port import (
@@ -25,12 +29,27 @@ from sandbox.store.port import (
     Where,
 )
 from sandbox.store.tables import Path, Table, in_two
+from sandbox.store.texts import Texts
 
 PathOf = Callable[[Record], Path]
 Claims = Sequence[tuple[str, str, str]]  # a unique index, and both parts of the value
 
 _PUT_BITS: Final = 40
 """A number is the moment in milliseconds, then so many bits for the order of puts."""
+_PUT_MASK: Final = (1 << _PUT_BITS) - 1
+
+
+class _Records(dict[int, Any]):
+    """Records by number. Those of an earlier run stay texts until somebody asks for them."""
+
+    def __init__(self, kind: type) -> None:
+        super().__init__()
+        self.kind = kind
+        self.texts: dict[int, str] = {}
+
+    def __missing__(self, number: int) -> Any:
+        record = self[number] = from_document(self.kind, from_json(self.texts.pop(number)))
+        return record
 
 
 class Rows:
@@ -40,8 +59,14 @@ class Rows:
         self.table = table
         self.id_of = attrgetter(table.key)
         self.path_of = path_of
+        self.forget()
+
+    def forget(self) -> None:
+        """Hold nothing."""
+        table = self.table
         self.number_of: dict[str, int] = {}
-        self.by_number: dict[int, Any] = {}
+        self.by_number = _Records(table.kind)
+        self._puts = 0
         # By both parts of a value, which are the record's own texts: joined they would need memory.
         self.unique = {name: defaultdict[str, dict[str, int]](dict) for name in table.unique}
         self.indexes: dict[str, Index] = {}
@@ -94,8 +119,49 @@ class Rows:
         self.answers.note_change(number)
 
     def _new_number(self, record: Any) -> int:
-        put, moment = len(self.by_number), self.table.moment
+        put, moment = self._puts, self.table.moment
+        self._puts = put + 1
         return put if moment is None else moment(record) << _PUT_BITS | put
+
+    # --- what is kept
+
+    def keep(self, document: Document | Parsed) -> None:
+        """Take over a document of an earlier run, which nobody has found here yet.
+
+        Without claims it is read at once, to know what it takes. Raises Unreadable or
+        DuplicateValue.
+        """
+        number = document.number
+        self._puts = max(self._puts, (number & _PUT_MASK) + 1)
+        if document.claims:
+            self.by_number.texts[number] = document.text
+            claims = [tuple(claim) for claim in from_json(document.claims)]
+        else:
+            record = from_document(self.table.kind, fields_of(document))
+            if self.id_of(record) != document.id or self.number_of.get(document.id) is not None:
+                raise Unreadable(f"its id must be {document.id[:80]}, once")
+            claims = list(self.claims(document.id, record))
+            self.by_number[number] = record
+        self.number_of[document.id] = number
+        for name, first, second in claims:
+            self.unique[name][first][second] = number
+
+    def document(self, id: str, texts: Texts) -> Document:
+        """What is kept of the record with this id."""
+        number = self.number_of[id]
+        text = self.by_number.texts.get(number)
+        if text is not None and not self.table.unique:
+            return Document(id, number, text)
+        record = self.by_number[number]
+        claims = [
+            (name, *value) for name, index in self.table.unique.items() for value in index(record)
+        ]
+        return Document(
+            id,
+            number,
+            texts.of_record(record),
+            to_json(claims).decode() if claims else "",
+        )
 
     def _reindex(self, number: int, old: Any, record: Any) -> None:
         path = self.path_of(record)
@@ -164,10 +230,11 @@ class Rows:
         return self.answers.ranked(question, conditions, by, lambda number: rank(by_number[number]))
 
     def _everything(self) -> Sequence[int]:
-        # Rows are never removed, so that numbers without a moment have no gaps.
-        if self.table.moment is None:
-            return range(len(self.by_number))
-        return sorted(self.by_number)
+        # Rows are never removed, so that numbers without a moment have no gaps; in a file that
+        # somebody edited they may.
+        if self.table.moment is None and self._puts == len(self.number_of):
+            return range(self._puts)
+        return sorted(self.number_of.values())
 
     def _conditions(self, where: Where) -> list[Condition]:
         conditions = [self._condition(name, values) for name, values in where.items()]
@@ -200,7 +267,8 @@ class Rows:
         index = self.indexes.get(name)
         if index is None:
             index, values_of = Index(), self.table.indexes[name]
-            rows = [(number, self.by_number[number]) for number in sorted(self.by_number)]
+            numbers = sorted(self.number_of.values())
+            rows = [(number, self.by_number[number]) for number in numbers]
             of_account = {account_id_of(record): record for _, record in rows}
             paths = {id: self.path_of(record) for id, record in of_account.items()}
             index.fill(
@@ -226,8 +294,8 @@ class Rows:
         text_index = self.texts.get(name)
         if text_index is None:
             text_index, texts = TextIndex(), self.table.texts[name]
-            for number, record in self.by_number.items():
-                text_index.move(number, (), texts(record))
+            for number in self.number_of.values():
+                text_index.move(number, (), texts(self.by_number[number]))
             self.texts[name] = text_index
         return text_index
 

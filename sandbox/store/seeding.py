@@ -49,6 +49,15 @@ class Cast:
     locations: dict[str, str] = field(default_factory=dict)
     keys: dict[str, tuple[str, str]] = field(default_factory=dict)
 
+    def of_those(self, is_there: Callable[[str, str], bool]) -> "Cast":
+        """Those of whom the record is there, asked by kind (account, terminal, ...) and id."""
+        return Cast(
+            {name: id for name, id in self.accounts.items() if is_there("account", id)},
+            {name: id for name, id in self.terminals.items() if is_there("terminal", id)},
+            {name: id for name, id in self.locations.items() if is_there("location", id)},
+            {name: one for name, one in self.keys.items() if is_there("key", one[0])},
+        )
+
 
 def seed(
     store: Store,

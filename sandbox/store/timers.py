@@ -1,5 +1,7 @@
 """The timers of one world, soonest first; of two that are due together, the older one."""
 
+from collections.abc import Iterator
+
 from sortedcontainers import SortedList
 
 from sandbox.domain.timers import Timer
@@ -26,6 +28,26 @@ class Timers:
         entry = self._by_subject.pop((kind, subject, tag), None)
         if entry is not None:
             self._in_order.remove(entry)
+
+    def get(self, kind: str, subject: str, tag: str) -> Timer | None:
+        """The timer of that kind, subject and tag; None when there is none."""
+        entry = self._by_subject.get((kind, subject, tag))
+        return None if entry is None else entry[2]
+
+    def number_of(self, kind: str, subject: str, tag: str) -> int | None:
+        """The place of a timer among those that are due together; None when there is none."""
+        entry = self._by_subject.get((kind, subject, tag))
+        return None if entry is None else entry[1]
+
+    def restore(self, timer: Timer, number: int) -> None:
+        """Take over a timer of an earlier run, with its number."""
+        entry = (timer.due.timestamp(), number, timer)
+        self._by_subject[timer.kind, timer.subject, timer.tag] = entry
+        self._in_order.add(entry)
+        self._numbered = max(self._numbered, number)
+
+    def __iter__(self) -> Iterator[Timer]:
+        return (timer for _, _, timer in self._in_order)
 
     def next(self) -> Timer | None:
         """The timer that is due soonest; None when there is none."""

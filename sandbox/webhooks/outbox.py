@@ -5,14 +5,13 @@ what came of it.
 """
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pydantic_core import from_json
 
-from sandbox.domain.accounts import Account
 from sandbox.domain.events import Message, body_of
 from sandbox.domain.timers import WEBHOOK_RETRY, Timer
 from sandbox.domain.webhooks.deliveries import Attempt, AttemptTrigger, Delivery, Sent
@@ -25,6 +24,7 @@ from sandbox.domain.webhooks.schedule import (
 )
 from sandbox.scenarios.running import Running
 from sandbox.store.port import Store
+from sandbox.webhooks.audience import wanting
 from sandbox.webhooks.chaos import contradiction, ruled, trigger_of
 from sandbox.webhooks.jobs import Delayed, Job, Later, Owed
 
@@ -65,8 +65,10 @@ class Surroundings(Protocol):
 class Outbox:
     """Endpoints, deliveries, and what is to be sent next, endpoint by endpoint.
 
-    `on_work` is called with an endpoint's id when there is something to send to it, `on_change`
-    whenever something came of a delivery. Who answers a request looks at `owed` first.
+    `on_work` is called with an endpoint's id when there is something to send to it, `on_delivery`
+    with a delivery that changes, `on_change` whenever something came of one. Who answers a request
+    looks at `owed` first. `meant_for` are the messages that a scenario made up for one endpoint
+    alone.
     """
 
     def __init__(
@@ -75,11 +77,13 @@ class Outbox:
         *,
         on_work: Callable[[str], None],
         on_change: Callable[[], None],
+        on_delivery: Callable[[Delivery], None],
         later: Later,
     ) -> None:
         self._world = world
         self._on_work = on_work
         self._on_change = on_change
+        self._on_delivery = on_delivery
         self._delayed = Delayed(later, self._put)
         self.endpoints: dict[str, Endpoint] = {}
         self._begin_anew()
@@ -97,9 +101,31 @@ class Outbox:
         self._waiting: dict[str, deque[Job]] = {}
         self._bodies: OrderedDict[str, bytes] = OrderedDict()
         self._under_way: dict[int, Job] = {}
-        # Messages that a scenario made up for one endpoint alone.
-        self._meant_for: dict[str, str] = {}
+        self.meant_for: dict[str, str] = {}
         self.owed = Owed()
+
+    def restore(
+        self,
+        endpoints: Iterable[Endpoint],
+        deliveries: Iterable[Delivery],
+        meant_for: Mapping[str, str],
+    ) -> None:
+        """Take over what an earlier run left; `resume` goes on with it."""
+        self._begin_anew()
+        self.endpoints = {endpoint.id: endpoint for endpoint in endpoints}
+        self.meant_for = dict(meant_for)
+        for delivery in deliveries:
+            of_message = self._deliveries.setdefault(delivery.message_id, {})
+            of_message[delivery.endpoint_id] = delivery
+
+    def resume(self) -> None:
+        """Send what was to be sent, or was under way, when the earlier run ended."""
+        for message_id, of_message in self._deliveries.items():
+            for delivery in of_message.values():
+                if delivery.status == "pending" and delivery.next_attempt_at is None:
+                    message = self._world.store.message(message_id)
+                    if message is not None:
+                        self._put(Job(message, delivery))
 
     @property
     def is_idle(self) -> bool:
@@ -139,7 +165,7 @@ class Outbox:
         wanted = [
             (message, self.body(message), list(self.wanting(message)))
             for message in messages
-            if message.id not in self._meant_for
+            if message.id not in self.meant_for
         ]
         for message, endpoint, then in ruled(wanted, scenario):
             if then is None:
@@ -169,7 +195,7 @@ class Outbox:
         """The attempt at a message that contradicts this one, and is recorded like it."""
         fields = from_json(self.body(message))
         other = contradiction(message, fields, changes, id=self._world.draw_message_id())
-        self._meant_for[other.id] = endpoint.id
+        self.meant_for[other.id] = endpoint.id
         unit = self._world.store.begin()
         unit.emit(other)
         unit.commit()
@@ -179,30 +205,12 @@ class Outbox:
         """The endpoints that are to get this message."""
         if not self.endpoints:
             return
-        if message.id in self._meant_for:
-            only = self.endpoints.get(self._meant_for[message.id])
+        if message.id in self.meant_for:
+            only = self.endpoints.get(self.meant_for[message.id])
             if only is not None and not only.is_disabled:
                 yield only
             return
-        path = self._path(message)
-        fields: dict[str, Any] | None = None
-        for endpoint in list(self.endpoints.values()):
-            if endpoint.is_disabled or not endpoint.hears(message.event_type, path):
-                continue
-            if endpoint.filters:
-                fields = from_json(self.body(message)) if fields is None else fields
-                if not endpoint.takes(fields or {}):
-                    continue
-            yield endpoint
-
-    def _path(self, message: Message) -> tuple[str, ...]:
-        account = self._world.store.begin().get(Account, message.account_id)
-        if account is not None:
-            return (*account.parent_account_ids, message.account_id)
-        # A sample about an account that is not there says itself what is above it.
-        fields = message.record if isinstance(message.record, dict) else {}
-        above = fields.get("parent_account_ids")
-        return (*(map(str, above) if isinstance(above, list) else ()), message.account_id)
+        yield from wanting(message, self.endpoints, self._world.store, self.body)
 
     def _enqueue(
         self,
@@ -223,6 +231,8 @@ class Outbox:
         delivery = of_message.get(endpoint.id)
         if delivery is None:
             delivery = of_message[endpoint.id] = Delivery(message.id, endpoint.id)
+        # Whoever asks for it is about to change it.
+        self._on_delivery(delivery)
         return delivery
 
     def _put(self, job: Job) -> None:
@@ -264,6 +274,7 @@ class Outbox:
         if self._under_way.pop(id(job), None) is None:
             return  # The world was reset meanwhile.
         now, delivery = self._world.now(), job.delivery
+        self._on_delivery(delivery)
         delivery.attempts.append(
             Attempt(now, sent.status_code, sent.duration_ms, sent.response, sent.error, job.trigger)
         )
@@ -335,6 +346,7 @@ class Outbox:
         if delivery is None or message is None or delivery.status != "pending":
             return
         delivery.next_attempt_at = None
+        self._on_delivery(delivery)
         self._put(Job(message, delivery))
 
     # --- what operators do
@@ -369,6 +381,7 @@ class Outbox:
             if delivery is not None and delivery.status == "pending":
                 self._unplan(delivery)
                 delivery.status = "canceled"
+                self._on_delivery(delivery)
 
     def resend(self, message: Message, endpoint: Endpoint) -> None:
         """One more attempt, whatever came of the earlier ones. Source: assumed D22."""

@@ -6,12 +6,12 @@ process's time moves every running world with it.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final, Literal, TypedDict
+from typing import Any, Final, Literal, TypedDict
 
-from sandbox.domain.instants import from_ms, to_millisecond, to_wire
+from sandbox.domain.instants import from_ms, parse_rfc3339, to_millisecond, to_wire
 
 Mode = Literal["running", "frozen"]
 Wall = Callable[[], float]
@@ -92,6 +92,30 @@ class Clock:
             and self.rate == 1.0
             and self.mode == "running"
         )
+
+    def kept(self) -> dict[str, Any]:
+        """What has to be known to go on with this clock in another run."""
+        if self._follows_wall:
+            return {"mode": self.mode, "rate": self.rate}
+        anchor = {"now": to_wire(self._anchor)}
+        if self.mode == "running":
+            anchor["wall"] = to_wire(from_ms(int(self._wall_anchor * 1000)))
+        return {"mode": self.mode, "rate": self.rate, **anchor}
+
+    def restore(self, kept: Mapping[str, Any]) -> None:
+        """Go on with the clock of an earlier run; a running one ran on meanwhile.
+
+        Raises ValueError or KeyError for what `kept` never gives.
+        """
+        if kept["mode"] not in ("running", "frozen"):
+            raise ValueError("clock.mode: must be running or frozen")
+        self.mode, self.rate = kept["mode"], float(kept["rate"])
+        self._follows_wall = "now" not in kept
+        if not self._follows_wall:
+            self._anchor = parse_rfc3339(kept["now"])
+            self._wall_anchor = self._wall()
+        if "wall" in kept:
+            self._wall_anchor = parse_rfc3339(kept["wall"]).timestamp()
 
     def view(self) -> ClockView:
         """The clock as the control API shows it."""

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from sandbox.domain.webhooks.deliveries import Sent
 from sandbox.domain.webhooks.endpoints import Endpoint
+from sandbox.store.files import StoreError
 from sandbox.webhooks.chaos import spoilt
 from sandbox.webhooks.jobs import Job
 from sandbox.webhooks.sending import Sending
@@ -160,9 +161,14 @@ class Dispatcher:
     async def _attempt(self, world: World, job: Job) -> None:
         endpoint = world.outbox.endpoints[job.delivery.endpoint_id]
         try:
+            if world.saver is not None:
+                # Nobody hears of what might be forgotten.
+                await world.saver.saved()
             body = world.outbox.body(job.message)
             headers, body = self._written(world, job, endpoint, body)
             sent = await self._sender.send(endpoint.url, body, headers)
+        except StoreError as error:
+            sent = Sent(None, 0, "", f"not sent: {error}"[:500])
         except asyncio.CancelledError:
             world.outbox.give_back(job)
             raise

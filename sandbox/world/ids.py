@@ -25,13 +25,17 @@ class Ids:
         self._key = _digest(b"seed", str(seed).encode(), 32)
         # Only key material mixes in the world, so that worlds of one seed are equal otherwise.
         self._key_of_keys = _digest(self._key, world_id.encode(), 32)
-        self._number, self._taken = divmod(drawn, _BLOCK)
-        self._block = self._hash(self._key, _BLOCK)
+        self.go_on(drawn)
 
     @property
     def drawn(self) -> int:
         """How many bytes were drawn so far, those that were skipped included."""
         return self._number * _BLOCK + self._taken
+
+    def go_on(self, drawn: int) -> None:
+        """As if so many bytes had been drawn."""
+        self._number, self._taken = divmod(drawn, _BLOCK)
+        self._block = self._hash(self._key, _BLOCK)
 
     def uuid(self) -> str:
         """A UUIDv4 in lower case (assumed 0.5-ids)."""

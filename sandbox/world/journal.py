@@ -202,12 +202,12 @@ class Journal:
     def __init__(self, *, entries_max: int, scrub: Scrub) -> None:
         self._entries: deque[Entry] = deque(maxlen=entries_max)
         self._scrub = scrub
-        self._numbered = 0
+        self.numbered = 0
 
     def next_id(self) -> str:
         """The id for the request that has just arrived."""
-        self._numbered += 1
-        return f"req_{self._numbered:010d}"
+        self.numbered += 1
+        return f"req_{self.numbered:010d}"
 
     def add(self, entry: Entry) -> None:
         """Keep the entry; the oldest makes room."""
@@ -232,4 +232,4 @@ class Journal:
     def restart(self) -> None:
         """Forget the entries and number from 1 again, as a world does that is reset."""
         self._entries.clear()
-        self._numbered = 0
+        self.numbered = 0

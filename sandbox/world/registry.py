@@ -10,7 +10,10 @@ from typing import Final
 
 from sandbox.domain.keys import ApiKey, ParsedKey, secret_fits
 from sandbox.domain.profile import Profile
+from sandbox.world.agenda import fire_due
 from sandbox.world.clock import Wall
+from sandbox.world.restoring import Kept, NotRestored
+from sandbox.world.saving import Saver
 from sandbox.world.world import DEFAULT_WORLD, Host, World, WorldSpec
 
 UNUSED_AFTER_S: Final = 86_400.0
@@ -42,11 +45,20 @@ class Limits:
 class Worlds:
     """The worlds by id, and every key's lookup."""
 
-    def __init__(self, *, profile: Profile, wall: Wall, limits: Limits, host: Host) -> None:
+    def __init__(
+        self,
+        *,
+        profile: Profile,
+        wall: Wall,
+        limits: Limits,
+        host: Host,
+        saver: Saver | None = None,
+    ) -> None:
         self.profile = profile
         self.limits = limits
         self._wall = wall
         self._host = host
+        self.saver = saver
         self._by_id: dict[str, World] = {}
         # Lookup segment to the ids of the worlds that hold it; a dictionary as an ordered set.
         self._by_lookup: dict[str, dict[str, None]] = {}
@@ -67,7 +79,13 @@ class Worlds:
                 f"{len(self._by_id)} worlds are in use, which is the most that this server holds; "
                 "delete those that are done with"
             )
-        world = World(
+        world = self._made(spec)
+        self._by_id[spec.id] = world
+        self._refuse_taken_keys(world)
+        return world
+
+    def _made(self, spec: WorldSpec, kept: Kept | None = None) -> World:
+        return World(
             spec,
             profile=self.profile,
             wall=self._wall,
@@ -75,9 +93,29 @@ class Worlds:
             on_new_key=self._learn(spec.id),
             key_is_free=self.is_free,
             host=self._host,
+            saver=self.saver,
+            kept=kept,
         )
+
+    def restore(self, spec: WorldSpec, kept: Kept) -> World:
+        """The world that documents make, in place of the one with its id, if there is one.
+
+        Raises NotRestored; then nothing changed. What was under way in the one before is over.
+        """
+        before = self._by_id.get(spec.id)
+        learned = {lookup: dict(holders) for lookup, holders in self._by_lookup.items()}
+        if before is not None:
+            self._forget_keys(before)
+        try:
+            world = self._made(spec, kept)
+        except NotRestored:
+            self._by_lookup = learned
+            raise
+        if before is not None:
+            before.close()
+            self._host.look(before, None)
         self._by_id[spec.id] = world
-        self._refuse_taken_keys(world)
+        world.outbox.resume()
         return world
 
     def _refuse_taken_keys(self, world: World) -> None:
@@ -110,9 +148,9 @@ class Worlds:
 
     def _remove(self, world: World) -> None:
         del self._by_id[world.id]
-        world.desk.close()
-        world.outbox.endpoints.clear()
-        world.outbox.clear()
+        if self.saver is not None:
+            self.saver.forget(world.id)
+        world.close()
         self._host.look(world, None)
         self._forget_keys(world)
 
@@ -120,6 +158,13 @@ class Worlds:
         """Bring the world back to its fixture, with the same keys."""
         self._forget_keys(world)
         world.reset()
+
+    def wake(self) -> None:
+        """Go on with what an earlier run left undone, now that there is an event loop."""
+        for world in self:
+            fire_due(world)
+            for endpoint_id in world.outbox.endpoints:
+                self._host.work(world, endpoint_id)
 
     def touch(self, world: World) -> None:
         """Note that the world is in use now."""

@@ -5,6 +5,7 @@ Nothing in a world knows of another. Which world a key belongs to is the registr
 
 from asyncio import Event, Future, Lock, get_running_loop
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -17,13 +18,14 @@ from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.profile import Profile
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import Timer
+from sandbox.domain.webhooks.deliveries import Delivery
 from sandbox.domain.words import UnknownWord
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.scenarios.queue import Queue
 from sandbox.scenarios.running import Running
 from sandbox.store.fixtures import Fixture
 from sandbox.store.invention import Invention, invent
-from sandbox.store.memory import MemoryStore
+from sandbox.store.memory import MemoryStore, MemoryUnit
 from sandbox.store.seeding import Cast, seed
 from sandbox.webhooks.outbox import Outbox
 from sandbox.world import switches
@@ -31,6 +33,11 @@ from sandbox.world.clock import Clock, ClockSetting, ClockView, Wall
 from sandbox.world.desk import Desk
 from sandbox.world.ids import Ids, fixed_chars
 from sandbox.world.journal import Journal
+from sandbox.world.recording import Recorder
+from sandbox.world.restoring import Kept, restore
+from sandbox.world.saving import Saver
+from sandbox.world.snapshots import parse_snapshot
+from sandbox.world.uses import NotedUses, Uses
 
 _KINDS: Final[dict[str, type[Any]]] = {
     "account": Account,
@@ -94,6 +101,8 @@ class World:
         on_new_key: Callable[[ApiKey], None],
         key_is_free: Callable[[str], bool],
         host: Host,
+        saver: Saver | None = None,
+        kept: Kept | None = None,
     ) -> None:
         self.spec = spec
         self.wall = wall
@@ -114,6 +123,7 @@ class World:
             },
             on_messages=self._announce,
         )
+        self.saver = saver
         self._host = host
         self._on_new_key = on_new_key
         # How often an account, a terminal, a location or a key was put.
@@ -122,6 +132,7 @@ class World:
             self,
             on_work=lambda endpoint_id: host.work(self, endpoint_id),
             on_change=self._note_change,
+            on_delivery=self._note_delivery,
             later=host.later,
         )
         # The timer for which the host watches the clock.
@@ -131,7 +142,14 @@ class World:
         self.walk: int | None = None
         self.walks = 0
         self._listening: list[Future[None]] = []
-        self._fill()
+        self.recorder: Recorder | None = None
+        self._begin()
+        if kept is None:
+            self._fill()
+        else:
+            self._restore(kept)
+        if saver is not None:
+            self._have_saved(saver, kept)
 
     @property
     def id(self) -> str:
@@ -151,7 +169,11 @@ class World:
             self.scenario.restart()
         self.journal.restart()
         self.clock.restart(self.spec.clock)
+        self._begin()
         self._fill()
+        if self.recorder is not None:
+            self.recorder.begin_anew()
+            self.note_change()
 
     def _note_directory(self, record: object) -> None:
         self.directory_version += 1
@@ -165,11 +187,12 @@ class World:
         if account.status == "blocked":
             self.blocked.add(account.id)
 
-    def _fill(self) -> None:
+    def _begin(self) -> None:
+        """Hold nothing yet."""
         # Accounts that were blocked at some time: mostly few, so that hardly anybody has to look.
         self.blocked: set[str] = set()
         self.draws = Ids(seed=self.spec.seed, world_id=self.spec.id)
-        self.last_used_at: dict[str, datetime] = {}
+        self.last_used_at: Uses = Uses() if self.saver is None else NotedUses()
         self.terminal_outcomes: dict[str, str] = {}
         self.places: dict[Any, Any] = {}
         self.reached: dict[tuple[Any, ...], tuple[Any, ...]] = {}
@@ -178,13 +201,33 @@ class World:
         self.busy: dict[str, Event] = {}
         self.taken_events: dict[str, str] = {}
         self.desk = Desk()
-        self.cast: Cast = seed(
-            self.store,
+
+    def close(self) -> None:
+        """End: nobody will use this world any more, and nothing of it is written."""
+        self.saver = self.recorder = self.store.on_commit = None
+        self.desk.close()
+        # Whoever waits with a payment finds that it is gone.
+        self.busy = {}
+        self.outbox.endpoints.clear()
+        self.outbox.clear()
+
+    def _seed(self, store: MemoryStore, draws: Ids) -> Cast:
+        return seed(
+            store,
             self.spec.fixture,
-            self.draws,
+            draws,
             self.profile.key_format,
             fixed_chars if self.spec.id == DEFAULT_WORLD else None,
         )
+
+    def _fill(self) -> None:
+        """Hold what the fixture says."""
+        self.cast: Cast
+        if self.spec.fixture.snapshot is not None:
+            self._restore(parse_snapshot(deepcopy(self.spec.fixture.snapshot)), is_beginning=True)
+            self.outbox.resume()
+            return
+        self.cast = self._seed(self.store, self.draws)
         if self.spec.invention is not None:
             invent(
                 self.store,
@@ -198,6 +241,54 @@ class World:
             if (timer := expiry_of(key)).due > self.clock.now():
                 unit.schedule(timer)
         unit.commit()
+
+    # --- an earlier run, and a later one
+
+    def _restore(self, kept: Kept, *, is_beginning: bool = False) -> None:
+        """Hold what an earlier run left, or what was saved to begin with. Raises NotRestored."""
+        scratch = MemoryStore()
+        # The ids of the cast are those of the seed that they were made with.
+        draws = Ids(seed=kept.seed(), world_id=self.spec.id)
+        self.cast = self._seed(scratch, draws)
+        fresh_keys = {key.id: key for key in scratch.begin().find(ApiKey, {})[0]}
+        restore(self, kept, fresh_keys, is_beginning=is_beginning)
+        unit = self.store.begin()
+        self.cast = self.cast.of_those(lambda kind, one: unit.get(_KINDS[kind], one) is not None)
+        for account in unit.find(Account, {})[0]:
+            self._note_account(account)
+        for key in unit.find(ApiKey, {})[0]:
+            self._note_key(key)
+
+    def _have_saved(self, saver: Saver, kept: Kept | None) -> None:
+        """Have every change written, from here on; all of it where it is new to the file."""
+        recorder = self.recorder = Recorder(self)
+        for table, document in kept.placed() if kept is not None else ():
+            recorder.place(table, document.id, document.number)
+
+        def note(unit: MemoryUnit) -> None:
+            recorder.note(unit)
+            saver.note(self)
+
+        self.store.on_commit = note
+        if kept is None or not kept.is_from_file:
+            recorder.begin_anew()
+            saver.note(self)
+        else:
+            recorder.restored(kept.state_text())
+
+    def note_change(self) -> None:
+        """Something was changed that is no record: a switch, the clock, the queue."""
+        if self.saver is not None:
+            self.saver.note(self)
+
+    def _note_delivery(self, delivery: Delivery) -> None:
+        if self.recorder is not None:
+            self.recorder.note_delivery(delivery)
+            self.note_change()
+
+    def set_switches(self, wanted: Mapping[str, Any]) -> None:
+        """Set switches; those not named stay. Raises UnknownSwitch."""
+        self.switches.update(switches.checked(wanted))
 
     # --- what happens by itself
 

@@ -1,0 +1,53 @@
+"""From the formats of files that were, to the one that is written now.
+
+A migration takes the documents of one world in its format and gives them in the next one. It is
+pure, and works on plain fields: records of today know nothing of what they once were. When FORMAT
+grows, add the step here, keep a file of the format before in tests/store/kept, and never change
+either again.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+
+class Plain(NamedTuple):
+    """One document as a migration sees it: its id, its place in the table, its fields."""
+
+    id: str
+    number: int
+    fields: dict[str, Any]
+
+
+World = dict[str, list[Plain]]
+"""The documents of one world by table, RECORDS too."""
+
+Migrations = Mapping[int, Callable[[World], World]]
+"""By format: what turns a world of that format into one of the next."""
+
+MIGRATIONS: Final[Migrations] = {}
+"""Every step there is. FORMAT is 1, and nothing is older."""
+
+
+class UnknownFormat(ValueError):
+    """A file is of a format that this version cannot read; the message says which."""
+
+
+def check_format(found: object, newest: int, migrations: Migrations) -> int:
+    """The format that a file says it has. Raises UnknownFormat when it cannot be brought here."""
+    if type(found) is not int:
+        raise UnknownFormat(f"its format is {found!r}, which is none")
+    if found > newest:
+        raise UnknownFormat(
+            f"it is of format {found}, and this version knows formats up to {newest}: "
+            "a later version has written it"
+        )
+    if missing := [step for step in range(found, newest) if step not in migrations]:
+        raise UnknownFormat(f"it is of format {found}, and nothing leads on from {missing[0]}")
+    return found
+
+
+def migrate(world: World, found: int, newest: int, migrations: Migrations) -> World:
+    """A world of the format that was found, in the newest one."""
+    for step in range(found, newest):
+        world = migrations[step](world)
+    return world

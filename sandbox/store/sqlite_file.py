@@ -1,0 +1,364 @@
+"""`state.db`: SQLite, every commit written through, at a cost that does not grow with the file.
+
+Documents are appended to one table, and changed where they stand: a place is the number of a row.
+Which document has which place is known in memory. An index of ids in the file would cost as much
+as the documents do, as ids come in no order, and the caller has every id in memory anyway. RECORDS
+stay out of memory, so that they have a table of their own, with an index.
+"""
+
+import gc
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from operator import itemgetter
+from pathlib import Path
+from typing import Final
+
+from sandbox import __version__
+from sandbox.store.disk import Hold, about_good_copy, cannot, good_copy
+from sandbox.store.files import FORMAT, RECORDS, Change, Document, StoreError, Tables
+from sandbox.store.migrations import (
+    MIGRATIONS,
+    Migrations,
+    Plain,
+    UnknownFormat,
+    World,
+    check_format,
+    migrate,
+)
+from sandbox.store.sqlite_care import back_up, damage, has_log, torn, words
+
+PROGRAM: Final = "uat-sandbox"
+GOOD_COPY_BYTES_MAX: Final = 64 * 1024 * 1024
+
+WAITS_MS: Final = 1_000
+"""How long a write waits for another program that writes to the file. The server stands still."""
+
+PAGES_OF_WAL: Final = 4_000
+"""When the log goes into the file, in pages of 4 KiB: seldom, as that waits for the disk."""
+
+SCHEMA: Final = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE documents (
+    place INTEGER PRIMARY KEY,
+    world TEXT NOT NULL,
+    tbl TEXT NOT NULL,
+    id TEXT NOT NULL,
+    number TEXT NOT NULL,
+    text TEXT NOT NULL,
+    claims TEXT NOT NULL
+);
+CREATE TABLE records (
+    world TEXT NOT NULL,
+    id TEXT NOT NULL,
+    number TEXT NOT NULL,
+    text TEXT NOT NULL,
+    claims TEXT NOT NULL,
+    UNIQUE (world, id)
+);
+"""
+"""Numbers are texts, as SQLite's integers end at 64 bits."""
+
+PUT: Final = "INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)"
+PUT_RECORD: Final = (
+    "INSERT INTO records VALUES (?, ?, ?, ?, ?) ON CONFLICT (world, id) DO UPDATE "
+    "SET number = excluded.number, text = excluded.text, claims = excluded.claims"
+)
+# A jump from one world to the next; to look at every record would be to read the whole index.
+WORLDS_OF_RECORDS: Final = """
+WITH RECURSIVE found (world) AS (
+    SELECT min(world) FROM records
+    UNION ALL
+    SELECT (SELECT min(world) FROM records WHERE world > found.world) FROM found
+    WHERE found.world IS NOT NULL
+)
+SELECT world FROM found WHERE world IS NOT NULL
+"""
+
+Places = dict[tuple[str, str], dict[str, int]]
+"""World and table, then id, to the row of the document."""
+
+
+class SqliteFile:
+    """A `StateFile` in SQLite, for any number of documents that fits in memory.
+
+    Every write is a transaction in the write-ahead log: it outlives the process, and what the
+    system had not yet put on the disk when the power failed is lost from the end, never torn.
+    """
+
+    def __init__(self, path: Path, migrations: Migrations = MIGRATIONS) -> None:
+        """Raises StoreError when the file is in use, or is none that can be used."""
+        self._migrations = migrations
+        self._places: Places | None = None
+        self._next_place = 1
+        self._hold = Hold(path)
+        self._path = self._hold.path
+        try:
+            was_killed = has_log(self._path)
+            if why := torn(self._path):
+                raise self._unusable(why)
+            self._database = sqlite3.connect(
+                self._path,
+                timeout=WAITS_MS / 1000,
+                isolation_level=None,
+                check_same_thread=False,
+            )
+            try:
+                self._format, self._is_new = self._open(was_killed)
+            except BaseException:
+                self._database.close()
+                raise
+        except (sqlite3.Error, UnknownFormat, OSError) as error:
+            self._hold.release()
+            raise self._unusable(error) from error
+        except BaseException:
+            self._hold.release()
+            raise
+
+    @property
+    def name(self) -> str:
+        return f"{self._path.name} (SQLite)"
+
+    def load(self) -> Mapping[str, Tables]:
+        self._places = None
+        # A collection looks at all that was read so far, over and over; none of it is garbage.
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            if self._format != FORMAT:
+                self._migrate()
+            return self._load()
+        # TypeError, ValueError: values that no version has written.
+        except (sqlite3.Error, TypeError, ValueError) as error:
+            raise self._unusable(error) from error
+        finally:
+            if was_enabled:
+                gc.enable()
+
+    def read(self, world: str, table: str, id: str) -> str | None:
+        try:
+            if table == RECORDS:
+                query = "SELECT text FROM records WHERE world = ? AND id = ?"
+                found = self._database.execute(query, (world, id)).fetchone()
+            else:
+                place = self._known().get((world, table), {}).get(id)
+                query = "SELECT text FROM documents WHERE place = ?"
+                found = self._database.execute(query, (place,)).fetchone()
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+        return found[0] if found else None
+
+    def records(self, world: str) -> Iterator[Document]:
+        query = "SELECT id, number, text, claims FROM records WHERE world = ?"
+        try:
+            for id, number, text, claims in self._database.execute(query, (world,)):
+                yield Document(id, int(number), text, claims)
+        except (sqlite3.Error, ValueError) as error:
+            raise self._unusable(error) from error
+
+    def keep_good_copy(self) -> None:
+        """A copy of the file, by SQLite's own means; none of a file above 64 MiB.
+
+        To copy that would make starting slow. Raises StoreError.
+        """
+        if not self._is_new:
+            self._keep_good_copy(GOOD_COPY_BYTES_MAX)
+
+    def write(self, changes: Sequence[Change]) -> None:
+        places = self._known()
+        execute = self._database.execute
+        try:
+            execute("BEGIN IMMEDIATE")
+            for change in changes:
+                self._apply(places, change)
+            execute("COMMIT")
+        except BaseException as error:
+            # The places are those of the failed changes; the file knows the right ones.
+            self._places = None
+            with suppress(sqlite3.Error):
+                if self._database.in_transaction:
+                    execute("ROLLBACK")
+            # OverflowError, UnicodeEncodeError: texts that SQLite does not take.
+            if isinstance(error, sqlite3.Error | OverflowError | UnicodeEncodeError):
+                raise cannot(
+                    self._path,
+                    "write what was committed",
+                    words(error),
+                    "the file is as it was before; mend this, and try again",
+                ) from error
+            raise
+
+    def close(self) -> None:
+        try:
+            with closing(self._database) as database, suppress(sqlite3.Error):
+                # Not to be done is no loss: the log is read with the next opening.
+                database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            self._hold.release()
+
+    def _open(self, was_killed: bool) -> tuple[int, bool]:
+        """The format of the file, and whether it was made just now. Changes no file but a new one.
+
+        Raises sqlite3.Error, UnknownFormat and StoreError.
+        """
+        execute = self._database.execute
+        tables = {name for (name,) in execute("SELECT name FROM sqlite_master")}
+        if was_killed and (why := damage(self._database)):
+            raise self._unusable(why)
+        if tables and "meta" not in tables:
+            raise self._unusable(f"it is a database that {PROGRAM} has not made")
+        if tables:
+            meta = dict(execute("SELECT name, value FROM meta"))
+            if meta.get("program") != PROGRAM:
+                raise self._unusable(f"its table meta does not say that {PROGRAM} has made it")
+            said = meta.get("format", "")
+            found = check_format(int(said) if said.isdecimal() else said, FORMAT, self._migrations)
+        execute("PRAGMA journal_mode = WAL")
+        execute("PRAGMA synchronous = NORMAL")
+        execute(f"PRAGMA wal_autocheckpoint = {PAGES_OF_WAL}")
+        if tables:
+            return found, False
+        self._database.executescript(f"BEGIN IMMEDIATE; {SCHEMA}")
+        self._sign()
+        execute("COMMIT")
+        return FORMAT, True
+
+    def _sign(self) -> None:
+        """Say in the file what has written it, and in which format."""
+        rows = {"program": PROGRAM, "format": str(FORMAT), "version": __version__}
+        self._database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows.items())
+
+    def _load(self) -> dict[str, dict[str, list[Document]]]:
+        """All worlds, and where their documents stand. Raises sqlite3.Error and StoreError."""
+        found: dict[tuple[str, str], tuple[list[Document], dict[str, int]]] = {}
+        last = 0
+        # Done half a million times at a start: what it leaves out is half of the time it takes.
+        make = tuple.__new__
+        for last, world, name, id, number, text, claims in self._database.execute(
+            "SELECT * FROM documents ORDER BY place"
+        ):
+            table = found.get((world, name))
+            if table is None:
+                table = found[world, name] = ([], {})
+            table[0].append(make(Document, (id, int(number), text, claims)))
+            table[1][id] = last
+        worlds: dict[str, dict[str, list[Document]]] = {}
+        for (world, name), (documents, places) in found.items():
+            if len(places) != len(documents):
+                raise self._unusable(f"an id stands twice in table {name!r} of world {world!r}")
+            # They stand nearly in this order, which costs next to nothing then.
+            documents.sort(key=itemgetter(1))
+            worlds.setdefault(world, {})[name] = documents
+        for (world,) in self._database.execute(WORLDS_OF_RECORDS):
+            worlds.setdefault(world, {})
+        self._places = {names: places for names, (_, places) in found.items()}
+        self._next_place = last + 1
+        return worlds
+
+    def _known(self) -> Places:
+        """Where every document stands. Read anew when a write has failed."""
+        if self._places is None:
+            self.load()
+        assert self._places is not None
+        return self._places
+
+    def _apply(self, places: Places, change: Change) -> None:
+        """Make one change within a transaction. Raises sqlite3.Error."""
+        database, world = self._database, change.world
+        if change.anew:
+            self._forget(places, world)
+        for table, id in change.gone:
+            if table == RECORDS:
+                query = "DELETE FROM records WHERE world = ? AND id = ?"
+                database.execute(query, (world, id))
+            elif (place := places.get((world, table), {}).pop(id, None)) is not None:
+                database.execute("DELETE FROM documents WHERE place = ?", (place,))
+        rows, records = [], []
+        for table, (id, number, text, claims) in change.puts:
+            if table == RECORDS:
+                records.append((world, id, str(number), text, claims))
+            else:
+                place = self._place(places, (world, table), id)
+                rows.append((place, world, table, id, str(number), text, claims))
+        if rows:
+            database.executemany(PUT, rows)
+        if records:
+            database.executemany(PUT_RECORD, records)
+
+    def _place(self, places: Places, names: tuple[str, str], id: str) -> int:
+        """Where a document stands, or will."""
+        ids = places.get(names)
+        if ids is None:
+            ids = places[names] = {}
+        place = ids.get(id)
+        if place is None:
+            place = ids[id] = self._next_place
+            self._next_place += 1
+        return place
+
+    def _forget(self, places: Places, world: str) -> None:
+        """Remove all that a world has, within a transaction."""
+        for names in [names for names in places if names[0] == world]:
+            rows = ((place,) for place in places.pop(names).values())
+            self._database.executemany("DELETE FROM documents WHERE place = ?", rows)
+        self._database.execute("DELETE FROM records WHERE world = ?", (world,))
+
+    def _migrate(self) -> None:
+        """Write the whole file anew in today's format, in one transaction, a copy kept before."""
+        self._keep_good_copy()
+        execute = self._database.execute
+        worlds: dict[str, World] = {}
+        for world, table, id, number, text in execute(
+            "SELECT world, tbl, id, number, text FROM documents UNION ALL "
+            "SELECT world, ?, id, number, text FROM records",
+            (RECORDS,),
+        ):
+            found = worlds.setdefault(world, {}).setdefault(table, [])
+            found.append(Plain(id, int(number), json.loads(text)))
+        changes = [
+            Change(world, puts=_puts(migrate(tables, self._format, FORMAT, self._migrations)))
+            for world, tables in worlds.items()
+        ]
+        execute("BEGIN IMMEDIATE")
+        try:
+            execute("DELETE FROM documents")
+            execute("DELETE FROM records")
+            places: Places = {}
+            for change in changes:
+                self._apply(places, change)
+            self._sign()
+            execute("COMMIT")
+        except BaseException:
+            if self._database.in_transaction:
+                execute("ROLLBACK")
+            raise
+        self._format = FORMAT
+
+    def _keep_good_copy(self, bytes_max: int | None = None) -> None:
+        good = good_copy(self._path)
+        try:
+            if bytes_max is None or self._path.stat().st_size <= bytes_max:
+                back_up(self._database, good)
+        except (OSError, sqlite3.Error) as error:
+            possible = "make room, and start again"
+            raise cannot(good, "keep the good copy", words(error), possible) from error
+
+    def _unusable(self, why: Exception | str) -> StoreError:
+        possible = about_good_copy(self._path)
+        if good_copy(self._path).exists():
+            # SQLite would take what stands in them for a part of the copy.
+            possible += (
+                f" (to go back to it, remove {self._path.name}-wal and -shm if they are there)"
+            )
+        why = why if isinstance(why, str) else words(why)
+        return cannot(self._path, "be read", why, possible)
+
+
+def _puts(world: World) -> list[tuple[str, Document]]:
+    """The documents of a migrated world; the caller works their claims out."""
+    return [
+        (table, Document(one.id, one.number, json.dumps(one.fields, ensure_ascii=False)))
+        for table, documents in world.items()
+        for one in documents
+    ]

@@ -1,0 +1,63 @@
+"""The texts of records, as files and snapshots hold them.
+
+A payment and the messages about it share their beginning and most of their history. What they
+share is written once, and remembered for a while.
+"""
+
+from collections import OrderedDict
+from typing import Any, Final
+
+from pydantic_core import to_json
+
+from sandbox.domain.events import Kept, Message
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.store.codec import to_document
+from sandbox.store.tables import TABLES
+
+REMEMBERED_MAX: Final = 256
+_NAMES: Final = {table.kind: table.name for table in TABLES}
+BODY: Final = "body"
+"""What stands for the kind of a record where a message says a body of its own."""
+
+
+class Texts:
+    """Writes records. `remembered_max` parts are kept at hand."""
+
+    def __init__(self, remembered_max: int = REMEMBERED_MAX) -> None:
+        self._max = remembered_max
+        # By identity: parts are frozen, and equal ones are mostly the same.
+        self._parts: OrderedDict[int, tuple[Any, str]] = OrderedDict()
+
+    def of_record(self, record: Any) -> str:
+        """The document of a record."""
+        if type(record) is not Transaction:
+            return to_json(to_document(record)).decode()
+        rest = to_json(to_document(record._replace(origin=None, history=()))).decode()  # type: ignore[arg-type]
+        history = ",".join(self._part(attempt) for attempt in record.history)
+        # `rest` begins with the origin, which is none.
+        return (
+            f'{{"origin":{self._part(record.origin)}{rest[len(_NO_ORIGIN) : -1]}'
+            f',"history":[{history}]}}'
+        )
+
+    def of_what_is_said(self, message: Message) -> str:
+        """The document of what a message says: the record of its moment, or a body as it is."""
+        record = message.record
+        if isinstance(record, Kept):
+            return record.text()
+        if isinstance(record, dict):
+            return to_json({BODY: record}).decode()
+        return f'{{"{_NAMES[type(record)]}":{self.of_record(record)}}}'
+
+    def _part(self, part: Any) -> str:
+        known = self._parts.get(id(part))
+        if known is not None and known[0] is part:
+            return known[1]
+        text = to_json(to_document(part)).decode()
+        self._parts[id(part)] = part, text
+        if len(self._parts) > self._max:
+            self._parts.popitem(last=False)
+        return text
+
+
+_NO_ORIGIN: Final = '{"origin":null'

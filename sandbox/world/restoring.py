@@ -1,0 +1,246 @@
+"""A world made of documents: those of a state file at start, or those of a snapshot.
+
+Nothing is believed of documents that people can edit: every field is checked, and what belongs
+together has to fit. Whoever restores does so into a world that nobody uses yet.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic_core import from_json
+
+from sandbox.domain.instants import from_ms, parse_rfc3339
+from sandbox.domain.keys import ApiKey
+from sandbox.domain.payments.invariants import ABOUT, broken
+from sandbox.domain.payments.outcomes import Operation
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.records import account_id_of
+from sandbox.domain.timers import TAP_EXPIRES, Timer
+from sandbox.domain.webhooks.deliveries import Delivery
+from sandbox.domain.webhooks.endpoints import Endpoint
+from sandbox.scenarios.loading import parse_scenario
+from sandbox.scenarios.queue import Queued
+from sandbox.store.codec import Unreadable, from_document
+from sandbox.store.files import Document, Parsed, fields_of
+from sandbox.store.fixtures import Fixture
+from sandbox.store.invention import Invention
+from sandbox.store.port import DuplicateValue
+from sandbox.world.clock import ClockSetting
+from sandbox.world.recording import (
+    DELIVERIES,
+    ENDPOINTS,
+    FIXTURE,
+    MESSAGES,
+    SCENARIO,
+    TIMERS,
+    USES,
+    WORLD,
+)
+
+if TYPE_CHECKING:
+    from sandbox.world.world import World, WorldSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Documents to make a world of. `read` gives what the message with an id says.
+
+    Those that are from the server's own file need not be written to it again.
+    """
+
+    tables: Mapping[str, Sequence[Document | Parsed]]
+    read: Callable[[str], str]
+    is_from_file: bool = False
+
+    def state_text(self) -> str:
+        """The document of the world itself. Raises NotRestored."""
+        documents = self.tables.get(WORLD) or ()
+        if not documents:
+            raise NotRestored(f"{WORLD}: there is no document of the world itself")
+        return documents[0].text
+
+    def seed(self) -> int:
+        """The seed that ids were made with. Raises NotRestored."""
+        with _Place(WORLD, ""):
+            return int(_state(self).get("seed", 1))
+
+    def placed(self) -> Iterator[tuple[str, Document | Parsed]]:
+        """The documents that have a place of their own in their table."""
+        for table in (ENDPOINTS, DELIVERIES, USES):
+            for document in self.tables.get(table, ()):
+                yield table, document
+
+
+FixtureOf = Callable[[str, Any], Fixture]
+"""Gives the fixture of that name; its document where the file holds one, else None."""
+
+
+class NotRestored(ValueError):
+    """Documents that make no world; the message names the table, the document and the field."""
+
+
+def spec_of(kept: Kept, fixture_of: FixtureOf, *, id: str) -> "WorldSpec":
+    """How the world of these documents began. Raises NotRestored."""
+    from sandbox.world.world import WorldSpec
+
+    own = kept.tables.get(FIXTURE) or ()
+    with _Place(WORLD, id):
+        state = _state(kept)
+        begins = state.get("begins", {})
+        clock = begins.get("clock", {})
+        now, invention = clock.get("now"), begins.get("invention")
+        return WorldSpec(
+            id=id,
+            name=str(state.get("name", "")),
+            seed=int(state.get("seed", 1)),
+            fixture=fixture_of(str(state["fixture"]), fields_of(own[0]) if own else None),
+            clock=ClockSetting(
+                now=parse_rfc3339(now) if now else None,
+                mode=clock.get("mode"),
+                rate=clock.get("rate"),
+            ),
+            invention=Invention(**invention) if invention else None,
+        )
+
+
+def restore(
+    world: "World", kept: Kept, fresh_keys: Mapping[str, ApiKey], *, is_beginning: bool = False
+) -> None:
+    """Fill the world, which holds nothing yet. Raises NotRestored.
+
+    `fresh_keys` are those of the cast as this world would have them. One that is beginning has
+    its own clock where it was given one, its own draws with another seed, and no request yet.
+    """
+    state, tables = _state(kept), kept.tables
+    for table, rows in world.store.tables():
+        for document in tables.get(table, ()):
+            with _Place(table, document.id):
+                rows.keep(document)
+    if state.get("id") != world.id:
+        _give_keys_of_its_own(world, fresh_keys)
+    _check(world)
+    world.store.restore_messages([one.text for one in tables.get(MESSAGES, ())], kept.read)
+    for document in tables.get(TIMERS, ()):
+        with _Place(TIMERS, document.id):
+            timer = from_document(Timer, fields_of(document))
+            world.store.timers.restore(timer, document.number)
+    with _Place(WORLD, world.id):
+        _restore_state(world, state, kept)
+        if not is_beginning or world.spec.clock == ClockSetting():
+            world.clock.restore(state["clock"])
+        if not is_beginning or world.spec.seed == state.get("seed", 1):
+            world.draws.go_on(int(state.get("drawn", 0)))
+        if not is_beginning:
+            world.journal.numbered = int(state.get("requests", 0))
+    endpoints = [_record(Endpoint, ENDPOINTS, one) for one in tables.get(ENDPOINTS, ())]
+    deliveries = [_record(Delivery, DELIVERIES, one) for one in tables.get(DELIVERIES, ())]
+    world.outbox.restore(endpoints, deliveries, state.get("meant_for", {}))
+    _end_what_was_under_way(world, state.get("busy", []))
+
+
+class _Place:
+    """Says of whatever goes wrong within where it is."""
+
+    def __init__(self, table: str, id: str) -> None:
+        self._place = f"{table}, {id[:80]}"
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        expected = (Unreadable, DuplicateValue, KeyError, TypeError, ValueError, AttributeError)
+        if isinstance(error, expected) and not isinstance(error, NotRestored):
+            raise NotRestored(f"{self._place}: {_said(error)}") from None
+
+
+def _said(error: BaseException) -> str:
+    return f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
+
+
+def _state(kept: Kept) -> Mapping[str, Any]:
+    state = from_json(kept.state_text())
+    if not isinstance(state, dict):
+        raise NotRestored(f"{WORLD}: must be an object")
+    return state
+
+
+# --- records ----------------------------------------------------------------------------------
+
+
+def _give_keys_of_its_own(world: "World", fresh_keys: Mapping[str, ApiKey]) -> None:
+    """In another world the keys of the cast are that world's; no other key leads to two worlds."""
+    rows = next(rows for table, rows in world.store.tables() if table == "api_keys")
+    kept = [rows.by_number[number] for number in sorted(rows.number_of.values())]
+    rows.forget()
+    for key in kept:
+        fresh = fresh_keys.get(key.id)
+        if fresh is None:
+            continue
+        key = replace(
+            key,
+            lookup=fresh.lookup,
+            salt=fresh.salt,
+            digest=fresh.digest,
+            key_last4=fresh.key_last4,
+            readable_key=fresh.readable_key,
+        )
+        rows.put(key.id, key, rows.claims(key.id, key))
+
+
+_BELONGING: Final = ("terminals", "locations", "credentials", "api_keys", "batches")
+
+
+def _check(world: "World") -> None:
+    """Everything belongs to an account that is there, and no money comes from nowhere."""
+    tables = dict(world.store.tables())
+    accounts, batches = tables["accounts"].number_of, tables["batches"].number_of
+    for table in _BELONGING:
+        for id, number in tables[table].number_of.items():
+            record = tables[table].by_number[number]
+            if account_id_of(record) not in accounts:
+                raise NotRestored(f"{table}, {id}: account_id: there is no such account")
+    # Those that are still texts were written by ourselves.
+    for tx in tables["transactions"].by_number.values():
+        place = f"transactions, {tx.transaction_id}"
+        if tx.account_id not in accounts:
+            raise NotRestored(f"{place}: account_id: there is no such account")
+        if tx.batch_id is not None and tx.batch_id not in batches:
+            raise NotRestored(f"{place}: batch_id: there is no such batch")
+        if clauses := broken(tx):
+            raise NotRestored(f"{place}: {ABOUT[clauses[0]]} (assumed {clauses[0]})")
+
+
+# --- the rest ---------------------------------------------------------------------------------
+
+
+def _restore_state(world: "World", state: Mapping[str, Any], kept: Kept) -> None:
+    world.set_switches(state.get("switches", {}))
+    world.terminal_outcomes.update(state.get("terminal_outcomes", {}))
+    for document in kept.tables.get(USES, ()):
+        at = parse_rfc3339(fields_of(document)["last_used_at"])
+        world.last_used_at[document.id] = at
+    for entry in state.get("queue", []):
+        operation = entry.get("operation")
+        entry = entry | {"operation": Operation(operation) if operation else None}
+        world.queue.add(Queued(**entry))
+    for document in kept.tables.get(SCENARIO, ()):
+        running = world.run_scenario(parse_scenario(fields_of(document)))
+        running.restore(state.get("counts", []))
+
+
+def _record(kind: type, table: str, document: Document | Parsed) -> Any:
+    with _Place(table, document.id):
+        return from_document(kind, fields_of(document))
+
+
+def _end_what_was_under_way(world: "World", busy: list[str]) -> None:
+    """A payment whose request was waiting for the processor ends, for nobody hears of it now."""
+    for id in busy:
+        number = world.store.timers.number_of(TAP_EXPIRES, id, "")
+        tx = world.store.begin().get(Transaction, id)
+        if number is None and tx is not None:
+            due = from_ms(tx.origin.created_at)
+            unit = world.store.begin()
+            unit.schedule(Timer(kind=TAP_EXPIRES, subject=id, due=due))
+            unit.commit()

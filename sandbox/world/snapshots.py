@@ -1,0 +1,92 @@
+"""A whole world as one JSON document, in the form of a TinyDB file, and back.
+
+The form is that of the tables in a state file, and of a fixture that somebody saved. It holds
+state, clock, agenda, endpoints, undelivered webhooks, scenario and queue, and no journal (assumed
+D25).
+"""
+
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic_core import from_json, to_json
+
+from sandbox import __version__
+from sandbox.store.files import FILE, FORMAT, RECORDS, Document, Parsed
+from sandbox.world.recording import Recorder
+from sandbox.world.restoring import Kept, NotRestored
+
+if TYPE_CHECKING:
+    from sandbox.world.world import World
+
+PROGRAM: Final = "uat-sandbox"
+
+
+def snapshot(world: "World") -> bytes:
+    """The world as it is now: table, then number, then document. The same world, the same bytes."""
+    recorder = world.recorder or Recorder(world)
+    tables: dict[str, list[Document]] = {}
+    for table, document in recorder.everything():
+        tables.setdefault(table, []).append(document)
+    head = {"program": PROGRAM, "format": FORMAT, "version": __version__}
+    parts = [b'"%b":{"1":%b}' % (FILE.encode(), to_json(head))]
+    for table in sorted(tables):
+        documents = sorted(tables[table], key=lambda one: one.number)
+        written = b",".join(_written(document) for document in documents)
+        parts.append(b'"%b":{%b}' % (table.encode(), written))
+    return b"{" + b",".join(parts) + b"}"
+
+
+def _written(document: Document) -> bytes:
+    text = document.text
+    rest = "," + text[1:] if text != "{}" else "}"
+    return b'"%d":{"_id":%b%b' % (document.number, to_json(document.id), rest.encode())
+
+
+def parse_snapshot(document: Any) -> Kept:
+    """What a snapshot holds, which is taken apart. Raises NotRestored, saying what is wrong."""
+    if not isinstance(document, dict):
+        raise NotRestored("must be an object of tables")
+    _check_head(document)
+    tables = {
+        table: _documents(table, entries) for table, entries in document.items() if table != FILE
+    }
+    records = {one.id: one for one in tables.pop(RECORDS, [])}
+
+    def read(message_id: str) -> str:
+        return records[message_id].text
+
+    messages = tables.get("messages", [])
+    missing = next((one.id for one in messages if one.id not in records), None)
+    if missing is not None:
+        raise NotRestored(f"{RECORDS}: there is nothing of the message {missing[:80]}")
+    return Kept(tables, read)
+
+
+def _check_head(document: dict[str, Any]) -> None:
+    heads = document.get(FILE)
+    head = next(iter(heads.values()), None) if isinstance(heads, dict) else None
+    if not isinstance(head, dict) or head.get("program") != PROGRAM:
+        raise NotRestored(f"{FILE}: says of itself that it is a snapshot of another program")
+    if not isinstance(head.get("format"), int) or not 1 <= head["format"] <= FORMAT:
+        raise NotRestored(f"{FILE}.format: must be from 1 to {FORMAT}; a later version wrote it")
+
+
+def _documents(table: str, entries: Any) -> list[Parsed]:
+    if not isinstance(entries, dict):
+        raise NotRestored(f"{table[:80]}: must be an object of numbered documents")
+    found = []
+    for number, fields in entries.items():
+        if not isinstance(fields, dict) or not isinstance(fields.get("_id"), str):
+            raise NotRestored(f"{table[:80]}, {number[:80]}: must be an object with an _id")
+        if not (number.isascii() and number.isdecimal()):
+            raise NotRestored(f"{table[:80]}: {number[:80]!r} is no number")
+        found.append(Parsed(fields.pop("_id"), int(number), fields))
+    return sorted(found, key=lambda one: one.number)
+
+
+def read_snapshot(body: bytes) -> Kept:
+    """The same from bytes. Raises NotRestored."""
+    try:
+        document = from_json(body)
+    except ValueError as error:
+        raise NotRestored(f"is not JSON: {error}") from None
+    return parse_snapshot(document)

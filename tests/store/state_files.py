@@ -1,0 +1,80 @@
+"""What the tests of state files share."""
+
+import json
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from sandbox.store.files import Change, Document, StateFile
+from sandbox.store.opening import open_file
+
+KEPT = Path(__file__).parent / "kept"
+PROJECT = Path(__file__).parents[2]
+
+
+def document(id: str, number: int = 1, /, **fields: Any) -> Document:
+    return Document(id, number, json.dumps(fields, ensure_ascii=False, separators=(",", ":")))
+
+
+def put(file: StateFile, *documents: Document, world: str = "demo", table: str = "accounts"):
+    file.write([Change(world, puts=[(table, one) for one in documents])])
+
+
+def write(path: Path, *documents: Document, world: str = "demo", table: str = "accounts") -> None:
+    """Open, write, close."""
+    with closing(open_file(path)) as file:
+        put(file, *documents, world=world, table=table)
+
+
+def loaded(path: Path) -> dict[str, dict[str, list[tuple[str, int, Any]]]]:
+    """What a file that is opened anew has: by world and table, ids, numbers and values."""
+    with closing(open_file(path)) as file:
+        return plain(file)
+
+
+def plain(file: StateFile) -> dict[str, dict[str, list[tuple[str, int, Any]]]]:
+    return {
+        world: {
+            table: [(one.id, one.number, json.loads(one.text)) for one in documents]
+            for table, documents in tables.items()
+        }
+        for world, tables in file.load().items()
+    }
+
+
+def kept(path: Path) -> Path:
+    """The file of format 1, put at this path."""
+    if path.suffix == ".json":
+        path.write_bytes((KEPT / "format-1.json").read_bytes())
+    else:
+        with closing(sqlite3.connect(path)) as database:
+            database.executescript((KEPT / "format-1.sql").read_text(encoding="utf-8"))
+    return path
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file of a folder but locks."""
+    return {
+        path.name: path.read_bytes() for path in folder.iterdir() if not path.name.endswith(".lock")
+    }
+
+
+@contextmanager
+def running(program: str, arguments: Sequence[object]) -> Iterator[subprocess.Popen[str]]:
+    """Another process with this program; killed at the end as `kill -9` does."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=PROJECT,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()

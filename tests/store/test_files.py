@@ -1,0 +1,612 @@
+"""What every file that keeps worlds promises, of whatever kind it is."""
+
+import json
+import os
+import resource
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from sandbox.store.files import RECORDS, Change, Document, StateFile, StoreError
+from sandbox.store.json_file import JsonFile
+from sandbox.store.migrations import Migrations, Plain, World
+from sandbox.store.opening import copy, open_file
+from sandbox.store.sqlite_file import SqliteFile
+from tests.store.state_files import contents, document, kept, loaded, plain, put, running, write
+
+KINDS = {"state.json": JsonFile, "state.db": SqliteFile}
+HUGE = (1_795_000_000_000 << 40) + 7
+
+
+@pytest.fixture(params=KINDS)
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return tmp_path / request.param
+
+
+@pytest.fixture
+def file(path: Path) -> Iterator[StateFile]:
+    with closing(open_file(path)) as file:
+        yield file
+
+
+def older(path: Path, migrations: Migrations) -> StateFile:
+    """The file, opened by a version that has these migrations."""
+    return KINDS[path.name](path, migrations)
+
+
+# --- what is written --------------------------------------------------------------------------
+
+
+def test_a_file_that_is_not_there_holds_no_world(path: Path, file: StateFile):
+    assert file.load() == {}
+    assert file.read("demo", "accounts", "a") is None
+    assert list(file.records("demo")) == []
+    assert file.name.startswith(path.name)
+
+
+def test_what_is_written_is_there_after_opening_anew(path: Path):
+    write(path, document("a", 1, name="first"), document("b", HUGE, amount=100, tip=None))
+    write(path, document("t", 1, name="till"), table="terminals")
+    write(path, document("a", 1, name="other"), world="other-1")
+
+    assert loaded(path) == {
+        "demo": {
+            "accounts": [("a", 1, {"name": "first"}), ("b", HUGE, {"amount": 100, "tip": None})],
+            "terminals": [("t", 1, {"name": "till"})],
+        },
+        "other-1": {"accounts": [("a", 1, {"name": "other"})]},
+    }
+
+
+def test_documents_come_in_the_order_of_their_numbers(path: Path):
+    write(path, document("c", HUGE + 1), document("a", 9), document("d", HUGE))
+    write(path, document("b", 10), document("e", -1))
+
+    found = loaded(path)["demo"]["accounts"]
+
+    assert [number for _, number, _ in found] == [-1, 9, 10, HUGE, HUGE + 1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r'{"name":"Café Zürich 日本 🍣"}',
+        r'{"name":"she said \"no\" and \\ left"}',
+        '{"it\'s":"; DROP TABLE documents; --"}',
+        r'{"name":"a\nb\tc\u0000d\u2028e"}',
+        '{"amount":123456789012345678901234567890,"rate":0.1,"small":1e-9}',
+        '{"b":1,"a":{"z":[],"y":{},"x":[{"b":[1,[2]],"a":null}]},"":true}',
+        "{}",
+    ],
+)
+def test_a_text_keeps_its_values_and_their_order(path: Path, text: str):
+    write(path, Document("x", 1, text))
+
+    with closing(open_file(path)) as file:
+        [found] = file.load()["demo"]["accounts"]
+        read = file.read("demo", "accounts", "x")
+
+    assert json.loads(found.text, object_pairs_hook=list) == json.loads(
+        text, object_pairs_hook=list
+    )
+    assert read == found.text
+
+
+def test_ids_and_names_of_tables_may_be_anything(path: Path):
+    write(path, document('i"d\n', 1), document("日本", 2), table="a.b c")
+
+    assert loaded(path) == {"demo": {"a.b c": [('i"d\n', 1, {}), ("日本", 2, {})]}}
+
+
+def test_a_put_takes_the_place_of_the_document_with_its_id(path: Path):
+    write(path, document("a", 1, name="first"), document("b", 2))
+    write(path, document("a", 1, name="second"))
+    write(path, document("b", 0))
+
+    assert loaded(path) == {"demo": {"accounts": [("b", 0, {}), ("a", 1, {"name": "second"})]}}
+
+
+def test_what_is_gone_is_gone(path: Path):
+    write(path, document("a", 1), document("b", 2))
+    write(path, document("m", 1), document("n", 2), table=RECORDS)
+
+    with closing(open_file(path)) as file:
+        gone = [("accounts", "a"), (RECORDS, "m"), ("accounts", "nobody"), ("nothing", "a")]
+        file.write([Change("demo", gone=gone)])
+
+        assert file.read("demo", "accounts", "a") is None
+        assert [one.id for one in file.records("demo")] == ["n"]
+    assert loaded(path) == {"demo": {"accounts": [("b", 2, {})]}}
+
+
+def test_what_one_change_takes_away_and_puts_is_there(path: Path):
+    write(path, document("a", 1, name="before"))
+
+    with closing(open_file(path)) as file:
+        change = Change(
+            "demo", puts=[("accounts", document("a", 5, name="after"))], gone=[("accounts", "a")]
+        )
+        file.write([change])
+
+    assert loaded(path) == {"demo": {"accounts": [("a", 5, {"name": "after"})]}}
+
+
+def test_a_world_that_begins_anew_forgets_what_it_had_and_no_other_does(path: Path):
+    for world in ("demo", "demo-2"):
+        write(path, document("a", 1), document("b", 2), world=world)
+        write(path, document("m", 1), world=world, table=RECORDS)
+
+    with closing(open_file(path)) as file:
+        file.write([Change("demo", puts=[("terminals", document("t", 1))], anew=True)])
+
+        assert list(file.records("demo")) == []
+        assert [one.id for one in file.records("demo-2")] == ["m"]
+    assert loaded(path) == {
+        "demo": {"terminals": [("t", 1, {})]},
+        "demo-2": {"accounts": [("a", 1, {}), ("b", 2, {})]},
+    }
+
+
+def test_a_world_that_begins_anew_with_nothing_is_deleted(path: Path):
+    write(path, document("a", 1))
+    write(path, document("m", 1), table=RECORDS)
+
+    with closing(open_file(path)) as file:
+        file.write([Change("demo", anew=True)])
+
+    assert loaded(path) == {}
+
+
+def test_changes_of_one_write_follow_each_other(path: Path):
+    with closing(open_file(path)) as file:
+        file.write(
+            [
+                Change("demo", puts=[("accounts", document("a", 1))]),
+                Change("demo", puts=[("accounts", document("b", 2))], anew=True),
+                Change("demo", puts=[("accounts", document("c", 3))]),
+                Change("demo", gone=[("accounts", "b")]),
+            ]
+        )
+        assert file.read("demo", "accounts", "c") == "{}"
+
+    assert loaded(path) == {"demo": {"accounts": [("c", 3, {})]}}
+
+
+def test_records_are_not_loaded_and_are_read_one_by_one(path: Path):
+    write(path, document("a", 1))
+    write(path, document("m", HUGE, said="once"), document("n", 2, said="twice"), table=RECORDS)
+    write(path, document("m", 1), world="other", table=RECORDS)
+
+    with closing(open_file(path)) as file:
+        assert {world: list(tables) for world, tables in file.load().items()} == {
+            "demo": ["accounts"],
+            "other": [],
+        }
+        assert json.loads(file.read("demo", RECORDS, "m") or "") == {"said": "once"}
+        assert file.read("demo", RECORDS, "a") is None
+        assert {(one.id, one.number) for one in file.records("demo")} == {("m", HUGE), ("n", 2)}
+
+
+def test_a_file_that_is_written_before_it_was_loaded_keeps_what_it_had(path: Path):
+    write(path, document("a", 1))
+
+    write(path, document("b", 2))
+
+    assert loaded(path) == {"demo": {"accounts": [("a", 1, {}), ("b", 2, {})]}}
+
+
+# --- all or nothing ---------------------------------------------------------------------------
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """No file may grow beyond 100 kB, as if the disk were full."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_on_a_full_disk_nothing_is_lost_and_the_same_changes_can_be_tried_again(
+    path: Path, file: StateFile
+):
+    put(file, document("a", 1, name="before"))
+    changes = [
+        Change("demo", puts=[("accounts", document("a", 1, name="x" * 1000))], anew=True),
+        Change("demo", puts=[("accounts", document("b", 2, name="x" * 200_000))]),
+    ]
+
+    with full_disk(), pytest.raises(StoreError) as refused:
+        file.write(changes)
+
+    assert str(path) in str(refused.value)
+    assert "cannot write what was committed" in str(refused.value)
+    assert "try again" in str(refused.value)
+    assert file.read("demo", "accounts", "b") is None
+    assert plain(file) == {"demo": {"accounts": [("a", 1, {"name": "before"})]}}
+    put(file, document("c", 3))
+    assert [one.id for one in file.load()["demo"]["accounts"]] == ["a", "c"]
+    file.write(changes)
+    file.close()
+    assert [id for id, _, _ in loaded(path)["demo"]["accounts"]] == ["a", "b"]
+    assert not [name for name in contents(path.parent) if name.endswith((".new", "-journal"))]
+
+
+ENDLESS = """
+import sys
+from pathlib import Path
+from sandbox.store.files import Change, Document
+from sandbox.store.opening import open_file
+file = open_file(Path(sys.argv[1]))
+number = 0
+while True:
+    number += 1
+    puts = [(table, Document(str(number), number, '{}')) for table in ("accounts", "records")]
+    file.write([Change("demo", puts=puts)])
+    print(number, flush=True)
+"""
+
+
+def test_what_was_acknowledged_is_there_after_the_process_was_killed(path: Path):
+    with running(ENDLESS, [path]) as process:
+        assert process.stdout
+        lines = [process.stdout.readline() for _ in range(60)]
+        process.kill()
+        lines += process.stdout.readlines()
+    acknowledged = {int(line) for line in lines if line.endswith("\n")}
+
+    with closing(open_file(path)) as file:
+        found = [one.number for one in file.load()["demo"]["accounts"]]
+        records = {one.number for one in file.records("demo")}
+
+    assert len(acknowledged) >= 60
+    assert acknowledged <= set(found)
+    assert set(found) == records, "a commit is there whole or not at all"
+    assert found == sorted(found)
+
+
+# --- one server at a time ---------------------------------------------------------------------
+
+HOLDING = """
+import sys
+from pathlib import Path
+from sandbox.store.opening import open_file
+file = open_file(Path(sys.argv[1]))
+print("open", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_file_has_one_user_and_is_free_when_that_closes_it(path: Path, file: StateFile):
+    with pytest.raises(StoreError, match=f"another server uses it .process {os.getpid()}."):
+        open_file(path)
+
+    file.close()
+
+    open_file(path).close()
+
+
+def test_a_file_that_another_process_uses_is_refused_until_that_is_gone(path: Path):
+    with running(HOLDING, [path]) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "open\n"
+        for _ in range(2):
+            with pytest.raises(StoreError, match=f"another server.*process {process.pid}"):
+                open_file(path)
+
+        process.kill()
+        process.wait()
+
+        open_file(path).close()
+
+
+def test_a_link_is_the_file_that_it_leads_to(path: Path):
+    elsewhere = path.parent / "elsewhere"
+    elsewhere.mkdir()
+    real = elsewhere / path.name
+    write(real, document("a", 1))
+    path.symlink_to(real)
+
+    with closing(open_file(path)) as file:
+        put(file, document("b", 2))
+        with pytest.raises(StoreError, match="another server"):
+            open_file(real)
+
+    assert path.is_symlink()
+    assert [id for id, _, _ in loaded(real)["demo"]["accounts"]] == ["a", "b"]
+
+
+def test_a_file_keeps_its_mode(path: Path):
+    write(path, document("a", 1))
+    path.chmod(0o640)
+
+    write(path, document("b", 2))
+
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+# --- what cannot be used ----------------------------------------------------------------------
+
+
+def test_a_folder_that_is_not_there_is_refused(path: Path):
+    with pytest.raises(StoreError, match=r"there is no folder .*nowhere; make it first"):
+        open_file(path.parent / "nowhere" / path.name)
+
+    assert not (path.parent / "nowhere").exists()
+
+
+def test_a_path_under_a_file_is_refused(path: Path):
+    (path.parent / "file").write_text("")
+
+    with pytest.raises(StoreError, match="there is no folder"):
+        open_file(path.parent / "file" / path.name)
+
+
+def test_a_folder_in_place_of_the_file_is_refused(path: Path):
+    path.mkdir()
+
+    with pytest.raises(StoreError, match="it is not a file"):
+        open_file(path)
+
+
+def test_links_in_a_circle_are_refused(path: Path):
+    path.symlink_to(path)
+
+    with pytest.raises(StoreError, match="name another file"):
+        open_file(path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+def test_a_folder_that_is_read_only_is_refused(path: Path):
+    path.parent.chmod(0o500)
+    try:
+        with pytest.raises(StoreError, match="is read-only"):
+            open_file(path)
+    finally:
+        path.parent.chmod(0o700)
+
+
+def unusable(path: Path, message: str) -> None:
+    """The file is refused with such a message, stays as it is, and can be held by the next."""
+    before = path.read_bytes()
+    for _ in range(2):
+        with pytest.raises(StoreError, match=message) as refused:
+            _open_and_load(path)
+        assert str(path) in str(refused.value)
+    assert path.read_bytes() == before
+
+
+def _open_and_load(path: Path) -> None:
+    with closing(open_file(path)) as file:
+        try:
+            file.load()
+        except StoreError:
+            # What was not understood is not written over, either.
+            with pytest.raises(StoreError):
+                put(file, document("z", 1))
+            raise
+
+
+@pytest.mark.parametrize("part", [0.02, 0.3, 0.5, 0.9, 0.999])
+def test_a_torn_file_is_refused_and_left_as_it_is(path: Path, part: float):
+    write(path, *[document(str(n), n, name="x" * 400) for n in range(100)])
+    write(path, *[document(str(n), n, name="x" * 400) for n in range(100)], table=RECORDS)
+    whole = path.read_bytes()
+
+    path.write_bytes(whole[: int(len(whole) * part)])
+
+    unusable(path, "cannot be read")
+
+
+@pytest.mark.parametrize("content", [b"nonsense", b"\x00" * 5000, b"\xff\xfe{}", b"[1, 2]\n" * 99])
+def test_nonsense_is_refused_and_left_as_it_is(path: Path, content: bytes):
+    path.write_bytes(content)
+
+    unusable(path, "cannot be read.*the file is as it was")
+
+
+def test_a_file_that_lost_all_its_content_is_refused(path: Path):
+    write(path, document("a", 1))
+    with closing(open_file(path)) as file:
+        file.load()
+        file.keep_good_copy()
+
+    path.write_bytes(b"")
+
+    unusable(path, f"{path.name}.good")
+
+
+def test_a_file_of_a_later_format_is_refused(path: Path):
+    file = older(kept(path), {})
+    file.close()
+    _set_format(path, 2)
+
+    unusable(path, "of format 2, and this version knows formats up to 1")
+
+
+def _set_format(path: Path, format: int) -> None:
+    if path.suffix == ".json":
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace('"format": 1', f'"format": {format}'), encoding="utf-8")
+        return
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("UPDATE meta SET value = ? WHERE name = 'format'", (str(format),))
+        database.commit()
+
+
+# --- the last good copy -----------------------------------------------------------------------
+
+
+def test_the_good_copy_is_the_file_as_it_was_opened_and_can_take_its_place(path: Path):
+    write(path, document("a", 1))
+    good = path.with_name(path.name + ".good")
+
+    with closing(open_file(path)) as file:
+        file.load()
+        assert not good.exists()
+        file.keep_good_copy()
+        put(file, document("b", 2))
+
+    assert sorted(contents(path.parent)) == sorted([path.name, good.name])
+    path.write_bytes(good.read_bytes())
+    assert loaded(path) == {"demo": {"accounts": [("a", 1, {})]}}
+
+
+def test_a_file_that_was_not_there_has_no_good_copy(path: Path, file: StateFile):
+    file.load()
+    put(file, document("a", 1))
+
+    file.keep_good_copy()
+
+    assert not path.with_name(path.name + ".good").exists()
+
+
+def test_a_file_that_cannot_be_used_names_its_good_copy_which_stays(path: Path):
+    write(path, document("a", 1))
+    good = path.with_name(path.name + ".good")
+    with closing(open_file(path)) as file:
+        file.load()
+        file.keep_good_copy()
+    before = good.read_bytes()
+
+    path.write_bytes(b"nonsense")
+
+    unusable(path, f"the last good copy is {good}")
+    assert good.read_bytes() == before
+
+
+def test_a_good_copy_that_cannot_be_kept_is_told(path: Path):
+    write(path, document("a", 1))
+    good = path.with_name(path.name + ".good")
+    good.mkdir()
+
+    with closing(open_file(path)) as file:
+        file.load()
+        with pytest.raises(StoreError, match="cannot keep the good copy"):
+            file.keep_good_copy()
+        put(file, document("b", 2))
+
+    assert len(loaded(path)["demo"]["accounts"]) == 2
+    assert list(path.parent.glob("*.new*")) == []
+
+
+# --- formats ----------------------------------------------------------------------------------
+
+
+def test_the_file_of_format_1_opens_under_every_later_version(path: Path):
+    with closing(open_file(kept(path))) as file:
+        assert plain(file) == {
+            "demo": {
+                "accounts": [
+                    (
+                        "a",
+                        1,
+                        {"name": 'Café "Zum Hirschen"', "address": {"lines": ["Gasse 1", "Wien"]}},
+                    ),
+                    ("b", 2199023255552000000000000000, {"name": "later", "amount": 100}),
+                ]
+            },
+            "other-1": {"accounts": [("a", 1, {"name": "of another world"})]},
+        }
+        assert json.loads(file.read("demo", RECORDS, "m") or "") == {"said": "once"}
+
+
+def rename(world: World) -> World:
+    """From a made-up format 0: `accounts` were called `merchants`, and records said `text`."""
+    merchants = [
+        Plain(one.id, one.number, {"name": one.fields["title"]}) for one in world["merchants"]
+    ]
+    said = [one._replace(fields={"said": one.fields["text"]}) for one in world.get(RECORDS, [])]
+    return {"accounts": merchants, RECORDS: said}
+
+
+@pytest.fixture
+def old(path: Path) -> Path:
+    """A file of that format."""
+    write(path, document("b", HUGE, title="b"), document("a", 1, title="a"), table="merchants")
+    write(path, document("m", 1, text="hello"), table=RECORDS)
+    _set_format(path, 0)
+    return path
+
+
+def test_a_file_of_an_older_format_is_brought_to_this_one(old: Path):
+    before = old.read_bytes()
+
+    with closing(older(old, {0: rename})) as file:
+        assert plain(file)["demo"] == {
+            "accounts": [("a", 1, {"name": "a"}), ("b", HUGE, {"name": "b"})]
+        }
+        assert json.loads(file.read("demo", RECORDS, "m") or "") == {"said": "hello"}
+        file.keep_good_copy()
+        put(file, document("c", 2, name="c"))
+
+    assert [id for id, _, _ in loaded(old)["demo"]["accounts"]] == ["a", "c", "b"]
+    good = old.with_name(old.name + ".good")
+    assert old.suffix != ".json" or good.read_bytes() == before
+
+
+def test_a_file_of_an_older_format_without_a_way_to_this_one_is_refused(old: Path):
+    unusable(old, "of format 0, and nothing leads on from 0")
+
+
+def test_a_migration_that_fails_leaves_the_file_as_it_is(old: Path):
+    def fails(world: World) -> World:
+        raise KeyError("title")
+
+    with closing(older(old, {0: fails})) as file, pytest.raises(KeyError):
+        file.load()
+
+    with closing(older(old, {0: rename})) as file:
+        assert list(file.load()["demo"]) == ["accounts"]
+
+
+# --- opening and copying ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["state.DB", "state.sqlite", "state.sqlite3", "state.JSON"])
+def test_the_end_of_its_name_says_what_kind_a_file_is(tmp_path: Path, name: str):
+    with closing(open_file(tmp_path / name)) as file:
+        assert file.name.startswith(name)
+
+
+@pytest.mark.parametrize("name", ["state", "state.txt", ".json", "state.json.good"])
+def test_a_name_that_says_no_kind_is_refused_with_those_there_are(tmp_path: Path, name: str):
+    with pytest.raises(StoreError, match=r"\.json .*\.db "):
+        open_file(tmp_path / name)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("target", KINDS)
+def test_a_file_can_be_copied_into_one_of_any_kind(path: Path, target: str):
+    into = path.parent / f"copy-{target}"
+    write(path, document("b", HUGE, name="b"), document("a", 1, name="é"))
+    write(path, document("m", HUGE, said="once"), table=RECORDS)
+    write(path, document("n", 1, said="alone"), table=RECORDS, world="quiet")
+
+    with closing(open_file(path)) as one, closing(open_file(into)) as other:
+        copy(one, other)
+        assert [one.number for one in other.records("demo")] == [HUGE]
+        assert other.read("quiet", RECORDS, "n") == '{"said":"alone"}'
+
+    assert loaded(into) == loaded(path)
+
+
+def test_nothing_is_copied_into_a_file_that_holds_worlds(path: Path):
+    into = path.with_name("full.json")
+    write(path, document("a", 1))
+    write(into, document("b", 1), world="other")
+
+    with (
+        closing(open_file(path)) as one,
+        closing(open_file(into)) as other,
+        pytest.raises(StoreError, match="it holds the worlds other; name a file"),
+    ):
+        copy(one, other)
+
+    assert list(loaded(into)) == ["other"]

@@ -1,0 +1,204 @@
+"""What is special about a file in JSON: people and TinyDB read it, and people write it."""
+
+import json
+import logging
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tinydb import TinyDB, where
+
+from sandbox import __version__
+from sandbox.store import json_file
+from sandbox.store.files import RECORDS, Change, Document, StoreError
+from sandbox.store.json_file import JsonFile
+from tests.store.state_files import KEPT, contents, document, kept, loaded, put, write
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "state.json"
+
+
+def test_tinydb_opens_the_file_and_finds_the_documents(path: Path):
+    write(path, document("b", 7, name="second"), document("a", 3, name="first"))
+    write(path, document("m", 1, said="é"), table=RECORDS)
+
+    with TinyDB(path, access_mode="r", encoding="utf-8") as database:
+        accounts = database.table("demo.accounts")
+
+        assert database.tables() == {"file", "demo.accounts", "demo.records"}
+        assert [(one.doc_id, one["name"]) for one in accounts] == [(3, "first"), (7, "second")]
+        found = accounts.get(where("_id") == "b")
+        assert found == {"_id": "b", "name": "second"}
+        assert database.table("demo.records").get(doc_id=1) == {"_id": "m", "said": "é"}
+        assert database.table("file").all() == [
+            {"program": "uat-sandbox", "format": 1, "version": __version__}
+        ]
+
+
+def test_the_file_reads_as_a_person_would_write_it(path: Path):
+    kept(path)
+    with closing(JsonFile(path)) as file:
+        file.write([])
+
+    # The version that wrote it is the only thing that may differ.
+    written = path.read_text(encoding="utf-8").replace(__version__, "0.1.0")
+
+    assert written == (KEPT / "format-1.json").read_text(encoding="utf-8")
+
+
+def test_tables_and_documents_stand_in_one_order_however_they_came(tmp_path: Path):
+    one, other = tmp_path / "one.json", tmp_path / "other.json"
+    write(one, document("a", 1), document("b", 2))
+    write(one, document("t", 1), table="terminals", world="alpha")
+
+    write(other, document("t", 1), table="terminals", world="alpha")
+    write(other, document("b", 2))
+    write(other, document("a", 1))
+
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_an_amount_that_a_person_edits_is_read(path: Path):
+    write(path, document("a", 1, amount=100, tip=5))
+    text = path.read_text(encoding="utf-8")
+
+    path.write_text("\ufeff" + text.replace('"amount": 100', '"amount": 2500'), encoding="utf-8")
+
+    assert loaded(path) == {"demo": {"accounts": [("a", 1, {"amount": 2500, "tip": 5})]}}
+
+
+def test_a_document_that_a_person_adds_is_read_and_one_that_is_removed_is_not(path: Path):
+    write(path, document("a", 1), document("b", 2))
+    content = json.loads(path.read_text(encoding="utf-8"))
+
+    del content["demo.accounts"]["1"]
+    content["demo.accounts"]["9"] = {"name": "new", "_id": "c"}
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+    assert loaded(path) == {"demo": {"accounts": [("b", 2, {}), ("c", 9, {"name": "new"})]}}
+
+
+def test_claims_are_not_kept_as_a_person_may_change_what_they_come_from(path: Path):
+    write(path, Document("a", 1, "{}", claims='[["lookup","x"]]'))
+
+    with closing(JsonFile(path)) as file:
+        [found] = file.load()["demo"]["accounts"]
+
+    assert found == Document("a", 1, "{}", claims="")
+
+
+def test_half_a_surrogate_pair_is_kept(path: Path):
+    write(path, Document("a", 1, r'{"name":"\ud83c"}'))
+
+    assert loaded(path) == {"demo": {"accounts": [("a", 1, {"name": "\ud83c"})]}}
+
+
+ABOUT = '"file": {"1": {"program": "uat-sandbox", "format": 1}}'
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "it is not JSON: Expecting value: line 1 column 1"),
+        ('{\n  "file": {},\n  "a": {"1" {}}\n}', "it is not JSON: .*: line 3 column 13"),
+        ("[]", "it is not an object of tables"),
+        ("{}", "table 'file' does not say that uat-sandbox has written it"),
+        ('{"file": {"1": {"program": "another", "format": 1}}}', "does not say that uat-sandbox"),
+        ('{"file": {"1": {"program": "uat-sandbox"}}}', "its format is None"),
+        ('{"file": {"1": {"program": "uat-sandbox", "format": true}}}', "its format is True"),
+        (f'{{{ABOUT}, "demo.accounts": []}}', "table 'demo.accounts' is not an object of doc"),
+        (f'{{{ABOUT}, "d.a": {{"1": 7}}}}', "table 'd.a', document '1' is not an object"),
+        (f'{{{ABOUT}, "d.a": {{"x": {{}}}}}}', "table 'd.a': 'x' is not the number of a document"),
+        (f'{{{ABOUT}, "d.a": {{"01": {{}}}}}}', "table 'd.a': '01' is not the number"),
+        (f'{{{ABOUT}, "d.a": {{"1": {{}}}}}}', "table 'd.a', document '1': _id is not a text"),
+        (f'{{{ABOUT}, "accounts": {{}}}}', "table 'accounts' is not named <world>.<table>"),
+        (f'{{{ABOUT}, "Demo.accounts": {{}}}}', "is not named <world>.<table>"),
+        (f'{{{ABOUT}, "d.a": {{}}, "d.a": {{}}}}', "'d.a' stands twice in one object"),
+        (
+            f'{{{ABOUT}, "d.a": {{"7": {{"_id": "x", "in": [{{"b": 1, "b": 2}}]}}}}}}',
+            "table 'd.a', document '7': 'b' stands twice in one object",
+        ),
+        (
+            f'{{{ABOUT}, "d.a": {{"7": {{}}, "7": {{}}}}}}',
+            "table 'd.a': '7' stands twice in one object",
+        ),
+        (
+            f'{{{ABOUT}, "d.a": {{"7": {{"_id": "x", "amount": NaN}}}}}}',
+            "table 'd.a', document '7': NaN is not a number in JSON",
+        ),
+        (
+            f'{{{ABOUT}, "d.a": {{"7": {{"_id": "x"}}, "8": {{"_id": "x"}}}}}}',
+            "table 'd.a': _id 'x' stands in it twice",
+        ),
+        ("[" * 100_000, "it is nested too deeply"),
+        ('{"a": 1' + "0" * 5000 + "}", "it cannot be read as JSON"),
+    ],
+)
+def test_a_file_that_was_edited_badly_is_refused_with_the_place(
+    path: Path, content: str, message: str
+):
+    path.write_text(content, encoding="utf-8")
+
+    with closing(JsonFile(path)) as file, pytest.raises(StoreError, match=message) as refused:
+        file.load()
+
+    assert str(refused.value).startswith(f"{path}: cannot be read: ")
+    assert path.read_text(encoding="utf-8") == content
+
+
+def test_a_file_that_is_not_utf_8_is_refused_with_the_line(path: Path):
+    path.write_bytes(b'{\n  "caf\xe9": {}\n}')
+
+    with closing(JsonFile(path)) as file, pytest.raises(StoreError, match="not UTF-8: line 2"):
+        file.load()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ([Change("demo", puts=[("a", document("x", 1, _id="y"))])], "has a field _id"),
+        (
+            [Change("demo", puts=[("a", document("x", 1)), ("a", document("y", 1))])],
+            "table 'demo.a' has two documents of number 1",
+        ),
+        ([Change("Demo", puts=[("a", document("x", 1))])], "'Demo.a' is no <world>.<table>"),
+    ],
+)
+def test_what_could_not_be_read_again_is_not_written(
+    path: Path, changes: list[Change], message: str
+):
+    write(path, document("a", 1))
+
+    with closing(JsonFile(path)) as file, pytest.raises(StoreError, match=message):
+        file.write(changes)
+
+    assert loaded(path) == {"demo": {"accounts": [("a", 1, {})]}}
+
+
+def test_a_file_that_a_killed_server_was_writing_is_not_in_the_way(path: Path):
+    write(path, document("a", 1))
+    path.with_name("state.json.new").write_bytes(b'{"file": {"1"')
+
+    write(path, document("b", 2))
+
+    assert len(loaded(path)["demo"]["accounts"]) == 2
+    assert sorted(contents(path.parent)) == ["state.json"]
+
+
+def test_a_file_of_many_documents_says_once_that_there_is_a_kind_for_that(
+    path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(json_file, "DOCUMENTS_MAX", 3)
+    caplog.set_level(logging.WARNING, "sandbox.store")
+    with closing(JsonFile(path)) as file:
+        put(file, document("1", 1), document("2", 2), document("3", 3))
+        assert caplog.messages == []
+
+        put(file, document("m", 1), table=RECORDS)
+        put(file, document("n", 2), table=RECORDS)
+
+    [said] = caplog.messages
+    assert "holds 4 documents" in said
+    assert "`sandbox world convert`" in said

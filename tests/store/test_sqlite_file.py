@@ -1,0 +1,209 @@
+"""What is special about a file in SQLite."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from sandbox.store import sqlite_file
+from sandbox.store.files import RECORDS, Change, Document, StoreError
+from sandbox.store.sqlite_file import SqliteFile
+from tests.store.state_files import contents, document, kept, loaded, put, running, write
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "state.db"
+
+
+def good_copy(path: Path) -> Path:
+    return path.with_name(path.name + ".good")
+
+
+def test_commits_go_into_a_write_ahead_log_which_is_gone_when_the_file_is_closed(path: Path):
+    with closing(SqliteFile(path)) as file:
+        put(file, document("a", 1))
+
+        assert path.with_name("state.db-wal").stat().st_size > 0
+        with closing(sqlite3.connect(path)) as reader:
+            assert reader.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+            assert reader.execute("SELECT id, text FROM documents").fetchall() == [("a", "{}")]
+
+    assert list(contents(path.parent)) == ["state.db"]
+
+
+def test_texts_and_claims_come_back_as_they_were_written(path: Path):
+    documents = [
+        Document("a", 1, '{ "name" : "caf\\u00e9" }', claims='[["lookup","x"]]'),
+        Document("b", 2, '{"rate":1.10}'),
+    ]
+    write(path, *documents)
+
+    with closing(SqliteFile(path)) as file:
+        assert file.load()["demo"]["accounts"] == documents
+
+
+def test_a_document_that_changes_stays_where_it_stands(path: Path):
+    write(path, document("a", 1), document("b", 2))
+    write(path, document("a", 1, name="changed"), document("c", 3))
+
+    with closing(sqlite3.connect(path)) as reader:
+        found = reader.execute("SELECT place, id FROM documents").fetchall()
+
+    assert found == [(1, "a"), (2, "b"), (3, "c")]
+
+
+def test_a_file_that_was_just_made_is_taken_for_a_new_one(path: Path):
+    """As it is when a process was killed while it made it, and as `mktemp` leaves it."""
+    path.write_bytes(b"")
+
+    write(path, document("a", 1))
+
+    assert loaded(path) == {"demo": {"accounts": [("a", 1, {})]}}
+
+
+WRITING = """
+import os, sys
+from pathlib import Path
+from sandbox.store.files import Change, Document
+from sandbox.store.opening import open_file
+file = open_file(Path(sys.argv[1]))
+for number in range(500):
+    puts = [("accounts", Document(str(number), number, '{"name":"' + "x" * 500 + '"}'))]
+    file.write([Change("demo", puts=puts)])
+print("written", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_file_that_is_torn_beside_its_log_is_refused(path: Path):
+    write(path, *[document(f"before-{n}", n, name="x" * 500) for n in range(500)])
+    with running(WRITING, [path]) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "written\n"
+        process.kill()
+    assert path.with_name("state.db-wal").stat().st_size > 0
+
+    path.write_bytes(path.read_bytes()[:50_000])
+
+    with pytest.raises(StoreError, match="cannot be read: .*(damaged|malformed)"):
+        SqliteFile(path)
+
+
+def test_a_file_that_lost_all_but_its_log_is_refused(path: Path):
+    with running(WRITING, [path]) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "written\n"
+        process.kill()
+
+    path.write_bytes(b"")
+
+    with pytest.raises(StoreError, match="it has no content any more"):
+        SqliteFile(path)
+    assert path.with_name("state.db-wal").stat().st_size > 0
+
+
+def test_the_database_of_another_program_is_refused_and_left_as_it_is(path: Path):
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE recipes (name)")
+    before = path.read_bytes()
+
+    with pytest.raises(StoreError, match="a database that uat-sandbox has not made"):
+        SqliteFile(path)
+
+    assert contents(path.parent) == {"state.db": before}
+
+
+def test_a_file_that_says_another_program_is_refused(path: Path):
+    with closing(sqlite3.connect(kept(path))) as database:
+        database.execute("UPDATE meta SET value = 'another' WHERE name = 'program'")
+        database.commit()
+
+    with pytest.raises(StoreError, match="does not say that uat-sandbox has made it"):
+        SqliteFile(path)
+
+
+def test_a_document_that_stands_twice_is_refused(path: Path):
+    with closing(sqlite3.connect(kept(path))) as database:
+        database.execute("INSERT INTO documents VALUES (9, 'demo', 'accounts', 'a', '5', '{}', '')")
+        database.commit()
+
+    with closing(SqliteFile(path)) as file, pytest.raises(StoreError, match="an id stands twice"):
+        file.load()
+
+
+def test_a_number_that_is_none_is_refused(path: Path):
+    with closing(sqlite3.connect(kept(path))) as database:
+        database.execute("UPDATE documents SET number = 'many' WHERE id = 'b'")
+        database.commit()
+
+    with closing(SqliteFile(path)) as file, pytest.raises(StoreError, match="cannot be read"):
+        file.load()
+
+
+def test_another_program_that_writes_is_waited_for_and_then_named(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sqlite_file, "WAITS_MS", 1)
+    with closing(SqliteFile(path)) as file, closing(sqlite3.connect(path)) as other:
+        put(file, document("a", 1))
+        other.execute("BEGIN IMMEDIATE")
+
+        with pytest.raises(StoreError, match="another program is writing to it"):
+            put(file, document("b", 2))
+
+        other.rollback()
+        put(file, document("b", 2))
+
+    assert len(loaded(path)["demo"]["accounts"]) == 2
+
+
+def test_what_sqlite_cannot_take_is_refused_and_nothing_of_it_written(path: Path):
+    with closing(SqliteFile(path)) as file:
+        half = Document("b", 2, '{"name":"\ud83c"}')
+        change = Change("demo", puts=[("accounts", document("a", 1)), (RECORDS, half)])
+
+        with pytest.raises(StoreError, match="cannot write"):
+            file.write([change])
+
+        assert file.load() == {}
+
+
+def test_no_good_copy_is_made_of_a_large_file(path: Path, monkeypatch: pytest.MonkeyPatch):
+    write(path, document("a", 1))
+    size = path.stat().st_size
+
+    for limit, is_kept in ((size - 1, False), (size, True)):
+        monkeypatch.setattr(sqlite_file, "GOOD_COPY_BYTES_MAX", limit)
+        with closing(SqliteFile(path)) as file:
+            file.load()
+            file.keep_good_copy()
+        assert good_copy(path).exists() == is_kept
+
+
+def test_a_good_copy_can_be_opened_by_itself(path: Path):
+    write(path, document("a", 1), document("b", 2))
+    with closing(SqliteFile(path)) as file:
+        file.load()
+        file.keep_good_copy()
+
+    restored = path.with_name("restored.db")
+    good_copy(path).rename(restored)
+
+    assert loaded(restored) == loaded(path)
+
+
+def test_a_migration_keeps_the_file_as_it_was_beside_it(path: Path):
+    with closing(sqlite3.connect(kept(path))) as database:
+        database.execute("UPDATE meta SET value = '0' WHERE name = 'format'")
+        database.commit()
+
+    with closing(SqliteFile(path, {0: lambda world: {}})) as file:
+        assert file.load() == {}
+
+    assert loaded(path) == {}
+    old = path.with_name("old.db")
+    good_copy(path).rename(old)
+    with closing(SqliteFile(old, {0: lambda world: world})) as file:
+        assert [one.id for one in file.load()["demo"]["accounts"]] == ["a", "b"]
