@@ -50,7 +50,7 @@ fix: $(VENV)/.developed ## Mend what lint and formatting can mend
 bench: $(VENV)/.developed ## Measure speed, as ratios to a bare application in the same run
 	@$(BIN)/python -m benchmarks
 
-golden: $(VENV)/.developed ## Write docs/generated and fixtures/events anew from the code
+golden: $(VENV)/.developed ## Write docs/generated, fixtures/events and fixtures/busy.json anew from the code
 	@$(BIN)/python -m docs.generate
 
 lock: $(VENV)/.developed ## Resolve the dependencies anew into requirements/

@@ -7,7 +7,18 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from benchmarks import many_keys, memory, payments, read, sale, start, terminals, webhooks, worlds
+from benchmarks import (
+    many_keys,
+    memory,
+    payments,
+    read,
+    sale,
+    start,
+    stores,
+    terminals,
+    webhooks,
+    worlds,
+)
 from benchmarks.load import generators
 from benchmarks.report import ROUNDS, Plan, Result, machine, table
 from benchmarks.serving import BenchmarkError
@@ -22,6 +33,7 @@ BENCHMARKS: Final[dict[str, Callable[[Plan], list[Result]]]] = {
     "webhooks": webhooks.run,
     "payments": payments.run,
     "memory": memory.run,
+    "stores": stores.run,
 }
 
 

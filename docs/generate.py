@@ -1,8 +1,8 @@
-"""Writes docs/generated, fixtures/events and the schema of scenarios: `make golden`.
+"""Writes docs/generated, fixtures and the schema of scenarios: `make golden`.
 
 All of it comes from the tables in the code. `pages()` gives every page's text,
-`golden_events.bodies()` that of every event, `schema_file()` the schema; tests compare them with
-what is committed.
+`golden_events.bodies()` that of every event, `busy_fixture.content()` the fixture `busy`,
+`schema_file()` the schema; tests compare them with what is committed.
 """
 
 import json
@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from docs import golden_events
+from docs import busy_fixture, golden_events
 from docs.pages import answers, machines, surface
 from sandbox.library import folder
 from sandbox.scenarios.schema import NAME, scenario_schema
@@ -59,7 +59,8 @@ def schema_file() -> str:
 
 
 def main() -> None:
-    """Write the pages, the digests of the fixtures, the schema, and the bodies of the events."""
+    """Write the pages, the fixture `busy`, the digests of all fixtures, the schema, the events."""
+    busy_fixture.FILE.write_text(busy_fixture.content(), encoding="utf-8")
     SHIPPED.write_text(shipped_module(), encoding="utf-8")
     SCHEMA.write_text(schema_file(), encoding="utf-8")
     FOLDER.mkdir(exist_ok=True)

@@ -9,12 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
-from sandbox.app import build
+from docs.asking import InProcess
 from sandbox.domain.events import EVENTS
-from sandbox.domain.instants import parse_rfc3339
-from sandbox.settings import Settings
-from sandbox.world.clock import ClockSetting
-from sandbox.world.world import DEFAULT_WORLD
 
 FOLDER: Final = Path(__file__).parent.parent / "fixtures" / "events"
 
@@ -155,79 +151,15 @@ def _directory(ask: Ask, merchant: Places) -> None:
 # --- in process -------------------------------------------------------------------------------
 
 
-class _InProcess:
-    """A sandbox that is asked without a socket: nothing in it waits for anything."""
-
-    def __init__(self) -> None:
-        frozen = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
-        self._sandbox = build(Settings(clock=frozen, fixture="demo", seed=1))
-        world = self._sandbox.worlds.get(DEFAULT_WORLD)
-        assert world is not None
-        self.cast = world.cast
-
-    def ask(
-        self,
-        method: str,
-        path: str,
-        body: Mapping[str, Any] | None = None,
-        *,
-        by: str = "merchant",
-        outcome: str | None = None,
-    ) -> dict[str, Any]:
-        """One request by a key of the cast. Raises RuntimeError for anything but 2xx."""
-        headers = {"accept": "application/json", "x-service-apikey": self.cast.keys[by][1]}
-        if outcome is not None:
-            headers["x-sandbox-outcome"] = outcome
-        scope = {
-            "type": "http",
-            "method": method,
-            "path": path,
-            "raw_path": path.encode(),
-            "query_string": b"",
-            "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
-        }
-        payload = b"" if body is None else json.dumps(body).encode()
-        if payload:
-            scope["headers"] = [*scope["headers"], (b"content-type", b"application/json")]
-        status, answer = self._run(scope, payload)
-        if not 200 <= status < 300:
-            raise RuntimeError(f"{method} {path} answered {status}: {answer.decode()}")
-        found: dict[str, Any] = json.loads(answer or b"{}")
-        return found
-
-    def _run(self, scope: dict[str, Any], payload: bytes) -> tuple[int, bytes]:
-        sent: list[Any] = []
-
-        async def receive() -> dict[str, Any]:
-            return {"type": "http.request", "body": payload, "more_body": False}
-
-        async def send(message: Any) -> None:
-            sent.append(message)
-
-        run: Any = self._sandbox.app(scope, receive, send)
-        try:
-            run.send(None)
-        except StopIteration:
-            start, *chunks = sent
-            return start["status"], b"".join(chunk["body"] for chunk in chunks)
-        raise RuntimeError("the application waited for something")
-
-    def messages(self) -> list[dict[str, Any]]:
-        """All that happened, oldest first."""
-        path = f"/_sandbox/worlds/{DEFAULT_WORLD}/messages"
-        found: list[dict[str, Any]] = self.ask("GET", path)["messages"]
-        return found
-
-
 def bodies() -> dict[str, str]:
     """The text of every golden body, by event, in the order of the table of events."""
-    sandbox = _InProcess()
+    sandbox = InProcess("demo", NOW)
     cast = sandbox.cast
     tell(
         sandbox.ask,
         Places(cast.accounts["merchant"], cast.terminals["merchant"], cast.locations["merchant"]),
     )
     first: dict[str, Any] = {}
-    for message in sandbox.messages():
+    for message in sandbox.control("GET", "/messages")["messages"]:
         first.setdefault(message["event_type"], message["body"])
     return {name: json.dumps(first[name], indent=2) + "\n" for name in EVENTS}

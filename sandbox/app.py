@@ -16,12 +16,13 @@ from sandbox.control.control import Control
 from sandbox.control.rows import PREFIX, Services
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.settings import Settings, SettingsError
-from sandbox.store.files import RECORDS, StateFile, StoreError
+from sandbox.store.files import StateFile, StoreError
 from sandbox.store.fixtures import Fixture, FixtureError
 from sandbox.webhooks.guard import Guard
 from sandbox.webhooks.sending import Sender, Sending
 from sandbox.world.clock import Wall, wall_seconds
 from sandbox.world.dispatcher import Dispatcher
+from sandbox.world.host import Host
 from sandbox.world.registry import Worlds
 from sandbox.world.restoring import Kept, NotRestored, spec_of
 from sandbox.world.saving import Saver
@@ -59,24 +60,8 @@ def build(
         sender or Sender(guard, user_agent=f"uat-sandbox/{__version__}"),
         header_prefix=settings.profile.webhook_header_prefix,
     )
-    saver = None if settings.store is None else _saver(settings.store)
-    worlds = Worlds(
-        profile=settings.profile,
-        wall=wall,
-        limits=settings.limits,
-        host=dispatcher,
-        saver=saver,
-    )
-    try:
-        if saver is not None:
-            restore_all(worlds, saver.file)
-        _begin(worlds, settings, fixture)
-        if saver is not None:
-            saver.save()
-    except BaseException:
-        if saver is not None:
-            saver.file.close()
-        raise
+    worlds = _worlds(settings, wall, dispatcher, fixture)
+    saver = worlds.saver
     token = settings.token
     if token is None and not settings.is_loopback:
         token = secrets.token_urlsafe(24)
@@ -106,9 +91,31 @@ def build(
         control=control,
         control_port=settings.control_port,
         on_begin=worlds.wake,
-        on_end=[dispatcher.close, *([saver.close] if saver is not None else [])],
+        on_end=[
+            dispatcher.close,
+            *([worlds.note_reading, saver.close] if saver is not None else []),
+        ],
     )
     return Sandbox(app=app, worlds=worlds, token=token, store=services.store)
+
+
+def _worlds(settings: Settings, wall: Wall, host: Host, fixture: Fixture) -> Worlds:
+    """The worlds of an earlier run, if one is kept, and `default`. Raises as `build` does."""
+    saver = None if settings.store is None else _saver(settings.store)
+    worlds = Worlds(
+        profile=settings.profile, wall=wall, limits=settings.limits, host=host, saver=saver
+    )
+    if saver is None:
+        _begin(worlds, settings, fixture)
+        return worlds
+    try:
+        restore_all(worlds, saver.file)
+        _begin(worlds, settings, fixture)
+        saver.save()
+    except BaseException:
+        saver.file.close()
+        raise
+    return worlds
 
 
 def _saver(path: Path) -> Saver:
@@ -123,13 +130,13 @@ def restore_all(worlds: Worlds, file: StateFile) -> None:
     """Fill the worlds with what the file holds. Raises StoreError; then nothing was written."""
     for id, tables in file.load().items():
 
-        def read(message_id: str, world_id: str = id) -> str:
-            text = file.read(world_id, RECORDS, message_id)
+        def read(table: str, id: str, world_id: str = id) -> str:
+            text = file.read(world_id, table, id)
             if text is None:
-                raise StoreError(f"{file.name}: {world_id}.{RECORDS} has no {message_id}")
+                raise StoreError(f"{file.name}: {world_id}.{table} has no {id}")
             return text
 
-        kept = Kept(tables, read, is_from_file=True)
+        kept = Kept(tables, read, is_from_file=True, is_trusted=not file.is_for_people)
         try:
             worlds.restore(spec_of(kept, library.fixture_of, id=id), kept)
         except (NotRestored, FixtureError) as error:
@@ -142,15 +149,17 @@ def restore_all(worlds: Worlds, file: StateFile) -> None:
 
 def _begin(worlds: Worlds, settings: Settings, fixture: Fixture) -> None:
     """The world `default` as the settings have it, unless an earlier run left one."""
-    default = worlds.get(DEFAULT_WORLD) or worlds.create(
-        WorldSpec(
-            id=DEFAULT_WORLD,
-            fixture=fixture,
-            seed=settings.seed,
-            clock=settings.clock,
-            invention=settings.invention,
-        )
+    spec = WorldSpec(
+        id=DEFAULT_WORLD,
+        fixture=fixture,
+        seed=settings.seed,
+        clock=settings.clock,
+        invention=settings.invention,
     )
+    try:
+        default = worlds.get(DEFAULT_WORLD) or worlds.create(spec)
+    except NotRestored as error:
+        raise FixtureError(f"{settings.fixture}: {error}") from None
     if settings.scenario is not None:
         _run(settings.scenario, default)
         default.note_change()

@@ -1,18 +1,16 @@
 """The command `sandbox`. Each subcommand reads its options, and leaves the work to others."""
 
 import gc
-import json
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
 from sandbox import __version__
-
-EXIT_UNUSABLE = 2
-"""Something that was given cannot be used: an option, a file, a port."""
+from sandbox.commands.ending import refuse
+from sandbox.commands.scenario import scenario
+from sandbox.commands.world import world
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -208,128 +206,10 @@ def serve(
             )
         )
     except (SettingsError, FixtureError, ScenarioError, StoreError) as error:
-        _refuse(str(error))
+        refuse(str(error))
     finally:
         gc.enable()
 
 
-@main.group()
-def scenario() -> None:
-    """Prove, list and show scenarios."""
-
-
-@scenario.command()
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def check(paths: tuple[Path, ...], *, as_json: bool) -> None:
-    r"""Read scenarios and prove all their examples. PATHS are files and folders.
-
-    The exit status is 0 when all is as it should be, 1 when an example is not, 2 when a file
-    cannot be used.
-
-    \b
-    Examples:
-      sandbox scenario check scenarios/
-      sandbox scenario check my-story.toml
-    """
-    from sandbox.rehearsing import rehearse
-    from sandbox.scenarios.loading import ScenarioError, read_scenario
-
-    files = [file for path in paths for file in _scenario_files(path)]
-    results, unusable = [], []
-    for file in files:
-        try:
-            results.append((file, list(rehearse(read_scenario(file)))))
-        except ScenarioError as error:
-            message = str(error)
-            unusable.append(message if message.startswith(str(file)) else f"{file}: {message}")
-    failed = any(step.mistakes for _, steps in results for step in steps)
-    if as_json:
-        shown = [
-            {
-                "file": str(file),
-                "examples": [{"name": step.name, "mistakes": step.mistakes} for step in steps],
-            }
-            for file, steps in results
-        ]
-        ok = not failed and not unusable
-        whole = {"ok": ok, "scenarios": shown, "unusable": unusable}
-        click.echo(json.dumps(whole, indent=2))
-    else:
-        for file, steps in results:
-            wrong = [step for step in steps if step.mistakes]
-            verdict = f"{len(wrong)} wrong" if wrong else "ok"
-            click.echo(f"{file}: {len(steps)} examples, {verdict}")
-            for step in wrong:
-                for mistake in step.mistakes:
-                    click.echo(f"  {step.number} {step.name!r}: {mistake}")
-    for message in unusable:
-        click.echo(f"sandbox: {message}", err=True)
-    sys.exit(EXIT_UNUSABLE if unusable else int(failed))
-
-
-def _scenario_files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    files = sorted(path.glob("*.toml"))
-    if not files:
-        _refuse(f"{path}: holds no scenario")
-    return files
-
-
-@scenario.command(name="list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def list_scenarios(*, as_json: bool) -> None:
-    """List the scenarios that come with the sandbox."""
-    from sandbox import library
-
-    known = library.scenarios()
-    if as_json:
-        shown = [
-            {"name": name, "title": one.name, "about": one.about} for name, one in known.items()
-        ]
-        click.echo(json.dumps(shown, indent=2))
-        return
-    width = max(map(len, known), default=0)
-    for name, one in known.items():
-        click.echo(f"{name:<{width}}  {one.about or one.name}")
-
-
-@scenario.command()
-@click.argument("name")
-def show(name: str) -> None:
-    """Print a scenario of the library, as a file to begin one's own with.
-
-    NAME is that of its file, or its title.
-    """
-    from sandbox import library
-    from sandbox.scenarios.loading import ScenarioError, read_scenario
-    from sandbox.scenarios.schema import DIRECTIVE
-
-    try:
-        path = library.scenario_file(name)
-        read_scenario(path)
-    except ScenarioError as error:
-        _refuse(str(error))
-    # The file will lie elsewhere, where the library's schema is not beside it.
-    click.echo(path.read_text(encoding="utf-8").removeprefix(DIRECTIVE), nl=False)
-
-
-@scenario.command()
-def schema() -> None:
-    r"""Print the JSON Schema of scenario files, for an editor that completes and checks them.
-
-    \b
-    Example:
-      sandbox scenario schema > scenario.schema.json
-    and as the first line of a scenario beside it:
-      #:schema scenario.schema.json
-    """
-    from sandbox.scenarios.schema import scenario_schema
-
-    click.echo(json.dumps(scenario_schema(), indent=2))
-
-
-def _refuse(message: str) -> None:
-    click.echo(f"sandbox: {message}", err=True)
-    sys.exit(EXIT_UNUSABLE)
+main.add_command(scenario)
+main.add_command(world)

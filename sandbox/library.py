@@ -1,6 +1,6 @@
 """Where the files are that come with the sandbox: fixtures and scenarios."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sandbox.domain.words import did_you_mean, nearest
 from sandbox.scenarios.loading import ScenarioError, read_scenario
 from sandbox.store.files import FILE
-from sandbox.store.fixtures import Fixture, FixtureError, read_fixture
+from sandbox.store.fixtures import Fixture, FixtureError, as_shipped, read_fixture
 
 if TYPE_CHECKING:
     from sandbox.scenarios.shapes import Scenario
@@ -92,7 +92,11 @@ def sample(event_type: str) -> str:
 def fixture_or_file(name_or_path: str) -> Fixture:
     """A fixture by name, or the one in a file when a path is given. Raises FixtureError."""
     if "/" in name_or_path or name_or_path.endswith(".json"):
-        return _begun(read_fixture(Path(name_or_path)))
+        read = read_fixture(Path(name_or_path))
+        try:
+            return _begun(read)
+        except FixtureError as error:
+            raise FixtureError(f"{name_or_path}: {error}") from None
     return fixture(name_or_path)
 
 
@@ -111,17 +115,53 @@ def fixture_of(name: str, document: Any) -> Fixture:
 
 
 def _begun(read: Fixture) -> Fixture:
-    """The fixture; one that is a saved world has the documents with which that one began."""
+    """The fixture; one that is a saved world has the documents with which that one began.
+
+    Raises FixtureError.
+    """
     if read.snapshot is None:
         return read
+    snapshot, name, own = _beginning(read.snapshot)
+    if own is not None and read.document is None:
+        began = as_shipped(name, own)
+    else:
+        began = fixture_of(name, own)
+    document = None if read.document is None else snapshot
+    return replace(began, name=read.name, document=document, snapshot=snapshot)
+
+
+def _beginning(saved: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, Any]:
+    """The saved world, the name of the fixture with which it began, and its document.
+
+    Where it began as a saved world itself, only what that one began with matters: without this
+    a file would grow each time that it is saved anew. Raises FixtureError.
+    """
+    snapshot = saved
+    name, own = _said_to_begin(saved)
+    while isinstance(own, dict) and FILE in own:
+        name, own = _said_to_begin(own)
+        ((number, state),) = saved["world"].items()
+        snapshot = {**saved, "world": {number: {**state, "fixture": name}}}
+        snapshot.pop("fixture")
+        if own is not None:
+            snapshot["fixture"] = {"0": {"_id": "fixture", **own}}
+    return snapshot, name, own
+
+
+def _said_to_begin(saved: Mapping[str, Any]) -> tuple[str, Any]:
+    if "world" not in saved and any("." in table for table in saved):
+        raise FixtureError(
+            "is a state file; go on from it with --store, or save one of its worlds with "
+            "`sandbox world save`"
+        )
     try:
-        (state,) = read.snapshot["world"].values()
-        own = next(iter(read.snapshot.get("fixture", {}).values()), None)
+        (state,) = saved["world"].values()
         name = state["fixture"]
+        own = next(iter(saved.get("fixture", {}).values()), None)
+        if own is not None:
+            own = {table: documents for table, documents in own.items() if table != "_id"}
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise FixtureError("is a snapshot that does not say how its world began") from None
-    if own is not None:
-        own = {table: documents for table, documents in own.items() if table != "_id"}
-    return replace(
-        fixture_of(name, own), name=read.name, document=read.document, snapshot=read.snapshot
-    )
+        raise FixtureError("world: does not say how the saved world began") from None
+    if not isinstance(name, str):
+        raise FixtureError("world: fixture: must be a name")
+    return name, own

@@ -26,6 +26,7 @@ RANKS = {
     "app": 6,
     "server": 7,
     "cli": 7,
+    "commands": 7,
     "testing": 7,
     "rehearsing": 7,
     "watching": 7,
@@ -35,7 +36,7 @@ RANKS = {
 
 TOGETHER = [
     {"settings", "library", "app"},
-    {"server", "cli", "testing", "rehearsing", "watching", "__main__"},
+    {"server", "cli", "commands", "testing", "rehearsing", "watching", "__main__"},
 ]
 """Single modules that share a rank and make one room."""
 
@@ -46,7 +47,7 @@ THIRD_PARTIES = {
     "uvicorn": ("server.py",),
     "uvloop": ("server.py",),
     "httptools": ("server.py",),
-    "click": ("cli.py",),
+    "click": ("cli.py", "commands/"),
     "sortedcontainers": ("store/",),
     "jiter": ("api/wire.py",),
     "tinydb": ("store/json_file.py", "store/json_reading.py"),
@@ -54,7 +55,7 @@ THIRD_PARTIES = {
     "faker": ("store/invention.py",),
     "aiohttp": ("webhooks/sending.py",),
     "standardwebhooks": ("webhooks/signing.py",),
-    "httpx2": ("cli.py", "testing/"),
+    "httpx2": ("commands/", "testing/"),
     "pytest": ("testing/",),
 }
 """Package to where it may be imported: in the files whose path begins like that."""

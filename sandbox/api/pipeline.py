@@ -39,7 +39,7 @@ from sandbox.domain.payments.taps import Tap
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.permissions import grants_of
 from sandbox.domain.rendering import to_bytes
-from sandbox.domain.timers import TAP_EXPIRES
+from sandbox.domain.timers import TAP_EXPIRES, Timer
 from sandbox.operations.call import Awaiting, Caller
 from sandbox.world.agenda import fire_due
 from sandbox.world.registry import Worlds
@@ -159,6 +159,13 @@ async def _wait(trip: Trip, awaiting: Awaiting) -> None:
         taken[awaiting.event] = awaiting.subject
     try:
         await asyncio.sleep(awaiting.delay_ms / 1000)
+    except asyncio.CancelledError:
+        # The server ends. Nobody hears of this payment any more; whoever goes on finds it ended.
+        if busy is trip.world.busy:
+            trip.begin()
+            trip.unit.schedule(Timer(kind=TAP_EXPIRES, subject=awaiting.subject, due=trip.now))
+            trip.unit.commit()
+        raise
     finally:
         # Who waits for this comes next: not before what follows here, which never pauses.
         done.set()

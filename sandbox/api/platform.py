@@ -113,7 +113,7 @@ class Platform:
         fire_due(world)
         answer = await self.answer(asked, presented, world)
         if (saver := self._worlds.saver) is not None:
-            answer = await self._once_saved(answer, saver)
+            answer = await self._once_saved(answer, saver, is_read=asked.method == "GET")
         if answer.delay_ms or answer.fault is not None:
             await _spoil(answer, scope, receive, send)
         else:
@@ -152,11 +152,16 @@ class Platform:
             await world.changed()
         return answer
 
-    async def _once_saved(self, answer: Answer, saver: Saver) -> Answer:
-        """The answer, once all that it says is in the state file; else that it could not be."""
+    async def _once_saved(self, answer: Answer, saver: Saver, *, is_read: bool) -> Answer:
+        """The answer, once all that it says is in the state file; else that it could not be.
+
+        Reading goes on while the file cannot be written.
+        """
         try:
             await saver.saved()
         except StoreError:
+            if is_read:
+                return answer
             # Why, is on the log; the client hears nothing of files.
             body = b'{"detail":"The state could not be written.","error":"internal_error"}'
             headers = [

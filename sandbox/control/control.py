@@ -17,7 +17,6 @@ from sandbox.control.rows import Ask, ControlFault, ControlRow, Services, shape
 from sandbox.domain.words import nearest
 from sandbox.store.files import StoreError
 from sandbox.world.agenda import fire_due
-from sandbox.world.saving import Saver
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -128,18 +127,17 @@ class Control:
             if row.method != "GET" and ask.found is not None:
                 # It may have changed what is no record: a switch, the clock, the queue.
                 ask.found.note_change()
-            await _save(saver)
+            try:
+                await saver.saved()
+            except StoreError as error:
+                # Reading goes on.
+                if row.method != "GET":
+                    raise _not_written(error) from None
         return shown
 
 
-async def _save(saver: Saver) -> None:
-    """Wait until the state file has everything. Raises ControlFault where it cannot be written."""
-    try:
-        await saver.saved()
-    except StoreError as error:
-        raise ControlFault(
-            507, "not_written", "the state file cannot be written", details=str(error)
-        ) from None
+def _not_written(error: StoreError) -> ControlFault:
+    return ControlFault(507, "not_written", "the state file cannot be written", details=str(error))
 
 
 def _query(shape: "type[BaseModel]", scope: Scope) -> "BaseModel":

@@ -47,12 +47,15 @@ def create(ask: Ask) -> dict[str, Any]:
         raise ControlFault(409, "world_taken", str(error)) from None
     except TooManyWorlds as error:
         raise ControlFault(409, "too_many_worlds", str(error)) from None
+    except NotRestored as error:
+        raise _faulty(spec.fixture.name, error) from None
     if scenario is not None:
         try:
             scenarios.start(world, scenario)
         except ControlFault:
             ask.services.worlds.delete(world)
             raise
+    fire_due(world)
     return world.view()
 
 
@@ -72,9 +75,13 @@ def _fixture(ask: Ask, name: str | None) -> Fixture:
     try:
         return services.fixtures(name)
     except FixtureError as error:
-        raise ControlFault(
-            400, "faulty_fixture", f"fixture {name!r} cannot be used", details=str(error)
-        ) from None
+        raise _faulty(name, error) from None
+
+
+def _faulty(fixture: str, error: Exception) -> ControlFault:
+    return ControlFault(
+        400, "faulty_fixture", f"fixture {fixture!r} cannot be used", details=str(error)
+    )
 
 
 def _switches(wanted: dict[str, Any]) -> dict[str, Any]:
@@ -112,7 +119,11 @@ def delete(ask: Ask) -> None:
 
 def reset(ask: Ask) -> dict[str, Any]:
     """Bring a world back to its fixture, with the same keys."""
-    ask.services.worlds.reset(ask.world)
+    try:
+        ask.services.worlds.reset(ask.world)
+    except NotRestored as error:
+        raise _faulty(ask.world.spec.fixture.name, error) from None
+    fire_due(ask.world)
     return ask.world.view()
 
 
@@ -126,11 +137,14 @@ def load(ask: Ask) -> dict[str, Any]:
     try:
         kept = read_snapshot(ask.body)
         spec = spec_of(kept, ask.services.fixture_of, id=ask.world.id)
-        return ask.services.worlds.restore(spec, kept).view()
+        world = ask.services.worlds.restore(spec, kept)
     except (NotRestored, FixtureError) as error:
         raise ControlFault(
             400, "not_restored", f"snapshot: {error}", details="nothing was changed"
         ) from None
+    # From here on its clock is watched, whether or not anybody asks for something.
+    fire_due(world)
+    return world.view()
 
 
 def read_clock(ask: Ask) -> dict[str, Any]:

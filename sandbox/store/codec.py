@@ -52,7 +52,10 @@ class _Shape:
     def __init__(self, kind: type) -> None:
         self._kind = kind
         hints = get_type_hints(kind)
-        defaults = _defaults(kind)
+        # What may be null is null where nothing is said of it.
+        defaults = {name: None for name, hint in hints.items() if NoneType in get_args(hint)}
+        defaults |= _defaults(kind)
+        self._fallbacks = {name: None for name in defaults if name not in _defaults(kind)}
         self._fields = [
             (name, _way(hint), defaults.get(name, _ABSENT)) for name, hint in hints.items()
         ]
@@ -91,7 +94,7 @@ class _Shape:
         for name in self._required:
             if name not in values:
                 raise Unreadable(f"{name}: is missing")
-        return self._kind(**values)
+        return self._kind(**(self._fallbacks | values if self._fallbacks else values))
 
 
 _SHAPES: Final[dict[type, "_Shape"]] = {}
@@ -148,7 +151,11 @@ def _class_way(kind: type) -> _Way:
     if issubclass(kind, Enum):
         return _Way(lambda member: member.value, _read_member(kind))
     # Shapes are looked up when they are used: a kind may hold itself.
-    return _Way(to_document, lambda value: from_document(kind, value))
+    # A part that somebody has read already is taken as it is.
+    return _Way(
+        to_document,
+        lambda value: value if type(value) is kind else from_document(kind, value),
+    )
 
 
 def _plain(kind: type, said: str) -> Read:

@@ -10,10 +10,15 @@ import shutil
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from filelock import FileLock, Timeout
 
 from sandbox.store.files import StoreError
+
+PRIVATE: Final = 0o600
+"""A new file is its owner's alone: it holds the secrets of endpoints, and keys that can be read
+again (assumed D26)."""
 
 
 def cannot(path: Path, tried: str, why: Exception | str, possible: str) -> StoreError:
@@ -69,6 +74,11 @@ class Hold:
         with suppress(OSError):
             note.write_text(f"{os.getpid()}\n", encoding="ascii")
 
+    @property
+    def is_held(self) -> bool:
+        """Whether the file is still ours."""
+        return self._lock.is_locked
+
     def release(self) -> None:
         self._lock.release()
 
@@ -110,7 +120,7 @@ def replace_file(path: Path, pieces: Iterable[bytes]) -> None:
     try:
         # A file that a killed process left, or a link that somebody put there, is not written to.
         new.unlink(missing_ok=True)
-        with new.open("xb") as file:
+        with os.fdopen(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE), "wb") as file:
             file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())

@@ -16,6 +16,9 @@ FORMAT: Final = 1
 FILE: Final = "file"
 """The table that says what wrote a document, and in which format."""
 
+MESSAGES: Final = "messages"
+"""The table of messages. One is never put twice, nor does one go while its world stays."""
+
 RECORDS: Final = "records"
 """The table that is read one document at a time: what messages say, by the id of the message."""
 
@@ -81,8 +84,16 @@ class StateFile(Protocol):
     def name(self) -> str:
         """What it is, for people: `state.json (JSON)`."""
 
+    @property
+    def is_for_people(self) -> bool:
+        """Whether people edit it, so that nothing in it is believed unchecked."""
+
     def load(self) -> Mapping[str, Tables]:
-        """All worlds by id, without what stands in RECORDS. Raises StoreError."""
+        """All worlds by id, without what stands in RECORDS. Raises StoreError.
+
+        Of transactions with claims the text may be left empty: `read` has it. Messages may be
+        read no sooner than somebody asks for one.
+        """
 
     def read(self, world: str, table: str, id: str) -> str | None:
         """The text of one document; None when there is none."""

@@ -54,7 +54,7 @@ def read_fixture(path: Path) -> Fixture:
         document = json.loads(text)
         if FILE in document:
             return Fixture(path.stem, {}, {}, {}, {}, snapshot=document)
-        return _as_shipped(path.stem, document)
+        return as_shipped(path.stem, document)
     from sandbox.store.fixture_check import parse_fixture
 
     try:
@@ -66,7 +66,7 @@ def read_fixture(path: Path) -> Fixture:
         raise FixtureError(f"{path}: {error}") from None
 
 
-def _as_shipped(name: str, document: Mapping[str, Any]) -> Fixture:
+def as_shipped(name: str, document: Mapping[str, Any]) -> Fixture:
     """The fixture in a document that is known to be right."""
     tables = {
         table: {fields["cast"]: _read(fields) for fields in documents.values()}

@@ -83,6 +83,10 @@ class JsonFile:
     def name(self) -> str:
         return f"{self._path.name} (JSON)"
 
+    @property
+    def is_for_people(self) -> bool:
+        return True
+
     def load(self) -> Mapping[str, Tables]:
         self._tables = None
         self._as_opened = content = self._content()
@@ -116,6 +120,11 @@ class JsonFile:
             ) from error
 
     def write(self, changes: Sequence[Change]) -> None:
+        if not self._hold.is_held:
+            # By now it may be another server's.
+            raise cannot(
+                self._path, "write what was committed", "it was closed", "open the file anew"
+            )
         before = self._loaded()
         after = self._changed(before, changes)
         try:

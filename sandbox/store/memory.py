@@ -5,8 +5,10 @@ from typing import Any
 
 from sandbox.domain.accounts import Account
 from sandbox.domain.events import Message
+from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.records import Record, account_id_of
 from sandbox.domain.timers import Timer
+from sandbox.store.files import Document, Parsed
 from sandbox.store.messages import Messages, ReadText
 from sandbox.store.port import (
     ANY_TIME,
@@ -47,7 +49,6 @@ class MemoryStore:
         self._rows = {table.kind: Rows(table, self._path_of) for table in TABLES}
         self._accounts = self._rows[Account]
         self._messages = Messages()
-        self._message_by_id: dict[str, Message] = {}
         self._timers = Timers()
 
     def _path_of(self, record: Record) -> Path:
@@ -66,10 +67,7 @@ class MemoryStore:
         return self._messages
 
     def message(self, id: str) -> Message | None:
-        # Hardly anybody asks: they are put in order for it only then.
-        by_id = self._message_by_id
-        by_id.update((one.id, one) for one in self._messages[len(by_id) :])
-        return by_id.get(id)
+        return self._messages.by_id(id)
 
     @property
     def timers(self) -> Timers:
@@ -80,9 +78,10 @@ class MemoryStore:
         """Every table of records, with its name."""
         return ((rows.table.name, rows) for rows in self._rows.values())
 
-    def restore_messages(self, texts: Sequence[str], read: ReadText) -> None:
+    def restore_messages(self, documents: Sequence[Document | Parsed], read: ReadText) -> None:
         """Take over the documents of messages of an earlier run; `read` gives what one says."""
-        self._messages = Messages(texts, read)
+        transactions = self._rows[Transaction]
+        self._messages = Messages(documents, read, lambda one: transactions.get(one).origin)
 
     def next_timer(self) -> Timer | None:
         return self._timers.next()

@@ -7,14 +7,21 @@ from pydantic_core import from_json, to_json
 
 from sandbox.domain.events import Kept, Message
 from sandbox.domain.instants import parse_rfc3339, to_wire
+from sandbox.domain.payments.cards import CARDS
+from sandbox.domain.payments.transactions import Origin, Transaction
 from sandbox.store.codec import Unreadable, from_document
+from sandbox.store.files import MESSAGES, RECORDS, Document, Parsed
 from sandbox.store.tables import TABLES
-from sandbox.store.texts import BODY
+from sandbox.store.texts import BODY, CARD
 
 _KINDS = {table.name: table.kind for table in TABLES}
 
-ReadText = Callable[[str], str]
-"""Gives the text of what the message with this id says."""
+ReadText = Callable[[str, str], str]
+"""Gives the text of a document by table and id."""
+
+
+OriginOf = Callable[[str], Origin]
+"""Gives the origin of the payment with this id."""
 
 
 def message_text(message: Message) -> str:
@@ -31,32 +38,52 @@ def message_text(message: Message) -> str:
     ).decode()
 
 
-def read_message(text: str, read: ReadText) -> Message:
+def read_message(document: Document | Parsed, read: ReadText, origin_of: OriginOf) -> Message:
     """The message in a document; what it says is read when somebody asks. Raises Unreadable."""
-    fields = from_json(text)
+    fields = from_json(document.text or read(MESSAGES, document.id))
     try:
         fields["created_at"] = parse_rfc3339(fields["created_at"])
-        id = fields["id"]
-        message = Message(**fields, record=Kept(lambda: read(id), _read_record))
+        id, subject = fields["id"], fields["subject"]
+        record = Kept(
+            lambda: read(RECORDS, id), lambda said: _read_record(said, subject, origin_of)
+        )
+        message = Message(**fields, record=record)
     except (KeyError, TypeError, ValueError) as error:
         raise Unreadable(f"is no message: {error}") from None
     return message
 
 
-def _read_record(text: str) -> Any:
-    ((kind, document),) = from_json(text).items()
-    return document if kind == BODY else from_document(_KINDS[kind], document)
+def _read_record(text: str, subject: str, origin_of: OriginOf) -> Any:
+    fields = from_json(text)
+    token = fields.pop(CARD, None)
+    ((kind, document),) = fields.items()
+    if kind == BODY:
+        return document
+    if token is None:
+        return from_document(_KINDS[kind], document)
+    origin = origin_of(subject)._replace(card=CARDS[token])
+    return from_document(Transaction, document | {"origin": origin})
 
 
 class Messages(Sequence[Message]):
     """A list that begins with documents of an earlier run, and grows at its end."""
 
-    def __init__(self, kept: Sequence[str] = (), read: ReadText = str) -> None:
-        self._items: list[Message | str] = list(kept)
+    def __init__(
+        self,
+        kept: Sequence[Document | Parsed] = (),
+        read: ReadText | None = None,
+        origin_of: OriginOf | None = None,
+    ) -> None:
+        self._kept = kept
+        self._kept_count = len(kept)
+        self._woken: dict[int, Message] = {}
+        self._new: list[Message] = []
         self._read = read
+        self._origin_of = origin_of
+        self._places: dict[str, int] = {}
 
     def __len__(self) -> int:
-        return len(self._items)
+        return self._kept_count + len(self._new)
 
     @overload
     def __getitem__(self, index: int) -> Message: ...
@@ -64,16 +91,32 @@ class Messages(Sequence[Message]):
     def __getitem__(self, index: slice) -> "list[Message]": ...
     def __getitem__(self, index: int | slice) -> "Message | list[Message]":
         if isinstance(index, slice):
-            return [self[place] for place in range(*index.indices(len(self._items)))]
-        item = self._items[index]
-        if isinstance(item, str):
-            item = self._items[index] = read_message(item, self._read)
-        return item
+            return [self[place] for place in range(*index.indices(len(self)))]
+        place = index + len(self) if index < 0 else index
+        if place >= self._kept_count:
+            return self._new[place - self._kept_count]
+        message = self._woken.get(place)
+        if message is None:
+            assert self._read
+            assert self._origin_of
+            message = read_message(self._kept[place], self._read, self._origin_of)
+            self._woken[place] = message
+        return message
 
     def __iter__(self) -> Iterator[Message]:
-        for place in range(len(self._items)):
+        for place in range(len(self)):
             yield self[place]
 
     def extend(self, messages: Iterable[Message]) -> None:
         """Add these at the end."""
-        self._items += messages
+        self._new += messages
+
+    def by_id(self, id: str) -> Message | None:
+        """The message with this id; None when there is none."""
+        # Hardly anybody asks: they are put in order for it only then.
+        for place in range(len(self._places), len(self)):
+            is_new = place >= self._kept_count
+            one = self._new[place - self._kept_count] if is_new else self._kept[place]
+            self._places[one.id] = place
+        known = self._places.get(id)
+        return None if known is None else self[known]

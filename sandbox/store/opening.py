@@ -43,8 +43,17 @@ def copy(source: StateFile, target: StateFile) -> None:
     changes = []
     for world, tables in worlds.items():
         puts: list[tuple[str, Document]] = [
-            (table, document) for table, documents in tables.items() for document in documents
+            (table, _whole(source, world, table, document))
+            for table, documents in tables.items()
+            for document in documents
         ]
         puts += [(RECORDS, document) for document in source.records(world)]
         changes.append(Change(world, puts=puts, anew=True))
     target.write(changes)
+
+
+def _whole(source: StateFile, world: str, table: str, document: Document) -> Document:
+    """The document with its text, which a load may leave out."""
+    if document.text:
+        return document
+    return document._replace(text=source.read(world, table, document.id) or "{}")

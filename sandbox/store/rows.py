@@ -32,6 +32,7 @@ from sandbox.store.tables import Path, Table, in_two
 from sandbox.store.texts import Texts
 
 PathOf = Callable[[Record], Path]
+ReadText = Callable[[str], str]
 Claims = Sequence[tuple[str, str, str]]  # a unique index, and both parts of the value
 
 _PUT_BITS: Final = 40
@@ -40,15 +41,24 @@ _PUT_MASK: Final = (1 << _PUT_BITS) - 1
 
 
 class _Records(dict[int, Any]):
-    """Records by number. Those of an earlier run stay texts until somebody asks for them."""
+    """Records by number. Those of an earlier run stay documents until somebody asks for them."""
 
     def __init__(self, kind: type) -> None:
         super().__init__()
-        self.kind = kind
-        self.texts: dict[int, str] = {}
+        self._kind = kind
+        self.documents: dict[int, Document | Parsed] = {}
+        self.read: ReadText = str
+
+    def text(self, number: int) -> str | None:
+        """The text of a record that nobody has asked for yet; None where somebody has."""
+        document = self.documents.get(number)
+        return None if document is None else document.text or self.read(document.id)
 
     def __missing__(self, number: int) -> Any:
-        record = self[number] = from_document(self.kind, from_json(self.texts.pop(number)))
+        document = self.documents[number]
+        text = document.text or self.read(document.id)
+        record = self[number] = from_document(self._kind, from_json(text))
+        del self.documents[number]
         return record
 
 
@@ -125,16 +135,16 @@ class Rows:
 
     # --- what is kept
 
-    def keep(self, document: Document | Parsed) -> None:
+    def keep(self, document: Document | Parsed, read: ReadText) -> None:
         """Take over a document of an earlier run, which nobody has found here yet.
 
-        Without claims it is read at once, to know what it takes. Raises Unreadable or
-        DuplicateValue.
+        Without claims it is read at once, to know what it takes; `read` gives the text of one
+        that comes without. Raises Unreadable or DuplicateValue.
         """
-        number = document.number
+        number, self.by_number.read = document.number, read
         self._puts = max(self._puts, (number & _PUT_MASK) + 1)
         if document.claims:
-            self.by_number.texts[number] = document.text
+            self.by_number.documents[number] = document
             claims = [tuple(claim) for claim in from_json(document.claims)]
         else:
             record = from_document(self.table.kind, fields_of(document))
@@ -149,9 +159,9 @@ class Rows:
     def document(self, id: str, texts: Texts) -> Document:
         """What is kept of the record with this id."""
         number = self.number_of[id]
-        text = self.by_number.texts.get(number)
-        if text is not None and not self.table.unique:
-            return Document(id, number, text)
+        kept = self.by_number.documents.get(number)
+        if kept is not None:
+            return Document(id, number, self.by_number.text(number) or "", kept.claims)
         record = self.by_number[number]
         claims = [
             (name, *value) for name, index in self.table.unique.items() for value in index(record)

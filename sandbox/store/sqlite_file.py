@@ -8,16 +8,17 @@ stay out of memory, so that they have a table of their own, with an index.
 
 import gc
 import json
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from operator import itemgetter
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from sandbox import __version__
-from sandbox.store.disk import Hold, about_good_copy, cannot, good_copy
-from sandbox.store.files import FORMAT, RECORDS, Change, Document, StoreError, Tables
+from sandbox.store.disk import PRIVATE, Hold, about_good_copy, cannot, good_copy
+from sandbox.store.files import FORMAT, MESSAGES, RECORDS, Change, Document, StoreError, Tables
 from sandbox.store.migrations import (
     MIGRATIONS,
     Migrations,
@@ -28,6 +29,16 @@ from sandbox.store.migrations import (
     migrate,
 )
 from sandbox.store.sqlite_care import back_up, damage, has_log, torn, words
+from sandbox.store.sqlite_tables import (
+    LOAD,
+    MESSAGES_SCHEMA,
+    PUT,
+    PUT_MESSAGE,
+    PUT_RECORD,
+    SCHEMA,
+    WORLDS_OF_RECORDS,
+    Messages,
+)
 
 PROGRAM: Final = "uat-sandbox"
 GOOD_COPY_BYTES_MAX: Final = 64 * 1024 * 1024
@@ -37,44 +48,6 @@ WAITS_MS: Final = 1_000
 
 PAGES_OF_WAL: Final = 4_000
 """When the log goes into the file, in pages of 4 KiB: seldom, as that waits for the disk."""
-
-SCHEMA: Final = """
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE documents (
-    place INTEGER PRIMARY KEY,
-    world TEXT NOT NULL,
-    tbl TEXT NOT NULL,
-    id TEXT NOT NULL,
-    number TEXT NOT NULL,
-    text TEXT NOT NULL,
-    claims TEXT NOT NULL
-);
-CREATE TABLE records (
-    world TEXT NOT NULL,
-    id TEXT NOT NULL,
-    number TEXT NOT NULL,
-    text TEXT NOT NULL,
-    claims TEXT NOT NULL,
-    UNIQUE (world, id)
-);
-"""
-"""Numbers are texts, as SQLite's integers end at 64 bits."""
-
-PUT: Final = "INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)"
-PUT_RECORD: Final = (
-    "INSERT INTO records VALUES (?, ?, ?, ?, ?) ON CONFLICT (world, id) DO UPDATE "
-    "SET number = excluded.number, text = excluded.text, claims = excluded.claims"
-)
-# A jump from one world to the next; to look at every record would be to read the whole index.
-WORLDS_OF_RECORDS: Final = """
-WITH RECURSIVE found (world) AS (
-    SELECT min(world) FROM records
-    UNION ALL
-    SELECT (SELECT min(world) FROM records WHERE world > found.world) FROM found
-    WHERE found.world IS NOT NULL
-)
-SELECT world FROM found WHERE world IS NOT NULL
-"""
 
 Places = dict[tuple[str, str], dict[str, int]]
 """World and table, then id, to the row of the document."""
@@ -98,6 +71,8 @@ class SqliteFile:
             was_killed = has_log(self._path)
             if why := torn(self._path):
                 raise self._unusable(why)
+            if not self._path.exists():
+                os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, PRIVATE))
             self._database = sqlite3.connect(
                 self._path,
                 timeout=WAITS_MS / 1000,
@@ -119,6 +94,10 @@ class SqliteFile:
     @property
     def name(self) -> str:
         return f"{self._path.name} (SQLite)"
+
+    @property
+    def is_for_people(self) -> bool:
+        return False
 
     def load(self) -> Mapping[str, Tables]:
         self._places = None
@@ -218,8 +197,9 @@ class SqliteFile:
         execute("PRAGMA synchronous = NORMAL")
         execute(f"PRAGMA wal_autocheckpoint = {PAGES_OF_WAL}")
         if tables:
+            execute(MESSAGES_SCHEMA)
             return found, False
-        self._database.executescript(f"BEGIN IMMEDIATE; {SCHEMA}")
+        self._database.executescript(f"BEGIN IMMEDIATE; {SCHEMA}; {MESSAGES_SCHEMA};")
         self._sign()
         execute("COMMIT")
         return FORMAT, True
@@ -229,31 +209,34 @@ class SqliteFile:
         rows = {"program": PROGRAM, "format": str(FORMAT), "version": __version__}
         self._database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows.items())
 
-    def _load(self) -> dict[str, dict[str, list[Document]]]:
+    def _load(self) -> dict[str, dict[str, Sequence[Document]]]:
         """All worlds, and where their documents stand. Raises sqlite3.Error and StoreError."""
-        found: dict[tuple[str, str], tuple[list[Document], dict[str, int]]] = {}
+        found: dict[tuple[str, str], tuple[list[Document], list[int]]] = {}
         last = 0
-        # Done half a million times at a start: what it leaves out is half of the time it takes.
+        # Done half a million times at a start: to call Document would take as long as reading.
         make = tuple.__new__
-        for last, world, name, id, number, text, claims in self._database.execute(
-            "SELECT * FROM documents ORDER BY place"
-        ):
+        for last, world, name, id, number, text, claims in self._database.execute(LOAD):
             table = found.get((world, name))
             if table is None:
-                table = found[world, name] = ([], {})
+                table = found[world, name] = ([], [])
             table[0].append(make(Document, (id, int(number), text, claims)))
-            table[1][id] = last
-        worlds: dict[str, dict[str, list[Document]]] = {}
-        for (world, name), (documents, places) in found.items():
-            if len(places) != len(documents):
+            table[1].append(last)
+        worlds: dict[str, dict[str, Sequence[Document]]] = {}
+        places: Places = {}
+        for (world, name), (documents, stand) in found.items():
+            ids = map(itemgetter(0), documents)
+            places[world, name] = its = dict(zip(ids, stand, strict=True))
+            if len(its) != len(documents):
                 raise self._unusable(f"an id stands twice in table {name!r} of world {world!r}")
             # They stand nearly in this order, which costs next to nothing then.
             documents.sort(key=itemgetter(1))
             worlds.setdefault(world, {})[name] = documents
         for (world,) in self._database.execute(WORLDS_OF_RECORDS):
             worlds.setdefault(world, {})
-        self._places = {names: places for names, (_, places) in found.items()}
-        self._next_place = last + 1
+        counts = "SELECT world, count(*) FROM messages GROUP BY world"
+        for world, count in self._database.execute(counts):
+            worlds.setdefault(world, {})[MESSAGES] = Messages(self._database, world, count)
+        self._places, self._next_place = places, last + 1
         return worlds
 
     def _known(self) -> Places:
@@ -274,17 +257,23 @@ class SqliteFile:
                 database.execute(query, (world, id))
             elif (place := places.get((world, table), {}).pop(id, None)) is not None:
                 database.execute("DELETE FROM documents WHERE place = ?", (place,))
-        rows, records = [], []
+        self._put(places, change)
+
+    def _put(self, places: Places, change: Change) -> None:
+        """Write the documents of a change, each kind at once. Raises sqlite3.Error."""
+        world = change.world
+        rows: dict[str, list[tuple[Any, ...]]] = {PUT: [], PUT_RECORD: [], PUT_MESSAGE: []}
         for table, (id, number, text, claims) in change.puts:
             if table == RECORDS:
-                records.append((world, id, str(number), text, claims))
+                rows[PUT_RECORD].append((world, id, str(number), text, claims))
+            elif table == MESSAGES:
+                rows[PUT_MESSAGE].append((world, id, str(number), text))
             else:
                 place = self._place(places, (world, table), id)
-                rows.append((place, world, table, id, str(number), text, claims))
-        if rows:
-            database.executemany(PUT, rows)
-        if records:
-            database.executemany(PUT_RECORD, records)
+                rows[PUT].append((place, world, table, id, str(number), text, claims))
+        for query, values in rows.items():
+            if values:
+                self._database.executemany(query, values)
 
     def _place(self, places: Places, names: tuple[str, str], id: str) -> int:
         """Where a document stands, or will."""
@@ -303,6 +292,7 @@ class SqliteFile:
             rows = ((place,) for place in places.pop(names).values())
             self._database.executemany("DELETE FROM documents WHERE place = ?", rows)
         self._database.execute("DELETE FROM records WHERE world = ?", (world,))
+        self._database.execute("DELETE FROM messages WHERE world = ?", (world,))
 
     def _migrate(self) -> None:
         """Write the whole file anew in today's format, in one transaction, a copy kept before."""
@@ -311,8 +301,9 @@ class SqliteFile:
         worlds: dict[str, World] = {}
         for world, table, id, number, text in execute(
             "SELECT world, tbl, id, number, text FROM documents UNION ALL "
-            "SELECT world, ?, id, number, text FROM records",
-            (RECORDS,),
+            "SELECT world, ?, id, number, text FROM records UNION ALL "
+            "SELECT world, ?, id, number, text FROM messages",
+            (RECORDS, MESSAGES),
         ):
             found = worlds.setdefault(world, {}).setdefault(table, [])
             found.append(Plain(id, int(number), json.loads(text)))
@@ -324,6 +315,7 @@ class SqliteFile:
         try:
             execute("DELETE FROM documents")
             execute("DELETE FROM records")
+            execute("DELETE FROM messages")
             places: Places = {}
             for change in changes:
                 self._apply(places, change)

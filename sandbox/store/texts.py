@@ -16,6 +16,9 @@ from sandbox.store.tables import TABLES
 
 REMEMBERED_MAX: Final = 256
 _NAMES: Final = {table.kind: table.name for table in TABLES}
+CARD: Final = "card"
+"""Beside a payment that a message is about: the card that it was taken with at that moment."""
+
 BODY: Final = "body"
 """What stands for the kind of a record where a message says a body of its own."""
 
@@ -30,15 +33,16 @@ class Texts:
 
     def of_record(self, record: Any) -> str:
         """The document of a record."""
-        if type(record) is not Transaction:
-            return to_json(to_document(record)).decode()
-        rest = to_json(to_document(record._replace(origin=None, history=()))).decode()  # type: ignore[arg-type]
-        history = ",".join(self._part(attempt) for attempt in record.history)
-        # `rest` begins with the origin, which is none.
-        return (
-            f'{{"origin":{self._part(record.origin)}{rest[len(_NO_ORIGIN) : -1]}'
-            f',"history":[{history}]}}'
-        )
+        if type(record) is Transaction:
+            return f'{{"origin":{self._part(record.origin)},{self._after_origin(record)}'
+        return to_json(to_document(record)).decode()
+
+    def _after_origin(self, tx: Transaction) -> str:
+        """The rest of a payment's document."""
+        rest = to_json(to_document(tx._replace(origin=None, history=()))).decode()  # type: ignore[arg-type]
+        history = ",".join(self._part(attempt) for attempt in tx.history)
+        # It begins with the origin, which is none.
+        return f'{rest[len(_NO_ORIGIN) : -1]},"history":[{history}]}}'
 
     def of_what_is_said(self, message: Message) -> str:
         """The document of what a message says: the record of its moment, or a body as it is."""
@@ -47,6 +51,10 @@ class Texts:
             return record.text()
         if isinstance(record, dict):
             return to_json({BODY: record}).decode()
+        if type(record) is Transaction:
+            # A payment's origin stands with the payment itself; only the card may be another.
+            said = self._after_origin(record)
+            return f'{{"{CARD}":"{record.origin.card.token}","{_NAMES[Transaction]}":{{{said}}}'
         return f'{{"{_NAMES[type(record)]}":{self.of_record(record)}}}'
 
     def _part(self, part: Any) -> str:
@@ -60,4 +68,4 @@ class Texts:
         return text
 
 
-_NO_ORIGIN: Final = '{"origin":null'
+_NO_ORIGIN: Final = '{"origin":null,'

@@ -4,7 +4,7 @@ Decides and remembers; it sends nothing itself. Whoever sends takes work from he
 what came of it.
 """
 
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pydantic_core import from_json
 
-from sandbox.domain.events import Message, body_of
+from sandbox.domain.events import Message
 from sandbox.domain.timers import WEBHOOK_RETRY, Timer
 from sandbox.domain.webhooks.deliveries import Attempt, AttemptTrigger, Delivery, Sent
 from sandbox.domain.webhooks.endpoints import Endpoint
@@ -25,14 +25,12 @@ from sandbox.domain.webhooks.schedule import (
 from sandbox.scenarios.running import Running
 from sandbox.store.port import Store
 from sandbox.webhooks.audience import wanting
+from sandbox.webhooks.bodies import Bodies
 from sandbox.webhooks.chaos import contradiction, ruled, trigger_of
 from sandbox.webhooks.jobs import Delayed, Job, Later, Owed
 
 if TYPE_CHECKING:
     from sandbox.scenarios.webhooks import WebhookThen
-
-BODIES_MAX: Final = 256
-"""So many bodies are kept at hand while their message goes to several endpoints."""
 
 _MISSED: Final = ("failed", "canceled", "dropped")
 
@@ -99,7 +97,7 @@ class Outbox:
     def _begin_anew(self) -> None:
         self._deliveries: dict[str, dict[str, Delivery]] = {}
         self._waiting: dict[str, deque[Job]] = {}
-        self._bodies: OrderedDict[str, bytes] = OrderedDict()
+        self._bodies = Bodies()
         self._under_way: dict[int, Job] = {}
         self.meant_for: dict[str, str] = {}
         self.owed = Owed()
@@ -141,12 +139,7 @@ class Outbox:
 
     def body(self, message: Message) -> bytes:
         """The exact bytes that are signed and sent."""
-        body = self._bodies.get(message.id)
-        if body is None:
-            body = self._bodies[message.id] = body_of(message)
-            if len(self._bodies) > BODIES_MAX:
-                self._bodies.popitem(last=False)
-        return body
+        return self._bodies.of(message)
 
     # --- messages come in
 

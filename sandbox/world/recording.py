@@ -16,7 +16,7 @@ from sandbox.domain.timers import Timer
 from sandbox.domain.webhooks.deliveries import Delivery
 from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.store.codec import to_document
-from sandbox.store.files import RECORDS, Change, Document
+from sandbox.store.files import MESSAGES, RECORDS, Change, Document
 from sandbox.store.memory import MemoryUnit
 from sandbox.store.messages import message_text
 from sandbox.store.rows import Rows
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 WORLD: Final = "world"
 SCENARIO: Final = "scenario"
 FIXTURE: Final = "fixture"
-MESSAGES: Final = "messages"
 TIMERS: Final = "timers"
 ENDPOINTS: Final = "endpoints"
 DELIVERIES: Final = "deliveries"

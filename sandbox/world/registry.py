@@ -12,9 +12,10 @@ from sandbox.domain.keys import ApiKey, ParsedKey, secret_fits
 from sandbox.domain.profile import Profile
 from sandbox.world.agenda import fire_due
 from sandbox.world.clock import Wall
+from sandbox.world.host import Host, Nobody
 from sandbox.world.restoring import Kept, NotRestored
 from sandbox.world.saving import Saver
-from sandbox.world.world import DEFAULT_WORLD, Host, World, WorldSpec
+from sandbox.world.world import DEFAULT_WORLD, World, WorldSpec
 
 UNUSED_AFTER_S: Final = 86_400.0
 WORLDS_MAX: Final = 1_000
@@ -65,10 +66,19 @@ class Worlds:
         self._numbered = 0
 
     def create(self, spec: WorldSpec) -> World:
-        """A new world, filled and ready. Raises WorldTaken or TooManyWorlds; then nothing changed.
+        """A new world, filled and ready.
 
-        An empty id is replaced by the next free `world-N`.
+        An empty id is replaced by the next free `world-N`. Raises WorldTaken, TooManyWorlds, or
+        NotRestored where it is to begin as a saved one that cannot be used; then nothing changed.
         """
+        numbered = self._numbered
+        try:
+            return self._create(spec)
+        except (WorldTaken, TooManyWorlds, NotRestored):
+            self._numbered = numbered
+            raise
+
+    def _create(self, spec: WorldSpec) -> World:
         self.drop_unused()
         if not spec.id:
             spec = replace(spec, id=self._free_id())
@@ -108,7 +118,7 @@ class Worlds:
             self._forget_keys(before)
         try:
             world = self._made(spec, kept)
-        except NotRestored:
+        except BaseException:
             self._by_lookup = learned
             raise
         if before is not None:
@@ -155,9 +165,27 @@ class Worlds:
         self._forget_keys(world)
 
     def reset(self, world: World) -> None:
-        """Bring the world back to its fixture, with the same keys."""
+        """Bring the world back to its fixture, with the same keys.
+
+        Raises NotRestored where that is a saved world that cannot be used; then nothing changed.
+        """
+        if not world.has_begun and world.spec.fixture.snapshot is not None:
+            self._try_to_begin(world.spec)
         self._forget_keys(world)
         world.reset()
+        world.has_begun = True
+
+    def _try_to_begin(self, spec: WorldSpec) -> None:
+        """Raises NotRestored where a world cannot begin like this; nobody sees the one that can."""
+        World(
+            spec,
+            profile=self.profile,
+            wall=self._wall,
+            journal_entries_max=1,
+            on_new_key=lambda key: None,
+            key_is_free=self.is_free,
+            host=Nobody(),
+        ).close()
 
     def wake(self) -> None:
         """Go on with what an earlier run left undone, now that there is an event loop."""
@@ -165,6 +193,11 @@ class Worlds:
             fire_due(world)
             for endpoint_id in world.outbox.endpoints:
                 self._host.work(world, endpoint_id)
+
+    async def note_reading(self) -> None:
+        """Have written what reading changes: how many requests came, and which keys were used."""
+        for world in self:
+            world.note_change()
 
     def touch(self, world: World) -> None:
         """Note that the world is in use now."""

@@ -6,10 +6,12 @@ together has to fit. Whoever restores does so into a world that nobody uses yet.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import from_json
 
+from sandbox.domain.events import body_of
 from sandbox.domain.instants import from_ms, parse_rfc3339
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.invariants import ABOUT, broken
@@ -22,16 +24,22 @@ from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.scenarios.loading import parse_scenario
 from sandbox.scenarios.queue import Queued
 from sandbox.store.codec import Unreadable, from_document
-from sandbox.store.files import Document, Parsed, fields_of
+from sandbox.store.files import MESSAGES, RECORDS, Document, Parsed, fields_of
 from sandbox.store.fixtures import Fixture
 from sandbox.store.invention import Invention
 from sandbox.store.port import DuplicateValue
+from sandbox.world.checking import (
+    check_delivery,
+    check_endpoint,
+    check_message,
+    check_state,
+    check_timer,
+)
 from sandbox.world.clock import ClockSetting
 from sandbox.world.recording import (
     DELIVERIES,
     ENDPOINTS,
     FIXTURE,
-    MESSAGES,
     SCENARIO,
     TIMERS,
     USES,
@@ -44,14 +52,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Documents to make a world of. `read` gives what the message with an id says.
+    """Documents to make a world of. `read` gives the text of one by table and id.
 
-    Those that are from the server's own file need not be written to it again.
+    Those that are from the server's own file need not be written to it again. Those that nobody
+    edits are trusted, and read no sooner than somebody asks for them.
     """
 
     tables: Mapping[str, Sequence[Document | Parsed]]
-    read: Callable[[str], str]
+    read: Callable[[str, str], str]
     is_from_file: bool = False
+    is_trusted: bool = False
 
     def state_text(self) -> str:
         """The document of the world itself. Raises NotRestored."""
@@ -71,6 +81,9 @@ class Kept:
             for document in self.tables.get(table, ()):
                 yield table, document
 
+
+SAID_MAX: Final = 400
+"""So many characters of what is wrong are said: somebody may have put a book into a field."""
 
 FixtureOf = Callable[[str, Any], Fixture]
 """Gives the fixture of that name; its document where the file holds one, else None."""
@@ -116,14 +129,17 @@ def restore(
     for table, rows in world.store.tables():
         for document in tables.get(table, ()):
             with _Place(table, document.id):
-                rows.keep(document)
-    if state.get("id") != world.id:
-        _give_keys_of_its_own(world, fresh_keys)
+                rows.keep(document, partial(kept.read, table))
+    if is_beginning or state.get("id") != world.id:
+        _give_keys_of_its_own(world, fresh_keys, keeps_others=state.get("id") == world.id)
     _check(world)
-    world.store.restore_messages([one.text for one in tables.get(MESSAGES, ())], kept.read)
+    world.store.restore_messages(tables.get(MESSAGES, ()), kept.read)
+    if not kept.is_trusted:
+        _check_messages(world, tables.get(MESSAGES, ()))
     for document in tables.get(TIMERS, ()):
         with _Place(TIMERS, document.id):
             timer = from_document(Timer, fields_of(document))
+            check_timer(timer, world.store.timers)
             world.store.timers.restore(timer, document.number)
     with _Place(WORLD, world.id):
         _restore_state(world, state, kept)
@@ -135,6 +151,8 @@ def restore(
             world.journal.numbered = int(state.get("requests", 0))
     endpoints = [_record(Endpoint, ENDPOINTS, one) for one in tables.get(ENDPOINTS, ())]
     deliveries = [_record(Delivery, DELIVERIES, one) for one in tables.get(DELIVERIES, ())]
+    if not kept.is_trusted:
+        _check_webhooks(endpoints, deliveries, tables)
     world.outbox.restore(endpoints, deliveries, state.get("meant_for", {}))
     _end_what_was_under_way(world, state.get("busy", []))
 
@@ -149,42 +167,50 @@ class _Place:
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        expected = (Unreadable, DuplicateValue, KeyError, TypeError, ValueError, AttributeError)
+        # A field may be of any type until it was checked, and a number of any size.
+        expected = (ValueError, DuplicateValue, LookupError, TypeError, AttributeError)
+        expected += (ArithmeticError,)
         if isinstance(error, expected) and not isinstance(error, NotRestored):
             raise NotRestored(f"{self._place}: {_said(error)}") from None
 
 
 def _said(error: BaseException) -> str:
-    return f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
+    said = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
+    return said if len(said) <= SAID_MAX else said[:SAID_MAX] + "…"
 
 
 def _state(kept: Kept) -> Mapping[str, Any]:
     state = from_json(kept.state_text())
     if not isinstance(state, dict):
         raise NotRestored(f"{WORLD}: must be an object")
+    with _Place(WORLD, str(state.get("id", ""))):
+        check_state(state)
     return state
 
 
 # --- records ----------------------------------------------------------------------------------
 
 
-def _give_keys_of_its_own(world: "World", fresh_keys: Mapping[str, ApiKey]) -> None:
-    """In another world the keys of the cast are that world's; no other key leads to two worlds."""
+def _give_keys_of_its_own(
+    world: "World", fresh_keys: Mapping[str, ApiKey], *, keeps_others: bool
+) -> None:
+    """The keys of the cast are this world's; in another world no other key leads to two worlds."""
     rows = next(rows for table, rows in world.store.tables() if table == "api_keys")
     kept = [rows.by_number[number] for number in sorted(rows.number_of.values())]
     rows.forget()
     for key in kept:
         fresh = fresh_keys.get(key.id)
-        if fresh is None:
+        if fresh is not None:
+            key = replace(
+                key,
+                lookup=fresh.lookup,
+                salt=fresh.salt,
+                digest=fresh.digest,
+                key_last4=fresh.key_last4,
+                readable_key=fresh.readable_key,
+            )
+        elif not keeps_others:
             continue
-        key = replace(
-            key,
-            lookup=fresh.lookup,
-            salt=fresh.salt,
-            digest=fresh.digest,
-            key_last4=fresh.key_last4,
-            readable_key=fresh.readable_key,
-        )
         rows.put(key.id, key, rows.claims(key.id, key))
 
 
@@ -195,6 +221,13 @@ def _check(world: "World") -> None:
     """Everything belongs to an account that is there, and no money comes from nowhere."""
     tables = dict(world.store.tables())
     accounts, batches = tables["accounts"].number_of, tables["batches"].number_of
+    terminals = tables["terminals"].number_of
+    for id, number in accounts.items():
+        if not accounts.keys() >= set(tables["accounts"].by_number[number].parent_account_ids):
+            raise NotRestored(f"accounts, {id}: parent_account_ids: there is no such account")
+    for id, number in batches.items():
+        if tables["batches"].by_number[number].terminal_id not in terminals:
+            raise NotRestored(f"batches, {id}: terminal_id: there is no such terminal")
     for table in _BELONGING:
         for id, number in tables[table].number_of.items():
             record = tables[table].by_number[number]
@@ -205,6 +238,8 @@ def _check(world: "World") -> None:
         place = f"transactions, {tx.transaction_id}"
         if tx.account_id not in accounts:
             raise NotRestored(f"{place}: account_id: there is no such account")
+        if tx.origin.site.terminal_id not in terminals:
+            raise NotRestored(f"{place}: terminal_id: there is no such terminal")
         if tx.batch_id is not None and tx.batch_id not in batches:
             raise NotRestored(f"{place}: batch_id: there is no such batch")
         if clauses := broken(tx):
@@ -225,13 +260,44 @@ def _restore_state(world: "World", state: Mapping[str, Any], kept: Kept) -> None
         entry = entry | {"operation": Operation(operation) if operation else None}
         world.queue.add(Queued(**entry))
     for document in kept.tables.get(SCENARIO, ()):
-        running = world.run_scenario(parse_scenario(fields_of(document)))
-        running.restore(state.get("counts", []))
+        with _Place(SCENARIO, document.id):
+            scenario = parse_scenario(dict(fields_of(document)))
+            running = world.run_scenario(scenario)
+        # Who puts a scenario there by hand counts nothing.
+        if counts := state.get("counts"):
+            running.restore(counts)
 
 
 def _record(kind: type, table: str, document: Document | Parsed) -> Any:
     with _Place(table, document.id):
         return from_document(kind, fields_of(document))
+
+
+def _check_messages(world: "World", documents: Sequence[Document | Parsed]) -> None:
+    """Every message can be read, and what it says can be sent."""
+    ids: set[str] = set()
+    for place, document in enumerate(documents):
+        with _Place(MESSAGES, document.id):
+            message = world.store.messages()[place]
+            check_message(message, document.id, ids)
+        with _Place(RECORDS, document.id):
+            # It can be written.
+            body_of(message)
+        ids.add(document.id)
+
+
+def _check_webhooks(
+    endpoints: Sequence[Endpoint],
+    deliveries: Sequence[Delivery],
+    tables: Mapping[str, Sequence[Document | Parsed]],
+) -> None:
+    for endpoint, document in zip(endpoints, tables.get(ENDPOINTS, ()), strict=True):
+        with _Place(ENDPOINTS, document.id):
+            check_endpoint(endpoint, document.id)
+    message_ids = {one.id for one in tables.get(MESSAGES, ())}
+    for delivery, document in zip(deliveries, tables.get(DELIVERIES, ()), strict=True):
+        with _Place(DELIVERIES, document.id):
+            check_delivery(delivery, document.id, message_ids)
 
 
 def _end_what_was_under_way(world: "World", busy: list[str]) -> None:

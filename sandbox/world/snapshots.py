@@ -5,6 +5,7 @@ state, clock, agenda, endpoints, undelivered webhooks, scenario and queue, and n
 D25).
 """
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import from_json, to_json
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from sandbox.world.world import World
 
 PROGRAM: Final = "uat-sandbox"
+_NUMBER: Final = re.compile("0|[1-9][0-9]{0,39}")
 
 
 def snapshot(world: "World") -> bytes:
@@ -42,7 +44,7 @@ def _written(document: Document) -> bytes:
 
 
 def parse_snapshot(document: Any) -> Kept:
-    """What a snapshot holds, which is taken apart. Raises NotRestored, saying what is wrong."""
+    """What a snapshot holds. Raises NotRestored, saying what is wrong."""
     if not isinstance(document, dict):
         raise NotRestored("must be an object of tables")
     _check_head(document)
@@ -51,8 +53,8 @@ def parse_snapshot(document: Any) -> Kept:
     }
     records = {one.id: one for one in tables.pop(RECORDS, [])}
 
-    def read(message_id: str) -> str:
-        return records[message_id].text
+    def read(table: str, id: str) -> str:
+        return records[id].text
 
     messages = tables.get("messages", [])
     missing = next((one.id for one in messages if one.id not in records), None)
@@ -77,16 +79,18 @@ def _documents(table: str, entries: Any) -> list[Parsed]:
     for number, fields in entries.items():
         if not isinstance(fields, dict) or not isinstance(fields.get("_id"), str):
             raise NotRestored(f"{table[:80]}, {number[:80]}: must be an object with an _id")
-        if not (number.isascii() and number.isdecimal()):
+        # One spelling for each: two of one number would be two documents in one place.
+        if not _NUMBER.fullmatch(number):
             raise NotRestored(f"{table[:80]}: {number[:80]!r} is no number")
-        found.append(Parsed(fields.pop("_id"), int(number), fields))
+        own = {name: value for name, value in fields.items() if name != "_id"}
+        found.append(Parsed(fields["_id"], int(number), own))
     return sorted(found, key=lambda one: one.number)
 
 
 def read_snapshot(body: bytes) -> Kept:
     """The same from bytes. Raises NotRestored."""
     try:
-        document = from_json(body)
+        document = from_json(body, allow_inf_nan=False)
     except ValueError as error:
         raise NotRestored(f"is not JSON: {error}") from None
     return parse_snapshot(document)

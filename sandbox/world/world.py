@@ -5,10 +5,9 @@ Nothing in a world knows of another. Which world a key belongs to is the registr
 
 from asyncio import Event, Future, Lock, get_running_loop
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from sandbox.domain.accounts import Account
 from sandbox.domain.events import Message
@@ -31,6 +30,7 @@ from sandbox.webhooks.outbox import Outbox
 from sandbox.world import switches
 from sandbox.world.clock import Clock, ClockSetting, ClockView, Wall
 from sandbox.world.desk import Desk
+from sandbox.world.host import Host
 from sandbox.world.ids import Ids, fixed_chars
 from sandbox.world.journal import Journal
 from sandbox.world.recording import Recorder
@@ -67,28 +67,13 @@ if TYPE_CHECKING:
     from sandbox.scenarios.shapes import Scenario
 
 
-class Host(Protocol):
-    """What a server does by itself for its worlds."""
-
-    def work(self, world: "World", endpoint_id: str) -> None:
-        """There is something to send to this endpoint."""
-
-    def look(self, world: "World", wait_s: float | None) -> None:
-        """The next thing falls due after so many seconds of the wall; None: nothing does."""
-
-    async def quiet(self, world: "World") -> None:
-        """Wait until nothing is to be sent now."""
-
-    def later(self, delay_s: float, what: Callable[[], None]) -> Callable[[], None]:
-        """Do this after so many seconds of the wall; returns what calls it off."""
-
-
 class World:
     """A world in use.
 
     `last_used_at` holds, by key id, when a key last authenticated; it stands beside the records
     because reading something must not be a write to them. `touched_s` is the wall time of the
-    last request, for dropping worlds that nobody uses.
+    last request, for dropping worlds that nobody uses. `has_begun`: whether it is known that one
+    can begin with the fixture.
     """
 
     def __init__(
@@ -143,6 +128,7 @@ class World:
         self.walks = 0
         self._listening: list[Future[None]] = []
         self.recorder: Recorder | None = None
+        self.has_begun = kept is None
         self._begin()
         if kept is None:
             self._fill()
@@ -221,13 +207,14 @@ class World:
         )
 
     def _fill(self) -> None:
-        """Hold what the fixture says."""
+        """Hold what the fixture says. Raises NotRestored."""
         self.cast: Cast
-        if self.spec.fixture.snapshot is not None:
-            self._restore(parse_snapshot(deepcopy(self.spec.fixture.snapshot)), is_beginning=True)
+        snapshot = self.spec.fixture.snapshot
+        if snapshot is not None:
+            self._restore(parse_snapshot(snapshot), is_beginning=True)
             self.outbox.resume()
-            return
-        self.cast = self._seed(self.store, self.draws)
+        else:
+            self.cast = self._seed(self.store, self.draws)
         if self.spec.invention is not None:
             invent(
                 self.store,
@@ -236,6 +223,10 @@ class World:
                 seed=self.spec.seed,
                 now=self.clock.now(),
             )
+        if snapshot is None:
+            self._schedule_expiries()
+
+    def _schedule_expiries(self) -> None:
         unit = self.store.begin()
         for key in unit.find(ApiKey, {})[0]:
             if (timer := expiry_of(key)).due > self.clock.now():

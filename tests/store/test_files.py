@@ -291,6 +291,16 @@ def test_a_file_has_one_user_and_is_free_when_that_closes_it(path: Path, file: S
     open_file(path).close()
 
 
+def test_a_file_that_was_closed_is_not_written_any_more(path: Path, file: StateFile):
+    put(file, document("a", 1))
+    file.close()
+
+    with pytest.raises(StoreError, match=r"cannot write what was committed: .*closed"):
+        put(file, document("b", 2))
+
+    assert loaded(path) == {"demo": {"accounts": [("a", 1, {})]}}
+
+
 def test_a_file_that_another_process_uses_is_refused_until_that_is_gone(path: Path):
     with running(HOLDING, [path]) as process:
         assert process.stdout
@@ -610,3 +620,47 @@ def test_nothing_is_copied_into_a_file_that_holds_worlds(path: Path):
         copy(one, other)
 
     assert list(loaded(into)) == ["other"]
+
+
+def test_messages_are_read_in_their_order_when_somebody_asks_for_one(path: Path):
+    write(path, *(document(f"m{n}", n, event_type="x") for n in range(3)), table="messages")
+
+    with closing(open_file(path)) as file:
+        messages = file.load()["demo"]["messages"]
+
+        assert len(messages) == 3
+        assert [(one.id, one.number) for one in messages] == [("m0", 0), ("m1", 1), ("m2", 2)]
+
+
+def test_what_a_load_leaves_out_of_a_payment_can_be_read(path: Path):
+    claims = '[["used_event","a","e"]]'
+    text = '{"event_id":"e"}'
+    write(path, Document("t", 1, text, claims), table="transactions")
+
+    with closing(open_file(path)) as file:
+        (loaded_one,) = file.load()["demo"]["transactions"]
+        read = loaded_one.text or file.read("demo", "transactions", "t")
+
+    assert json.loads(read) == {"event_id": "e"}
+
+
+def test_copying_takes_what_a_load_leaves_out(tmp_path: Path):
+    claims = '[["used_event","a","e"]]'
+    source, target = tmp_path / "a.db", tmp_path / "b.json"
+    write(source, Document("t", 1, '{"event_id":"e"}', claims), table="transactions")
+    write(source, document("m", 1, event_type="x"), table="messages")
+
+    with closing(open_file(source)) as one, closing(open_file(target)) as other:
+        copy(one, other)
+
+    assert loaded(target)["demo"] == {
+        "transactions": [("t", 1, {"event_id": "e"})],
+        "messages": [("m", 1, {"event_type": "x"})],
+    }
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes are those of POSIX")
+def test_a_new_file_is_its_owners_alone(path):
+    write(path, document("a", 1, name="first"))
+
+    assert path.stat().st_mode & 0o077 == 0

@@ -85,8 +85,8 @@ def test_every_fixture_that_comes_along_loads_and_fills_a_world(name):
     assert sandbox.ask("GET", "/v5/apikeys", key="admin").status == 200
 
 
-def test_demo_and_empty_come_along():
-    assert library.fixture_names() == ["demo", "empty"]
+def test_busy_demo_and_empty_come_along():
+    assert library.fixture_names() == ["busy", "demo", "empty"]
 
 
 def test_the_demo_fixture_has_the_cast_that_users_tests_speak_of(sandbox):

@@ -87,7 +87,7 @@ def test_a_file_that_is_torn_beside_its_log_is_refused(path: Path):
 
     path.write_bytes(path.read_bytes()[:50_000])
 
-    with pytest.raises(StoreError, match="cannot be read: .*(damaged|malformed)"):
+    with pytest.raises(StoreError, match=r"cannot be read: .*(damaged|malformed)"):
         SqliteFile(path)
 
 

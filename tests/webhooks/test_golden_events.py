@@ -76,7 +76,7 @@ def test_there_is_one_golden_body_for_every_event_and_nothing_else():
 
 
 def test_golden_bodies_are_no_fixtures_of_a_world():
-    assert library.fixture_names() == ["demo", "empty"]
+    assert library.fixture_names() == ["busy", "demo", "empty"]
 
 
 def test_all_golden_bodies_but_that_of_a_new_account_are_about_the_demo_merchant():

@@ -1,0 +1,134 @@
+"""`sandbox world`: save the world of a running server, load it, convert state files."""
+
+import json
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import click
+
+from sandbox.commands.control import Server, server_options
+from sandbox.commands.ending import refuse
+
+_File = click.Path(path_type=Path, allow_dash=True)
+_STANDARD = Path("-")
+
+
+@click.group()
+def world() -> None:
+    """Save and load worlds, and convert the files that keep them."""
+
+
+@world.command()
+@click.argument("file", type=_File, default=_STANDARD)
+@server_options
+@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
+def save(file: Path, *, world_id: str, url: str, token: str | None, as_json: bool) -> None:
+    r"""Write a world of a running server to FILE, or to standard output.
+
+    The file can be loaded again, and given as a fixture.
+
+    \b
+    Examples:
+      sandbox world save friday.json
+      sandbox serve --fixture ./friday.json
+      sandbox world save --world uat-7 --url http://127.0.0.1:9000 > uat-7.json
+    """
+    if as_json and file == _STANDARD:
+        refuse("--json: what goes to standard output is the world itself; name a FILE")
+    content = Server(url=url, token=token).ask("GET", _snapshot_of(world_id)).content
+    if file == _STANDARD:
+        click.echo(content, nl=False)
+        return
+    from sandbox.store.disk import replace_file
+
+    try:
+        replace_file(file, [content])
+    except (OSError, ValueError) as error:
+        refuse(f"{file}: cannot be written: {_why(error)}")
+    _tell(
+        {"world": world_id, "file": str(file), "bytes": len(content)},
+        f"saved {world_id} to {file}, {len(content):,} bytes",
+        as_json=as_json,
+    )
+
+
+@world.command()
+@click.argument("file", type=_File)
+@server_options
+@click.option("--json", "as_json", is_flag=True, help="Print the world as JSON.")
+def load(file: Path, *, world_id: str, url: str, token: str | None, as_json: bool) -> None:
+    r"""Put a saved world in place of one of a running server. FILE may be `-`.
+
+    The world keeps its id and the keys of its cast; everything else becomes as it was saved, or,
+    when the file cannot be used, nothing changes.
+
+    \b
+    Examples:
+      sandbox world load friday.json
+      sandbox world save --world uat-7 | sandbox world load - --world uat-8
+    """
+    try:
+        content = sys.stdin.buffer.read() if file == _STANDARD else file.read_bytes()
+    except (OSError, ValueError) as error:
+        refuse(f"{file}: cannot be read: {_why(error)}")
+    answer = Server(url=url, token=token).ask("PUT", _snapshot_of(world_id), content)
+    _tell(answer.json(), f"{world_id} is as {file} has it", as_json=as_json)
+
+
+@world.command()
+@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("target", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
+def convert(source: Path, target: Path, *, as_json: bool) -> None:
+    r"""Copy a state file into one of the other kind, as its name says: .json or .db.
+
+    No server may be using SOURCE, and TARGET must not hold worlds.
+
+    \b
+    Example:
+      sandbox world convert state.json state.db
+    """
+    from sandbox.store.files import StoreError
+    from sandbox.store.opening import copy, open_file
+
+    if not source.exists():
+        refuse(f"{source}: there is no such file")
+    if target.exists() and target.samefile(source):
+        refuse(f"{target}: is the file that is to be converted; name another")
+    is_new = not target.exists()
+    try:
+        with closing(open_file(source)) as before, closing(open_file(target)) as after:
+            try:
+                copy(before, after)
+            except StoreError:
+                if is_new:
+                    # Opening it may have made it.
+                    target.unlink(missing_ok=True)
+                raise
+            worlds = sorted(after.load())
+    except StoreError as error:
+        refuse(str(error))
+    _tell(
+        {"source": str(source), "target": str(target), "worlds": worlds},
+        f"{target} has {', '.join(worlds) or 'no world'}",
+        as_json=as_json,
+    )
+
+
+def _snapshot_of(world_id: str) -> str:
+    return f"/worlds/{quote(world_id, safe='')}/snapshot"
+
+
+def _why(error: Exception) -> str:
+    return (isinstance(error, OSError) and error.strerror) or str(error)
+
+
+def _tell(done: dict[str, Any], line: str, *, as_json: bool) -> None:
+    """What was done: as JSON for programs, in a line for whoever sits at the terminal."""
+    if as_json:
+        click.echo(json.dumps(done, indent=2))
+    elif sys.stderr.isatty():
+        click.echo(line, err=True)

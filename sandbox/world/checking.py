@@ -1,0 +1,172 @@
+"""What documents that people can edit must say, where they say what no record does.
+
+Every check raises ValueError with the field and what it must be, and repeats no value.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from sandbox.domain.events import EVENTS, Message
+from sandbox.domain.instants import Instant
+from sandbox.domain.payments.outcomes import OUTCOMES
+from sandbox.domain.payments.transport import TRANSPORT_FAULTS
+from sandbox.domain.timers import WEBHOOK_RETRY, Timer
+from sandbox.domain.webhooks.deliveries import Delivery
+from sandbox.domain.webhooks.endpoints import Endpoint
+from sandbox.operations.payments.expiring import FALLS_DUE
+from sandbox.scenarios.queue import Queued
+from sandbox.store.codec import Unreadable, from_document
+from sandbox.store.invention import Invention
+from sandbox.store.timers import Timers
+from sandbox.webhooks.signing import check_secret
+from sandbox.world.clock import EARLIEST, LATEST, RATE_MAX, Mode
+
+COUNT_MAX: Final = 2**63 - 1
+KINDS: Final = frozenset({WEBHOOK_RETRY, *FALLS_DUE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Clock:
+    """A clock as it is kept; `wall` is the moment of the wall at which it showed `now`."""
+
+    mode: Mode
+    rate: float
+    now: Instant | None = None
+    wall: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Setting:
+    now: Instant | None = None
+    mode: Mode | None = None
+    rate: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Begins:
+    clock: _Setting = _Setting()
+    invention: Invention | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _State:
+    """All of a world that stands in no table: the fields of `recording.state_of`."""
+
+    id: str
+    fixture: str
+    clock: _Clock
+    name: str = ""
+    seed: int = 1
+    drawn: int = 0
+    requests: int = 0
+    switches: dict[str, Any]
+    begins: _Begins = _Begins()
+    queue: tuple[Queued, ...] = ()
+    counts: tuple[tuple[int, int], ...] = ()
+    busy: tuple[str, ...] = ()
+    meant_for: dict[str, str]
+    terminal_outcomes: dict[str, str]
+
+
+_MAY_BE_MISSING: Final[Mapping[str, Any]] = {
+    "switches": {},
+    "meant_for": {},
+    "terminal_outcomes": {},
+}
+
+
+def check_state(fields: Mapping[str, Any]) -> None:
+    """The document of a world."""
+    state: _State = from_document(_State, {**_MAY_BE_MISSING, **fields})
+    if not -(2**63) <= state.seed <= COUNT_MAX:
+        raise Unreadable("seed: must be a number of 64 bits")
+    _check_counts({"drawn": state.drawn, "requests": state.requests})
+    for fitted, applied in state.counts:
+        _check_counts({"counts": min(fitted, applied)})
+    _check_clock("clock", state.clock)
+    _check_clock("begins.clock", state.begins.clock)
+    for entry in state.queue:
+        _check_next(entry)
+    for outcome in state.terminal_outcomes.values():
+        if outcome not in OUTCOMES:
+            raise Unreadable("terminal_outcomes: must be known outcomes")
+
+
+def _check_counts(counts: Mapping[str, int]) -> None:
+    for name, count in counts.items():
+        if not 0 <= count <= COUNT_MAX:
+            raise Unreadable(f"{name}: must be a count")
+
+
+def _check_clock(name: str, clock: _Clock | _Setting) -> None:
+    if clock.rate is not None and not 0 < clock.rate <= RATE_MAX:
+        raise Unreadable(f"{name}.rate: must be more than 0 and at most {RATE_MAX:g}")
+    if clock.now is not None and not EARLIEST <= clock.now <= LATEST:
+        raise Unreadable(f"{name}.now: must be from {EARLIEST.year} to {LATEST.year}")
+    if isinstance(clock, _Clock) and clock.mode == "frozen" and clock.now is None:
+        raise Unreadable(f"{name}.now: is missing")
+
+
+def _check_next(entry: Queued) -> None:
+    if entry.outcome is not None and entry.outcome not in OUTCOMES:
+        raise Unreadable("queue.outcome: must be a known outcome")
+    if entry.fault is not None and entry.fault not in TRANSPORT_FAULTS:
+        raise Unreadable("queue.fault: must be a known transport fault")
+    _check_counts({"queue.delay_ms": entry.delay_ms})
+
+
+def check_timer(timer: Timer, timers: Timers) -> None:
+    """A timer that is about to be set."""
+    if timer.kind not in KINDS:
+        raise Unreadable(f"kind: must be one of {', '.join(sorted(KINDS))}")
+    if timers.get(timer.kind, timer.subject, timer.tag) is not None:
+        raise Unreadable("stands twice: a subject has one timer of a kind and tag")
+    if timer.kind == "late_answer" and timer.detail not in OUTCOMES:
+        raise Unreadable("detail: must be a known outcome")
+
+
+def check_endpoint(endpoint: Endpoint, id: str) -> None:
+    """Where webhooks go."""
+    if endpoint.id != id:
+        raise Unreadable("id: must be that of the document")
+    parts = urlsplit(endpoint.url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or not endpoint.url.isascii():
+        raise Unreadable("url: must begin with http:// or https:// and name a host")
+    secrets = {"secret": endpoint.secret, "replaced_secret": endpoint.replaced_secret}
+    for name, secret in secrets.items():
+        _check_secret(name, secret)
+    for old in endpoint.old_secrets:
+        _check_secret("old_secrets.secret", old.secret)
+
+
+def _check_secret(name: str, secret: str | None) -> None:
+    if secret is None:
+        return
+    try:
+        check_secret(secret)
+    except ValueError as error:
+        raise Unreadable(f"{name}: {error}") from None
+
+
+def check_message(message: Message, id: str, others: Collection[str]) -> None:
+    """What happened; `others` are the messages before it."""
+    if message.id != id or id in others:
+        raise Unreadable("id: must be that of the document, once")
+    if message.event_type not in EVENTS:
+        raise Unreadable("event_type: must be a known event")
+    texts = {"account_id": message.account_id, "subject": message.subject}
+    if message.request_id is not None:
+        texts["request_id"] = message.request_id
+    for name, value in texts.items():
+        if not isinstance(value, str):
+            raise Unreadable(f"{name}: must be text")
+
+
+def check_delivery(delivery: Delivery, id: str, message_ids: Collection[str]) -> None:
+    """How a message fares."""
+    if delivery.subject != id:
+        raise Unreadable("message_id and endpoint_id: must make the id of the document")
+    if delivery.message_id not in message_ids:
+        raise Unreadable("message_id: there is no such message")

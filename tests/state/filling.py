@@ -1,0 +1,150 @@
+"""A world with everything in it that a world can have, made through its two surfaces."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from sandbox.app import build
+from sandbox.domain.instants import parse_rfc3339
+from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.settings import Settings
+from sandbox.world.clock import ClockSetting
+from tests.api.minting import delete, mint, put
+from tests.conftest import NOW
+from tests.directory.making import a_credential, a_location, a_terminal, an_account
+from tests.driving import InProcess, Response
+from tests.payments.driving import in_state, pay, set_rates
+from tests.world.worlds import supplied
+
+STATES = (
+    "pending",
+    "surcharge_pending",
+    "authorized",
+    "authorized, 300 reversed",
+    "captured",
+    "captured, 300 refunded",
+    "captured, 300 reversed",
+    "captured, batch rejected",
+    "settled, 300 refunded",
+    "refunded",
+    "reversed",
+    "declined",
+    "error",
+    "canceled",
+    "captured, batch submitted",
+)
+
+KEPT_KEY = "svc_uat_Kept00000000_" + "K" * 32
+"""A key that the world's operator supplied, which may be read again."""
+
+SCENARIO = {
+    "name": "busy",
+    "rule": [
+        {
+            "name": "fortieth sale",
+            "when": {"operation": "sale", "terminal": "merchant", "nth": 40},
+            "then": {"outcome": "lost_card"},
+        },
+        {
+            "name": "late",
+            "when": {"amount": 4321},
+            "then": {
+                "outcome": "processor_timeout",
+                "follow": [
+                    {"after": "5m", "do": "late_answer", "outcome": "approved"},
+                    {"after": "10m", "do": "block_terminal"},
+                    {"after": "15m", "do": "revoke_key"},
+                ],
+            },
+        },
+        {"name": "desk", "when": {"amount": 7777}, "then": {"tap": "wait"}},
+    ],
+    "webhook": [
+        {
+            "name": "contradiction",
+            "when": {"event": "transaction.refund"},
+            "then": {"contradict": {"status": "declined"}, "times": 2},
+        },
+        {"name": "lost", "when": {"event": "account.created"}, "then": {"drop": True}},
+    ],
+}
+
+
+class Nowhere:
+    """Sends webhooks that never get an answer. Fulfils `Sending`."""
+
+    async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
+        await asyncio.Event().wait()
+        raise AssertionError("nobody sets it")
+
+    def forget(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+
+def a_sandbox(**more: Any) -> InProcess:
+    """A fresh sandbox, its clock frozen, whose webhooks never arrive."""
+    frozen = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
+    return InProcess(build(Settings(clock=frozen, **more), sender=Nowhere()))
+
+
+def ok(answer: Response) -> Any:
+    assert 200 <= answer.status < 300, answer.body
+    return answer.json() if answer.body else None
+
+
+def control(sandbox: InProcess, method: str, path: str, body: Any = ...) -> Any:
+    """What the control surface of the sandbox's world answers."""
+    return ok(sandbox.control(method, f"/worlds/{sandbox.world}{path}", body))
+
+
+def fill(sandbox: InProcess) -> None:
+    """Have the world hold something of everything."""
+    _webhooks(sandbox)
+    control(sandbox, "PUT", "/scenario", SCENARIO)
+    _directory(sandbox)
+    for state in STATES:
+        in_state(sandbox, state)
+    pay(sandbox, 4321)
+    pay(sandbox, 900_051, card="tok_refund_fails")
+    next_one = {"outcome": "expired_card", "operation": "sale", "amount": 55, "delay_ms": 10}
+    control(sandbox, "POST", "/scenario/next", next_one)
+    control(sandbox, "POST", "/scenario/next", {"fault": "malformed_json", "operation": "confirm"})
+    changes = {"name": "sampled", "anything": [1, {"else": None}]}
+    sample = {"event_type": "account.updated", "changes": changes}
+    control(sandbox, "POST", "/messages", sample)
+    control(sandbox, "PUT", "/switches", {"webhooks.time_scale": 2.5, "strict_headers": False})
+
+
+def kept_key(sandbox: InProcess) -> str:
+    """One for each world: no key leads to two."""
+    return KEPT_KEY if sandbox.world == "default" else KEPT_KEY.replace("Kept0000", "Kept1111")
+
+
+def _webhooks(sandbox: InProcess) -> None:
+    everywhere = {"id": "ep_all", "url": "http://127.0.0.1:9/all", "description": "everything"}
+    control(sandbox, "POST", "/endpoints", everywhere)
+    control(sandbox, "POST", "/endpoints/ep_all/rotate-secret", {"grace_s": 3600})
+    narrow = {
+        "url": "http://127.0.0.1:9/some",
+        "account_id": sandbox.account("merchant"),
+        "event_types": ["transaction.sale", "transaction.refund"],
+        "filters": {"status": ["captured"]},
+    }
+    control(sandbox, "POST", "/endpoints", narrow)
+    control(sandbox, "POST", "/endpoints", {"id": "ep_off", "url": "http://127.0.0.1:9/off"})
+    control(sandbox, "PATCH", "/endpoints/ep_off", {"disabled": True})
+
+
+def _directory(sandbox: InProcess) -> None:
+    an_account(sandbox)
+    a_terminal(sandbox)
+    a_location(sandbox)
+    a_credential(sandbox)
+    set_rates(sandbox, "terminal", "second_merchant", tax_rate=8.25)
+    mint(sandbox, ["payments:read"], by="partner", name="plain")
+    mint(sandbox, ["all"], by="merchant", name="kept", **supplied(kept_key(sandbox)))
+    put(sandbox, mint(sandbox, ["all"], by="merchant").id, status="revoked")
+    delete(sandbox, mint(sandbox, ["all"], by="merchant").id)

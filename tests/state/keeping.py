@@ -1,0 +1,89 @@
+"""How tests of kept state start, end and kill a server, and start it again on the same file."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from tests.driving import Served
+
+KINDS = ("json", "db")
+
+END_S = 15
+"""So long a test waits at most for a process to end."""
+
+
+@dataclass
+class Kept(Served):
+    """A server that keeps its worlds in a file. What it has to say is in `log`."""
+
+    log: Path
+
+    @property
+    def token(self) -> str:
+        return str(self.facts["token"])
+
+    def said(self) -> list[dict[str, Any]]:
+        """What it wrote to its log so far."""
+        lines = self.log.read_text(encoding="utf-8").splitlines()
+        return [json.loads(line) for line in lines]
+
+    def kill(self) -> None:
+        """`kill -9`: nothing more is done, whatever is under way."""
+        self.process.kill()
+        self.process.wait(END_S)
+
+    def end(self) -> None:
+        """Have it end as Ctrl-C does, and wait until it has."""
+        self.process.send_signal(signal.SIGINT)
+        assert self.process.wait(END_S) in (0, -signal.SIGINT), self.log.read_text()
+
+
+def command(path: Path, *options: str) -> list[str]:
+    serve = [sys.executable, "-m", "sandbox", "serve", "--port", "0", "--log-format", "json"]
+    return [*serve, "--store", str(path), *options]
+
+
+@contextlib.contextmanager
+def keeping(path: Path, *options: str, before: Callable[[], None] | None = None) -> Iterator[Kept]:
+    """A server on that file, ready; ended when the block ends, unless that was done before.
+
+    `before` is called in its process before anything else.
+    """
+    log = path.with_name(path.name + ".log")
+    with log.open("wb") as said:
+        process = subprocess.Popen(
+            command(path, *options),
+            stdout=subprocess.PIPE,
+            stderr=said,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            preexec_fn=before,  # noqa: PLW1509 - it sets a limit, nothing else
+        )
+    with process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            assert line, f"the server did not start: {log.read_text()}"
+            with httpx2.Client(timeout=20) as client:
+                kept = Kept(process, json.loads(line), client, log)
+                yield kept
+                if process.poll() is None:
+                    kept.end()
+        finally:
+            process.kill()
+
+
+def refused(path: Path, *options: str) -> str:
+    """What a server says that will not start on this file: status 2, and a sentence on stderr."""
+    done = subprocess.run(command(path, *options), capture_output=True, text=True, timeout=END_S)
+    assert (done.returncode, done.stdout) == (2, ""), done
+    return done.stderr

@@ -1,0 +1,27 @@
+"""`kill -9` at any moment under load: nothing acknowledged is lost, and nothing is done twice.
+
+SANDBOX_KILLS=50 has 50 rounds for each kind of file, and prints what they came to.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.state.keeping import KINDS
+from tests.state.killing import Ordeal
+from tests.webhooks.receiving import receiving
+
+ROUNDS = int(os.environ.get("SANDBOX_KILLS", "4"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_was_acknowledged_is_there_once_after_every_kill(tmp_path: Path, kind: str):
+    with receiving() as receiver:
+        ordeal = Ordeal(tmp_path / f"state.{kind}", receiver, seed=1)
+
+        ordeal.run(ROUNDS)
+
+    print(kind, ordeal.numbers)
+    assert ordeal.numbers.kills == ROUNDS
+    assert ordeal.numbers.acknowledged > ROUNDS

@@ -1,0 +1,381 @@
+"""A server that ends and starts again on its file goes on as if nothing had been."""
+
+import json
+import threading
+from datetime import datetime, timedelta
+from pathlib import Path
+from time import time
+from typing import Any
+
+import pytest
+
+from sandbox.domain.instants import from_ms, parse_rfc3339
+from tests.conftest import NOW
+from tests.payments.driving import acted, paid, pay, read
+from tests.state.filling import STATES, control, fill, ok
+from tests.state.keeping import KINDS, Kept, keeping
+from tests.state.remote import Remote
+from tests.webhooks.hooked import until
+from tests.webhooks.receiving import receiving
+
+FROZEN = ("--clock", NOW)
+LISTS = ("/v2/transactions", "/v1/batches", "/v5/apikeys", "/v2/terminals", "/v1/locations")
+CONTROLLED = ("", "/messages", "/endpoints", "/scenario", "/scenario/next", "/switches", "/clock")
+
+
+@pytest.fixture(params=KINDS)
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Where the file of a kind will be."""
+    return tmp_path / f"state.{request.param}"
+
+
+@pytest.fixture(params=KINDS[1:])
+def db(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The same, for what is the same for both kinds."""
+    return tmp_path / f"state.{request.param}"
+
+
+def another(server: Kept, id: str, **more: Any) -> Remote:
+    answer = server.control("POST", "/worlds", json={"id": id, "clock": NOW} | more)
+    assert answer.status_code == 201, answer.text
+    return Remote(server, id)
+
+
+def shown(world: Remote) -> dict[str, bytes]:
+    """All that the two surfaces list of a world."""
+    found = {path: world.ask("GET", path, key="psp", query="limit=100").body for path in LISTS}
+    for path in CONTROLLED:
+        found[path] = world.control("GET", f"/worlds/{world.world}{path}").body
+    return found
+
+
+# --- everything -------------------------------------------------------------------------------
+
+
+def test_every_world_is_there_again_as_it_was(path: Path):
+    with keeping(path, *FROZEN) as server:
+        worlds = [Remote(server), another(server, "second", seed=7)]
+        for world in worlds:
+            fill(world)
+            world.quiet()
+        before = [(shown(world), world.saved()) for world in worlds]
+        keys = [world.view["keys"] for world in worlds]
+
+    with keeping(path) as server:
+        worlds = [Remote(server), Remote(server, "second")]
+        assert [(shown(world), world.saved()) for world in worlds] == before
+        assert [world.view["keys"] for world in worlds] == keys
+        saved = json.loads(before[0][1])
+        assert len(saved["transactions"]) >= len(STATES)
+
+
+def story(world: Remote, part: int) -> list[bytes]:
+    """What a world answers to a part of a story, byte for byte."""
+    answers: list[bytes] = []
+
+    def note(made: dict[str, Any]) -> dict[str, Any]:
+        answers.append(json.dumps(made).encode())
+        return made
+
+    if part == 0:
+        rules = [
+            {
+                "name": "third",
+                "when": {"operation": "sale", "nth": 3},
+                "then": {"outcome": "lost_card"},
+            },
+            {
+                "name": "follow",
+                "when": {"amount": 4321},
+                "then": {
+                    "outcome": "processor_timeout",
+                    "follow": [{"after": "5m", "do": "late_answer", "outcome": "approved"}],
+                },
+            },
+        ]
+        control(world, "PUT", "/scenario", {"name": "counting", "rule": rules})
+        control(world, "POST", "/scenario/next", {"outcome": "do_not_honor", "operation": "auth"})
+        note(paid(world))
+        note(paid(world, 4321))
+        note(paid(world, at="surcharge_merchant"))
+        sale = note(paid(world, 900_402, at="second_merchant"))
+        closed = world.ask("POST", f"/v1/batches/{sale['batch_id']}/close", key="partner")
+        answers.append(closed.body)
+        control(world, "POST", "/clock/advance", {"by": "10s"})
+        note(paid(world, at="tax_merchant", preauth=True, amount=77))
+    else:
+        note(paid(world))
+        note(paid(world))
+        held = note(paid(world, preauth=True))
+        note(acted(world, held["transaction_id"], "increment", {"amount": 50}))
+        world.ask(
+            "POST", "/v5/apikeys", key="partner", json_body={"name": "n", "permissions": ["all"]}
+        )
+        fired = control(world, "POST", "/clock/advance", {"by": "60d"})
+        answers.append(json.dumps(fired).encode())
+        answers.extend(shown(world).values())
+    return answers
+
+
+def documents(saved: bytes) -> dict[str, list[Any]]:
+    """What stands in each table, in its order, wherever it stands there."""
+    return {name: list(table.values()) for name, table in json.loads(saved).items()}
+
+
+def test_the_same_requests_are_answered_the_same_with_a_restart_between(path: Path):
+    with keeping(path, *FROZEN) as server:
+        straight = another(server, "straight")
+        expected = [story(straight, part) for part in (0, 1)]
+        whole = straight.saved()
+    path.unlink()
+    with keeping(path, *FROZEN) as server:
+        first = story(another(server, "straight"), 0)
+    with keeping(path) as server:
+        world = Remote(server, "straight")
+        second = story(world, 1)
+
+        assert first == expected[0]
+        assert second == expected[1]
+        assert documents(world.saved()) == documents(whole)
+
+
+def test_the_story_has_in_it_what_a_forgetful_server_would_tell_otherwise(path: Path):
+    with keeping(path, *FROZEN) as server:
+        world = another(server, "straight")
+        story(world, 0)
+        second = story(world, 1)
+
+    said = b"".join(second).decode()
+    for word in ("surcharge_expires", "late_answer", "authorization_expires"):
+        assert word in said, word
+    assert [json.loads(one)["status"] for one in second[:3]] == ["declined", "captured", "declined"]
+
+
+# --- clocks -----------------------------------------------------------------------------------
+
+
+def test_a_clock_with_an_offset_and_a_rate_ran_on_meanwhile(db: Path):
+    with keeping(db) as server:
+        world = Remote(server)
+        control(world, "PUT", "/clock", {"now": NOW, "mode": "running", "rate": 60})
+        set_at = time()
+        before = parse_rfc3339(control(world, "GET", "/clock")["now"])
+
+    with keeping(db) as server:
+        view = control(Remote(server), "GET", "/clock")
+        now, elapsed_s = parse_rfc3339(view["now"]), time() - set_at
+
+    assert (view["mode"], view["rate"]) == ("running", 60)
+    assert before < now
+    world_s = (now - parse_rfc3339(NOW)).total_seconds()
+    assert world_s == pytest.approx(60 * elapsed_s, abs=60)
+
+
+def test_what_fell_due_while_the_server_was_down_happens_at_its_own_moment_unasked(path: Path):
+    with receiving() as receiver:
+        with keeping(path) as server:
+            world = Remote(server)
+            control(world, "PUT", "/clock", {"now": NOW, "mode": "running", "rate": 60})
+            held = paid(world, preauth=True)
+            due = _expiry(world, held["transaction_id"])
+            # A few seconds of the wall before it expires.
+            nearly = due - timedelta(minutes=1)
+            control(world, "PUT", "/clock", {"now": f"{nearly:%Y-%m-%dT%H:%M:%S}.000Z"})
+            control(world, "POST", "/endpoints", {"url": receiver.url})
+            server.kill()
+        with keeping(path) as server:
+            (told,) = receiver.wait_for(1, timeout_s=10)
+
+            now = read(Remote(server), held["transaction_id"])
+
+    assert told.json()["status"] == "canceled"
+    last = now["history"][-1]
+    assert (last["status"], last["status_reason"]) == ("canceled", "timed_out")
+    assert from_ms(last["created_at"]) == due
+
+
+def _expiry(world: Remote, id: str) -> datetime:
+    timers = json.loads(world.saved())["timers"].values()
+    (due,) = [one["due"] for one in timers if one["subject"] == id]
+    found: datetime = parse_rfc3339(due)
+    return found
+
+
+def test_a_world_that_was_put_in_place_lets_things_happen_unasked(db: Path):
+    with receiving() as receiver, keeping(db) as server:
+        world = another(server, "first")
+        control(world, "PUT", "/clock", {"mode": "running", "rate": 60})
+        held = paid(world, preauth=True)
+        nearly = _expiry(world, held["transaction_id"]) - timedelta(minutes=1)
+        control(world, "PUT", "/clock", {"now": f"{nearly:%Y-%m-%dT%H:%M:%S}.000Z"})
+        control(world, "POST", "/endpoints", {"url": receiver.url})
+        saved = world.saved()
+        control(world, "POST", "/clock/advance", {"by": "1h"})
+        receiver.wait_for(1)
+
+        ok(world.ask("PUT", "/_sandbox/worlds/first/snapshot", body=saved))
+
+        receiver.wait_for(2, timeout_s=10)
+
+
+# --- under way --------------------------------------------------------------------------------
+
+
+def waiting_sale(server: Kept) -> threading.Thread:
+    """A sale under way, whose client hears nothing of it."""
+    body = {"amount": 1000, "terminal_id": server.facts["terminals"]["merchant"]}
+
+    def post() -> None:
+        try:
+            server.ask("POST", "/v3/payment", key="partner", json=body)
+        except Exception:  # noqa: S110, BLE001 - the server goes away, in whichever way
+            pass
+
+    thread = threading.Thread(target=post)
+    thread.start()
+    return thread
+
+
+def _pending(server: Kept) -> str:
+    """The id of the payment that is under way, once it is kept."""
+
+    def found() -> Any:
+        query = {"limit": 1, "status": "pending"}
+        answer = server.client.get(
+            f"{server.url}/v2/transactions",
+            params=query,
+            headers={"x-service-apikey": server.key("partner")},
+        )
+        return answer.json()["transactions"]
+
+    return str(until(found)[0]["transaction_id"])
+
+
+@pytest.mark.parametrize("how", ["kill", "end"])
+@pytest.mark.parametrize("waits_for", ["processor", "tap", "processor after a tap"])
+def test_a_payment_that_waited_ends_as_timed_out_and_that_is_all(
+    db: Path, waits_for: str, how: str
+):
+    with keeping(db, *FROZEN) as server:
+        world = Remote(server)
+        if waits_for == "processor":
+            slow = {"outcome": "approved", "delay_ms": 60_000}
+            control(world, "POST", "/scenario/next", slow)
+        else:
+            delay = {"delay_ms": 60_000} if waits_for != "tap" else {}
+            rule = {"name": "tap", "then": {"tap": "wait"} | delay}
+            control(world, "PUT", "/scenario", {"name": "desk", "rule": [rule]})
+        thread = waiting_sale(server)
+        id = _pending(server)
+        if waits_for == "processor after a tap":
+            tap = {"card": "tok_visa_credit"}
+            answer = server.control("POST", f"/worlds/default/taps/{id}", json=tap)
+            assert answer.status_code == 200, answer.text
+        server.kill() if how == "kill" else server.end()
+        thread.join()
+
+    with keeping(db) as server:
+        world = Remote(server)
+        control(world, "DELETE", "/scenario")
+        control(world, "POST", "/clock/advance", {"by": "10m"})
+        ended = read(world, id)
+        control(world, "POST", "/clock/advance", {"by": "60d"})
+
+        assert (ended["status"], ended["status_reason"]) == ("error", "timed_out")
+        assert len(ended["history"]) == 2
+        assert read(world, id) == ended
+        assert control(world, "GET", "/taps")["total"] == 0
+
+
+# --- small things -----------------------------------------------------------------------------
+
+
+def test_request_ids_and_uses_of_keys_go_on_after_an_end_though_nothing_was_changed(path: Path):
+    with keeping(path, *FROZEN) as server:
+        world = Remote(server)
+        answers = [world.ask("GET", "/v2/transactions", key="merchant") for _ in range(3)]
+        numbers = [one.headers["x-sandbox-request-id"] for one in answers]
+
+    with keeping(path) as server:
+        world = Remote(server)
+        later = world.ask("GET", "/v5/apikeys", key="partner", query="limit=100")
+
+    assert later.headers["x-sandbox-request-id"] > max(numbers)
+    used = {one["id"]: one["last_used_at"] for one in later.json()["api_keys"]}
+    assert used[world.view["keys"]["merchant"]["id"]] == NOW
+
+
+def test_a_reset_and_a_deletion_are_kept(path: Path):
+    with keeping(path, *FROZEN) as server:
+        for id in ("reset", "deleted"):
+            paid(another(server, id))
+        assert server.control("POST", "/worlds/reset/reset").status_code == 200
+        assert server.control("DELETE", "/worlds/deleted").status_code == 204
+        server.kill()
+
+    with keeping(path) as server:
+        worlds = server.control("GET", "/worlds").json()["worlds"]
+        assert sorted(one["id"] for one in worlds) == ["default", "reset"]
+        world = Remote(server, "reset")
+        assert world.ask("GET", "/v2/transactions", key="partner").json()["total"] == 0
+        again = another(server, "deleted")
+        assert again.ask("GET", "/v2/transactions", key="partner").json()["total"] == 0
+
+
+def test_a_world_that_was_put_in_place_is_kept(path: Path):
+    with keeping(path, *FROZEN) as server:
+        world = Remote(server)
+        sale = paid(world)
+        saved = world.saved()
+        paid(world)
+        ok(world.ask("PUT", "/_sandbox/worlds/default/snapshot", body=saved))
+        paid(world, 5)
+        server.kill()
+
+    with keeping(path) as server:
+        world = Remote(server)
+        listed = world.ask("GET", "/v2/transactions", key="partner").json()["transactions"]
+        assert [one["total_amount"] for one in listed] == [5, 1000]
+        assert listed[1]["transaction_id"] == sale["transaction_id"]
+
+
+def test_a_switch_that_was_just_set_is_kept_when_the_server_is_killed(path: Path):
+    with keeping(path, *FROZEN) as server:
+        world = Remote(server)
+        control(world, "PUT", "/switches", {"idempotency.duplicate": "replay"})
+        control(world, "POST", "/clock/advance", {"by": "1d"})
+        now = control(world, "GET", "/clock")
+        control(world, "POST", "/scenario/next", {"outcome": "lost_card"})
+        server.kill()
+
+    with keeping(path) as server:
+        world = Remote(server)
+        assert control(world, "GET", "/switches")["idempotency.duplicate"] == "replay"
+        assert control(world, "GET", "/clock") == now
+        assert pay(world).json()["status"] == "declined"
+        assert pay(world).json()["status"] == "captured"
+
+
+def test_undelivered_webhooks_go_on_with_their_attempts_counted(path: Path):
+    with receiving(503) as receiver:
+        with keeping(path, *FROZEN) as server:
+            world = Remote(server)
+            control(world, "POST", "/endpoints", {"id": "ep", "url": receiver.url})
+            secret = control(world, "GET", "/endpoints/ep")["secret"]
+            body = {"event_type": "account.updated"}
+            message = control(world, "POST", "/messages", body)["id"]
+            world.quiet()
+            before = control(world, "GET", f"/messages/{message}")["deliveries"]
+            server.kill()
+        receiver.behave(200)
+        with keeping(path) as server:
+            world = Remote(server)
+            assert control(world, "GET", f"/messages/{message}")["deliveries"] == before
+            control(world, "POST", "/clock/advance", {"by": "1h"})
+            (delivery,) = control(world, "GET", f"/messages/{message}")["deliveries"]
+
+        assert delivery["status"] == "delivered"
+        assert [one["status_code"] for one in delivery["attempts"]] == [503, 200]
+        assert receiver.ids() == [message, message]
+        assert receiver.requests[1].body == receiver.requests[0].body
+        receiver.requests[1].verify(secret)

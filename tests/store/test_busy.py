@@ -1,0 +1,310 @@
+"""The fixture `busy`: a month that obeys every rule, and worlds that begin with it."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+
+from docs import busy_fixture
+from docs.busy_cast import MERCHANTS
+from sandbox import library
+from sandbox.app import build
+from sandbox.domain.instants import parse_rfc3339
+from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
+from sandbox.settings import Settings
+from sandbox.store.fixtures import read_fixture
+from sandbox.world.clock import ClockSetting
+from tests.driving import InProcess
+from tests.payments.driving_money import (
+    check_event_ids,
+    check_open_batches,
+    check_payment,
+    shown_sums,
+    sums_of,
+)
+from tests.world.worlds import add_world
+
+END = "2026-03-01T06:00:00.000Z"
+FROZEN = ClockSetting(now=parse_rfc3339(END), mode="frozen")
+
+
+def a_busy_sandbox() -> InProcess:
+    return InProcess(build(Settings(fixture="busy", clock=FROZEN)))
+
+
+@pytest.fixture(scope="module")
+def busy() -> InProcess:
+    """One for all tests that only look."""
+    return a_busy_sandbox()
+
+
+def pages(sandbox: InProcess, key: str, query: str = "") -> Iterator[dict[str, Any]]:
+    """Everything that a search finds, page by page."""
+    offset, total = 0, 1
+    while offset < total:
+        asked = f"limit=50&offset={offset}&{query}".rstrip("&")
+        answer = sandbox.ask("GET", "/v2/transactions", key=key, query=asked)
+        assert answer.status == 200, answer.body
+        page = answer.json()
+        yield from page["transactions"]
+        offset, total = offset + 50, page["total"]
+
+
+@cache
+def payments() -> dict[str, list[dict[str, Any]]]:
+    """All payments with their histories, by merchant."""
+    sandbox = a_busy_sandbox()
+    found = {merchant: list(pages(sandbox, merchant)) for merchant in MERCHANTS}
+    for merchant, transactions in found.items():
+        for one in transactions:
+            path = f"/v1/transactions/{one['transaction_id']}/history"
+            one["history"] = sandbox.ask("GET", path, key=merchant).json()
+    return found
+
+
+def every_payment() -> list[dict[str, Any]]:
+    return [one for found in payments().values() for one in found]
+
+
+def batches(sandbox: InProcess, merchant: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = sandbox.ask(
+        "GET", "/v1/batches", key=merchant, query="limit=100"
+    ).json()["batches"]
+    return found
+
+
+# --- the file ---------------------------------------------------------------------------------
+
+
+def test_the_file_is_what_the_code_writes_now():
+    written = busy_fixture.FILE.read_text(encoding="utf-8")
+
+    assert written == busy_fixture.content(), (
+        "fixtures/busy.json is old: run `make golden` and commit"
+    )
+
+
+def test_the_file_is_one_document_a_line_and_no_more_than_three_megabytes():
+    content = busy_fixture.FILE.read_bytes()
+
+    assert len(content) < 3_000_000
+    assert max(len(line) for line in content.splitlines()) < 30_000
+
+
+def test_it_is_read_without_the_check_of_other_files_and_passes_it(tmp_path):
+    copy = tmp_path / "mine.json"
+    copy.write_bytes(busy_fixture.FILE.read_bytes() + b"\n")
+
+    mine, shipped = library.fixture_or_file(str(copy)), library.fixture("busy")
+
+    assert read_fixture(busy_fixture.FILE).document is None
+    assert mine.document is not None
+    assert (mine.accounts, mine.api_keys) == (shipped.accounts, shipped.api_keys)
+
+
+# --- the month --------------------------------------------------------------------------------
+
+
+def test_it_has_the_size_that_people_page_through():
+    assert 300 <= len(every_payment()) <= 500
+
+
+def test_the_money_of_every_payment_fits():
+    for one in every_payment():
+        check_payment(one)
+
+
+def test_no_event_id_is_used_twice():
+    for found in payments().values():
+        check_event_ids(found)
+
+
+@pytest.mark.parametrize("merchant", MERCHANTS)
+def test_the_sums_of_every_batch_are_those_of_its_payments(busy, merchant):
+    # assumed M10; what an answer in part did not take is in no batch any more.
+    frozen = {"partially_accepted"}
+
+    there = batches(busy, merchant)
+
+    check_open_batches(there)
+    assert len(there) > 20
+    for batch in there:
+        if batch["status"] not in frozen:
+            assert shown_sums(batch) == sums_of(batch["id"], payments()[merchant]), batch["id"]
+
+
+def test_every_status_and_type_of_a_transaction_is_there():
+    assert {one["status"] for one in every_payment()} == set(STATUSES)
+    attempts = [attempt for one in every_payment() for attempt in one["history"]]
+    assert {attempt["transaction_type"] for attempt in attempts} == set(TRANSACTION_TYPES)
+
+
+def test_it_tells_what_a_month_brings():
+    attempts = Counter(
+        (attempt["transaction_type"], attempt["status_reason"])
+        for one in every_payment()
+        for attempt in one["history"]
+    )
+
+    for told in [
+        ("tip_adjust", "approved"),
+        ("sale", "insufficient_funds"),
+        ("sale", "partial_approval"),
+        ("sale", "surcharge_declined_by_payer"),
+        ("sale", "surcharge_expired"),
+        ("sale", "processor_timeout"),
+        ("auth", "timed_out"),
+        ("incremental_auth", "approved"),
+        ("refund", "approved"),
+        ("refund", "declined"),
+        ("reverse", "approved"),
+    ]:
+        assert attempts[told] > 0, told
+
+
+def test_every_day_but_the_last_is_closed_and_accepted(busy):
+    there = [batch for merchant in MERCHANTS for batch in batches(busy, merchant)]
+
+    by_status = Counter(batch["status"] for batch in there)
+    still_open = [batch["opened_at"] for batch in there if batch["status"] == "open"]
+    assert set(by_status) == {"accepted", "partially_accepted", "open"}
+    assert by_status["partially_accepted"] == 1
+    assert min(still_open) > "2026-02-28T06:00"
+
+
+def test_one_batch_was_accepted_only_when_it_was_closed_again(busy):
+    days = [
+        parse_rfc3339(batch["closed_at"]) - parse_rfc3339(batch["opened_at"])
+        for batch in batches(busy, "grill")
+        if batch["status"] == "accepted"
+    ]
+
+    assert sum(day.days >= 1 for day in days) >= 1
+
+
+def test_authorizations_are_open_when_it_ends(busy):
+    held = list(pages(busy, "hotel", "status=authorized"))
+
+    assert len(held) >= 2
+    assert all(one["total_amount"] > 0 for one in held)
+
+
+def test_only_the_messages_of_the_last_two_days_are_there(busy):
+    shown = busy.control("GET", "/worlds/default/messages", query="limit=1&offset=0").json()
+
+    assert shown["total"] > 50
+    assert shown["messages"][0]["created_at"] >= "2026-02-27T06:00"
+    assert shown["messages"][0]["body"]
+
+
+# --- searching it -----------------------------------------------------------------------------
+
+
+def test_a_group_sees_its_three_restaurants_and_no_hotel(busy):
+    found = list(pages(busy, "restaurant_group"))
+
+    accounts = {busy.account(name) for name in ("grill", "taqueria", "rooftop")}
+    assert {one["account_id"] for one in found} == accounts
+    assert len(found) == sum(len(payments()[name]) for name in ("grill", "taqueria", "rooftop"))
+
+
+@pytest.mark.parametrize(
+    ("query", "fits"),
+    [
+        ("status=settled", lambda one: one["status"] == "settled"),
+        ("status=declined&status=error", lambda one: one["status"] in ("declined", "error")),
+        ("min_amount=10000", lambda one: one["total_amount"] >= 10000),
+        ("card_brand=Amex", lambda one: one["card_brand"] == "Amex"),
+        (
+            "start_date=1771048800000&end_date=1771135199000",
+            lambda one: 1771048800000 <= one["created_at"] <= 1771135199000,
+        ),
+    ],
+)
+def test_a_search_finds_what_fits_and_all_of_it(busy, query, fits):
+    found = {one["transaction_id"] for one in pages(busy, "grill", query)}
+
+    expected = {one["transaction_id"] for one in payments()["grill"] if fits(one)}
+    assert expected
+    assert found == expected
+
+
+# --- worlds made from it ----------------------------------------------------------------------
+
+
+def test_a_world_made_from_it_goes_on_from_the_end_of_the_month(sandbox):
+    world = add_world(sandbox, "busy", fixture="busy", clock=None)
+
+    clock = sandbox.control("GET", f"/worlds/{world.world}/clock").json()
+
+    assert clock["mode"] == "running"
+    assert END <= clock["now"] < "2026-03-01T06:05"
+
+
+def test_a_world_that_is_given_a_clock_has_that_one(sandbox):
+    world = add_world(sandbox, "busy", fixture="busy", clock="2026-02-28T12:00:00Z")
+
+    clock = sandbox.control("GET", f"/worlds/{world.world}/clock").json()
+
+    assert clock == {"now": "2026-02-28T12:00:00.000Z", "mode": "frozen", "rate": 1.0}
+
+
+def test_worlds_side_by_side_have_their_own_keys_and_the_same_month(busy):
+    one = add_world(busy, "one", fixture="busy")
+    other = add_world(busy, "other", fixture="busy")
+
+    keys = {world.key("grill") for world in (busy, one, other)}
+    assert len(keys) == 3
+    assert one.account("grill") == other.account("grill") == busy.account("grill")
+    for world in (one, other):
+        assert len(list(pages(world, "grill"))) == len(payments()["grill"])
+
+
+def test_what_happens_in_one_world_does_not_happen_in_another():
+    busy = a_busy_sandbox()
+    other = add_world(busy, "other", fixture="busy")
+    tab = next(pages(busy, "hotel", "status=authorized"))["transaction_id"]
+
+    done = busy.ask("POST", f"/v3/payments/{tab}/reverse", key="hotel", json_body={})
+
+    assert done.status == 200
+    assert other.ask("GET", f"/v1/transactions/{tab}", key="hotel").json()["status"] == "authorized"
+
+
+def test_a_reset_brings_the_month_back_with_the_same_keys():
+    busy = a_busy_sandbox()
+    before = busy.control("GET", "/worlds/default/snapshot").body
+    key = busy.key("hotel")
+    for one in list(pages(busy, "hotel", "status=authorized")):
+        path = f"/v3/payments/{one['transaction_id']}/reverse"
+        assert busy.ask("POST", path, key="hotel", json_body={}).status == 200
+
+    assert busy.control("POST", "/worlds/default/reset").status == 200
+
+    after = json.loads(busy.control("GET", "/worlds/default/snapshot").body)
+    assert busy.key("hotel") == key
+    assert after == json.loads(before)
+
+
+def test_a_month_can_be_gone_on_with():
+    busy = a_busy_sandbox()
+    (batch,) = [one for one in batches(busy, "taqueria") if one["status"] == "open"]
+
+    closed = busy.ask("POST", f"/v1/batches/{batch['id']}/close", key="taqueria")
+
+    assert closed.status == 200
+    (after,) = [one for one in batches(busy, "taqueria") if one["id"] == batch["id"]]
+    assert after["status"] == "accepted"
+
+
+def test_merchants_can_be_invented_beside_it():
+    sandbox = InProcess(build(Settings(fixture="busy", clock=FROZEN)))
+
+    world = add_world(sandbox, "more", fixture="busy", invent={"merchants": 3})
+
+    found = world.ask("GET", "/v2/accounts", key="partner", query="limit=100").json()
+    before = sandbox.ask("GET", "/v2/accounts", key="partner", query="limit=100").json()
+    assert len(found["accounts"]) > len(before["accounts"])

@@ -1,0 +1,252 @@
+"""Fixtures that somebody saved: any world can be begun with, and a broken one is refused whole."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox import library
+from sandbox.app import build
+from sandbox.domain.instants import parse_rfc3339
+from sandbox.domain.profile import parse_profile
+from sandbox.settings import Settings
+from sandbox.store.fixtures import FixtureError
+from sandbox.world.clock import ClockSetting
+from tests.conftest import NOW
+from tests.driving import InProcess
+from tests.world.worlds import add_world
+
+FROZEN = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
+Document = dict[str, Any]
+
+
+def begun(path: Path | str, **more: Any) -> InProcess:
+    return InProcess(build(Settings(fixture=str(path), **({"clock": FROZEN} | more))))
+
+
+def pay(sandbox: InProcess, amount: int = 1000) -> Document:
+    world = sandbox.sandbox.worlds.get(sandbox.world)
+    assert world is not None
+    body = {"amount": amount, "terminal_id": world.cast.terminals["merchant"]}
+    answer = sandbox.ask("POST", "/v3/payment", key="merchant", json_body=body)
+    assert answer.status == 200, answer.body
+    paid: Document = answer.json()
+    return paid
+
+
+def saved(sandbox: InProcess) -> Document:
+    answer = sandbox.control("GET", f"/worlds/{sandbox.world}/snapshot")
+    assert answer.status == 200
+    document: Document = answer.json()
+    return document
+
+
+def write(path: Path, document: Document) -> Path:
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+def statuses(sandbox: InProcess) -> list[str]:
+    found = sandbox.ask("GET", "/v2/transactions", key="merchant").json()["transactions"]
+    return [one["status"] for one in found]
+
+
+@pytest.fixture
+def friday(tmp_path: Path, sandbox: InProcess) -> Path:
+    """A saved demo world with two payments, and a key that is not of the cast."""
+    pay(sandbox)
+    pay(sandbox, 2000)
+    sandbox.ask(
+        "POST", "/v5/apikeys", key="merchant", json_body={"name": "own", "permissions": ["all"]}
+    )
+    return write(tmp_path / "friday.json", saved(sandbox))
+
+
+# --- beginning with one -----------------------------------------------------------------------
+
+
+def test_a_saved_world_is_a_fixture(friday):
+    sandbox = begun(friday)
+
+    assert statuses(sandbox) == ["captured", "captured"]
+    shown = sandbox.control("GET", "/worlds/default").json()
+    assert shown["fixture"] == "friday"
+    assert {"partner", "merchant"} <= set(shown["accounts"])
+
+
+def test_it_has_the_clock_that_was_saved_unless_it_is_given_one(friday):
+    saved_clock = begun(friday, clock=ClockSetting()).control("GET", "/worlds/default/clock")
+    own = begun(friday, clock=ClockSetting(now=parse_rfc3339("2026-03-05T00:00:00Z")))
+
+    assert saved_clock.json() == {"now": NOW, "mode": "frozen", "rate": 1.0}
+    assert own.control("GET", "/worlds/default/clock").json()["mode"] == "running"
+    assert own.control("GET", "/worlds/default/clock").json()["now"] >= "2026-03-05"
+
+
+def test_a_reset_goes_back_to_what_was_saved(friday):
+    sandbox = begun(friday)
+    pay(sandbox)
+    assert len(statuses(sandbox)) == 3
+
+    assert sandbox.control("POST", "/worlds/default/reset").status == 200
+
+    assert len(statuses(sandbox)) == 2
+    assert pay(sandbox)["status"] == "captured"
+
+
+def test_other_worlds_begin_with_it_too_and_have_keys_of_their_own(friday):
+    sandbox = begun(friday)
+
+    other = add_world(sandbox, "other", fixture="friday")
+
+    assert statuses(other) == statuses(sandbox)
+    assert other.key("merchant") != sandbox.key("merchant")
+    keys = other.ask("GET", "/v5/apikeys", key="merchant").json()
+    assert "own" not in json.dumps(keys)
+
+
+def test_two_worlds_that_begin_with_it_go_on_alike(friday):
+    sandbox = begun(friday)
+    one, other = (add_world(sandbox, id, fixture="friday") for id in ("one", "other"))
+
+    assert pay(one)["transaction_id"] == pay(other)["transaction_id"]
+
+
+def test_keys_that_can_be_read_again_are_those_of_the_profile_in_use(friday):
+    prefixes = {"uat": "acme_test", "production": "acme_prod", "legacy": "acme"}
+    profile = parse_profile({"key_prefixes": prefixes})
+
+    sandbox = begun(friday, profile=profile)
+
+    id = sandbox.key_id("retrievable")
+    shown = sandbox.ask("GET", f"/v5/apikeys/{id}", key="merchant").json()
+    assert shown["key"] == sandbox.key("retrievable")
+    assert shown["key"].startswith("acme_test_")
+
+
+def test_what_was_saved_again_and_again_does_not_grow(tmp_path, friday):
+    first = saved(begun(friday))
+    second = saved(begun(write(tmp_path / "second.json", first)))
+    third = saved(begun(write(tmp_path / "third.json", second)))
+
+    assert len(json.dumps(third)) < len(json.dumps(second)) + 100
+    assert statuses(begun(write(tmp_path / "fourth.json", third))) == ["captured", "captured"]
+
+
+def test_a_world_that_began_with_a_fixture_of_somebody_can_be_saved_and_begun_with(tmp_path):
+    demo = json.loads((library.folder("fixtures") / "demo.json").read_text(encoding="utf-8"))
+    demo["accounts"]["5"]["name"] = "Mine"
+    mine = begun(write(tmp_path / "mine.json", demo))
+    pay(mine)
+
+    sandbox = begun(write(tmp_path / "saved.json", saved(mine)))
+
+    assert statuses(sandbox) == ["captured"]
+    found = sandbox.ask("GET", f"/v2/accounts/{sandbox.account('merchant')}", key="partner")
+    assert found.json()["name"] == "Mine"
+
+
+# --- broken ones ------------------------------------------------------------------------------
+
+
+def set_in(document: Document, table: str, **fields: Any) -> Document:
+    """The document with fields of the table's first document changed; ... takes one away."""
+    document = copy.deepcopy(document)
+    first = next(iter(document[table].values()))
+    for name, value in fields.items():
+        if value is ...:
+            del first[name]
+        else:
+            first[name] = value
+    return document
+
+
+BREAKS = [
+    (lambda it: set_in(it, "transactions", account_id=5), ["transactions", "account_id"]),
+    (lambda it: set_in(it, "transactions", status="paid"), ["transactions", "status"]),
+    (lambda it: set_in(it, "transactions", batch_id="gone"), ["transactions", "batch_id"]),
+    (lambda it: set_in(it, "accounts", type="owner"), ["accounts", "type"]),
+    (lambda it: set_in(it, "api_keys", digest=...), ["api_keys", "digest"]),
+    (lambda it: set_in(it, "file", format=99), ["file", "format", "later version"]),
+    (lambda it: set_in(it, "file", program="other"), ["file", "another program"]),
+    (lambda it: set_in(it, "world", fixture="dmeo"), ["dmeo", "demo"]),
+    (lambda it: set_in(it, "world", fixture=...), ["world", "began"]),
+    (lambda it: set_in(it, "world", fixture=5), ["world", "fixture"]),
+    (lambda it: set_in(it, "world", clock=...), ["world", "clock"]),
+    (lambda it: set_in(it, "world", seed="one"), ["world"]),
+    (lambda it: it | {"world": {}}, ["world"]),
+    (lambda it: it | {"accounts": []}, ["accounts"]),
+    (lambda it: it | {"records": {}}, ["records"]),
+    (lambda it: it | {"transactions": {"x": {"_id": "1"}}}, ["transactions", "x"]),
+    (lambda it: {"file": it["file"]}, ["world"]),
+]
+
+
+@pytest.mark.parametrize(("break_it", "words"), BREAKS, ids=range(len(BREAKS)))
+def test_a_broken_one_makes_no_server_and_says_where_it_is_broken(friday, break_it, words):
+    broken = break_it(json.loads(friday.read_text(encoding="utf-8")))
+    write(friday, broken)
+
+    with pytest.raises(FixtureError) as refused:
+        begun(friday)
+
+    assert [word for word in [str(friday), *words] if word not in str(refused.value)] == []
+
+
+def test_a_state_file_is_not_taken_for_a_saved_world(tmp_path):
+    state = tmp_path / "state.json"
+    begun("demo", store=state)
+
+    with pytest.raises(FixtureError, match=r"state\.json: is a state file.*--store"):
+        begun(state)
+
+
+def fit_for_default_only(friday: Path) -> Path:
+    """Its scenario names a key that no other world takes over."""
+    document = json.loads(friday.read_text(encoding="utf-8"))
+    (own,) = [one for one in document["api_keys"].values() if one["name"] == "own"]
+    scenario = {
+        "name": "Own key",
+        "rule": [{"when": {"key": own["id"]}, "then": {"outcome": "approved"}}],
+    }
+    document["scenario"] = {"0": {"_id": "scenario", **scenario}}
+    return write(friday, document)
+
+
+def test_a_world_that_cannot_begin_with_it_is_not_made_and_takes_no_number(friday):
+    sandbox = begun(fit_for_default_only(friday))
+
+    refused = sandbox.control("POST", "/worlds", {"fixture": "friday"})
+
+    assert (refused.status, refused.json()["error"]) == (400, "faulty_fixture")
+    assert "scenario" in refused.json()["details"] or "key" in refused.json()["details"]
+    assert sandbox.control("GET", "/worlds").json()["total"] == 1
+    assert sandbox.control("POST", "/worlds", {"fixture": "demo"}).json()["id"] == "world-1"
+    # And the world that could goes on.
+    assert pay(sandbox)["status"] == "captured"
+
+
+def test_a_reset_to_what_cannot_be_used_changes_nothing(friday):
+    """The fixture in a loaded snapshot is only looked at when a reset wants it."""
+    began = begun(friday)
+    document = saved(began)
+    (fixture,) = document["fixture"].values()
+    next(iter(fixture["transactions"].values()))["status"] = "paid"
+    sandbox = begun("demo")
+    assert (
+        sandbox.ask(
+            "PUT", "/_sandbox/worlds/default/snapshot", body=json.dumps(document).encode()
+        ).status
+        == 200
+    )
+    pay(sandbox)
+    before = statuses(sandbox)
+
+    refused = sandbox.control("POST", "/worlds/default/reset")
+
+    assert (refused.status, refused.json()["error"]) == (400, "faulty_fixture")
+    assert "transactions" in refused.json()["details"]
+    assert statuses(sandbox) == before
+    assert len(before) == 3
