@@ -109,7 +109,8 @@ def _worlds(settings: Settings, wall: Wall, host: Host, fixture: Fixture) -> Wor
         _begin(worlds, settings, fixture)
         return worlds
     try:
-        restore_all(worlds, saver.file)
+        assert settings.store is not None
+        restore_all(worlds, saver.file, settings.store)
         _begin(worlds, settings, fixture)
         saver.save()
     except BaseException:
@@ -126,7 +127,7 @@ def _saver(path: Path) -> Saver:
     return Saver(file, is_slow=path.suffix == ".json")
 
 
-def restore_all(worlds: Worlds, file: StateFile) -> None:
+def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
     """Fill the worlds with what the file holds. Raises StoreError; then nothing was written."""
     for id, tables in file.load().items():
 
@@ -140,10 +141,10 @@ def restore_all(worlds: Worlds, file: StateFile) -> None:
         try:
             worlds.restore(spec_of(kept, library.fixture_of, id=id), kept)
         except (NotRestored, FixtureError) as error:
-            raise StoreError(
-                f"{file.name}: world {id!r}: {error}; nothing was changed. Mend the file, "
-                f"or start from the last good copy beside it"
-            ) from None
+            from sandbox.store.disk import about_good_copy, cannot
+
+            why = f"world {id!r}: {error}"
+            raise cannot(path, "be read", why, about_good_copy(path)) from None
     file.keep_good_copy()
 
 
@@ -162,7 +163,6 @@ def _begin(worlds: Worlds, settings: Settings, fixture: Fixture) -> None:
         raise FixtureError(f"{settings.fixture}: {error}") from None
     if settings.scenario is not None:
         _run(settings.scenario, default)
-        default.note_change()
 
 
 def _guard(settings: Settings) -> Guard:

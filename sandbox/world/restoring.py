@@ -23,11 +23,12 @@ from sandbox.domain.webhooks.deliveries import Delivery
 from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.scenarios.loading import parse_scenario
 from sandbox.scenarios.queue import Queued
-from sandbox.store.codec import Unreadable, from_document
+from sandbox.store.codec import from_document
 from sandbox.store.files import MESSAGES, RECORDS, Document, Parsed, fields_of
 from sandbox.store.fixtures import Fixture
 from sandbox.store.invention import Invention
 from sandbox.store.port import DuplicateValue
+from sandbox.store.rows import Rows
 from sandbox.world.checking import (
     check_delivery,
     check_endpoint,
@@ -154,7 +155,6 @@ def restore(
     if not kept.is_trusted:
         _check_webhooks(endpoints, deliveries, tables)
     world.outbox.restore(endpoints, deliveries, state.get("meant_for", {}))
-    _end_what_was_under_way(world, state.get("busy", []))
 
 
 class _Place:
@@ -168,8 +168,10 @@ class _Place:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         # A field may be of any type until it was checked, and a number of any size.
-        expected = (ValueError, DuplicateValue, LookupError, TypeError, AttributeError)
-        expected += (ArithmeticError,)
+        expected = (
+            *(ValueError, DuplicateValue, LookupError, TypeError, AttributeError),
+            ArithmeticError,
+        )
         if isinstance(error, expected) and not isinstance(error, NotRestored):
             raise NotRestored(f"{self._place}: {_said(error)}") from None
 
@@ -218,32 +220,39 @@ _BELONGING: Final = ("terminals", "locations", "credentials", "api_keys", "batch
 
 
 def _check(world: "World") -> None:
-    """Everything belongs to an account that is there, and no money comes from nowhere."""
+    """Everything belongs to what is there, and no money comes from nowhere."""
     tables = dict(world.store.tables())
-    accounts, batches = tables["accounts"].number_of, tables["batches"].number_of
-    terminals = tables["terminals"].number_of
-    for id, number in accounts.items():
-        if not accounts.keys() >= set(tables["accounts"].by_number[number].parent_account_ids):
+    accounts, terminals = tables["accounts"].number_of, tables["terminals"].number_of
+    for id, account in _records(tables["accounts"]):
+        if not accounts.keys() >= set(account.parent_account_ids):
             raise NotRestored(f"accounts, {id}: parent_account_ids: there is no such account")
-    for id, number in batches.items():
-        if tables["batches"].by_number[number].terminal_id not in terminals:
-            raise NotRestored(f"batches, {id}: terminal_id: there is no such terminal")
     for table in _BELONGING:
-        for id, number in tables[table].number_of.items():
-            record = tables[table].by_number[number]
+        for id, record in _records(tables[table]):
             if account_id_of(record) not in accounts:
                 raise NotRestored(f"{table}, {id}: account_id: there is no such account")
-    # Those that are still texts were written by ourselves.
+    for id, batch in _records(tables["batches"]):
+        if batch.terminal_id not in terminals:
+            raise NotRestored(f"batches, {id}: terminal_id: there is no such terminal")
+    _check_payments(tables)
+
+
+def _check_payments(tables: Mapping[str, Rows]) -> None:
+    """Those that nobody has read yet were written by ourselves."""
+    known = {name: tables[name].number_of for name in ("accounts", "terminals", "batches")}
     for tx in tables["transactions"].by_number.values():
         place = f"transactions, {tx.transaction_id}"
-        if tx.account_id not in accounts:
+        if tx.account_id not in known["accounts"]:
             raise NotRestored(f"{place}: account_id: there is no such account")
-        if tx.origin.site.terminal_id not in terminals:
+        if tx.origin.site.terminal_id not in known["terminals"]:
             raise NotRestored(f"{place}: terminal_id: there is no such terminal")
-        if tx.batch_id is not None and tx.batch_id not in batches:
+        if tx.batch_id is not None and tx.batch_id not in known["batches"]:
             raise NotRestored(f"{place}: batch_id: there is no such batch")
         if clauses := broken(tx):
             raise NotRestored(f"{place}: {ABOUT[clauses[0]]} (assumed {clauses[0]})")
+
+
+def _records(rows: Rows) -> Iterator[tuple[str, Any]]:
+    return ((id, rows.by_number[number]) for id, number in rows.number_of.items())
 
 
 # --- the rest ---------------------------------------------------------------------------------
@@ -300,9 +309,9 @@ def _check_webhooks(
             check_delivery(delivery, document.id, message_ids)
 
 
-def _end_what_was_under_way(world: "World", busy: list[str]) -> None:
+def end_what_was_under_way(world: "World", kept: Kept) -> None:
     """A payment whose request was waiting for the processor ends, for nobody hears of it now."""
-    for id in busy:
+    for id in _state(kept).get("busy", []):
         number = world.store.timers.number_of(TAP_EXPIRES, id, "")
         tx = world.store.begin().get(Transaction, id)
         if number is None and tx is not None:

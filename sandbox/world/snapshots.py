@@ -12,6 +12,14 @@ from pydantic_core import from_json, to_json
 
 from sandbox import __version__
 from sandbox.store.files import FILE, FORMAT, RECORDS, Document, Parsed
+from sandbox.store.migrations import (
+    MIGRATIONS,
+    Migrations,
+    Plain,
+    UnknownFormat,
+    check_format,
+    migrate,
+)
 from sandbox.world.recording import Recorder
 from sandbox.world.restoring import Kept, NotRestored
 
@@ -43,14 +51,21 @@ def _written(document: Document) -> bytes:
     return b'"%d":{"_id":%b%b' % (document.number, to_json(document.id), rest.encode())
 
 
-def parse_snapshot(document: Any) -> Kept:
-    """What a snapshot holds. Raises NotRestored, saying what is wrong."""
+def parse_snapshot(
+    document: Any, *, newest: int = FORMAT, migrations: Migrations = MIGRATIONS
+) -> Kept:
+    """What a snapshot holds. Raises NotRestored, saying what is wrong.
+
+    One of an earlier format is brought to the newest.
+    """
     if not isinstance(document, dict):
         raise NotRestored("must be an object of tables")
-    _check_head(document)
+    found = _format(document, newest, migrations)
     tables = {
         table: _documents(table, entries) for table, entries in document.items() if table != FILE
     }
+    if found < newest:
+        tables = _brought_here(tables, found, newest, migrations)
     records = {one.id: one for one in tables.pop(RECORDS, [])}
 
     def read(table: str, id: str) -> str:
@@ -63,13 +78,31 @@ def parse_snapshot(document: Any) -> Kept:
     return Kept(tables, read)
 
 
-def _check_head(document: dict[str, Any]) -> None:
+def _format(document: dict[str, Any], newest: int, migrations: Migrations) -> int:
+    """The format of the snapshot. Raises NotRestored where it is none of ours."""
     heads = document.get(FILE)
     head = next(iter(heads.values()), None) if isinstance(heads, dict) else None
     if not isinstance(head, dict) or head.get("program") != PROGRAM:
         raise NotRestored(f"{FILE}: says of itself that it is a snapshot of another program")
-    if not isinstance(head.get("format"), int) or not 1 <= head["format"] <= FORMAT:
-        raise NotRestored(f"{FILE}.format: must be from 1 to {FORMAT}; a later version wrote it")
+    try:
+        return check_format(head.get("format"), newest, migrations)
+    except UnknownFormat as error:
+        raise NotRestored(f"{FILE}: {error}") from None
+
+
+Written = dict[str, list[Parsed]]
+
+
+def _brought_here(tables: Written, found: int, newest: int, migrations: Migrations) -> Written:
+    """The documents of an earlier format, as they are written today."""
+    plain = {
+        table: [Plain(one.id, one.number, one.fields) for one in documents]
+        for table, documents in tables.items()
+    }
+    return {
+        table: [Parsed(one.id, one.number, one.fields) for one in documents]
+        for table, documents in migrate(plain, found, newest, migrations).items()
+    }
 
 
 def _documents(table: str, entries: Any) -> list[Parsed]:

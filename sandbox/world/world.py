@@ -34,7 +34,7 @@ from sandbox.world.host import Host
 from sandbox.world.ids import Ids, fixed_chars
 from sandbox.world.journal import Journal
 from sandbox.world.recording import Recorder
-from sandbox.world.restoring import Kept, restore
+from sandbox.world.restoring import Kept, end_what_was_under_way, restore
 from sandbox.world.saving import Saver
 from sandbox.world.snapshots import parse_snapshot
 from sandbox.world.uses import NotedUses, Uses
@@ -130,12 +130,19 @@ class World:
         self.recorder: Recorder | None = None
         self.has_begun = kept is None
         self._begin()
+        self._begin_with(kept)
+
+    def _begin_with(self, kept: Kept | None) -> None:
+        """Hold what an earlier run left, else what the fixture says."""
         if kept is None:
             self._fill()
         else:
             self._restore(kept)
-        if saver is not None:
-            self._have_saved(saver, kept)
+        if self.saver is not None:
+            self._have_saved(self.saver, kept)
+        if kept is not None:
+            # It is a change of its own: it has to be noted.
+            end_what_was_under_way(self, kept)
 
     @property
     def id(self) -> str:
@@ -211,7 +218,9 @@ class World:
         self.cast: Cast
         snapshot = self.spec.fixture.snapshot
         if snapshot is not None:
-            self._restore(parse_snapshot(snapshot), is_beginning=True)
+            kept = parse_snapshot(snapshot)
+            self._restore(kept, is_beginning=True)
+            end_what_was_under_way(self, kept)
             self.outbox.resume()
         else:
             self.cast = self._seed(self.store, self.draws)
@@ -269,7 +278,7 @@ class World:
 
     def note_change(self) -> None:
         """Something was changed that is no record: a switch, the clock, the queue."""
-        if self.saver is not None:
+        if self.saver is not None and self.recorder is not None:
             self.saver.note(self)
 
     def _note_delivery(self, delivery: Delivery) -> None:
@@ -367,6 +376,7 @@ class World:
             raise UnknownWord(f"the world has no {kind} {name[:80]!r}", name, cast)
 
         self.scenario = Running(scenario, resolve)
+        self.note_change()
         return self.scenario
 
     def view(self) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def keeping(path: Path, *options: str, before: Callable[[], None] | None = None)
             stderr=said,
             text=True,
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
-            preexec_fn=before,  # noqa: PLW1509 - it sets a limit, nothing else
+            preexec_fn=before,
         )
     with process:
         try:

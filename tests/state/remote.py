@@ -27,7 +27,7 @@ class Remote:
         names = ("accounts", "terminals", "locations")
         cast = SimpleNamespace(keys=keys, **{name: self.view[name] for name in names})
         world = SimpleNamespace(cast=cast)
-        return SimpleNamespace(worlds=SimpleNamespace(get=lambda id: world))
+        return SimpleNamespace(worlds=SimpleNamespace(get=lambda _: world))
 
     def key(self, name: str) -> str:
         return str(self.view["keys"][name]["key"]) if name in self.view["keys"] else name

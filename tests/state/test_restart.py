@@ -1,5 +1,6 @@
 """A server that ends and starts again on its file goes on as if nothing had been."""
 
+import contextlib
 import json
 import threading
 from datetime import datetime, timedelta
@@ -7,6 +8,7 @@ from pathlib import Path
 from time import time
 from typing import Any
 
+import httpx2
 import pytest
 
 from sandbox.domain.instants import from_ms, parse_rfc3339
@@ -58,14 +60,17 @@ def test_every_world_is_there_again_as_it_was(path: Path):
         for world in worlds:
             fill(world)
             world.quiet()
-        before = [(shown(world), world.saved()) for world in worlds]
+        listed = [shown(world) for world in worlds]
+        # Asking counts: what is saved is saved last here, and first afterwards.
+        before = [world.saved() for world in worlds]
         keys = [world.view["keys"] for world in worlds]
 
     with keeping(path) as server:
         worlds = [Remote(server), Remote(server, "second")]
-        assert [(shown(world), world.saved()) for world in worlds] == before
+        assert [world.saved() for world in worlds] == before
+        assert [shown(world) for world in worlds] == listed
         assert [world.view["keys"] for world in worlds] == keys
-        saved = json.loads(before[0][1])
+        saved = json.loads(before[0])
         assert len(saved["transactions"]) >= len(STATES)
 
 
@@ -80,8 +85,8 @@ def story(world: Remote, part: int) -> list[bytes]:
     if part == 0:
         rules = [
             {
-                "name": "third",
-                "when": {"operation": "sale", "nth": 3},
+                "name": "fifth",
+                "when": {"operation": "sale", "nth": 5},
                 "then": {"outcome": "lost_card"},
             },
             {
@@ -101,7 +106,7 @@ def story(world: Remote, part: int) -> list[bytes]:
         sale = note(paid(world, 900_402, at="second_merchant"))
         closed = world.ask("POST", f"/v1/batches/{sale['batch_id']}/close", key="partner")
         answers.append(closed.body)
-        control(world, "POST", "/clock/advance", {"by": "10s"})
+        control(world, "POST", "/clock/advance", {"by": "5s"})
         note(paid(world, at="tax_merchant", preauth=True, amount=77))
     else:
         note(paid(world))
@@ -148,7 +153,7 @@ def test_the_story_has_in_it_what_a_forgetful_server_would_tell_otherwise(path: 
     said = b"".join(second).decode()
     for word in ("surcharge_expires", "late_answer", "authorization_expires"):
         assert word in said, word
-    assert [json.loads(one)["status"] for one in second[:3]] == ["declined", "captured", "declined"]
+    assert [json.loads(one)["status"] for one in second[:3]] == ["declined", "captured", "authorized"]
 
 
 # --- clocks -----------------------------------------------------------------------------------
@@ -226,10 +231,8 @@ def waiting_sale(server: Kept) -> threading.Thread:
     body = {"amount": 1000, "terminal_id": server.facts["terminals"]["merchant"]}
 
     def post() -> None:
-        try:
+        with contextlib.suppress(httpx2.TransportError):
             server.ask("POST", "/v3/payment", key="partner", json=body)
-        except Exception:  # noqa: S110, BLE001 - the server goes away, in whichever way
-            pass
 
     thread = threading.Thread(target=post)
     thread.start()
@@ -301,7 +304,7 @@ def test_request_ids_and_uses_of_keys_go_on_after_an_end_though_nothing_was_chan
         later = world.ask("GET", "/v5/apikeys", key="partner", query="limit=100")
 
     assert later.headers["x-sandbox-request-id"] > max(numbers)
-    used = {one["id"]: one["last_used_at"] for one in later.json()["api_keys"]}
+    used = {one["id"]: one["last_used_at"] for one in later.json()}
     assert used[world.view["keys"]["merchant"]["id"]] == NOW
 
 

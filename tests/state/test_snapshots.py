@@ -248,7 +248,7 @@ REFUSED: dict[str, tuple[Callable[[Document], Any], tuple[str, ...]]] = {
     "a list": (lambda whole: [whole], ("object of tables",)),
     "nothing": (lambda whole: {}, ("file",)),
     "of another program": (changed(_first("file"), "program", to="tinydb"), ("file",)),
-    "of a later format": (changed(_first("file"), "format", to=99), ("file.format", "later")),
+    "of a later format": (changed(_first("file"), "format", to=99), ("file", "99")),
     "a table that is a list": (_table("accounts", [{}]), ("accounts", "object")),
     "a table that is a number": (_table("transactions", 5), ("transactions", "object")),
     "a document that is a text": (

@@ -15,7 +15,7 @@ from sandbox.settings import Settings
 from sandbox.store.fixtures import FixtureError
 from sandbox.world.clock import ClockSetting
 from tests.conftest import NOW
-from tests.driving import InProcess
+from tests.driving import InProcess, serving
 from tests.world.worlds import add_world
 
 FROZEN = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
@@ -26,11 +26,15 @@ def begun(path: Path | str, **more: Any) -> InProcess:
     return InProcess(build(Settings(fixture=str(path), **({"clock": FROZEN} | more))))
 
 
-def pay(sandbox: InProcess, amount: int = 1000) -> Document:
+def pay(sandbox: InProcess, amount: int = 1000, outcome: str = "") -> Document:
     world = sandbox.sandbox.worlds.get(sandbox.world)
     assert world is not None
     body = {"amount": amount, "terminal_id": world.cast.terminals["merchant"]}
-    answer = sandbox.ask("POST", "/v3/payment", key="merchant", json_body=body)
+    headers = {"x-service-apikey": sandbox.key("merchant"), "content-type": "application/json"}
+    if outcome:
+        headers["x-sandbox-outcome"] = outcome
+    sent = [(name.encode(), value.encode()) for name, value in headers.items()]
+    answer = sandbox.ask("POST", "/v3/payment", json_body=body, headers=sent)
     assert answer.status == 200, answer.body
     paid: Document = answer.json()
     return paid
@@ -107,6 +111,18 @@ def test_other_worlds_begin_with_it_too_and_have_keys_of_their_own(friday):
     assert "own" not in json.dumps(keys)
 
 
+def test_a_payment_whose_request_was_waiting_has_timed_out(tmp_path, sandbox):
+    waiting = pay(sandbox, outcome="pending_forever")
+    document = saved(sandbox)
+    # As it is in a world that is saved while the processor is asked.
+    document = set_in(document, "world", busy=[waiting["transaction_id"]])
+
+    begins = begun(write(tmp_path / "friday.json", document))
+
+    assert statuses(sandbox) == ["pending"]
+    assert statuses(begins) == ["error"]
+
+
 def test_two_worlds_that_begin_with_it_go_on_alike(friday):
     sandbox = begun(friday)
     one, other = (add_world(sandbox, id, fixture="friday") for id in ("one", "other"))
@@ -146,6 +162,22 @@ def test_a_world_that_began_with_a_fixture_of_somebody_can_be_saved_and_begun_wi
     assert statuses(sandbox) == ["captured"]
     found = sandbox.ask("GET", f"/v2/accounts/{sandbox.account('merchant')}", key="partner")
     assert found.json()["name"] == "Mine"
+
+
+@pytest.mark.parametrize(("fixture", "kind"), [("friday", "json"), ("busy", "db")])
+def test_a_kept_world_goes_back_to_it_after_a_restart(tmp_path, friday, fixture, kind):
+    name = str(friday) if fixture == "friday" else fixture
+    store = ("--store", str(tmp_path / f"state.{kind}"))
+    with serving(*store, "--fixture", name, "--clock", NOW) as server:
+        before = server.control("GET", "/worlds/default/snapshot").content
+        server.ask("POST", "/v5/apikeys", key="merchant", json={"name": "x", "permissions": []})
+        assert server.control("GET", "/worlds/default/snapshot").content != before
+
+    # The file of the fixture is not needed any more.
+    friday.unlink()
+    with serving(*store) as server:
+        assert server.control("POST", "/worlds/default/reset").status_code == 200
+        assert server.control("GET", "/worlds/default/snapshot").content == before
 
 
 # --- broken ones ------------------------------------------------------------------------------

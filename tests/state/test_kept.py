@@ -1,0 +1,105 @@
+"""A snapshot of each format that ever was opens under this version."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from sandbox.app import build
+from sandbox.domain.instants import parse_rfc3339
+from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.settings import Settings
+from sandbox.store.files import FORMAT
+from sandbox.store.migrations import Plain
+from sandbox.world.clock import ClockSetting
+from sandbox.world.restoring import NotRestored
+from sandbox.world.snapshots import parse_snapshot
+from tests.conftest import NOW
+from tests.driving import InProcess
+from tests.payments.tapping import advance
+from tests.payments.till import chosen, pay
+
+KEPT = Path(__file__).parent / "kept"
+
+
+class Taking:
+    """Takes every webhook, without a network."""
+
+    async def send(self, url, body, headers):
+        return Sent(204, 0, "", None)
+
+    def forget(self):
+        pass
+
+    async def close(self):
+        pass
+
+
+@pytest.fixture
+def sandbox():
+    frozen = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
+    return InProcess(build(Settings(clock=frozen), sender=Taking()))
+
+
+def test_there_is_a_snapshot_of_every_format():
+    names = [path.name for path in sorted(KEPT.iterdir())]
+
+    assert names == [f"snapshot-format-{number}.json" for number in range(1, FORMAT + 1)]
+
+
+@pytest.mark.parametrize("name", [path.name for path in sorted(KEPT.iterdir())])
+def test_a_kept_snapshot_opens_and_goes_on(sandbox, name):
+    answer = sandbox.ask(
+        "PUT", "/_sandbox/worlds/default/snapshot", body=(KEPT / name).read_bytes()
+    )
+
+    listed = sandbox.ask("GET", "/v2/transactions", key="psp").json()["transactions"]
+    messages = sandbox.control("GET", "/worlds/default/messages", query="limit=200").json()
+    fired = asyncio.run(advance(sandbox, "1h"))
+    assert (answer.status, answer.json()["scenario"]) == (200, "kept")
+    assert sorted((one["status"], one["total_amount"], one["refunded"]) for one in listed) == [
+        ("captured", 4200, 200),
+        ("declined", 1500, 0),
+        ("pending", 900, 0),
+        ("surcharge_pending", 10300, 0),
+    ]
+    dropped = [
+        one["event_type"]
+        for one in messages["messages"]
+        if [delivery["status"] for delivery in one["deliveries"]] == ["dropped"]
+    ]
+    assert dropped == ["transaction.refund"]
+    assert [one["kind"] for one in fired] == ["surcharge_expires", "late_answer"]
+    assert chosen(pay(sandbox)) == "lost_card; source=queue; rule=queue"
+
+
+def test_an_earlier_format_is_brought_here_step_by_step():
+    document = json.loads((KEPT / "snapshot-format-1.json").read_text(encoding="utf-8"))
+
+    def renamed(tables):
+        return tables | {
+            "world": [
+                Plain(one.id, one.number, one.fields | {"name": "two"}) for one in tables["world"]
+            ]
+        }
+
+    def counted(tables):
+        return tables | {
+            "world": [
+                Plain(one.id, one.number, one.fields | {"seed": 7}) for one in tables["world"]
+            ]
+        }
+
+    kept = parse_snapshot(document, newest=3, migrations={1: renamed, 2: counted})
+
+    state = json.loads(kept.state_text())
+    assert (state["name"], state["seed"]) == ("two", 7)
+
+
+@pytest.mark.parametrize("found", [0, FORMAT + 1, "1", None])
+def test_an_unknown_format_is_refused(found):
+    document = {"file": {"1": {"program": "uat-sandbox", "format": found}}}
+
+    with pytest.raises(NotRestored, match=r"^file: "):
+        parse_snapshot(document)

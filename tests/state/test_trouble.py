@@ -1,0 +1,317 @@
+"""What can be wrong with a file or its disk: the server says it in words, and spoils nothing."""
+
+import contextlib
+import json
+import os
+import resource
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.domain.payments.cards import CARDS
+from tests.api.minting import mint
+from tests.conftest import NOW
+from tests.payments.driving import paid, pay, read
+from tests.state.filling import KEPT_KEY, control, fill
+from tests.state.keeping import KINDS, Kept, keeping, refused
+from tests.state.remote import Remote
+from tests.webhooks.hooked import until
+from tests.webhooks.receiving import receiving
+
+FROZEN = ("--clock", NOW)
+
+
+@pytest.fixture(params=KINDS)
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Where the file of a kind will be."""
+    return tmp_path / f"state.{request.param}"
+
+
+def with_a_sale(path: Path) -> str:
+    """The id of a sale in a file that a server has left."""
+    with keeping(path, *FROZEN) as server:
+        return str(paid(Remote(server))["transaction_id"])
+
+
+# --- at the start -----------------------------------------------------------------------------
+
+
+def test_a_second_server_on_a_file_is_refused_and_the_first_goes_on(path: Path):
+    with keeping(path, *FROZEN) as server:
+        said = refused(path)
+
+        assert str(path) in said
+        assert f"process {server.process.pid}" in said
+        paid(Remote(server))
+
+
+@pytest.mark.parametrize("suffix", ["json", "db"])
+def test_a_folder_that_is_missing_is_named(tmp_path: Path, suffix: str):
+    path = tmp_path / "nowhere" / f"state.{suffix}"
+
+    said = refused(path)
+
+    assert str(path) in said
+    assert "there is no folder" in said
+    assert not path.parent.exists()
+
+
+def test_a_folder_is_no_file(path: Path):
+    path.mkdir()
+
+    said = refused(path)
+
+    assert str(path) in said
+    assert "not a file" in said
+
+
+def test_a_file_of_no_kind_is_refused(tmp_path: Path):
+    said = refused(tmp_path / "state.txt")
+
+    assert "state.txt" in said
+    assert ".json" in said
+    assert ".db" in said
+
+
+def _torn(content: bytes) -> bytes:
+    return content[: len(content) * 2 // 3]
+
+
+def test_a_torn_file_is_refused_and_the_good_copy_goes_on(path: Path):
+    id = with_a_sale(path)
+    # The second start keeps a copy of what it found good.
+    with keeping(path):
+        pass
+    good = path.with_name(path.name + ".good")
+    path.write_bytes(torn := _torn(path.read_bytes()))
+
+    said = refused(path)
+
+    assert str(path) in said
+    assert str(good) in said
+    assert path.read_bytes() == torn
+    shutil.copy(good, path)
+    with keeping(path) as server:
+        assert read(Remote(server), id)["status"] == "captured"
+
+
+Edit = Callable[[dict[str, Any]], None]
+
+
+def _first(document: dict[str, Any], table: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(iter(document[f"default.{table}"].values()))
+    return found
+
+
+def _amount(document: dict[str, Any]) -> None:
+    _first(document, "transactions")["amounts"]["subtotal"] = "hunter2"
+
+
+def _account(document: dict[str, Any]) -> None:
+    _first(document, "terminals")["account_id"] = "nobody"
+
+
+def _money(document: dict[str, Any]) -> None:
+    _first(document, "transactions")["ledger"]["captured"] = 5_000_000
+
+
+def _switch(document: dict[str, Any]) -> None:
+    _first(document, "world")["switches"]["lights"] = True
+
+
+def _message(document: dict[str, Any]) -> None:
+    _first(document, "messages")["event_type"] = "lunch"
+
+
+def _timer(document: dict[str, Any]) -> None:
+    _first(document, "timers")["kind"] = "lunch"
+
+
+@pytest.mark.parametrize(
+    ("edit", "named"),
+    [
+        (_amount, ("transactions", "amounts.subtotal", "whole number")),
+        (_account, ("terminals", "account_id")),
+        (_money, ("transactions", "M3")),
+        (_switch, ("world", "lights")),
+        (_message, ("messages", "event_type")),
+        (_timer, ("timers", "kind")),
+    ],
+)
+def test_nonsense_that_somebody_wrote_is_refused_with_its_place(
+    tmp_path: Path, edit: Edit, named: tuple[str, ...]
+):
+    path = _sold(tmp_path)
+    document = json.loads(path.read_bytes())
+    edit(document)
+    path.write_text(edited := json.dumps(document, indent=2), encoding="utf-8")
+    good = path.with_name("state.json.good")
+    before = good.read_bytes()
+
+    said = refused(path)
+
+    assert [word for word in (str(path), "default", str(good), *named) if word not in said] == []
+    assert "hunter2" not in said
+    assert path.read_text(encoding="utf-8") == edited
+    assert good.read_bytes() == before
+
+
+_KEPT: dict[str, tuple[bytes, bytes]] = {}
+
+
+def _sold(folder: Path) -> Path:
+    """A JSON file with a sale in it, and its good copy; made once."""
+    path = folder / "state.json"
+    good = folder / "state.json.good"
+    if not _KEPT:
+        with_a_sale(path)
+        with keeping(path):
+            pass
+        _KEPT["json"] = path.read_bytes(), good.read_bytes()
+    content, copy = _KEPT["json"]
+    path.write_bytes(content)
+    good.write_bytes(copy)
+    return path
+
+
+# --- a full disk ------------------------------------------------------------------------------
+
+
+def _limit(path: Path) -> Callable[[], None]:
+    """Have files of a process grow hardly beyond this one."""
+    bytes_max = path.stat().st_size + 60_000
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_max, bytes_max))
+
+    return limit
+
+
+def _pay_until_full(world: Remote) -> list[str]:
+    """The ids of what was acknowledged, up to the first payment that could not be kept."""
+    kept: list[str] = []
+    for _ in range(500):
+        answer = pay(world)
+        if answer.status != 200:
+            assert answer.status == 500
+            assert set(answer.json()) == {"detail", "error"}
+            assert answer.json()["error"] == "internal_error"
+            return kept
+        kept.append(answer.json()["transaction_id"])
+    raise AssertionError("the disk was never full")
+
+
+def _said_why(server: Kept) -> None:
+    problems = [one["message"] for one in server.said() if one["level"] == "error"]
+    assert problems, "the log says nothing"
+    assert any("write" in one for one in problems)
+    assert not any("Traceback" in json.dumps(one) for one in server.said())
+
+
+def test_on_a_full_disk_nothing_is_acknowledged_and_reading_goes_on(path: Path):
+    first = with_a_sale(path)
+    with keeping(path, before=_limit(path)) as server:
+        world = Remote(server)
+        kept = _pay_until_full(world)
+
+        assert read(world, first)["status"] == "captured"
+        assert world.control("GET", "/health").status == 200
+        refusal = world.control("PUT", "/worlds/default/switches", {"strict_headers": True})
+        assert (refusal.status, refusal.json()["error"]) == (507, "not_written")
+        _said_why(server)
+        server.kill()
+
+    with keeping(path) as server:
+        world = Remote(server)
+        for id in (first, *kept):
+            assert read(world, id)["status"] == "captured"
+        paid(world)
+
+
+@contextlib.contextmanager
+def _small_disk() -> Iterator[Path]:
+    """A disk of its own, of a megabyte."""
+    if os.name != "posix" or os.geteuid() != 0 or shutil.which("mount") is None:
+        pytest.skip("only root can mount a small disk")
+    folder = Path(tempfile.mkdtemp())
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    done = subprocess.run(mount, capture_output=True, text=True)
+    try:
+        if done.returncode:
+            pytest.skip(f"a small disk cannot be mounted here: {done.stderr.strip()}")
+        try:
+            yield folder
+        finally:
+            subprocess.run(["umount", "--lazy", str(folder)], check=True)
+    finally:
+        folder.rmdir()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_when_there_is_room_again_everything_is_written(kind: str):
+    with _small_disk() as folder:
+        path, ballast = folder / f"state.{kind}", folder / "ballast"
+        with keeping(path, *FROZEN) as server:
+            world = Remote(server)
+            first = paid(world)["transaction_id"]
+            with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
+                while file.write(b"x" * 4096):
+                    pass
+            kept = _pay_until_full(world)
+            assert read(world, first)["status"] == "captured"
+
+            ballast.unlink()
+
+            kept.append(until(lambda: pay(world).json().get("transaction_id")))
+            total = world.ask("GET", "/v2/transactions", key="partner").json()["total"]
+            assert any("again" in one["message"] for one in server.said())
+            server.kill()
+
+        with keeping(path) as server:
+            world = Remote(server)
+            for id in (first, *kept):
+                assert read(world, id)["status"] == "captured"
+            # What was refused but done is there too: none of it was forgotten meanwhile.
+            listed = world.ask("GET", "/v2/transactions", key="partner").json()
+            assert listed["total"] == total
+
+
+# --- secrets ----------------------------------------------------------------------------------
+
+STRAY = "4539578763621486"
+"""A card number that a client sends where none belongs."""
+
+
+def test_no_secret_stands_in_a_file_but_those_that_may_be_read_again(path: Path):
+    with receiving() as receiver:
+        with keeping(path, *FROZEN) as server:
+            world = Remote(server)
+            control(world, "POST", "/endpoints", {"url": receiver.url})
+            fill(world)
+            minted = mint(world, ["all"], by="merchant", name="minted")
+            for card in CARDS:
+                pay(world, card=card)
+            for field in ("card", "event_id", "apple_transaction_id"):
+                pay(world, **{field: STRAY})
+            pay(world, additional_details={"note": STRAY})
+            world.ask("GET", "/v5/apikeys", key="svc_uat_neverminted0_" + "N" * 32)
+            world.quiet()
+            keys = {name: one["key"] for name, one in world.view["keys"].items()}
+        content = b"".join(
+            one.read_bytes() for one in path.parent.iterdir() if one.name.startswith("state.")
+        )
+
+    readable = {keys["legacy"], keys["retrievable"], KEPT_KEY}
+    assert KEPT_KEY.encode() in content
+    hidden = [key for key in (*keys.values(), minted.key) if key not in readable]
+    assert [key for key in hidden if key.encode() in content] == []
+    # Neither whole nor its secret part.
+    assert [key for key in hidden if key[-32:].encode() in content] == []
+    assert b"N" * 32 not in content
+    numbers = {card.pan for card in CARDS.values()} | {STRAY}
+    assert [one for one in numbers if one.encode() in content] == []
