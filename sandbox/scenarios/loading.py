@@ -87,7 +87,8 @@ def _mistakes(error: ValidationError) -> "list[ErrorDetails]":
 
 def _is_of_the_file(part: int | str) -> bool:
     """Whether a part of a place is a field or a number, not the name of a shape."""
-    return isinstance(part, int) or (part.isidentifier() and part[0].islower())
+    is_name = isinstance(part, str) and part.isidentifier() and part[0].islower()
+    return isinstance(part, int) or (is_name and part not in ("bool", "int", "str"))
 
 
 def _where(document: dict[str, Any], loc: tuple[int | str, ...]) -> str:

@@ -61,7 +61,7 @@ class WebhookThen(Part):
     order: Literal["first", "last"] | None = None
     signature: Literal["wrong", "missing", "old_secret"] | None = None
     stale_timestamp: bool | None = None
-    truncate: bool | Annotated[int, Field(ge=0)] | None = None
+    truncate: Annotated[int, Field(ge=0)] | bool | None = None
     before_answer: bool | None = None
     contradict: Annotated[dict[str, Any], Field(min_length=1)] | None = None
     times: Count | None = None

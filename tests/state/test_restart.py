@@ -144,8 +144,8 @@ def test_the_same_requests_are_answered_the_same_with_a_restart_between(path: Pa
         assert documents(world.saved()) == documents(whole)
 
 
-def test_the_story_has_in_it_what_a_forgetful_server_would_tell_otherwise(path: Path):
-    with keeping(path, *FROZEN) as server:
+def test_the_story_has_in_it_what_a_forgetful_server_would_tell_otherwise(db: Path):
+    with keeping(db, *FROZEN) as server:
         world = another(server, "straight")
         story(world, 0)
         second = story(world, 1)
@@ -153,7 +153,11 @@ def test_the_story_has_in_it_what_a_forgetful_server_would_tell_otherwise(path: 
     said = b"".join(second).decode()
     for word in ("surcharge_expires", "late_answer", "authorization_expires"):
         assert word in said, word
-    assert [json.loads(one)["status"] for one in second[:3]] == ["declined", "captured", "authorized"]
+    assert [json.loads(one)["status"] for one in second[:3]] == [
+        "declined",
+        "captured",
+        "authorized",
+    ]
 
 
 # --- clocks -----------------------------------------------------------------------------------
@@ -254,8 +258,15 @@ def _pending(server: Kept) -> str:
     return str(until(found)[0]["transaction_id"])
 
 
-@pytest.mark.parametrize("how", ["kill", "end"])
-@pytest.mark.parametrize("waits_for", ["processor", "tap", "processor after a tap"])
+@pytest.mark.parametrize(
+    ("waits_for", "how"),
+    [
+        ("processor", "kill"),
+        ("processor", "end"),
+        ("tap", "kill"),
+        ("processor after a tap", "kill"),
+    ],
+)
 def test_a_payment_that_waited_ends_as_timed_out_and_that_is_all(
     db: Path, waits_for: str, how: str
 ):

@@ -2,11 +2,11 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.driving import InProcess
@@ -425,3 +425,59 @@ def _step(sandbox: InProcess, what: str, amount: int, ids: list[str]) -> None:
         control(sandbox, "POST", "/clock/advance", {"by": f"{amount}m"})
     elif ids:
         act(sandbox, ids[amount % len(ids)], what, {"amount": amount} if amount % 2 else {})
+
+
+# --- whatever somebody writes into it ---------------------------------------------------------
+
+GONE = "(gone)"
+NONSENSE = st.sampled_from(
+    [
+        *(GONE, None, "", "x", -1, 0, 1.5, 10**30, True, [], [1], ["x"], {}, {"a": 1}),
+        *("9999-12-31T23:59:59.000Z", "0001-01-01T00:00:00.000Z", "9" * 5_000),
+    ]
+)
+
+
+def _places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every place in a document, in the first of each table and of each list."""
+    if place:
+        yield place
+    if isinstance(value, dict):
+        names = list(value)[:1] if len(place) == 1 else value
+        for name in names:
+            yield from _places(value[name], (*place, name))
+    elif isinstance(value, list) and value:
+        yield from _places(value[0], (*place, 0))
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data(), nonsense=NONSENSE)
+def test_nonsense_anywhere_is_refused_or_harmless(full: bytes, data: Any, nonsense: Any):
+    whole = json.loads(full)
+    place = data.draw(st.sampled_from(list(_places(whole))))
+    at = whole
+    for step in place[:-1]:
+        at = at[step]
+    if nonsense == GONE:
+        del at[place[-1]]
+    else:
+        at[place[-1]] = nonsense
+    sandbox = a_sandbox()
+    before = saved(sandbox)
+
+    answer = put(sandbox, json.dumps(whole).encode())
+
+    if answer.status == 400:
+        assert answer.json()["error"] == "not_restored"
+        assert len(answer.json()["message"]) < 600
+        assert saved(sandbox) == before
+        return
+    assert answer.status == 200, answer.body
+    assert [path for path in LISTS if sandbox.ask("GET", path, key="psp").status >= 500] == []
+    for path in ("", "/messages", "/endpoints", "/scenario/next", "/clock"):
+        control(sandbox, "GET", path)
+    control(sandbox, "POST", "/clock/advance", {"by": "60d"})
+    assert saved(sandbox) != before
+
+
+LISTS = ("/v2/transactions", "/v1/batches", "/v5/apikeys", "/v2/terminals", "/v1/locations")
