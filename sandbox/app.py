@@ -1,5 +1,6 @@
 """The composition root: the only place where live things are made and put together."""
 
+import logging
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -27,6 +28,8 @@ from sandbox.world.registry import Worlds
 from sandbox.world.restoring import Kept, NotRestored, spec_of
 from sandbox.world.saving import Saver
 from sandbox.world.world import DEFAULT_WORLD, World, WorldSpec
+
+log = logging.getLogger("sandbox.store")
 
 _CONTROL_PATHS: Final = PREFIX + "/"
 
@@ -157,12 +160,31 @@ def _begin(worlds: Worlds, settings: Settings, fixture: Fixture) -> None:
         clock=settings.clock,
         invention=settings.invention,
     )
+    kept = worlds.get(DEFAULT_WORLD)
+    if kept is not None and (unheard := _not_heeded(settings, kept.spec)):
+        log.warning(
+            "%s did not apply: the state file holds the world 'default' already; reset it, or "
+            "name another file",
+            ", ".join(unheard),
+        )
     try:
-        default = worlds.get(DEFAULT_WORLD) or worlds.create(spec)
+        default = kept or worlds.create(spec)
     except NotRestored as error:
         raise FixtureError(f"{settings.fixture}: {error}") from None
     if settings.scenario is not None:
         _run(settings.scenario, default)
+
+
+def _not_heeded(settings: Settings, began: WorldSpec) -> list[str]:
+    """The options that were given, only say how a world begins, and are not how this one did."""
+    usual = Settings()
+    told = {
+        "--fixture": (Path(settings.fixture).stem, began.fixture.name, usual.fixture),
+        "--seed": (settings.seed, began.seed, usual.seed),
+        "--clock": (settings.clock, began.clock, usual.clock),
+        "--invent": (settings.invention, began.invention, usual.invention),
+    }
+    return [option for option, (given, *others) in told.items() if given not in others]
 
 
 def _guard(settings: Settings) -> Guard:
