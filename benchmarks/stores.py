@@ -101,7 +101,7 @@ def fill(file: Path, count: int) -> None:
     """Write a file in which the world `default` holds so many transactions."""
     from benchmarks.filling import filled
     from benchmarks.in_process import as_served
-    from sandbox.store.opening import open_file
+    from sandbox.store.state.opening import open_file
     from sandbox.world.recording import Recorder
 
     sandbox = as_served()

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -24,10 +24,13 @@ from sandbox.webhooks.sending import Sender, Sending
 from sandbox.world.clock import Wall, wall_seconds
 from sandbox.world.dispatcher import Dispatcher
 from sandbox.world.host import Host
+from sandbox.world.kept import Kept, NotRestored
 from sandbox.world.registry import Worlds
-from sandbox.world.restoring import Kept, NotRestored, spec_of
-from sandbox.world.saving import Saver
-from sandbox.world.world import DEFAULT_WORLD, World, WorldSpec
+from sandbox.world.spec import WorldSpec
+from sandbox.world.world import DEFAULT_WORLD, World
+
+if TYPE_CHECKING:
+    from sandbox.world.saving import Saver
 
 log = logging.getLogger("sandbox.store")
 
@@ -122,16 +125,18 @@ def _worlds(settings: Settings, wall: Wall, host: Host, fixture: Fixture) -> Wor
     return worlds
 
 
-def _saver(path: Path) -> Saver:
+def _saver(path: Path) -> "Saver":
     """What writes to the state file, which is opened and locked. Raises StoreError."""
-    from sandbox.store.opening import open_file
+    from sandbox.store.state.opening import open_file
+    from sandbox.world.saving import Saver
 
-    file = open_file(path)
-    return Saver(file, is_slow=path.suffix == ".json")
+    return Saver(open_file(path))
 
 
 def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
     """Fill the worlds with what the file holds. Raises StoreError; then nothing was written."""
+    from sandbox.world.restoring import spec_of
+
     for id, tables in file.load().items():
 
         def read(table: str, id: str, world_id: str = id) -> str:
@@ -144,7 +149,7 @@ def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
         try:
             worlds.restore(spec_of(kept, library.fixture_of, id=id), kept)
         except (NotRestored, FixtureError) as error:
-            from sandbox.store.disk import about_good_copy, cannot
+            from sandbox.store.state.disk import about_good_copy, cannot
 
             why = f"world {id!r}: {error}"
             raise cannot(path, "be read", why, about_good_copy(path)) from None

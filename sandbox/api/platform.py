@@ -5,7 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable
 from functools import cache
 from time import perf_counter
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from starlette.types import Receive, Scope, Send
@@ -28,8 +28,10 @@ from sandbox.store.files import StoreError
 from sandbox.world.agenda import fire_due
 from sandbox.world.journal import ADDRESS_CHARS_MAX, Entry, captured
 from sandbox.world.registry import Worlds
-from sandbox.world.saving import Saver
 from sandbox.world.world import World
+
+if TYPE_CHECKING:
+    from sandbox.world.saving import Saver
 
 ABORT: Final = "sandbox.abort"
 """Where a server that can close a connection puts how, in the scope of a request."""
@@ -152,7 +154,7 @@ class Platform:
             await world.changed()
         return answer
 
-    async def _once_saved(self, answer: Answer, saver: Saver, *, is_read: bool) -> Answer:
+    async def _once_saved(self, answer: Answer, saver: "Saver", *, is_read: bool) -> Answer:
         """The answer, once all that it says is in the state file; else that it could not be.
 
         Reading goes on while the file cannot be written.

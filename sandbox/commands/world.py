@@ -42,7 +42,7 @@ def save(file: Path, *, world_id: str, url: str, token: str | None, as_json: boo
     if file == _STANDARD:
         click.echo(content, nl=False)
         return
-    from sandbox.store.disk import replace_file
+    from sandbox.store.state.disk import replace_file
 
     try:
         replace_file(file, [content])
@@ -92,7 +92,7 @@ def convert(source: Path, target: Path, *, as_json: bool) -> None:
       sandbox world convert state.json state.db
     """
     from sandbox.store.files import StoreError
-    from sandbox.store.opening import copy, open_file
+    from sandbox.store.state.opening import copy, open_file
 
     if not source.exists():
         refuse(f"{source}: there is no such file")

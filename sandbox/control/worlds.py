@@ -10,10 +10,9 @@ from sandbox.store.fixtures import Fixture, FixtureError
 from sandbox.world import switches
 from sandbox.world.agenda import fire_due, walk
 from sandbox.world.clock import ClockSetting
+from sandbox.world.kept import NotRestored
 from sandbox.world.registry import Protected, TooManyWorlds, WorldTaken
-from sandbox.world.restoring import NotRestored, spec_of
-from sandbox.world.snapshots import read_snapshot, snapshot
-from sandbox.world.world import WorldSpec
+from sandbox.world.spec import WorldSpec
 
 if TYPE_CHECKING:
     from sandbox.control.shapes import Advance, ClockBody, CreateWorld
@@ -129,11 +128,16 @@ def reset(ask: Ask) -> dict[str, Any]:
 
 def save(ask: Ask) -> bytes:
     """The whole world as one document. Source: assumed D25."""
+    from sandbox.world.snapshots import snapshot
+
     return snapshot(ask.world)
 
 
 def load(ask: Ask) -> dict[str, Any]:
     """A saved world in place of this one, whose id and keys of the cast stay (assumed D25)."""
+    from sandbox.world.restoring import spec_of
+    from sandbox.world.snapshots import read_snapshot
+
     try:
         kept = read_snapshot(ask.body)
         spec = spec_of(kept, ask.services.fixture_of, id=ask.world.id)

@@ -1,14 +1,13 @@
 """The store of a world that lives as long as its process, and its units of work."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sandbox.domain.accounts import Account
 from sandbox.domain.events import Message
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.records import Record, account_id_of
 from sandbox.domain.timers import Timer
-from sandbox.store.files import Document, Parsed
 from sandbox.store.messages import Messages, ReadText
 from sandbox.store.port import (
     ANY_TIME,
@@ -23,6 +22,9 @@ from sandbox.store.port import (
 from sandbox.store.rows import Claims, Rows
 from sandbox.store.tables import EVERYTHING, TABLES, Path
 from sandbox.store.timers import Timers
+
+if TYPE_CHECKING:
+    from sandbox.store.files import Document, Parsed
 
 
 class MemoryStore:
@@ -78,7 +80,7 @@ class MemoryStore:
         """Every table of records, with its name."""
         return ((rows.table.name, rows) for rows in self._rows.values())
 
-    def restore_messages(self, documents: Sequence[Document | Parsed], read: ReadText) -> None:
+    def restore_messages(self, documents: "Sequence[Document | Parsed]", read: ReadText) -> None:
         """Take over the documents of messages of an earlier run; `read` gives what one says."""
         transactions = self._rows[Transaction]
         self._messages = Messages(documents, read, lambda one: transactions.get(one).origin)

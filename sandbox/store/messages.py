@@ -1,7 +1,7 @@
 """The messages of one world, oldest first. Those of an earlier run are read when asked for."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from pydantic_core import from_json, to_json
 
@@ -9,10 +9,10 @@ from sandbox.domain.events import Kept, Message
 from sandbox.domain.instants import parse_rfc3339, to_wire
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.transactions import Origin, Transaction
-from sandbox.store.codec import Unreadable, from_document
-from sandbox.store.files import MESSAGES, RECORDS, Document, Parsed
 from sandbox.store.tables import TABLES
-from sandbox.store.texts import BODY, CARD
+
+if TYPE_CHECKING:
+    from sandbox.store.files import Document, Parsed
 
 _KINDS = {table.name: table.kind for table in TABLES}
 
@@ -38,8 +38,11 @@ def message_text(message: Message) -> str:
     ).decode()
 
 
-def read_message(document: Document | Parsed, read: ReadText, origin_of: OriginOf) -> Message:
+def read_message(document: "Document | Parsed", read: ReadText, origin_of: OriginOf) -> Message:
     """The message in a document; what it says is read when somebody asks. Raises Unreadable."""
+    from sandbox.store.codec import Unreadable
+    from sandbox.store.files import MESSAGES, RECORDS
+
     fields = from_json(document.text or read(MESSAGES, document.id))
     try:
         fields["created_at"] = parse_rfc3339(fields["created_at"])
@@ -54,6 +57,9 @@ def read_message(document: Document | Parsed, read: ReadText, origin_of: OriginO
 
 
 def _read_record(text: str, subject: str, origin_of: OriginOf) -> Any:
+    from sandbox.store.codec import from_document
+    from sandbox.store.texts import BODY, CARD
+
     fields = from_json(text)
     token = fields.pop(CARD, None)
     ((kind, document),) = fields.items()
@@ -70,7 +76,7 @@ class Messages(Sequence[Message]):
 
     def __init__(
         self,
-        kept: Sequence[Document | Parsed] = (),
+        kept: "Sequence[Document | Parsed]" = (),
         read: ReadText | None = None,
         origin_of: OriginOf | None = None,
     ) -> None:

@@ -10,14 +10,12 @@ gone through, and the answer is remembered.
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from operator import attrgetter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import from_json, to_json
 
 from sandbox.domain.records import Record, account_id_of
 from sandbox.store.answers import Answers, Condition, question_of
-from sandbox.store.codec import Unreadable, from_document
-from sandbox.store.files import Document, Parsed, fields_of
 from sandbox.store.grams import TextIndex
 from sandbox.store.indexes import Index, position
 from sandbox.store.port import (
@@ -29,7 +27,11 @@ from sandbox.store.port import (
     Where,
 )
 from sandbox.store.tables import Path, Table, in_two
-from sandbox.store.texts import Texts
+
+if TYPE_CHECKING:
+    # What is kept of records is read and written lazily: most worlds are not kept.
+    from sandbox.store.files import Document, Parsed
+    from sandbox.store.texts import Texts
 
 PathOf = Callable[[Record], Path]
 ReadText = Callable[[str], str]
@@ -55,6 +57,8 @@ class _Records(dict[int, Any]):
         return None if document is None else document.text or self.read(document.id)
 
     def __missing__(self, number: int) -> Any:
+        from sandbox.store.codec import from_document
+
         document = self.documents[number]
         text = document.text or self.read(document.id)
         record = self[number] = from_document(self._kind, from_json(text))
@@ -135,12 +139,15 @@ class Rows:
 
     # --- what is kept
 
-    def keep(self, document: Document | Parsed, read: ReadText) -> None:
+    def keep(self, document: "Document | Parsed", read: ReadText) -> None:
         """Take over a document of an earlier run, which nobody has found here yet.
 
         Without claims it is read at once, to know what it takes; `read` gives the text of one
         that comes without. Raises Unreadable or DuplicateValue.
         """
+        from sandbox.store.codec import Unreadable, from_document
+        from sandbox.store.files import fields_of
+
         number, self.by_number.read = document.number, read
         self._puts = max(self._puts, (number & _PUT_MASK) + 1)
         if document.claims:
@@ -156,8 +163,10 @@ class Rows:
         for name, first, second in claims:
             self.unique[name][first][second] = number
 
-    def document(self, id: str, texts: Texts) -> Document:
+    def document(self, id: str, texts: "Texts") -> "Document":
         """What is kept of the record with this id."""
+        from sandbox.store.files import Document
+
         number = self.number_of[id]
         kept = self.by_number.documents.get(number)
         if kept is not None:

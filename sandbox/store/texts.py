@@ -5,11 +5,13 @@ share is written once, and remembered for a while.
 """
 
 from collections import OrderedDict
+from dataclasses import replace
 from typing import Any, Final
 
 from pydantic_core import to_json
 
 from sandbox.domain.events import Kept, Message
+from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.store.codec import to_document
 from sandbox.store.tables import TABLES
@@ -55,6 +57,9 @@ class Texts:
             # A payment's origin stands with the payment itself; only the card may be another.
             said = self._after_origin(record)
             return f'{{"{CARD}":"{record.origin.card.token}","{_NAMES[Transaction]}":{{{said}}}'
+        if isinstance(record, ApiKey):
+            # A key that can be read again is kept with the key itself and nowhere else (D26).
+            record = replace(record, readable_key=None)
         return f'{{"{_NAMES[type(record)]}":{self.of_record(record)}}}'
 
     def _part(self, part: Any) -> str:

@@ -21,17 +21,10 @@ from sandbox.store.memory import MemoryUnit
 from sandbox.store.messages import message_text
 from sandbox.store.rows import Rows
 from sandbox.store.texts import Texts
+from sandbox.world.kept import DELIVERIES, ENDPOINTS, FIXTURE, SCENARIO, TIMERS, USES, WORLD
 
 if TYPE_CHECKING:
     from sandbox.world.world import World
-
-WORLD: Final = "world"
-SCENARIO: Final = "scenario"
-FIXTURE: Final = "fixture"
-TIMERS: Final = "timers"
-ENDPOINTS: Final = "endpoints"
-DELIVERIES: Final = "deliveries"
-USES: Final = "uses_of_keys"
 
 WHOLE_REMEMBERED_MAX: Final = 50_000
 """So many parts of payments are at hand while the messages about them are written."""

@@ -6,16 +6,19 @@ grow with their number. Two worlds may hold the same lookup; its secret tells th
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sandbox.domain.keys import ApiKey, ParsedKey, secret_fits
 from sandbox.domain.profile import Profile
 from sandbox.world.agenda import fire_due
 from sandbox.world.clock import Wall
 from sandbox.world.host import Host, Nobody
-from sandbox.world.restoring import Kept, NotRestored
-from sandbox.world.saving import Saver
-from sandbox.world.world import DEFAULT_WORLD, World, WorldSpec
+from sandbox.world.kept import Kept, NotRestored
+from sandbox.world.spec import WorldSpec
+from sandbox.world.world import DEFAULT_WORLD, World
+
+if TYPE_CHECKING:
+    from sandbox.world.saving import Saver
 
 UNUSED_AFTER_S: Final = 86_400.0
 WORLDS_MAX: Final = 1_000
@@ -53,7 +56,7 @@ class Worlds:
         wall: Wall,
         limits: Limits,
         host: Host,
-        saver: Saver | None = None,
+        saver: "Saver | None" = None,
     ) -> None:
         self.profile = profile
         self.limits = limits
@@ -118,6 +121,7 @@ class Worlds:
             self._forget_keys(before)
         try:
             world = self._made(spec, kept)
+            self._refuse_shared_keys(world)
         except BaseException:
             self._by_lookup = learned
             raise
@@ -127,6 +131,15 @@ class Worlds:
         self._by_id[spec.id] = world
         world.outbox.resume()
         return world
+
+    def _refuse_shared_keys(self, world: World) -> None:
+        """No key of a restored world leads to another, where somebody may have brought it."""
+        for key in world.store.begin().find(ApiKey, {})[0]:
+            for id in self._by_lookup.get(key.lookup, ()):
+                other = self._by_id.get(id) if id != world.id else None
+                its = other.store.one(ApiKey, "lookup", key.lookup) if other else None
+                if its is not None and _is_same_key(its, key):
+                    raise NotRestored(f"api_keys, {key.id}: the world {id!r} has this key")
 
     def _refuse_taken_keys(self, world: World) -> None:
         """The keys of a new world must lead to it, and not to one that was given the same key."""
@@ -247,3 +260,9 @@ class Worlds:
             self._numbered += 1
             if (id := f"world-{self._numbered}") not in self._by_id:
                 return id
+
+
+def _is_same_key(one: ApiKey, other: ApiKey) -> bool:
+    """Whether both stand for one plaintext; only those that were brought can, and are readable."""
+    readable = one.readable_key is not None and one.readable_key == other.readable_key
+    return readable or (one.salt, one.digest) == (other.salt, other.digest)

@@ -5,11 +5,9 @@ together has to fit. Whoever restores does so into a world that nobody uses yet.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
-
-from pydantic_core import from_json
 
 from sandbox.domain.events import body_of
 from sandbox.domain.instants import from_ms, parse_rfc3339
@@ -37,7 +35,7 @@ from sandbox.world.checking import (
     check_timer,
 )
 from sandbox.world.clock import ClockSetting
-from sandbox.world.recording import (
+from sandbox.world.kept import (
     DELIVERIES,
     ENDPOINTS,
     FIXTURE,
@@ -45,42 +43,13 @@ from sandbox.world.recording import (
     TIMERS,
     USES,
     WORLD,
+    Kept,
+    NotRestored,
 )
 
 if TYPE_CHECKING:
-    from sandbox.world.world import World, WorldSpec
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """Documents to make a world of. `read` gives the text of one by table and id.
-
-    Those that are from the server's own file need not be written to it again. Those that nobody
-    edits are trusted, and read no sooner than somebody asks for them.
-    """
-
-    tables: Mapping[str, Sequence[Document | Parsed]]
-    read: Callable[[str, str], str]
-    is_from_file: bool = False
-    is_trusted: bool = False
-
-    def state_text(self) -> str:
-        """The document of the world itself. Raises NotRestored."""
-        documents = self.tables.get(WORLD) or ()
-        if not documents:
-            raise NotRestored(f"{WORLD}: there is no document of the world itself")
-        return documents[0].text
-
-    def seed(self) -> int:
-        """The seed that ids were made with. Raises NotRestored."""
-        with _Place(WORLD, ""):
-            return int(_state(self).get("seed", 1))
-
-    def placed(self) -> Iterator[tuple[str, Document | Parsed]]:
-        """The documents that have a place of their own in their table."""
-        for table in (ENDPOINTS, DELIVERIES, USES):
-            for document in self.tables.get(table, ()):
-                yield table, document
+    from sandbox.world.spec import WorldSpec
+    from sandbox.world.world import World
 
 
 SAID_MAX: Final = 400
@@ -90,13 +59,9 @@ FixtureOf = Callable[[str, Any], Fixture]
 """Gives the fixture of that name; its document where the file holds one, else None."""
 
 
-class NotRestored(ValueError):
-    """Documents that make no world; the message names the table, the document and the field."""
-
-
 def spec_of(kept: Kept, fixture_of: FixtureOf, *, id: str) -> "WorldSpec":
     """How the world of these documents began. Raises NotRestored."""
-    from sandbox.world.world import WorldSpec
+    from sandbox.world.spec import WorldSpec
 
     own = kept.tables.get(FIXTURE) or ()
     with _Place(WORLD, id):
@@ -182,12 +147,16 @@ def _said(error: BaseException) -> str:
 
 
 def _state(kept: Kept) -> Mapping[str, Any]:
-    state = from_json(kept.state_text())
-    if not isinstance(state, dict):
-        raise NotRestored(f"{WORLD}: must be an object")
+    state = kept.state()
     with _Place(WORLD, str(state.get("id", ""))):
         check_state(state)
     return state
+
+
+def seed_of(kept: Kept) -> int:
+    """The seed that ids were made with. Raises NotRestored."""
+    with _Place(WORLD, ""):
+        return int(_state(kept).get("seed", 1))
 
 
 # --- records ----------------------------------------------------------------------------------

@@ -23,10 +23,10 @@ log = logging.getLogger("sandbox.store")
 class Saver:
     """Writes the changes of all worlds of a server to one file."""
 
-    def __init__(self, file: StateFile, *, is_slow: bool) -> None:
+    def __init__(self, file: StateFile) -> None:
         self._file = file
-        # A slow file is written beside the event loop, which goes on meanwhile.
-        self._is_slow = is_slow
+        # One that is written whole is written beside the event loop, which goes on meanwhile.
+        self._is_slow = file.is_for_people
         self._dirty: dict[str, World] = {}
         self._gone: dict[str, None] = {}
         self._unwritten: list[Change] = []

@@ -12,7 +12,7 @@ from pydantic_core import from_json, to_json
 
 from sandbox import __version__
 from sandbox.store.files import FILE, FORMAT, RECORDS, Document, Parsed
-from sandbox.store.migrations import (
+from sandbox.store.state.migrations import (
     MIGRATIONS,
     Migrations,
     Plain,
@@ -20,8 +20,8 @@ from sandbox.store.migrations import (
     check_format,
     migrate,
 )
+from sandbox.world.kept import Kept, NotRestored
 from sandbox.world.recording import Recorder
-from sandbox.world.restoring import Kept, NotRestored
 
 if TYPE_CHECKING:
     from sandbox.world.world import World

@@ -5,7 +5,6 @@ Nothing in a world knows of another. Which world a key belongs to is the registr
 
 from asyncio import Event, Future, Lock, get_running_loop
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,21 +21,18 @@ from sandbox.domain.words import UnknownWord
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.scenarios.queue import Queue
 from sandbox.scenarios.running import Running
-from sandbox.store.fixtures import Fixture
-from sandbox.store.invention import Invention, invent
+from sandbox.store.invention import invent
 from sandbox.store.memory import MemoryStore, MemoryUnit
 from sandbox.store.seeding import Cast, seed
 from sandbox.webhooks.outbox import Outbox
 from sandbox.world import switches
-from sandbox.world.clock import Clock, ClockSetting, ClockView, Wall
+from sandbox.world.clock import Clock, ClockView, Wall
 from sandbox.world.desk import Desk
 from sandbox.world.host import Host
 from sandbox.world.ids import Ids, fixed_chars
 from sandbox.world.journal import Journal
-from sandbox.world.recording import Recorder
-from sandbox.world.restoring import Kept, end_what_was_under_way, restore
-from sandbox.world.saving import Saver
-from sandbox.world.snapshots import parse_snapshot
+from sandbox.world.kept import Kept
+from sandbox.world.spec import WorldSpec
 from sandbox.world.uses import NotedUses, Uses
 
 _KINDS: Final[dict[str, type[Any]]] = {
@@ -50,21 +46,10 @@ DEFAULT_WORLD: Final = "default"
 """The world that is there from the start, with fixed keys."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorldSpec:
-    """How a world begins, and what a reset brings it back to."""
-
-    id: str
-    fixture: Fixture
-    name: str = ""
-    seed: int = 1
-    clock: ClockSetting = field(default_factory=ClockSetting)
-    switches: Mapping[str, Any] = field(default_factory=dict)
-    invention: Invention | None = None
-
-
 if TYPE_CHECKING:
     from sandbox.scenarios.shapes import Scenario
+    from sandbox.world.recording import Recorder
+    from sandbox.world.saving import Saver
 
 
 class World:
@@ -86,7 +71,7 @@ class World:
         on_new_key: Callable[[ApiKey], None],
         key_is_free: Callable[[str], bool],
         host: Host,
-        saver: Saver | None = None,
+        saver: "Saver | None" = None,
         kept: Kept | None = None,
     ) -> None:
         self.spec = spec
@@ -141,6 +126,8 @@ class World:
         if self.saver is not None:
             self._have_saved(self.saver, kept)
         if kept is not None:
+            from sandbox.world.restoring import end_what_was_under_way
+
             # It is a change of its own: it has to be noted.
             end_what_was_under_way(self, kept)
 
@@ -218,6 +205,9 @@ class World:
         self.cast: Cast
         snapshot = self.spec.fixture.snapshot
         if snapshot is not None:
+            from sandbox.world.restoring import end_what_was_under_way
+            from sandbox.world.snapshots import parse_snapshot
+
             kept = parse_snapshot(snapshot)
             self._restore(kept, is_beginning=True)
             end_what_was_under_way(self, kept)
@@ -246,9 +236,12 @@ class World:
 
     def _restore(self, kept: Kept, *, is_beginning: bool = False) -> None:
         """Hold what an earlier run left, or what was saved to begin with. Raises NotRestored."""
+        # Here and below: most worlds are neither restored nor kept, and start without these.
+        from sandbox.world.restoring import restore, seed_of
+
         scratch = MemoryStore()
         # The ids of the cast are those of the seed that they were made with.
-        draws = Ids(seed=kept.seed(), world_id=self.spec.id)
+        draws = Ids(seed=seed_of(kept), world_id=self.spec.id)
         self.cast = self._seed(scratch, draws)
         fresh_keys = {key.id: key for key in scratch.begin().find(ApiKey, {})[0]}
         restore(self, kept, fresh_keys, is_beginning=is_beginning)
@@ -259,8 +252,10 @@ class World:
         for key in unit.find(ApiKey, {})[0]:
             self._note_key(key)
 
-    def _have_saved(self, saver: Saver, kept: Kept | None) -> None:
+    def _have_saved(self, saver: "Saver", kept: Kept | None) -> None:
         """Have every change written, from here on; all of it where it is new to the file."""
+        from sandbox.world.recording import Recorder
+
         recorder = self.recorder = Recorder(self)
         for table, document in kept.placed() if kept is not None else ():
             recorder.place(table, document.id, document.number)

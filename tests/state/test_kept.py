@@ -11,7 +11,7 @@ from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.webhooks.deliveries import Sent
 from sandbox.settings import Settings
 from sandbox.store.files import FORMAT
-from sandbox.store.migrations import Plain
+from sandbox.store.state.migrations import Plain
 from sandbox.world.clock import ClockSetting
 from sandbox.world.restoring import NotRestored
 from sandbox.world.snapshots import parse_snapshot

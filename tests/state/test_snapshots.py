@@ -3,12 +3,14 @@
 import asyncio
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.api.minting import mint
 from tests.driving import InProcess
 from tests.payments.driving import PATHS, act, in_state, paid, pay, read
 from tests.payments.tapping import at_desk, taps
@@ -481,3 +483,33 @@ def test_nonsense_anywhere_is_refused_or_harmless(full: bytes, data: Any, nonsen
 
 
 LISTS = ("/v2/transactions", "/v1/batches", "/v5/apikeys", "/v2/terminals", "/v1/locations")
+
+
+def test_a_key_that_was_brought_to_another_world_does_not_come_back_with_a_snapshot(sandbox):
+    brought = {"permissions": ["payments:read"], "by": "merchant", "always_retrievable": True}
+    brought |= {
+        sandbox.sandbox.worlds.profile.supplied_key_field: "svc_uat_Brought00000_" + "B" * 32
+    }
+    sandbox.control("POST", "/worlds", {"id": "a"})
+    world = replace(sandbox, world="a")
+    made = mint(world, **brought)
+    kept = sandbox.control("GET", "/worlds/a/snapshot").body
+    sandbox.control("DELETE", "/worlds/a")
+    sandbox.control("POST", "/worlds", {"id": "a"})
+    elsewhere = mint(sandbox, **brought)
+
+    answer = sandbox.ask("PUT", "/_sandbox/worlds/a/snapshot", body=kept)
+
+    assert (made.body["key"], answer.status) == (elsewhere.body["key"], 400)
+    assert "the world 'default' has this key" in answer.json()["message"]
+
+
+def test_a_key_that_can_be_read_again_stands_with_the_key_and_nowhere_else(sandbox):
+    # assumed D26.
+    own = "svc_uat_Brought00000_" + "B" * 32
+    field = sandbox.sandbox.worlds.profile.supplied_key_field
+    mint(sandbox, ["payments:read"], by="merchant", always_retrievable=True, **{field: own})
+
+    kept = sandbox.control("GET", "/worlds/default/snapshot").body.decode()
+
+    assert kept.count(own) == kept.count(f'"readable_key":"{own}"') == 1

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.store.files import Change, Document, StateFile
-from sandbox.store.opening import open_file
+from sandbox.store.state.opening import open_file
 
 KEPT = Path(__file__).parent / "kept"
 PROJECT = Path(__file__).parents[2]

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from sandbox.store.files import RECORDS, Change, Document, StateFile, StoreError
-from sandbox.store.json_file import JsonFile
-from sandbox.store.migrations import Migrations, Plain, World
-from sandbox.store.opening import copy, open_file
-from sandbox.store.sqlite_file import SqliteFile
+from sandbox.store.state.json_file import JsonFile
+from sandbox.store.state.migrations import Migrations, Plain, World
+from sandbox.store.state.opening import copy, open_file
+from sandbox.store.state.sqlite_file import SqliteFile
 from tests.store.state_files import contents, document, kept, loaded, plain, put, running, write
 
 KINDS = {"state.json": JsonFile, "state.db": SqliteFile}
@@ -241,7 +241,7 @@ ENDLESS = """
 import sys
 from pathlib import Path
 from sandbox.store.files import Change, Document
-from sandbox.store.opening import open_file
+from sandbox.store.state.opening import open_file
 file = open_file(Path(sys.argv[1]))
 number = 0
 while True:
@@ -275,7 +275,7 @@ def test_what_was_acknowledged_is_there_after_the_process_was_killed(path: Path)
 HOLDING = """
 import sys
 from pathlib import Path
-from sandbox.store.opening import open_file
+from sandbox.store.state.opening import open_file
 file = open_file(Path(sys.argv[1]))
 print("open", flush=True)
 sys.stdin.read()

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.store import sqlite_file
+from sandbox.store.state import sqlite_file
 from sandbox.store.files import RECORDS, Change, Document, StoreError
-from sandbox.store.sqlite_file import SqliteFile
+from sandbox.store.state.sqlite_file import SqliteFile
 from tests.store.state_files import contents, document, kept, loaded, put, running, write
 
 
@@ -67,7 +67,7 @@ WRITING = """
 import os, sys
 from pathlib import Path
 from sandbox.store.files import Change, Document
-from sandbox.store.opening import open_file
+from sandbox.store.state.opening import open_file
 file = open_file(Path(sys.argv[1]))
 for number in range(500):
     puts = [("accounts", Document(str(number), number, '{"name":"' + "x" * 500 + '"}'))]

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from sandbox import __version__
-from sandbox.store.disk import PRIVATE, Hold, about_good_copy, cannot, good_copy
 from sandbox.store.files import FORMAT, MESSAGES, RECORDS, Change, Document, StoreError, Tables
-from sandbox.store.migrations import (
+from sandbox.store.state.disk import PRIVATE, Hold, about_good_copy, cannot, good_copy
+from sandbox.store.state.migrations import (
     MIGRATIONS,
     Migrations,
     Plain,
@@ -28,8 +28,8 @@ from sandbox.store.migrations import (
     check_format,
     migrate,
 )
-from sandbox.store.sqlite_care import back_up, damage, has_log, torn, words
-from sandbox.store.sqlite_tables import (
+from sandbox.store.state.sqlite_care import back_up, damage, has_log, torn, words
+from sandbox.store.state.sqlite_tables import (
     LOAD,
     MESSAGES_SCHEMA,
     PUT,

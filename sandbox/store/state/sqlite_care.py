@@ -6,7 +6,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
-from sandbox.store.disk import good_copy, put_in_place, temporary
+from sandbox.store.state.disk import good_copy, put_in_place, temporary
 
 MAGIC: Final = b"SQLite format 3\0"
 HEAD_BYTES: Final = 100

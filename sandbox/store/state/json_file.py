@@ -17,10 +17,10 @@ from typing import Any, Final, NamedTuple
 from tinydb import TinyDB
 
 from sandbox import __version__
-from sandbox.store.disk import Hold, about_good_copy, cannot, good_copy, replace_file
 from sandbox.store.files import FORMAT, RECORDS, Change, Document, Tables
-from sandbox.store.json_reading import Contents, StrictStorage
-from sandbox.store.migrations import (
+from sandbox.store.state.disk import Hold, about_good_copy, cannot, good_copy, replace_file
+from sandbox.store.state.json_reading import Contents, StrictStorage
+from sandbox.store.state.migrations import (
     MIGRATIONS,
     Migrations,
     Plain,

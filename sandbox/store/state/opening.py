@@ -16,11 +16,11 @@ def open_file(path: Path) -> StateFile:
     """
     suffix = path.suffix.lower()
     if suffix in JSON:
-        from sandbox.store.json_file import JsonFile
+        from sandbox.store.state.json_file import JsonFile
 
         return JsonFile(path)
     if suffix in SQLITE:
-        from sandbox.store.sqlite_file import SqliteFile
+        from sandbox.store.state.sqlite_file import SqliteFile
 
         return SqliteFile(path)
     raise StoreError(

@@ -1,0 +1,1 @@
+"""The files that keep worlds: JSON for people, SQLite for many. Their port: `store.files`."""

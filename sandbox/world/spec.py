@@ -1,0 +1,22 @@
+"""How a world begins."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sandbox.store.fixtures import Fixture
+from sandbox.store.invention import Invention
+from sandbox.world.clock import ClockSetting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorldSpec:
+    """How a world begins, and what a reset brings it back to."""
+
+    id: str
+    fixture: Fixture
+    name: str = ""
+    seed: int = 1
+    clock: ClockSetting = field(default_factory=ClockSetting)
+    switches: Mapping[str, Any] = field(default_factory=dict)
+    invention: Invention | None = None
