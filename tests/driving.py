@@ -2,9 +2,6 @@
 
 import contextlib
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +10,7 @@ from urllib.parse import quote
 import httpx2
 
 from sandbox.app import Sandbox
+from tests.processes import Process
 
 
 @dataclass(frozen=True)
@@ -123,7 +121,7 @@ def _run(app: Any, scope: dict[str, Any], payload: bytes) -> Response:
 class Served:
     """A sandbox in a process of its own, as a user starts it."""
 
-    process: subprocess.Popen[str]
+    process: Process
     facts: dict[str, Any]
     client: httpx2.Client
 
@@ -148,23 +146,15 @@ class Served:
 
 @contextlib.contextmanager
 def serving(*options: str) -> Iterator[Served]:
-    """`python -m sandbox serve` on a free port, ready, until the block ends."""
-    command = [sys.executable, "-m", "sandbox", "serve", "--port", "0", "--log-format", "json"]
-    process = subprocess.Popen(
-        [*command, *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-    )
+    """`sandbox serve` on a free port, ready, until the block ends."""
+    process = Process(["serve", "--port", "0", "--log-format", "json", *options])
     try:
-        assert process.stdout is not None
         line = process.stdout.readline()
-        if not line:
-            assert process.stderr is not None
-            raise AssertionError(f"the server did not start: {process.stderr.read()}")
+        assert line, f"the server did not start: {process.communicate()[1]}"
         with httpx2.Client(timeout=10) as client:
             yield Served(process, json.loads(line), client)
     finally:
-        process.terminate()
-        process.communicate(timeout=10)
+        if process.poll() is None:
+            process.terminate()
+            process.communicate(timeout=10)
+        process.close()

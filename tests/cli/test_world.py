@@ -1,10 +1,8 @@
 """`sandbox world`: worlds of a real server saved and loaded, and state files converted."""
 
 import json
-import os
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -13,23 +11,16 @@ from typing import Any
 
 import pytest
 
+from tests import processes
 from tests.conftest import NOW
 from tests.driving import Served, serving
-
-COMMAND = [sys.executable, "-m", "sandbox", "world"]
 
 
 def run(
     *arguments: str | Path, stdin: bytes = b"", **env: str
 ) -> "subprocess.CompletedProcess[bytes]":
     """The command, run to its end."""
-    return subprocess.run(
-        [*COMMAND, *map(str, arguments)],
-        input=stdin,
-        capture_output=True,
-        timeout=30,
-        env={**os.environ, **env},
-    )
+    return processes.run("world", *map(str, arguments), stdin=stdin, **env)
 
 
 def succeeded(*arguments: str | Path, **more: Any) -> bytes:

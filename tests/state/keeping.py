@@ -2,10 +2,7 @@
 
 import contextlib
 import json
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +11,7 @@ from typing import Any
 import httpx2
 
 from tests.driving import Served
+from tests.processes import Process, run
 
 KINDS = ("json", "db")
 
@@ -48,7 +46,7 @@ class Kept(Served):
 
 
 def command(path: Path, *options: str) -> list[str]:
-    serve = [sys.executable, "-m", "sandbox", "serve", "--port", "0", "--log-format", "json"]
+    serve = ["serve", "--port", "0", "--log-format", "json"]
     return [*serve, "--store", str(path), *options]
 
 
@@ -59,31 +57,21 @@ def keeping(path: Path, *options: str, before: Callable[[], None] | None = None)
     `before` is called in its process before anything else.
     """
     log = path.with_name(path.name + ".log")
-    with log.open("wb") as said:
-        process = subprocess.Popen(
-            command(path, *options),
-            stdout=subprocess.PIPE,
-            stderr=said,
-            text=True,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
-            preexec_fn=before,
-        )
-    with process:
-        try:
-            assert process.stdout is not None
-            line = process.stdout.readline()
-            assert line, f"the server did not start: {log.read_text()}"
-            with httpx2.Client(timeout=20) as client:
-                kept = Kept(process, json.loads(line), client, log)
-                yield kept
-                if process.poll() is None:
-                    kept.end()
-        finally:
-            process.kill()
+    process = Process(command(path, *options), stderr=log, before=before)
+    try:
+        line = process.stdout.readline()
+        assert line, f"the server did not start: {log.read_text()}"
+        with httpx2.Client(timeout=20) as client:
+            kept = Kept(process, json.loads(line), client, log)
+            yield kept
+            if process.poll() is None:
+                kept.end()
+    finally:
+        process.close()
 
 
 def refused(path: Path, *options: str) -> str:
     """What a server says that will not start on this file: status 2, and a sentence on stderr."""
-    done = subprocess.run(command(path, *options), capture_output=True, text=True, timeout=END_S)
-    assert (done.returncode, done.stdout) == (2, ""), done
-    return done.stderr
+    done = run(*command(path, *options), timeout=END_S)
+    assert (done.returncode, done.stdout) == (2, b""), done
+    return done.stderr.decode()

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -185,11 +186,7 @@ def _sold(folder: Path) -> Path:
 def _limit(path: Path) -> Callable[[], None]:
     """Have files of a process grow hardly beyond this one."""
     bytes_max = path.stat().st_size + 60_000
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_max, bytes_max))
-
-    return limit
+    return partial(resource.setrlimit, resource.RLIMIT_FSIZE, (bytes_max, bytes_max))
 
 
 def _pay_until_full(world: Remote) -> list[str]:

@@ -9,8 +9,8 @@ import pytest
 from tinydb import TinyDB, where
 
 from sandbox import __version__
-from sandbox.store.state import json_file
 from sandbox.store.files import RECORDS, Change, Document, StoreError
+from sandbox.store.state import json_file
 from sandbox.store.state.json_file import JsonFile
 from tests.store.state_files import KEPT, contents, document, kept, loaded, put, write
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.store.state import sqlite_file
 from sandbox.store.files import RECORDS, Change, Document, StoreError
+from sandbox.store.state import sqlite_file
 from sandbox.store.state.sqlite_file import SqliteFile
 from tests.store.state_files import contents, document, kept, loaded, put, running, write
 

@@ -1,0 +1,185 @@
+"""The command `sandbox` in processes of their own, which begin warm.
+
+A fresh interpreter spends half a second on imports. These are forked from a process that has them
+already; everything after that is as a user's shell has it.
+"""
+
+import io
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import IO
+
+WARM = [
+    "sandbox.cli",
+    "sandbox.server",
+    "sandbox.control.shapes",
+    "sandbox.operations.bodies.payments",
+    "sandbox.scenarios.shapes",
+    "sandbox.world.restoring",
+    "sandbox.store.state.json_file",
+    "sandbox.store.state.sqlite_file",
+    "aiohttp",
+    "httpx2",
+    "pytest",
+]
+
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(WARM)
+
+
+class Process:
+    """A command that runs. As `subprocess.Popen`, of which it has what tests use.
+
+    Errors go into the file that `stderr` names, else into a pipe.
+    """
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        *,
+        stderr: Path | None = None,
+        stdin: bytes = b"",
+        env: Mapping[str, str] | None = None,
+        before: Callable[[], None] | None = None,
+    ) -> None:
+        reading, writing = _FORKS.Pipe(duplex=False)
+        errors, complaining = (None, str(stderr)) if stderr else _FORKS.Pipe(duplex=False)
+        self._process = _FORKS.Process(
+            target=_command,
+            args=(
+                writing,
+                list(arguments),
+                complaining,
+                stdin,
+                {**os.environ, **(env or {})},
+                before,
+            ),
+        )
+        self._process.start()
+        writing.close()
+        self.stdout = _taken_over(reading)
+        self.stderr: IO[str] | None = None
+        if errors is not None:
+            complaining.close()
+            self.stderr = _taken_over(errors)
+
+    @property
+    def pid(self) -> int:
+        assert self._process.pid is not None
+        return self._process.pid
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int:
+        self._process.join(timeout)
+        code = self._process.exitcode
+        if code is None:
+            raise subprocess.TimeoutExpired("sandbox", timeout or 0)
+        return code
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        """What is left of its output, and all of its errors, once it has ended."""
+        assert self.stderr is not None
+        # Both at once: it waits for whoever reads the one while the other is full.
+        with ThreadPoolExecutor(1) as reader:
+            errors = reader.submit(self.stderr.read)
+            out = self.stdout.read()
+        self.wait(timeout)
+        return out, errors.result()
+
+    def send_signal(self, number: int) -> None:
+        if self._process.exitcode is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def close(self) -> None:
+        """End it, whatever it does, and forget it."""
+        self.kill()
+        self.wait(10)
+        self.stdout.close()
+        if self.stderr is not None:
+            self.stderr.close()
+        self._process.close()
+
+
+def run(
+    *arguments: str, stdin: bytes = b"", timeout: float = 30, **env: str
+) -> "subprocess.CompletedProcess[bytes]":
+    """The command, run to its end."""
+    with tempfile.TemporaryDirectory() as folder:
+        errors = Path(folder) / "stderr"
+        process = Process(arguments, stderr=errors, stdin=stdin, env=env)
+        try:
+            out = process.stdout.buffer.read()  # type: ignore[attr-defined]
+            code = process.wait(timeout)
+            return subprocess.CompletedProcess(arguments, code, out, errors.read_bytes())
+        finally:
+            process.close()
+
+
+def _taken_over(connection: Connection) -> IO[str]:
+    file = os.fdopen(os.dup(connection.fileno()), "r", encoding="utf-8")
+    connection.close()
+    return file
+
+
+def _command(
+    stdout: Connection,
+    arguments: list[str],
+    stderr: Connection | str,
+    stdin: bytes,
+    env: dict[str, str],
+    before: Callable[[], None] | None,
+) -> None:
+    """What runs in the forked process: the command, with files of its own."""
+    os.dup2(stdout.fileno(), 1)
+    stdout.close()
+    if isinstance(stderr, str):
+        _become(2, os.open(stderr, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
+    else:
+        os.dup2(stderr.fileno(), 2)
+        stderr.close()
+    _become(0, _holding(stdin))
+    sys.stdin, sys.stdout, sys.stderr = _opened(0, "r"), _opened(1, "w"), _opened(2, "w")
+    os.environ.clear()
+    os.environ.update(env)
+    if before is not None:
+        before()
+    from sandbox.cli import main
+
+    main(args=arguments, prog_name="sandbox")
+
+
+def _become(number: int, descriptor: int) -> None:
+    os.dup2(descriptor, number)
+    os.close(descriptor)
+
+
+def _holding(content: bytes) -> int:
+    """A file that holds this, to be read from its beginning."""
+    with tempfile.TemporaryFile() as file:
+        file.write(content)
+        file.seek(0)
+        return os.dup(file.fileno())
+
+
+def _opened(number: int, mode: str) -> IO[str]:
+    """A standard stream as Python opens it; nothing waits in it to be written."""
+    raw = io.FileIO(number, mode, closefd=False)
+    if mode == "r":
+        return io.TextIOWrapper(io.BufferedReader(raw), encoding="utf-8")
+    return io.TextIOWrapper(raw, encoding="utf-8", write_through=True)  # type: ignore[type-var]
