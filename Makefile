@@ -33,7 +33,7 @@ run: $(VENV)/.installed ## Serve the demo world on localhost (PORT=8080)
 	@$(BIN)/python -m sandbox serve --port $(PORT)
 
 test: $(VENV)/.developed ## Run all tests
-	@$(BIN)/python -m pytest --numprocesses 2
+	@$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
 fast: $(VENV)/.developed ## Run the tests of the pure core
 	@$(BIN)/python -m pytest tests/domain

@@ -62,11 +62,13 @@ def test_there_are_clauses_of_both_kinds():
     assert len(clauses()["assumed"]) > 100
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PROJECT).as_posix())
-def test_every_citation_of_a_file_has_an_entry(path):
-    cited = set(citations(path.read_text(encoding="utf-8")))
-
-    missing = sorted(f"{kind} {id}" for kind, id in cited if id not in clauses()[kind])
+def test_every_citation_of_a_file_has_an_entry():
+    missing = sorted(
+        f"{path.relative_to(PROJECT).as_posix()}: {kind} {id}"
+        for path in FILES
+        for kind, id in set(citations(path.read_text(encoding="utf-8")))
+        if id not in clauses()[kind]
+    )
 
     assert missing == []
 
@@ -78,10 +80,9 @@ def test_the_code_cites_what_it_does():
     assert len(cited) > 60
 
 
-@pytest.mark.parametrize("name", sorted(EVENTS))
-def test_every_event_has_an_entry(name):
-    assert EVENTS[name].source == f"spec 6.3-{name}"
-    assert f"6.3-{name}" in clauses()["spec"]
+def test_every_event_has_an_entry():
+    assert [name for name in EVENTS if EVENTS[name].source != f"spec 6.3-{name}"] == []
+    assert [name for name in EVENTS if f"6.3-{name}" not in clauses()["spec"]] == []
 
 
 def test_there_are_no_entries_for_events_that_do_not_exist():

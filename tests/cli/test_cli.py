@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import shlex
 import shutil
 import signal
@@ -18,6 +17,7 @@ from click.testing import CliRunner, Result
 
 from sandbox import __version__
 from sandbox.cli import main
+from tests import processes
 from tests.conftest import NOW
 from tests.driving import serving
 
@@ -27,13 +27,9 @@ COMMAND = [sys.executable, "-m", "sandbox"]
 
 def run(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
     """The command, run to its end."""
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=20,
-        env={**os.environ, **env},
-    )
+    done = processes.run(*arguments, timeout=20, **env)
+    out, err = done.stdout.decode(), done.stderr.decode()
+    return subprocess.CompletedProcess(arguments, done.returncode, out, err)
 
 
 def refuse(*arguments: str) -> Result:

@@ -12,7 +12,7 @@ from tests.state.keeping import KINDS
 from tests.state.killing import Ordeal
 from tests.webhooks.receiving import receiving
 
-ROUNDS = int(os.environ.get("SANDBOX_KILLS", "4"))
+ROUNDS = int(os.environ.get("SANDBOX_KILLS", "1"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
