@@ -13,7 +13,9 @@ from sandbox.world.clock import ClockSetting
 from tests.driving import InProcess, Served, serving
 
 # The same examples in every run: a test that fails here fails everywhere.
-settings.register_profile("repeatable", derandomize=True, database=None, deadline=None)
+settings.register_profile(
+    "repeatable", derandomize=True, database=None, deadline=None, max_examples=50
+)
 settings.load_profile("repeatable")
 
 NOW = "2026-03-01T12:00:00.000Z"
