@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 PREFIX = "/_sandbox"
+WORLD = f"{PREFIX}/worlds/{{w}}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

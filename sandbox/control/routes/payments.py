@@ -1,0 +1,115 @@
+"""Rows that say how payments end: scenarios, queued outcomes, taps, batch results, catalogues."""
+
+from typing import Final
+
+from sandbox.control import payments, scenarios, taps
+from sandbox.control.rows import PREFIX, WORLD, ControlRow
+
+ROWS: Final[tuple[ControlRow, ...]] = (
+    ControlRow(
+        name="scenarios.list",
+        method="GET",
+        path=f"{PREFIX}/scenarios",
+        summary="List the scenarios of the library",
+        run=scenarios.library,
+    ),
+    ControlRow(
+        name="scenario.schema",
+        method="GET",
+        path=f"{PREFIX}/scenario.schema.json",
+        summary="The JSON Schema of scenario files, for editors",
+        run=scenarios.schema,
+        is_open=True,
+    ),
+    ControlRow(
+        name="scenario.run",
+        method="PUT",
+        path=f"{WORLD}/scenario",
+        summary="Have a scenario run in a world",
+        run=scenarios.run,
+        body="ScenarioBody",
+    ),
+    ControlRow(
+        name="scenario.read",
+        method="GET",
+        path=f"{WORLD}/scenario",
+        summary="Read the scenario that runs in a world",
+        run=scenarios.read,
+    ),
+    ControlRow(
+        name="scenario.stop",
+        method="DELETE",
+        path=f"{WORLD}/scenario",
+        summary="Have no scenario run in a world",
+        run=scenarios.stop,
+        status=204,
+    ),
+    ControlRow(
+        name="next.add",
+        method="POST",
+        path=f"{WORLD}/scenario/next",
+        summary="Queue an outcome for the next attempt that fits",
+        run=payments.add_next,
+        body="NextOutcome",
+        status=201,
+    ),
+    ControlRow(
+        name="next.list",
+        method="GET",
+        path=f"{WORLD}/scenario/next",
+        summary="List the outcomes that wait",
+        run=payments.list_next,
+    ),
+    ControlRow(
+        name="next.clear",
+        method="DELETE",
+        path=f"{WORLD}/scenario/next",
+        summary="Forget the outcomes that wait",
+        run=payments.clear_next,
+        status=204,
+    ),
+    ControlRow(
+        name="taps.list",
+        method="GET",
+        path=f"{WORLD}/taps",
+        summary="List the payments that wait for a tap",
+        run=taps.list_all,
+    ),
+    ControlRow(
+        name="taps.tap",
+        method="POST",
+        path=f"{WORLD}/taps/{{id}}",
+        summary="Tap a card for a payment that waits, choose how it ends, or cancel it",
+        run=taps.tap,
+        body="TapBody",
+    ),
+    ControlRow(
+        name="batches.answer",
+        method="POST",
+        path=f"{WORLD}/batches/{{id}}/answer",
+        summary="Give a submitted batch its result",
+        run=payments.answer_batch,
+        body="BatchAnswer",
+    ),
+    ControlRow(
+        name="outcomes.list",
+        method="GET",
+        path=f"{PREFIX}/outcomes",
+        summary="List the outcomes and transport faults",
+        run=payments.list_outcomes,
+    ),
+    ControlRow(
+        name="cards.list",
+        method="GET",
+        path=f"{PREFIX}/cards",
+        summary="List the test cards",
+        run=payments.list_cards,
+    ),
+    ControlRow(
+        name="triggers.list",
+        method="GET",
+        path=f"{PREFIX}/triggers",
+        summary="List the amounts that choose an outcome",
+        run=payments.list_triggers,
+    ),
+)

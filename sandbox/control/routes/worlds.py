@@ -1,0 +1,104 @@
+"""Rows of worlds, their clocks, switches and snapshots."""
+
+from typing import Final
+
+from sandbox.control import worlds
+from sandbox.control.rows import PREFIX, WORLD, ControlRow
+
+ROWS: Final[tuple[ControlRow, ...]] = (
+    ControlRow(
+        name="health",
+        method="GET",
+        path=f"{PREFIX}/health",
+        summary="That the server answers",
+        run=worlds.health,
+        is_open=True,
+    ),
+    ControlRow(
+        name="worlds.create",
+        method="POST",
+        path=f"{PREFIX}/worlds",
+        summary="Create a world",
+        run=worlds.create,
+        body="CreateWorld",
+        status=201,
+    ),
+    ControlRow(
+        name="worlds.list",
+        method="GET",
+        path=f"{PREFIX}/worlds",
+        summary="List the worlds",
+        run=worlds.list_all,
+    ),
+    ControlRow(
+        name="worlds.read", method="GET", path=WORLD, summary="Read a world", run=worlds.read
+    ),
+    ControlRow(
+        name="worlds.delete",
+        method="DELETE",
+        path=WORLD,
+        summary="Delete a world",
+        run=worlds.delete,
+        status=204,
+    ),
+    ControlRow(
+        name="worlds.reset",
+        method="POST",
+        path=f"{WORLD}/reset",
+        summary="Bring a world back to its fixture",
+        run=worlds.reset,
+    ),
+    ControlRow(
+        name="snapshot.read",
+        method="GET",
+        path=f"{WORLD}/snapshot",
+        summary="Save a whole world as one document",
+        run=worlds.save,
+    ),
+    ControlRow(
+        name="snapshot.restore",
+        method="PUT",
+        path=f"{WORLD}/snapshot",
+        summary="Put a saved world in place of this one",
+        run=worlds.load,
+        is_raw=True,
+    ),
+    ControlRow(
+        name="clock.read",
+        method="GET",
+        path=f"{WORLD}/clock",
+        summary="Read a world's clock",
+        run=worlds.read_clock,
+    ),
+    ControlRow(
+        name="clock.set",
+        method="PUT",
+        path=f"{WORLD}/clock",
+        summary="Set a world's clock",
+        run=worlds.set_clock,
+        body="ClockBody",
+    ),
+    ControlRow(
+        name="clock.advance",
+        method="POST",
+        path=f"{WORLD}/clock/advance",
+        summary="Move a world's clock ahead, letting everything happen on the way",
+        run=worlds.advance_clock,
+        body="Advance",
+    ),
+    ControlRow(
+        name="switches.read",
+        method="GET",
+        path=f"{WORLD}/switches",
+        summary="Read a world's switches",
+        run=worlds.read_switches,
+    ),
+    ControlRow(
+        name="switches.set",
+        method="PUT",
+        path=f"{WORLD}/switches",
+        summary="Set switches of a world",
+        run=worlds.set_switches,
+        body="Switches",
+    ),
+)
