@@ -27,10 +27,14 @@ class Unreadable(ValueError):
 
 
 class _Way(NamedTuple):
-    """How values of a type are written and read. `write` None: as they are."""
+    """How values of a type are written and read.
+
+    `write` None: as they are. Values of exactly the type `plain` need not be read at all.
+    """
 
     write: Write | None
     read: Read
+    plain: type | None = None
 
 
 _ABSENT: Final = object()
@@ -86,6 +90,9 @@ class _Shape:
             way = ways.get(name)
             if way is None:
                 raise Unreadable(f"{name[:80]}: is no field of it")
+            if type(value) is way.plain:
+                values[name] = value
+                continue
             try:
                 values[name] = way.read(value)
             except ValueError as error:
@@ -143,9 +150,9 @@ def _way(hint: Any) -> _Way:
 
 def _class_way(kind: type) -> _Way:
     if kind in _PLAIN:
-        return _Way(None, _PLAIN[kind])
+        return _Way(None, _PLAIN[kind], kind)
     if kind is datetime:
-        return _Way(to_wire, _read_instant)
+        return _Way(to_wire, read_instant)
     if kind is Card:
         return _Way(lambda card: card.token, _read_card)
     if issubclass(kind, Enum):
@@ -190,7 +197,7 @@ _PLAIN: Final[dict[Any, Read]] = {
 def _optional(hint: Any) -> _Way:
     (inner,) = (_way(part) for part in get_args(hint) if part is not NoneType)
     read = inner.read
-    return _Way(inner.write, lambda value: None if value is None else read(value))
+    return _Way(inner.write, lambda value: None if value is None else read(value), inner.plain)
 
 
 def _one_of(words: tuple[Any, ...]) -> Read:
@@ -248,7 +255,8 @@ def _as_list(value: Any) -> list[Any]:
     return value
 
 
-def _read_instant(value: Any) -> datetime:
+def read_instant(value: Any) -> datetime:
+    """The instant in a document. Raises Unreadable, or ValueError with a sentence."""
     if not isinstance(value, str):
         raise Unreadable(f"must be a date-time, not {_named(value)}")
     if len(value) == _INSTANT_CHARS and value[-1] == "Z":

@@ -25,6 +25,7 @@ from sandbox.store.timers import Timers
 
 if TYPE_CHECKING:
     from sandbox.store.files import Document, Parsed
+    from sandbox.store.texts import Texts
 
 
 class MemoryStore:
@@ -70,6 +71,10 @@ class MemoryStore:
 
     def message(self, id: str) -> Message | None:
         return self._messages.by_id(id)
+
+    def written_messages(self, texts: "Texts") -> Iterator[tuple[str, str, str]]:
+        """Of every message its id, its document, and that of what it says, oldest first."""
+        return (self._messages.written(place, texts) for place in range(len(self._messages)))
 
     @property
     def timers(self) -> Timers:

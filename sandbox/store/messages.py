@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any, overload
 from pydantic_core import from_json, to_json
 
 from sandbox.domain.events import Kept, Message
-from sandbox.domain.instants import parse_rfc3339, to_wire
+from sandbox.domain.instants import to_wire
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.transactions import Origin, Transaction
 from sandbox.store.tables import TABLES
 
 if TYPE_CHECKING:
     from sandbox.store.files import Document, Parsed
+    from sandbox.store.texts import Texts
 
 _KINDS = {table.name: table.kind for table in TABLES}
 
@@ -40,12 +41,15 @@ def message_text(message: Message) -> str:
 
 def read_message(document: "Document | Parsed", read: ReadText, origin_of: OriginOf) -> Message:
     """The message in a document; what it says is read when somebody asks. Raises Unreadable."""
-    from sandbox.store.codec import Unreadable
-    from sandbox.store.files import MESSAGES, RECORDS
+    from sandbox.store.codec import Unreadable, read_instant
+    from sandbox.store.files import MESSAGES, RECORDS, Parsed
 
-    fields = from_json(document.text or read(MESSAGES, document.id))
+    if isinstance(document, Parsed):
+        fields = {**document.fields}
+    else:
+        fields = from_json(document.text or read(MESSAGES, document.id))
     try:
-        fields["created_at"] = parse_rfc3339(fields["created_at"])
+        fields["created_at"] = read_instant(fields["created_at"])
         id, subject = fields["id"], fields["subject"]
         record = Kept(
             lambda: read(RECORDS, id), lambda said: _read_record(said, subject, origin_of)
@@ -112,6 +116,21 @@ class Messages(Sequence[Message]):
     def __iter__(self) -> Iterator[Message]:
         for place in range(len(self)):
             yield self[place]
+
+    def written(self, place: int, texts: "Texts") -> tuple[str, str, str]:
+        """A message's id, its document, and that of what it says.
+
+        Those of an earlier run that nobody has asked for are not read for this.
+        """
+        if place < self._kept_count and place not in self._woken:
+            from sandbox.store.files import MESSAGES, RECORDS
+
+            assert self._read
+            kept = self._kept[place]
+            text = kept.text or self._read(MESSAGES, kept.id)
+            return kept.id, text, self._read(RECORDS, kept.id)
+        message = self[place]
+        return message.id, message_text(message), texts.of_what_is_said(message)
 
     def extend(self, messages: Iterable[Message]) -> None:
         """Add these at the end."""

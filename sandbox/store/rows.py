@@ -58,10 +58,14 @@ class _Records(dict[int, Any]):
 
     def __missing__(self, number: int) -> Any:
         from sandbox.store.codec import from_document
+        from sandbox.store.files import Parsed
 
         document = self.documents[number]
-        text = document.text or self.read(document.id)
-        record = self[number] = from_document(self._kind, from_json(text))
+        if isinstance(document, Parsed):
+            fields = document.fields
+        else:
+            fields = from_json(document.text or self.read(document.id))
+        record = self[number] = from_document(self._kind, fields)
         del self.documents[number]
         return record
 

@@ -162,9 +162,10 @@ class Recorder:
                 yield table, rows.document(id, texts)
         for id, endpoint in world.outbox.endpoints.items():
             yield ENDPOINTS, self._document(ENDPOINTS, id, endpoint)
-        for number, message in enumerate(world.store.messages()):
-            yield from _of_message(number, message, texts)
-            for delivery in world.outbox.deliveries_of(message.id):
+        for number, (id, text, said) in enumerate(world.store.written_messages(texts)):
+            yield MESSAGES, Document(id, number, text)
+            yield RECORDS, Document(id, number, said)
+            for delivery in world.outbox.deliveries_of(id):
                 yield DELIVERIES, self._document(DELIVERIES, delivery.subject, delivery)
         for timer in world.store.timers:
             yield TIMERS, self._timer_document(timer)
