@@ -6,24 +6,29 @@ import json
 import logging
 import socket
 import sys
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import uvicorn
+from uvicorn.loops.auto import auto_loop_factory
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from sandbox import __version__
 from sandbox.api.platform import ABORT
 from sandbox.app import Sandbox, build
+from sandbox.control.streaming import ON_STOP
 from sandbox.library import scenario_file
 from sandbox.settings import LogFormat, Settings, SettingsError
 
 if TYPE_CHECKING:
     from sandbox.watching import Watcher
+
+Application = Callable[[Any, Any, Any], Awaitable[None]]
+"""What is served: scope, receive and send in, as ASGI has them."""
 
 _BACKLOG: Final = 2048
 _GRACE_S: Final = 2
@@ -99,6 +104,12 @@ class Protocol(HttpToolsProtocol):
     def _abort(self) -> None:
         self.transport.abort()
 
+    def shutdown(self) -> None:
+        """End the connection once its answer is complete; what has no end by itself ends now."""
+        super().shutdown()
+        if self.cycle is not None:
+            cast(dict[str, Any], self.cycle.scope).get(ON_STOP, lambda: None)()
+
     def send_400_response(self, msg: str) -> None:
         """Answer bytes that cannot be parsed, and close."""
         body = b'{"detail":"The request is not valid HTTP.","error":"validation_error"}'
@@ -149,16 +160,54 @@ def serve(settings: Settings) -> None:
     Raises SettingsError, FixtureError or ScenarioError, before anything is served.
     """
     _set_up_logging(settings.log_format)
-    sockets = [_bind(settings.host, settings.port, "--port")]
-    settings = replace(settings, port=sockets[0].getsockname()[1])
-    if settings.control_port is not None:
-        sockets.append(_bind(settings.host, settings.control_port, "--control-port"))
-        settings = replace(settings, control_port=sockets[1].getsockname()[1])
+    settings, sockets = bound(settings)
     # What it looks like now is what is read now: a change in between is not missed.
     watcher = _watcher(settings)
     sandbox = build(settings)
-    config = uvicorn.Config(
-        sandbox.app,
+    # Ctrl-C is how it is meant to be ended, and no failure.
+    with suppress(KeyboardInterrupt):
+        _Server(
+            _config(sandbox.app),
+            on_ready=lambda: _announce(sandbox, settings),
+            beside=None if watcher is None else partial(watcher.watch, sandbox.worlds.default),
+        ).run(sockets)
+
+
+def new_loop() -> asyncio.AbstractEventLoop:
+    """A loop of the kind that serves best here."""
+    return auto_loop_factory()()
+
+
+@asynccontextmanager
+async def serving(app: Application, sockets: list[socket.socket]) -> AsyncIterator[None]:
+    """Serve on the loop that is running until the block ends.
+
+    Signals and collections stay as whoever owns the process has them.
+    """
+    config = _config(app)
+    config.load()
+    server = uvicorn.Server(config)
+    server.lifespan = config.lifespan_class(config)
+    await server.startup(sockets)
+    try:
+        yield
+    finally:
+        await server.shutdown(sockets)
+
+
+def bound(settings: Settings) -> tuple[Settings, list[socket.socket]]:
+    """The settings with the ports that were taken, and their sockets. Raises SettingsError."""
+    sockets = [bind(settings.host, settings.port, "--port")]
+    settings = replace(settings, port=sockets[0].getsockname()[1])
+    if settings.control_port is not None:
+        sockets.append(bind(settings.host, settings.control_port, "--control-port"))
+        settings = replace(settings, control_port=sockets[1].getsockname()[1])
+    return settings, sockets
+
+
+def _config(app: Application) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
         http=Protocol,
         log_config=None,
         # Without a level of its own, uvicorn prepares trace lines for every request.
@@ -169,13 +218,6 @@ def serve(settings: Settings) -> None:
         proxy_headers=False,
         timeout_graceful_shutdown=_GRACE_S,
     )
-    # Ctrl-C is how it is meant to be ended, and no failure.
-    with suppress(KeyboardInterrupt):
-        _Server(
-            config,
-            on_ready=lambda: _announce(sandbox, settings),
-            beside=None if watcher is None else partial(watcher.watch, sandbox.worlds.default),
-        ).run(sockets)
 
 
 def _watcher(settings: Settings) -> "Watcher | None":
@@ -187,7 +229,7 @@ def _watcher(settings: Settings) -> "Watcher | None":
     return Watcher(scenario_file(settings.scenario))
 
 
-def _bind(host: str, port: int, option: str) -> socket.socket:
+def bind(host: str, port: int, option: str) -> socket.socket:
     """A bound socket. Raises SettingsError naming the option that stands in the way."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)

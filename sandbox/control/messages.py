@@ -49,7 +49,13 @@ def _found(ask: Ask) -> Message:
 
 
 def view(world: World, message: Message) -> dict[str, Any]:
-    """The message as the control API shows it."""
+    """The message as the control API shows it, with its deliveries."""
+    deliveries = [_delivery(one) for one in world.outbox.deliveries_of(message.id)]
+    return shown(message) | {"deliveries": deliveries}
+
+
+def shown(message: Message) -> dict[str, Any]:
+    """The message without what came of it."""
     return {
         "id": message.id,
         "event_type": message.event_type,
@@ -58,7 +64,6 @@ def view(world: World, message: Message) -> dict[str, Any]:
         "request_id": message.request_id,
         "created_at": to_wire(message.created_at),
         "body": from_json(body_of(message)),
-        "deliveries": [_delivery(one) for one in world.outbox.deliveries_of(message.id)],
     }
 
 
@@ -67,12 +72,13 @@ def _delivery(delivery: Delivery) -> dict[str, Any]:
     return {
         "endpoint_id": delivery.endpoint_id,
         "status": delivery.status,
-        "attempts": [_attempt(one) for one in delivery.attempts],
+        "attempts": [view_attempt(one) for one in delivery.attempts],
         "next_attempt_at": None if due is None else to_wire(due),
     }
 
 
-def _attempt(attempt: Attempt) -> dict[str, Any]:
+def view_attempt(attempt: Attempt) -> dict[str, Any]:
+    """One attempt at a delivery."""
     return {
         "at": to_wire(attempt.at),
         "status_code": attempt.status_code,

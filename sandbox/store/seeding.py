@@ -49,6 +49,15 @@ class Cast:
     locations: dict[str, str] = field(default_factory=dict)
     keys: dict[str, tuple[str, str]] = field(default_factory=dict)
 
+    def ids_of(self, kind: str) -> dict[str, str]:
+        """Cast name to id, of the accounts, terminals, locations or keys."""
+        return {
+            "account": self.accounts,
+            "terminal": self.terminals,
+            "location": self.locations,
+            "key": {name: id for name, (id, _) in self.keys.items()},
+        }[kind]
+
     def of_those(self, is_there: Callable[[str, str], bool]) -> "Cast":
         """Those of whom the record is there, asked by kind (account, terminal, ...) and id."""
         return Cast(

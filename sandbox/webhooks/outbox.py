@@ -83,6 +83,7 @@ class Outbox:
         self._on_change = on_change
         self._on_delivery = on_delivery
         self._delayed = Delayed(later, self._put)
+        self.on_attempt: Callable[[Job], None] | None = None
         self.endpoints: dict[str, Endpoint] = {}
         self._begin_anew()
 
@@ -279,6 +280,8 @@ class Outbox:
                 self.endpoints[endpoint.id] = replace(endpoint, failing_since=None)
         elif endpoint is not None and not endpoint.is_disabled:
             self._failed(job, endpoint, sent, now)
+        if self.on_attempt is not None:
+            self.on_attempt(job)
         self._settle(job)
         self._on_change()
 

@@ -56,6 +56,7 @@ class Clock:
 
     def __init__(self, wall: Wall, setting: ClockSetting) -> None:
         self._wall = wall
+        self.on_set: Callable[[], None] | None = None
         self.restart(setting)
 
     def restart(self, setting: ClockSetting) -> None:
@@ -92,6 +93,8 @@ class Clock:
             and self.rate == 1.0
             and self.mode == "running"
         )
+        if self.on_set is not None:
+            self.on_set()
 
     def kept(self) -> dict[str, Any]:
         """What has to be known to go on with this clock in another run."""

@@ -203,6 +203,7 @@ class Journal:
         self._entries: deque[Entry] = deque(maxlen=entries_max)
         self._scrub = scrub
         self.numbered = 0
+        self.on_add: Callable[[Entry], None] | None = None
 
     def next_id(self) -> str:
         """The id for the request that has just arrived."""
@@ -212,6 +213,8 @@ class Journal:
     def add(self, entry: Entry) -> None:
         """Keep the entry; the oldest makes room."""
         self._entries.append(entry)
+        if self.on_add is not None:
+            self.on_add(entry)
 
     def entries(self) -> list[Entry]:
         """All kept entries, oldest first."""

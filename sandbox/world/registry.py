@@ -15,6 +15,7 @@ from sandbox.world.clock import Wall
 from sandbox.world.host import Host, Nobody
 from sandbox.world.kept import Kept, NotRestored
 from sandbox.world.spec import WorldSpec
+from sandbox.world.tally import Tally
 from sandbox.world.world import DEFAULT_WORLD, World
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class Worlds:
         # Lookup segment to the ids of the worlds that hold it; a dictionary as an ordered set.
         self._by_lookup: dict[str, dict[str, None]] = {}
         self._numbered = 0
+        # What worlds did that are gone or began anew, and what came for none.
+        self.tally = Tally()
 
     def create(self, spec: WorldSpec) -> World:
         """A new world, filled and ready.
@@ -126,6 +129,7 @@ class Worlds:
             self._by_lookup = learned
             raise
         if before is not None:
+            self._count_in(before)
             before.close()
             self._host.look(before, None)
         self._by_id[spec.id] = world
@@ -173,6 +177,7 @@ class Worlds:
         del self._by_id[world.id]
         if self.saver is not None:
             self.saver.forget(world.id)
+        self._count_in(world)
         world.close()
         self._host.look(world, None)
         self._forget_keys(world)
@@ -185,6 +190,7 @@ class Worlds:
         if not world.has_begun and world.spec.fixture.snapshot is not None:
             self._try_to_begin(world.spec)
         self._forget_keys(world)
+        self.tally.add(world.tally)
         world.reset()
         world.has_begun = True
 
@@ -211,6 +217,18 @@ class Worlds:
         """Have written what reading changes: how many requests came, and which keys were used."""
         for world in self:
             world.note_change()
+
+    def _count_in(self, world: World) -> None:
+        """What a world did that goes, and what may still end there, stays counted."""
+        self.tally.add(world.tally)
+        world.tally = self.tally
+
+    def exercised(self) -> Tally:
+        """What was exercised in all worlds since the server began."""
+        total = Tally()
+        for tally in (self.tally, *(world.tally for world in self)):
+            total.add(tally)
+        return total
 
     def touch(self, world: World) -> None:
         """Note that the world is in use now."""

@@ -33,7 +33,9 @@ from sandbox.world.ids import Ids, fixed_chars
 from sandbox.world.journal import Journal
 from sandbox.world.kept import Kept
 from sandbox.world.spec import WorldSpec
+from sandbox.world.tally import Tally
 from sandbox.world.uses import NotedUses, Uses
+from sandbox.world.watchers import Readers
 
 _KINDS: Final[dict[str, type[Any]]] = {
     "account": Account,
@@ -113,9 +115,11 @@ class World:
         self.walks = 0
         self._listening: list[Future[None]] = []
         self.recorder: Recorder | None = None
+        self.readers = Readers(self)
         self.has_begun = kept is None
         self._begin()
         self._begin_with(kept)
+        self.tally.begin(self.store.messages(), self.scenario)
 
     def _begin_with(self, kept: Kept | None) -> None:
         """Hold what an earlier run left, else what the fixture says."""
@@ -150,7 +154,10 @@ class World:
         self.journal.restart()
         self.clock.restart(self.spec.clock)
         self._begin()
+        switches_now = self.switches.copy()
         self._fill()
+        self.switches.update(switches_now)
+        self.tally.begin(self.store.messages(), self.scenario)
         if self.recorder is not None:
             self.recorder.begin_anew()
             self.note_change()
@@ -181,11 +188,13 @@ class World:
         self.busy: dict[str, Event] = {}
         self.taken_events: dict[str, str] = {}
         self.desk = Desk()
+        self.tally = Tally()
 
     def close(self) -> None:
         """End: nobody will use this world any more, and nothing of it is written."""
         self.saver = self.recorder = self.store.on_commit = None
         self.desk.close()
+        self.readers.close()
         # Whoever waits with a payment finds that it is gone.
         self.busy = {}
         self.outbox.endpoints.clear()
@@ -210,6 +219,7 @@ class World:
 
             kept = parse_snapshot(snapshot)
             self._restore(kept, is_beginning=True)
+            self.switches.update(self.spec.switches)
             end_what_was_under_way(self, kept)
             self.outbox.resume()
         else:
@@ -289,6 +299,9 @@ class World:
 
     def _announce(self, messages: Sequence[Message]) -> None:
         """Messages were committed."""
+        self.tally.announced(messages, self.store)
+        if self.readers.on_messages is not None:
+            self.readers.on_messages(messages)
         if self.outbox.endpoints:
             self.outbox.accept(messages)
         self._note_change()
@@ -358,12 +371,7 @@ class World:
         unit = self.store.begin()
 
         def resolve(kind: str, name: str) -> str:
-            cast = {
-                "account": self.cast.accounts,
-                "terminal": self.cast.terminals,
-                "location": self.cast.locations,
-                "key": {name: id for name, (id, _) in self.cast.keys.items()},
-            }[kind]
+            cast = self.cast.ids_of(kind)
             if name in cast:
                 return cast[name]
             if unit.get(_KINDS[kind], name) is not None:
@@ -371,6 +379,7 @@ class World:
             raise UnknownWord(f"the world has no {kind} {name[:80]!r}", name, cast)
 
         self.scenario = Running(scenario, resolve)
+        self.tally.ran(scenario.name)
         self.note_change()
         return self.scenario
 

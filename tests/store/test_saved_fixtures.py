@@ -100,6 +100,19 @@ def test_a_reset_goes_back_to_what_was_saved(friday):
     assert pay(sandbox)["status"] == "captured"
 
 
+def test_switches_that_it_is_given_come_before_the_saved_ones_and_stay_when_it_is_reset(friday):
+    sandbox = begun(friday)
+    told = {"batch.settlement": "manual"}
+    world = add_world(sandbox, "told", fixture="friday", switches=told)
+    assert world.control("GET", "/worlds/told/switches").json()["batch.settlement"] == "manual"
+    world.control("PUT", "/worlds/told/switches", {"strict_headers": True})
+
+    assert world.control("POST", "/worlds/told/reset").status == 200
+
+    switches = world.control("GET", "/worlds/told/switches").json()
+    assert (switches["batch.settlement"], switches["strict_headers"]) == ("manual", True)
+
+
 def test_other_worlds_begin_with_it_too_and_have_keys_of_their_own(friday):
     sandbox = begun(friday)
 

@@ -1,0 +1,91 @@
+"""Control endpoints that tell what of the platform was exercised, and what never was.
+
+Every section goes through a table of the sandbox: what there is in it was exercised so often, or
+never.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from sandbox.api.routes import OPERATIONS
+from sandbox.control.rows import Ask
+from sandbox.domain.events import EVENTS
+from sandbox.domain.faults import FAULTS
+from sandbox.domain.payments.outcomes import OUTCOMES
+from sandbox.domain.payments.transactions import STATUS_REASONS, STATUSES
+from sandbox.domain.payments.transport import TRANSPORT_FAULTS
+from sandbox.world.tally import Answered, Tally
+
+_SERVED: Final = tuple(row.name for row in OPERATIONS if row.run is not None)
+
+TABLES: Final[Mapping[str, tuple[str, ...]]] = {
+    "operations": _SERVED,
+    "statuses": STATUSES,
+    "status_reasons": STATUS_REASONS,
+    "events": tuple(EVENTS),
+    # Two faults that a client cannot tell apart have one code.
+    "refusals": tuple(dict.fromkeys(fault.code for fault in FAULTS)),
+    "outcomes": (*OUTCOMES, *TRANSPORT_FAULTS),
+}
+"""What there is to exercise, section by section, as far as the code alone knows it."""
+
+
+def of_world(ask: Ask) -> dict[str, Any]:
+    """What was exercised in a world since it began or was reset."""
+    return _view(ask, ask.world.tally.look())
+
+
+def of_server(ask: Ask) -> dict[str, Any]:
+    """What was exercised in all worlds since the server began, and by those who named none."""
+    return _view(ask, ask.services.worlds.exercised())
+
+
+def _view(ask: Ask, tally: Tally) -> dict[str, Any]:
+    counts = _counts(tally)
+    library = {one.name: name for name, one in ask.services.scenarios().items()}
+    scrub = ask.services.worlds.profile.scrub
+    for title, count in tally.scenarios.items():
+        counts["scenarios"][library.get(title) or scrub(title)] += count
+    own = sorted(counts["scenarios"].keys() - library.values())
+    place = {name: number for number, name in enumerate(_SERVED)}
+    answers = sorted(counts["answers"], key=lambda one: (place[one.split()[0]], one))
+    tables = {**TABLES, "scenarios": (*library.values(), *own), "answers": answers}
+    return {name: _section(counts[name], tables[name]) for name in SECTIONS}
+
+
+SECTIONS: Final = (
+    *("operations", "answers", "statuses", "status_reasons"),
+    *("events", "refusals", "scenarios", "outcomes"),
+)
+
+
+def _section(counts: Counter[str], table: Iterable[str]) -> dict[str, Any]:
+    return {
+        "exercised": {name: counts[name] for name in table if counts[name]},
+        "never": [name for name in table if not counts[name]],
+    }
+
+
+def _counts(tally: Tally) -> dict[str, Counter[str]]:
+    """How often each name of each section was counted."""
+    counts: dict[str, Counter[str]] = {name: Counter() for name in SECTIONS}
+    for answer, count in tally.answers.items():
+        answered = Answered(*answer)
+        if answered.route is not None:
+            counts["operations"][answered.route] += count
+            counts["answers"][f"{answered.route} {answered.status}"] += count
+        for section, name in (
+            ("refusals", answered.refusal),
+            ("outcomes", answered.outcome),
+            ("outcomes", answered.fault),
+        ):
+            if name is not None:
+                counts[section][name] += count
+    for said, count in tally.messages.items():
+        counts["events"][said.event_type] += count
+        if said.status is not None and said.status_reason is not None:
+            counts["statuses"][said.status] += count
+            counts["status_reasons"][said.status_reason] += count
+    counts["statuses"]["settled"] += tally.settled
+    return counts

@@ -1,0 +1,152 @@
+"""The control endpoint that shows what happens in a world as it happens: server-sent events."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic_core import to_json
+from starlette.types import Receive, Scope, Send
+
+from sandbox.api.platform import ABORT
+from sandbox.control import messages
+from sandbox.control.rows import Ask, must_be_known
+from sandbox.world.watchers import (
+    ATTEMPT,
+    CLOCK,
+    GAP,
+    KINDS,
+    MESSAGE,
+    REQUEST,
+    Happening,
+    Reader,
+    Tried,
+)
+from sandbox.world.world import World
+
+if TYPE_CHECKING:
+    from sandbox.control.shapes import StreamQuery
+
+ON_STOP: Final = "sandbox.on_stop"
+"""Where a stream puts how it ends, in the scope of its request, for a server that stops."""
+
+SILENCE_S: Final = 15.0
+"""After so long without a word the stream says that it is still there."""
+
+LAST_WORDS_S: Final = 0.5
+"""So long a stream that ends waits for a client to take what is left of it."""
+
+_HERE: Final = b": here\n\n"
+_HEADERS: Final = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store")]
+
+_SHOWN: Final[Mapping[str, Callable[[World, Any], Any]]] = {
+    REQUEST: lambda world, entry: world.journal.view(entry),
+    MESSAGE: lambda world, message: messages.shown(message),
+    ATTEMPT: lambda world, tried: _tried(tried),
+    CLOCK: lambda world, clock: clock,
+    GAP: lambda world, missed: {"missed": missed},
+}
+"""How each kind of thing is shown."""
+
+
+def _tried(tried: Tried) -> dict[str, Any]:
+    return {
+        "message_id": tried.message.id,
+        "event_type": tried.message.event_type,
+        "endpoint_id": tried.endpoint_id,
+        "url": tried.url,
+        **messages.view_attempt(tried.attempt),
+        "delivery_status": tried.delivery_status,
+    }
+
+
+class Stream:
+    """One reader of a world, and how what it reads is sent."""
+
+    def __init__(
+        self, world: World, kinds: Collection[str], on_silence: Callable[[], None]
+    ) -> None:
+        self._world = world
+        self._kinds = kinds
+        self._on_silence = on_silence
+
+    async def deliver(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        *,
+        silence_s: float = SILENCE_S,
+        last_words_s: float = LAST_WORDS_S,
+    ) -> None:
+        """Send what happens until the client has gone, or nothing more will happen."""
+        reader = self._world.readers.join(self._kinds)
+        scope[ON_STOP] = reader.end
+        sending = asyncio.ensure_future(self._send(reader, send, silence_s))
+        leaving = asyncio.ensure_future(_left(receive))
+        ending = asyncio.ensure_future(reader.over.wait())
+        tasks = (sending, leaving, ending)
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            through = (sending, leaving)
+            await asyncio.wait(through, timeout=last_words_s, return_when=asyncio.FIRST_COMPLETED)
+            if not any(task.done() for task in through) and ABORT in scope:
+                # It does not read: what is left would keep the server from stopping.
+                scope[ABORT]()
+                await leaving
+        finally:
+            self._world.readers.leave(reader)
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+        if not sending.cancelled():
+            sending.result()
+
+    async def _send(self, reader: Reader, send: Send, silence_s: float) -> None:
+        # Some servers say like this that the client has gone.
+        with suppress(OSError):
+            await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+            async for part in self._parts(reader, silence_s):
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+                # Whoever asks for something has a turn between two of them.
+                await asyncio.sleep(0)
+            await send({"type": "http.response.body", "body": b""})
+
+    async def _parts(self, reader: Reader, silence_s: float) -> AsyncGenerator[bytes]:
+        yield _HERE
+        while True:
+            try:
+                async with asyncio.timeout(silence_s):
+                    happening = await reader.next()
+            except TimeoutError:
+                self._on_silence()
+                yield _HERE
+                continue
+            if happening is None:
+                return
+            yield self._written(happening)
+
+    def _written(self, happening: Happening) -> bytes:
+        shown = to_json(_SHOWN[happening.kind](self._world, happening.what))
+        return b"event: %b\nid: %d\ndata: %b\n\n" % (
+            happening.kind.encode(),
+            happening.number,
+            shown,
+        )
+
+
+async def _left(receive: Receive) -> None:
+    """Wait until the client has gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def read_along(ask: Ask) -> Stream:
+    """What happens in a world from now on, as it happens."""
+    query: StreamQuery = ask.query
+    kinds = KINDS if query.kinds is None else query.kinds.split(",")
+    for kind in kinds:
+        must_be_known("kinds", kind, KINDS)
+    world = ask.world
+    # A world that somebody watches is in use.
+    return Stream(world, kinds, lambda: ask.services.worlds.touch(world))

@@ -1,0 +1,96 @@
+"""How tests read along what happens in a world: in process, in the form that servers use."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.driving import InProcess
+
+STREAM = "/worlds/default/stream"
+WAIT_S = 5
+"""So long a test waits at most for something to be sent."""
+
+
+@dataclass
+class Reading:
+    """A stream that is being read in process, in the form in which a server asks for it."""
+
+    sent: "asyncio.Queue[dict[str, Any]]" = field(default_factory=asyncio.Queue)
+    gone: asyncio.Event = field(default_factory=asyncio.Event)
+    reads: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def receive(self) -> dict[str, Any]:
+        await self.gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: dict[str, Any]) -> None:
+        await self.reads.wait()
+        self.sent.put_nowait(message)
+
+    async def text(self) -> str:
+        """The next part of the body; empty where it was the last."""
+        message = await asyncio.wait_for(self.sent.get(), WAIT_S)
+        assert message["type"] == "http.response.body"
+        assert message.get("more_body", False) == bool(message["body"])
+        return str(message["body"], "utf-8")
+
+    async def event(self) -> tuple[str, int, Any]:
+        """The next event: its kind, its number, its data."""
+        return parsed(await self.text())
+
+    async def events(self, count: int) -> list[tuple[str, int, Any]]:
+        return [await self.event() for _ in range(count)]
+
+
+def parsed(text: str) -> tuple[str, int, Any]:
+    *lines, end, rest = text.split("\n")
+    assert (end, rest) == ("", ""), text
+    kind, number, data = [line.partition(": ") for line in lines]
+    assert (kind[0], number[0], data[0]) == ("event", "id", "data")
+    return kind[2], int(number[2]), json.loads(data[2])
+
+
+def asking_for(path: str, query: str = "") -> dict[str, Any]:
+    """The scope of a GET to the control surface."""
+    return {
+        "type": "http",
+        "method": "GET",
+        "path": f"/_sandbox{path}",
+        "query_string": query.encode(),
+        "headers": [],
+    }
+
+
+Deliver = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
+
+
+@asynccontextmanager
+async def reading(
+    sandbox: InProcess,
+    path: str = STREAM,
+    query: str = "",
+    *,
+    by: Deliver | None = None,
+    **more: Any,
+) -> AsyncIterator[Reading]:
+    """A stream that has begun, until the client goes, which lets it end.
+
+    `more` is what the server puts into the scope of the request.
+    """
+    one = Reading()
+    one.reads.set()
+    serve = by or sandbox.sandbox.app
+    task = asyncio.ensure_future(serve(asking_for(path, query) | more, one.receive, one.send))
+    start = await asyncio.wait_for(one.sent.get(), WAIT_S)
+    assert start == {
+        "type": "http.response.start",
+        "status": 200,
+        "headers": [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store")],
+    }
+    assert await one.text() == ": here\n\n"
+    yield one
+    one.gone.set()
+    await asyncio.wait_for(task, WAIT_S)

@@ -1,0 +1,364 @@
+"""What was exercised, and what never was."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from sandbox.app import build
+from sandbox.domain.events import EVENTS
+from sandbox.domain.faults import FAULTS
+from sandbox.domain.payments.moves import MOVES
+from sandbox.domain.payments.outcomes import OUTCOMES
+from sandbox.domain.payments.transactions import STATUS_REASONS, STATUSES
+from sandbox.domain.payments.transport import TRANSPORT_FAULTS
+from sandbox.settings import Settings
+from tests.conftest import NOW
+from tests.control.test_control import assert_refused
+from tests.driving import InProcess
+from tests.payments.till import act, forcing, paid, pay, terminal
+
+SECTIONS = [
+    *("operations", "answers", "statuses", "status_reasons"),
+    *("events", "refusals", "scenarios", "outcomes"),
+]
+NOTHING: dict[str, dict[str, int]] = {section: {} for section in SECTIONS}
+
+
+def coverage(sandbox: InProcess, path: str = "/worlds/default/coverage") -> Any:
+    answer = sandbox.control("GET", path)
+    assert answer.status == 200, answer.body
+    return answer.json()
+
+
+def total(sandbox: InProcess) -> dict[str, dict[str, int]]:
+    return exercised(sandbox, "/coverage")
+
+
+def exercised(
+    sandbox: InProcess, path: str = "/worlds/default/coverage"
+) -> dict[str, dict[str, int]]:
+    return {name: section["exercised"] for name, section in coverage(sandbox, path).items()}
+
+
+def made(sandbox: InProcess, **body: Any) -> InProcess:
+    """The same sandbox, asked in a world of its own."""
+    answer = sandbox.control("POST", "/worlds", {"id": "mine", "clock": NOW} | body)
+    assert answer.status == 201, answer.body
+    return replace(sandbox, world="mine")
+
+
+# --- what there is to exercise ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["/worlds/default/coverage", "/coverage"])
+def test_at_first_nothing_was_exercised_and_all_of_every_table_never_was(sandbox, path):
+    shown = coverage(sandbox, path)
+
+    listed = sandbox.control("GET", "/scenarios").json()["scenarios"]
+    outcomes = sandbox.control("GET", "/outcomes").json()
+    assert list(shown) == SECTIONS
+    assert [list(section) for section in shown.values()] == [["exercised", "never"]] * 8
+    assert {name: section["exercised"] for name, section in shown.items()} == NOTHING
+    assert shown["answers"]["never"] == []
+    assert shown["statuses"]["never"] == [
+        *("pending", "surcharge_pending", "authorized", "captured", "settled"),
+        *("refunded", "reversed", "declined", "error", "canceled"),
+    ]
+    assert shown["status_reasons"]["never"] == list(STATUS_REASONS)
+    assert shown["events"]["never"] == list(EVENTS)
+    assert shown["scenarios"]["never"] == [one["name"] for one in listed]
+    assert shown["outcomes"]["never"] == [
+        *(one["key"] for one in outcomes["outcomes"]),
+        *(one["key"] for one in outcomes["faults"]),
+    ]
+
+
+def test_every_fault_of_the_catalogue_is_a_name_once(sandbox):
+    never = coverage(sandbox)["refusals"]["never"]
+
+    assert never == list(dict.fromkeys(fault.code for fault in FAULTS))
+    assert never[:3] == ["validation_error", "authentication_failed", "permission_denied"]
+
+
+def test_every_operation_that_is_served_is_a_name_and_the_retired_one_is_none(sandbox):
+    never = coverage(sandbox)["operations"]["never"]
+
+    assert {"payments.create", "payments.reverse", "batches.close", "apikeys.list"} <= set(never)
+    assert [name for name in never if "retired" in name] == []
+    assert len(never) == len(set(never)) == 63
+
+
+def test_every_reason_and_status_that_a_payment_can_have_is_in_the_tables():
+    reasons = {row.status_reason for row in OUTCOMES.values()} | {row.reason for row in MOVES}
+    shown = {row.head for row in MOVES} | {row.shown_status for row in MOVES}
+
+    assert reasons - set(STATUS_REASONS) == {"as answered"}
+    assert shown - set(STATUSES) == {"", "as answered", "same"}
+
+
+# --- what was exercised -----------------------------------------------------------------------
+
+
+def test_a_sale_is_counted_in_every_section_that_it_belongs_to(sandbox):
+    pay(sandbox)
+    pay(sandbox)
+
+    assert exercised(sandbox) == NOTHING | {
+        "operations": {"payments.create": 2},
+        "answers": {"payments.create 200": 2},
+        "statuses": {"pending": 2, "captured": 2},
+        "status_reasons": {"approved": 2, "pending": 2},
+        "events": {"transaction.sale": 2, "transaction.create": 2, "batch.opened": 1},
+        "outcomes": {"approved": 2},
+    }
+
+
+def test_what_was_exercised_is_not_among_what_never_was(sandbox):
+    before = coverage(sandbox)
+    pay(sandbox)
+    pay(sandbox, outcome="lost_card")
+    pay(sandbox, 0)
+
+    after = coverage(sandbox)
+
+    for name in set(SECTIONS) - {"answers"}:
+        left = [one for one in before[name]["never"] if one not in after[name]["exercised"]]
+        assert after[name]["never"] == left
+    assert after["answers"] == {
+        "exercised": {"payments.create 200": 2, "payments.create 400": 1},
+        "never": [],
+    }
+
+
+def test_a_refusal_is_counted_by_its_code(sandbox):
+    pay(sandbox, 0)
+    act(sandbox, paid(sandbox), "capture")
+
+    counted = exercised(sandbox)
+
+    assert counted["refusals"] == {"validation_error": 1, "invalid_capture_sequence": 1}
+    assert counted["answers"] == {
+        "payments.create 200": 1,
+        "payments.create 400": 1,
+        "payments.capture 400": 1,
+    }
+
+
+def test_an_attempt_that_failed_is_counted_as_it_shows_itself(sandbox):
+    id = paid(sandbox)
+
+    act(sandbox, id, "refund", outcome="refund_declined")
+
+    counted = exercised(sandbox)
+    assert counted["statuses"] == {"pending": 1, "captured": 1, "declined": 1}
+    assert counted["status_reasons"] == {"approved": 1, "declined": 1, "pending": 1}
+    assert counted["outcomes"] == {"approved": 1, "refund_declined": 1}
+
+
+def test_payments_that_settle_are_counted_once_each(sandbox):
+    refunded, kept, other = (paid(sandbox) for _ in range(3))
+    act(sandbox, refunded, "refund")
+    batch = sandbox.ask("GET", f"/v1/transactions/{kept}", key="partner").json()["batch_id"]
+
+    closed = sandbox.ask("POST", f"/v1/batches/{batch}/close", key="partner")
+    act(sandbox, kept, "refund", outcome="refund_declined")
+    act(sandbox, other, "refund", amount=100)
+
+    assert closed.status == 200, closed.body
+    counted = exercised(sandbox)
+    assert counted["statuses"] == {
+        "pending": 3,
+        "captured": 3,
+        # Of these the last is a refund in part, which leaves its payment settled.
+        "settled": 2 + 1,
+        "refunded": 1,
+        "declined": 1,
+    }
+    assert counted["events"]["batch.accepted"] == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "outcomes", "answers", "refusals"),
+    [
+        ("http_503", {"http_503": 1}, {"payments.create 503": 1}, {"unavailable": 1}),
+        ("http_500", {"http_500": 1}, {"payments.create 500": 1}, {"internal_error": 1}),
+        ("malformed_json", {"approved": 1, "malformed_json": 1}, {"payments.create 200": 1}, {}),
+    ],
+)
+def test_a_transport_fault_is_counted_beside_the_outcome_that_it_leaves(
+    sandbox, fault, outcomes, answers, refusals
+):
+    pay(sandbox, outcome=fault)
+
+    counted = exercised(sandbox)
+
+    assert (counted["outcomes"], counted["answers"], counted["refusals"]) == (
+        outcomes,
+        answers,
+        refusals,
+    )
+
+
+@pytest.mark.parametrize("fault", TRANSPORT_FAULTS)
+def test_every_transport_fault_is_a_name(sandbox, fault):
+    assert fault in coverage(sandbox)["outcomes"]["never"]
+
+
+def test_a_method_that_the_path_does_not_serve_is_a_refusal_of_no_operation(sandbox):
+    sandbox.ask("PUT", "/v5/apikeys", key="merchant", json_body={})
+
+    assert exercised(sandbox) == NOTHING | {"refusals": {"method_not_allowed": 1}}
+
+
+def test_the_retired_operation_is_counted_as_its_refusal(sandbox):
+    answer = sandbox.ask("POST", "/v1/transactions/search", key="partner", json_body={})
+
+    assert answer.status == 405, answer.body
+    assert exercised(sandbox) == NOTHING | {"refusals": {"method_not_allowed": 1}}
+
+
+def test_a_sample_is_an_event_and_no_status(sandbox):
+    sandbox.control("POST", "/worlds/default/messages", {"event_type": "transaction.refund"})
+
+    assert exercised(sandbox) == NOTHING | {"events": {"transaction.refund": 1}}
+
+
+def test_the_control_surface_is_not_counted(sandbox):
+    sandbox.control("GET", "/worlds/default/requests")
+    sandbox.control("GET", "/worlds/default/nothing")
+
+    assert exercised(sandbox) == total(sandbox) == NOTHING
+
+
+# --- scenarios --------------------------------------------------------------------------------
+
+
+def test_scenarios_of_the_library_and_own_ones_are_counted_by_name(sandbox):
+    library = sandbox.control("GET", "/scenarios").json()["scenarios"]
+    first, second = library[0], library[1]
+    for wanted in (first["name"], second["title"], first["name"]):
+        sandbox.control("PUT", "/worlds/default/scenario", {"name": wanted})
+    sandbox.control("PUT", "/worlds/default/scenario", {"name": "My own", "rule": []})
+
+    shown = coverage(sandbox)["scenarios"]
+
+    assert shown["exercised"] == {first["name"]: 2, second["name"]: 1, "My own": 1}
+    assert shown["never"] == [one["name"] for one in library[2:]]
+
+
+def test_a_scenario_that_runs_on_after_a_reset_is_counted_again(sandbox):
+    sandbox.control("PUT", "/worlds/default/scenario", {"name": "My own", "rule": []})
+
+    sandbox.control("POST", "/worlds/default/reset")
+
+    assert exercised(sandbox)["scenarios"] == {"My own": 1}
+    assert total(sandbox)["scenarios"] == {"My own": 2}
+
+
+def test_a_key_in_the_name_of_a_scenario_is_masked(sandbox):
+    key = sandbox.key("merchant")
+    sandbox.control("PUT", "/worlds/default/scenario", {"name": f"with {key}", "rule": []})
+
+    (name,) = exercised(sandbox)["scenarios"]
+
+    assert name.startswith("with ")
+    assert key not in name
+
+
+# --- whose it is ------------------------------------------------------------------------------
+
+
+def test_each_world_has_its_own_and_the_total_is_of_all(sandbox):
+    mine = made(sandbox)
+    pay(mine)
+    forcing(sandbox, None).ask("GET", "/v5/apikeys", key="merchant")
+
+    own = exercised(sandbox, "/worlds/mine/coverage")
+    assert own["operations"] == {"payments.create": 1}
+    assert exercised(sandbox)["operations"] == {"apikeys.list": 1}
+    assert total(sandbox)["operations"] == {"apikeys.list": 1, "payments.create": 1}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "key", "refusal"),
+    [
+        ("GET", "/v5/apikeys", None, "authentication_failed"),
+        ("GET", "/v5/apikeys", "svc_uat_nobody0has1it_" + "a" * 40, "authentication_failed"),
+        ("GET", "/v5/nothing", None, "not_found"),
+        ("GET", "/v5/nothing", "merchant", "not_found"),
+    ],
+    ids=["no key", "unknown key", "no path", "no path with a key"],
+)
+def test_what_is_asked_of_no_world_is_a_refusal_of_the_server(sandbox, method, path, key, refusal):
+    sandbox.ask(method, path, key=key)
+
+    assert exercised(sandbox) == NOTHING
+    assert total(sandbox) == NOTHING | {"refusals": {refusal: 1}}
+
+
+def test_a_key_that_is_known_and_not_usable_belongs_to_its_world(sandbox):
+    sandbox.ask("GET", "/v5/apikeys", key="revoked")
+
+    assert exercised(sandbox) == NOTHING | {
+        "operations": {"apikeys.list": 1},
+        "answers": {"apikeys.list 401": 1},
+        "refusals": {"authentication_failed": 1},
+    }
+
+
+def test_a_reset_begins_anew_and_the_total_keeps_what_was(sandbox):
+    pay(sandbox)
+    before = exercised(sandbox)
+
+    sandbox.control("POST", "/worlds/default/reset")
+
+    assert exercised(sandbox) == NOTHING
+    assert total(sandbox) == before
+
+
+def test_the_total_keeps_what_was_in_a_world_that_was_deleted(sandbox):
+    mine = made(sandbox)
+    pay(mine)
+    before = exercised(sandbox, "/worlds/mine/coverage")
+
+    sandbox.control("DELETE", "/worlds/mine")
+
+    assert total(sandbox) == before
+    assert_refused(sandbox.control("GET", "/worlds/mine/coverage"), 404, "unknown_world")
+
+
+def test_the_total_keeps_what_was_in_a_world_that_nobody_used_any_more():
+    wall = [0.0]
+    sandbox = InProcess(build(Settings(), wall=lambda: wall[0]))
+    pay(made(sandbox))
+    before = total(sandbox)
+
+    wall[0] = 90_000.0
+    worlds = sandbox.control("GET", "/worlds").json()["worlds"]
+
+    assert [world["id"] for world in worlds] == ["default"]
+    assert total(sandbox) == before
+
+
+def test_a_world_that_is_restored_begins_anew_and_the_total_keeps_what_was(sandbox):
+    mine = made(sandbox)
+    pay(mine)
+    before = exercised(sandbox, "/worlds/mine/coverage")
+    saved = sandbox.control("GET", "/worlds/mine/snapshot").body
+
+    sandbox.ask("PUT", "/_sandbox/worlds/mine/snapshot", body=saved)
+
+    assert exercised(sandbox, "/worlds/mine/coverage") == NOTHING
+    assert total(sandbox) == before
+    paid(mine)
+    assert exercised(sandbox, "/worlds/mine/coverage")["statuses"] == {"pending": 1, "captured": 1}
+
+
+def test_what_a_fixture_brings_along_was_exercised_by_nobody(sandbox):
+    mine = made(sandbox, fixture="busy", clock=None)
+
+    messages = sandbox.control("GET", "/worlds/mine/messages").json()["total"]
+    assert messages > 0
+    assert exercised(sandbox, "/worlds/mine/coverage") == NOTHING
+    assert terminal(mine)

@@ -1,0 +1,475 @@
+"""What happens in a world, read along as it happens."""
+
+import asyncio
+import json
+import signal
+import socket
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import httpx2
+import pytest
+
+from sandbox.app import build
+from sandbox.control.streaming import Stream
+from sandbox.settings import Settings
+from sandbox.world.watchers import KINDS, WAITING_MAX
+from tests.conftest import NOW
+from tests.control.reading import STREAM, WAIT_S, asking_for, parsed, reading
+from tests.control.test_control import assert_refused
+from tests.driving import InProcess, Served, serving
+from tests.payments.till import pay
+from tests.webhooks.calling import living
+
+CLOCK = "/worlds/default/clock"
+
+
+def told(
+    sandbox: InProcess, does: Callable[[], Any], count: int, query: str = ""
+) -> list[tuple[str, int, Any]]:
+    """The first events that a reader gets of what is done."""
+
+    async def read() -> list[tuple[str, int, Any]]:
+        async with living(sandbox), reading(sandbox, query=query) as stream:
+            does()
+            return await stream.events(count)
+
+    return asyncio.run(read())
+
+
+def has_readers(sandbox: InProcess, world: str = "default") -> bool:
+    """Whether anything is noted for somebody who reads along."""
+    found = sandbox.sandbox.worlds.get(world)
+    assert found is not None
+    hooks = (
+        found.journal.on_add,
+        found.readers.on_messages,
+        found.outbox.on_attempt,
+        found.clock.on_set,
+    )
+    assert len({hook is None for hook in hooks}) == 1
+    assert (hooks[0] is not None) == bool(len(found.readers))
+    return hooks[0] is not None
+
+
+# --- what is told -----------------------------------------------------------------------------
+
+
+def test_a_request_is_told_as_the_journal_shows_it(sandbox):
+    ((kind, number, entry),) = told(
+        sandbox, lambda: sandbox.ask("GET", "/v5/apikeys", key="merchant"), 1
+    )
+
+    assert (kind, number) == ("request", 1)
+    assert (entry["route"], entry["status"]) == ("apikeys.list", 200)
+    assert entry == sandbox.control("GET", f"/worlds/default/requests/{entry['id']}").json()
+
+
+def test_a_message_is_told_as_it_is_shown_without_its_deliveries(sandbox):
+    body = {"name": "made", "permissions": ["payments:read"]}
+
+    (kind, number, message), (after, _, _) = told(
+        sandbox, lambda: sandbox.ask("POST", "/v5/apikeys", key="merchant", json_body=body), 2
+    )
+
+    shown = sandbox.control("GET", f"/worlds/default/messages/{message['id']}").json()
+    assert (kind, number, after) == ("message", 1, "request")
+    assert message["event_type"] == "api_key.created"
+    assert message | {"deliveries": []} == shown
+
+
+def test_a_payment_is_told_in_the_order_in_which_it_happens(sandbox):
+    happened = told(sandbox, lambda: pay(sandbox), 4)
+
+    assert [(kind, number) for kind, number, _ in happened] == [
+        ("message", 1),
+        ("message", 2),
+        ("message", 3),
+        ("request", 4),
+    ]
+    assert [one["event_type"] for _, _, one in happened[:3]] == [
+        "transaction.create",
+        "batch.opened",
+        "transaction.sale",
+    ]
+    assert happened[3][2]["events"] == [one["id"] for _, _, one in happened[:3]]
+
+
+def test_an_attempt_is_told_with_what_became_of_its_delivery(sandbox):
+    url = "http://127.0.0.1:9/hooks"
+    sandbox.control("POST", "/worlds/default/endpoints", {"id": "till", "url": url})
+
+    (_, number, message), (kind, after, attempt) = told(
+        sandbox,
+        lambda: sandbox.control(
+            "POST", "/worlds/default/messages", {"event_type": "account.updated"}
+        ),
+        2,
+        query="kinds=message,attempt",
+    )
+
+    shown = sandbox.control("GET", f"/worlds/default/messages/{message['id']}").json()
+    (delivery,) = shown["deliveries"]
+    assert (number, kind, after) == (1, "attempt", 2)
+    assert attempt == {
+        "message_id": message["id"],
+        "event_type": "account.updated",
+        "endpoint_id": "till",
+        "url": url,
+        **delivery["attempts"][0],
+        "delivery_status": "pending",
+    }
+    assert (attempt["at"], attempt["status_code"], attempt["trigger"]) == (NOW, None, "scheduled")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "expected"),
+    [
+        ("PUT", CLOCK, {"rate": 60}, ["2026-03-01T12:00:00.000Z frozen 60.0"]),
+        (
+            "PUT",
+            CLOCK,
+            {"now": "2026-03-01T13:00:00Z"},
+            ["2026-03-01T13:00:00.000Z frozen 1.0"],
+        ),
+        ("PUT", CLOCK, {"now": "2026-02-01T12:00:00Z"}, ["2026-02-01T12:00:00.000Z frozen 1.0"]),
+        ("POST", f"{CLOCK}/advance", {"by": "1h"}, ["2026-03-01T13:00:00.000Z frozen 1.0"]),
+        ("POST", "/worlds/default/reset", ..., ["2026-03-01T12:00:00.000Z frozen 1.0"]),
+    ],
+    ids=["rate", "ahead", "back", "advanced", "reset"],
+)
+def test_a_clock_that_is_set_or_advanced_is_told(sandbox, method, path, body, expected):
+    happened = told(sandbox, lambda: sandbox.control(method, path, body), 1)
+
+    assert [
+        (kind, f"{clock['now']} {clock['mode']} {clock['rate']}") for kind, _, clock in happened
+    ] == [("clock", one) for one in expected]
+
+
+def test_only_the_kinds_that_are_asked_for_are_told_and_numbers_are_those_of_the_world(sandbox):
+    def pays_and_waits() -> None:
+        pay(sandbox)
+        sandbox.control("POST", f"{CLOCK}/advance", {"by": "1h"})
+
+    happened = told(sandbox, pays_and_waits, 2, query="kinds=clock,request")
+
+    assert [(kind, number) for kind, number, _ in happened] == [("request", 4), ("clock", 5)]
+
+
+def test_all_readers_of_a_world_are_told_and_those_of_another_are_not(sandbox):
+    sandbox.control("POST", "/worlds", {"id": "other", "clock": NOW})
+
+    async def read() -> list[Any]:
+        async with (
+            reading(sandbox) as one,
+            reading(sandbox) as two,
+            reading(sandbox, "/worlds/other/stream") as other,
+        ):
+            sandbox.control("PUT", CLOCK, {"rate": 2})
+            sandbox.control("PUT", "/worlds/other/clock", {"rate": 3})
+            return [await stream.event() for stream in (one, two, other)]
+
+    happened = asyncio.run(read())
+
+    assert [(number, clock["rate"]) for _, number, clock in happened] == [
+        (1, 2.0),
+        (1, 2.0),
+        (1, 3.0),
+    ]
+
+
+def test_what_was_before_is_not_told(sandbox):
+    sandbox.ask("GET", "/v5/apikeys", key="merchant")
+
+    ((kind, number, _),) = told(sandbox, lambda: sandbox.control("PUT", CLOCK, {"rate": 2}), 1)
+
+    assert (kind, number) == ("clock", 1)
+
+
+def test_a_key_is_masked_wherever_it_stands(sandbox):
+    body = {"name": "made", "permissions": ["payments:read"]}
+    keys: list[str] = [sandbox.key("merchant")]
+
+    def makes_a_key() -> None:
+        made = sandbox.ask("POST", "/v5/apikeys", key="merchant", json_body=body)
+        keys.append(made.json()["key"])
+        sandbox.ask("GET", f"/v5/apikeys/{keys[1]}", key="merchant", query=f"search={keys[1]}")
+
+    happened = json.dumps(told(sandbox, makes_a_key, 3))
+
+    assert keys[1].startswith("svc_uat_")
+    assert [key for key in keys if key in happened or key.split("_")[-1] in happened] == []
+    assert keys[1][-4:] in happened
+
+
+# --- refusals ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "nearest"),
+    [
+        ("kinds=clok", "clock"),
+        ("kinds=request,mesage", "message"),
+        ("kinds=", None),
+        ("kinds=request,", None),
+    ],
+)
+def test_a_kind_that_is_none_is_a_400_that_helps(sandbox, query, nearest):
+    answer = sandbox.control("GET", STREAM, query=query)
+
+    assert_refused(answer, 400, "validation_error", nearest)
+    assert not has_readers(sandbox)
+
+
+def test_a_misspelt_parameter_is_a_400_that_helps(sandbox):
+    assert_refused(
+        sandbox.control("GET", STREAM, query="kind=clock"), 400, "validation_error", "kinds"
+    )
+
+
+def test_a_world_that_is_not_there_cannot_be_read(sandbox):
+    answer = sandbox.control("GET", "/worlds/defalt/stream")
+
+    assert_refused(answer, 404, "unknown_world", "default")
+
+
+def test_reading_needs_the_token():
+    guarded = InProcess(build(Settings(token="open-sesame")))
+
+    assert_refused(guarded.control("GET", STREAM), 401, "unauthorized")
+
+
+# --- readers that are slow, silent, or gone ---------------------------------------------------
+
+
+def test_a_reader_that_is_too_slow_is_told_how_much_it_missed(sandbox):
+    def sets_the_clock(times: int) -> None:
+        for rate in range(1, times + 1):
+            sandbox.control("PUT", CLOCK, {"rate": rate})
+
+    async def read() -> list[tuple[str, int, Any]]:
+        async with reading(sandbox, query="kinds=clock") as stream:
+            stream.reads.clear()
+            sets_the_clock(WAITING_MAX + 7)
+            stream.reads.set()
+            happened = await stream.events(WAITING_MAX + 1)
+            sets_the_clock(1)
+            return [*happened, await stream.event()]
+
+    *first, last, gap, later = asyncio.run(read())
+
+    assert [number for _, number, _ in first] == list(range(1, WAITING_MAX))
+    assert (last[0], last[1], last[2]["rate"]) == ("clock", WAITING_MAX, WAITING_MAX)
+    assert gap == ("gap", WAITING_MAX + 7, {"missed": 7})
+    assert (later[0], later[1], later[2]["rate"]) == ("clock", WAITING_MAX + 8, 1)
+
+
+def test_a_silent_stream_says_that_it_is_there(sandbox):
+    world = sandbox.sandbox.worlds.default
+    heard: list[str] = []
+
+    async def serve(*asgi: Any) -> None:
+        stream = Stream(world, KINDS, lambda: heard.append("silence"))
+        await stream.deliver(*asgi, silence_s=0)
+
+    async def read() -> list[str]:
+        async with reading(sandbox, by=serve) as stream:
+            return [await stream.text(), await stream.text()]
+
+    assert asyncio.run(read()) == [": here\n\n", ": here\n\n"]
+    assert heard[:2] == ["silence", "silence"]
+
+
+def test_a_world_that_somebody_reads_along_is_in_use():
+    wall = [0.0]
+    sandbox = InProcess(build(Settings(), wall=lambda: wall[0]))
+    sandbox.control("POST", "/worlds", {"id": "watched"})
+    sandbox.control("POST", "/worlds", {"id": "forgotten"})
+    worlds = sandbox.sandbox.worlds
+    watched = worlds.get("watched")
+    assert watched is not None
+
+    async def serve(*asgi: Any) -> None:
+        await Stream(watched, KINDS, lambda: worlds.touch(watched)).deliver(*asgi, silence_s=0)
+
+    async def read() -> None:
+        async with reading(sandbox, by=serve) as stream:
+            wall[0] = 90_000.0
+            await stream.text()
+
+    asyncio.run(read())
+
+    listed = sandbox.control("GET", "/worlds").json()
+    assert [world["id"] for world in listed["worlds"]] == ["default", "watched"]
+
+
+def test_nothing_is_noted_any_more_once_the_last_reader_has_gone(sandbox):
+    async def read() -> list[bool]:
+        seen = [has_readers(sandbox)]
+        async with reading(sandbox):
+            async with reading(sandbox):
+                seen.append(has_readers(sandbox))
+            seen.append(has_readers(sandbox))
+        return [*seen, has_readers(sandbox)]
+
+    assert asyncio.run(read()) == [False, True, True, False]
+
+
+def test_a_client_that_goes_while_it_does_not_read_is_forgotten(sandbox):
+    async def read() -> None:
+        async with reading(sandbox) as stream:
+            stream.reads.clear()
+            sandbox.control("PUT", CLOCK, {"rate": 2})
+            await asyncio.sleep(0)
+
+    asyncio.run(read())
+
+    assert not has_readers(sandbox)
+
+
+def test_a_server_that_says_by_an_error_that_the_client_has_gone_is_understood(sandbox):
+    async def serve() -> None:
+        async def receive() -> dict[str, Any]:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        async def send(message: dict[str, Any]) -> None:
+            raise OSError
+
+        await asyncio.wait_for(sandbox.sandbox.app(asking_for(STREAM), receive, send), WAIT_S)
+
+    asyncio.run(serve())
+
+    assert not has_readers(sandbox)
+
+
+# --- the end of a stream ----------------------------------------------------------------------
+
+
+async def last_words(sandbox: InProcess, does: Callable[[], Any], count: int) -> list[str]:
+    """What comes after that was done, which ends the stream after so many parts."""
+    async with reading(sandbox, "/worlds/mine/stream") as stream:
+        does()
+        return [await stream.text() for _ in range(count)]
+
+
+def test_a_stream_ends_when_its_world_is_deleted_after_all_that_happened_before(sandbox):
+    sandbox.control("POST", "/worlds", {"id": "mine", "clock": NOW})
+    mine = replace(sandbox, world="mine")
+
+    def lists_keys_and_is_deleted() -> None:
+        mine.ask("GET", "/v5/apikeys", key="merchant")
+        sandbox.control("DELETE", "/worlds/mine")
+
+    told_last, end = asyncio.run(last_words(sandbox, lists_keys_and_is_deleted, 2))
+
+    assert parsed(told_last)[0] == "request"
+    assert end == ""
+
+
+def test_a_stream_ends_when_another_world_is_put_in_the_place_of_its_own(sandbox):
+    sandbox.control("POST", "/worlds", {"id": "mine", "clock": NOW})
+    saved = sandbox.control("GET", "/worlds/mine/snapshot").body
+
+    def restores() -> None:
+        restored = sandbox.ask("PUT", "/_sandbox/worlds/mine/snapshot", body=saved)
+        assert restored.status == 200
+
+    assert asyncio.run(last_words(sandbox, restores, 1)) == [""]
+    assert not has_readers(sandbox, "mine")
+
+
+def test_a_stream_that_ends_while_its_client_does_not_read_is_cut_off(sandbox):
+    sandbox.control("POST", "/worlds", {"id": "mine"})
+    world = sandbox.sandbox.worlds.get("mine")
+    assert world is not None
+
+    async def serve(*asgi: Any) -> None:
+        await Stream(world, KINDS, lambda: None).deliver(*asgi, last_words_s=0)
+
+    async def read() -> bool:
+        cut = asyncio.Event()
+        abort = {"sandbox.abort": cut.set}
+        async with reading(sandbox, by=serve, **abort) as stream:
+            stream.reads.clear()
+            sandbox.control("PUT", "/worlds/mine/clock", {"rate": 2})
+            sandbox.control("DELETE", "/worlds/mine")
+            await asyncio.wait_for(cut.wait(), WAIT_S)
+            return stream.sent.empty()
+
+    assert asyncio.run(read())
+
+
+def test_a_stream_goes_on_when_its_world_is_reset(sandbox):
+    def pays_resets_and_pays() -> None:
+        pay(sandbox)
+        sandbox.control("POST", "/worlds/default/reset")
+        pay(sandbox)
+
+    happened = told(sandbox, pays_resets_and_pays, 9)
+
+    assert [kind for kind, _, _ in happened] == [
+        *("message", "message", "message", "request", "clock"),
+        *("message", "message", "message", "request"),
+    ]
+    assert [number for _, number, _ in happened] == list(range(1, 10))
+
+
+def test_a_stream_whose_world_goes_before_it_begins_ends_at_once(sandbox):
+    sandbox.control("POST", "/worlds", {"id": "mine"})
+    world = sandbox.sandbox.worlds.get("mine")
+    assert world is not None
+    sandbox.control("DELETE", "/worlds/mine")
+
+    async def serve(*asgi: Any) -> None:
+        await Stream(world, KINDS, lambda: None).deliver(*asgi)
+
+    async def read() -> str:
+        async with reading(sandbox, by=serve) as stream:
+            return await stream.text()
+
+    assert asyncio.run(read()) == ""
+
+
+# --- served -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def stopping() -> "tuple[list[str], int, str]":
+    """What two readers of a server got that was stopped, one of whom did not read; its end."""
+    with serving() as server:
+        with (
+            httpx2.stream("GET", server.facts["control_url"] + STREAM, timeout=WAIT_S) as answer,
+            deaf(server) as silent,
+        ):
+            lines = answer.iter_lines()
+            seen = [next(lines), next(lines)]
+            server.ask("GET", "/v5/apikeys", key="merchant")
+            seen += [next(lines)]
+            server.process.terminate()
+            seen += [line for line in lines if line.startswith("event")]
+            while silent.recv(65_536):
+                pass
+        _, errors = server.process.communicate(timeout=10)
+        return seen, server.process.wait(), errors
+
+
+def deaf(server: Served) -> socket.socket:
+    """A reader that asked for a stream, and reads nothing of it."""
+    host, port = server.url.removeprefix("http://").split(":")
+    connection = socket.create_connection((host, int(port)), timeout=WAIT_S)
+    connection.sendall(f"GET /_sandbox{STREAM} HTTP/1.1\r\nhost: {host}\r\n\r\n".encode())
+    return connection
+
+
+def test_a_stream_is_read_from_a_server_and_ends_when_that_stops(stopping):
+    seen, _, _ = stopping
+
+    assert seen == [": here", "", "event: request"]
+
+
+def test_a_server_whose_stream_is_read_stops_without_complaint(stopping):
+    _, code, errors = stopping
+
+    assert (code, errors) == (-signal.SIGTERM, "")
