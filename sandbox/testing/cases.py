@@ -1,0 +1,31 @@
+"""The sandbox for test cases of `unittest`."""
+
+import unittest
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from sandbox.testing.server import Server, sandbox_server
+from sandbox.testing.world import World
+
+
+class SandboxTestCase(unittest.TestCase):
+    """Each test has a fresh world as `self.sandbox`; the tests of a class share a server.
+
+    `sandbox_options` says how the worlds begin, as `Server.world` takes it.
+    """
+
+    sandbox_options: ClassVar[Mapping[str, Any]] = {}
+    sandbox_server: ClassVar[Server]
+    sandbox: World
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        """Start the server."""
+        super().setUpClass()
+        cls.sandbox_server = cls.enterClassContext(sandbox_server())
+
+    def setUp(self) -> None:
+        """Make the world."""
+        super().setUp()
+        world = self.sandbox_server.world(**{"name": self.id()[-200:], **self.sandbox_options})
+        self.sandbox = self.enterContext(world)

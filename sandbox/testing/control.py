@@ -1,0 +1,125 @@
+"""Asking the control surface of a sandbox, in a test's words."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import ssl
+
+    from httpx2 import Client, Response
+
+PREFIX: Final = "/_sandbox"
+ANSWER_S: Final = 60.0
+"""Moving a clock through years, or a large world, takes a moment."""
+
+CLIENT_S: Final = 30.0
+"""So long the clients of a world wait: longer than a scripted delay usually is."""
+
+
+class SandboxError(Exception):
+    """The sandbox cannot do what a test asks for; the message says why and what is possible."""
+
+
+class SandboxRefused(SandboxError):
+    """The control surface refused.
+
+    `nearest` is the known word that a misspelt one resembles, `more` is what else the answer says.
+    """
+
+    def __init__(self, status: int, said: Mapping[str, Any]) -> None:
+        self.status = status
+        self.error = str(said["error"])
+        self.message = str(said["message"])
+        self.details = str(said.get("details") or "")
+        self.nearest: str | None = said.get("nearest")
+        known = {"error", "message", "details", "nearest"}
+        self.more = {name: value for name, value in said.items() if name not in known}
+        meant = f"; did you mean {self.nearest!r}?" if self.nearest else ""
+        details = f" ({self.details})" if self.details else ""
+        super().__init__(f"{self.message}{meant}{details}")
+
+
+class Control:
+    """The control surface at a URL, over connections that are kept."""
+
+    def __init__(self, url: str, *, token: str | None) -> None:
+        import httpx2
+
+        self.url = url.rstrip("/").removesuffix(PREFIX) + PREFIX
+        headers = {"accept": "application/json"}
+        if token:
+            headers["authorization"] = f"Bearer {token}"
+        self._client: Client = httpx2.Client(
+            headers=headers,
+            timeout=httpx2.Timeout(ANSWER_S, connect=5.0),
+            trust_env=False,
+            verify=verified(self.url),
+        )
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Mapping[str, Any] | None = None,
+        content: bytes | None = None,
+    ) -> Any:
+        """What it answers, read as JSON; None where it has nothing to say.
+
+        `path` is below the prefix. Raises SandboxRefused, or SandboxError where no sandbox answers.
+        """
+        response = self.response(method, path, body, query=query, content=content)
+        return response.json() if response.content else None
+
+    def response(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Mapping[str, Any] | None = None,
+        content: bytes | None = None,
+    ) -> "Response":
+        """The answer itself. Raises as `ask` does."""
+        import httpx2
+
+        asked = {"json": body} if body is not None else {"content": content}
+        try:
+            response = self._client.request(method, self.url + path, params=query, **asked)
+        except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
+            raise SandboxError(
+                f"no sandbox answers at {self.url}: {error or type(error).__name__}"
+            ) from error
+        if not response.is_success:
+            raise _refused(self.url, response)
+        return response
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._client.close()
+
+
+def verified(url: str) -> "ssl.SSLContext | bool":
+    """How a client checks certificates. Reading those of the system takes long, and http has none.
+
+    For the `verify` of httpx2.
+    """
+    if url.startswith("https:"):
+        return True
+    import ssl
+
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def _refused(url: str, response: "Response") -> SandboxError:
+    try:
+        said = response.json()
+    except ValueError:
+        said = None
+    if isinstance(said, dict) and {"error", "message"} <= said.keys():
+        return SandboxRefused(response.status_code, said)
+    return SandboxError(
+        f"{url} answered {response.status_code}, and not as a sandbox's control surface does; if "
+        "that has a port of its own, name its URL too (--sandbox-control-url)"
+    )

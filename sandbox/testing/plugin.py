@@ -1,0 +1,234 @@
+"""The pytest plugin: a sandbox in the test's process, and a fresh world for each test.
+
+It is loaded by every run of pytest wherever the package is installed, so that it brings nothing
+with it before a test asks for a sandbox.
+"""
+
+import json
+import os
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from sandbox.settings import Settings
+    from sandbox.testing.coverage import Coverage
+    from sandbox.testing.server import Server
+    from sandbox.testing.world import World
+
+_OPTIONS: Final = {
+    "sandbox_url": "URL of a sandbox that runs elsewhere; without it there is one in this process",
+    "sandbox_control_url": "URL of its control surface, where that has a port of its own",
+    "sandbox_token": "bearer token of its control surface",
+    "sandbox_receiver_host": "name or address under which it reaches this machine's webhook "
+    "receiver",
+}
+"""Each is an option of the command line, a variable of the environment, and a line of pytest's
+configuration; what comes first in this order counts."""
+
+_MARKER: Final = (
+    "sandbox(seed=, clock=, fixture=, scenario=, switches=, invent=, name=): how the world of the "
+    "fixture `sandbox` begins"
+)
+
+_WORLDS: Final = pytest.StashKey[list["World"]]()
+_COVERAGE: Final = pytest.StashKey[list["Coverage"]]()
+_OUTPUT: Final = "uat_sandbox_coverage"
+
+
+# --- options ----------------------------------------------------------------------------------
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options to the command line and to the configuration."""
+    group = parser.getgroup("uat-sandbox", "payment sandbox")
+    for name, help in _OPTIONS.items():
+        group.addoption(
+            f"--{name.replace('_', '-')}", dest=name, metavar=name.split("_")[-1].upper(), help=help
+        )
+        parser.addini(name, f"{help} (also {name.upper()} in the environment)", default="")
+    group.addoption(
+        "--sandbox-coverage",
+        nargs="?",
+        const="",
+        metavar="FILE.json",
+        help="say afterwards what of the platform was exercised and what never; write it to a file",
+    )
+
+
+def _option(config: pytest.Config, name: str) -> str | None:
+    given: str | None = config.getoption(name)
+    return given or os.environ.get(name.upper()) or config.getini(name) or None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known, and refuse what cannot be used before anything runs."""
+    config.addinivalue_line("markers", _MARKER)
+    _leave_as_compiled(config)
+    config.stash[_COVERAGE] = []
+    file = config.getoption("sandbox_coverage")
+    if not file:
+        return
+    if not file.endswith(".json"):
+        # What follows the option is taken as its file, which tests must not be written over by.
+        raise pytest.UsageError(
+            f"--sandbox-coverage: {file!r} does not end with .json; name a file like "
+            "--sandbox-coverage=coverage.json, or give the option last"
+        )
+    if not Path(file).absolute().parent.is_dir():
+        raise pytest.UsageError(f"--sandbox-coverage: there is no folder for {file}")
+
+
+def _leave_as_compiled(config: pytest.Config) -> None:
+    """Keep pytest from compiling the whole package anew, for the sake of what its asserts show.
+
+    It does so with every module of a package that has a plugin. Where it has come to note them in
+    another way, the first run takes a second longer, and that is all.
+    """
+    marked = getattr(config.pluginmanager.rewrite_hook, "_must_rewrite", None)
+    if isinstance(marked, set):
+        marked.discard("sandbox")
+
+
+# --- fixtures ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def sandbox_settings() -> "Settings":
+    """How the sandbox of this test run is set up: to be overridden in a conftest.py."""
+    from sandbox.settings import Settings
+
+    return Settings()
+
+
+@pytest.fixture(scope="session")
+def sandbox_server(pytestconfig: pytest.Config, sandbox_settings: "Settings") -> "Iterator[Server]":
+    """The sandbox of this test run, and of this process of it."""
+    from sandbox.settings import SettingsError
+    from sandbox.testing import server
+    from sandbox.testing.control import SandboxError
+
+    url = _option(pytestconfig, "sandbox_url")
+    with _said_plainly("sandbox", SandboxError, SettingsError):
+        if url is None:
+            opening = server.sandbox_server(sandbox_settings)
+        else:
+            opening = server.sandbox_at(
+                url,
+                token=_option(pytestconfig, "sandbox_token"),
+                control_url=_option(pytestconfig, "sandbox_control_url"),
+                receiver_host=_option(pytestconfig, "sandbox_receiver_host"),
+                api_key_header=sandbox_settings.profile.api_key_header,
+            )
+        opened = opening.__enter__()
+    try:
+        yield opened
+        if _wants_coverage(pytestconfig):
+            with _said_plainly("--sandbox-coverage", SandboxError):
+                pytestconfig.stash[_COVERAGE].append(opened.coverage())
+    finally:
+        opening.__exit__(None, None, None)
+
+
+@pytest.fixture
+def sandbox(request: pytest.FixtureRequest, sandbox_server: "Server") -> "Iterator[World]":
+    """A fresh world of the sandbox, with everything to steer and to watch it."""
+    from sandbox.testing.control import SandboxError
+
+    options = _of_marker(request.node)
+    name = request.node.nodeid.partition("[")[0][-200:]
+    with _said_plainly("the world of this test", SandboxError, ValueError):
+        world = sandbox_server.world(**{"name": name, **options})
+    world.notes_coverage = _wants_coverage(request.config)
+    request.node.stash.setdefault(_WORLDS, []).append(world)
+    yield world
+    world.close()
+
+
+def _of_marker(node: pytest.Item) -> dict[str, Any]:
+    """What the markers of a test say of its world; the closest counts."""
+    from sandbox.domain.words import did_you_mean
+    from sandbox.testing.server import WORLD_OPTIONS
+
+    options: dict[str, Any] = {}
+    for marker in node.iter_markers("sandbox"):
+        if marker.args:
+            pytest.fail(f"@pytest.mark.sandbox: name what {marker.args[0]!r} is", pytrace=False)
+        for name, value in marker.kwargs.items():
+            if name not in WORLD_OPTIONS:
+                pytest.fail(
+                    f"@pytest.mark.sandbox: there is no {name!r}"
+                    f"{did_you_mean(name, WORLD_OPTIONS)} (there are: {', '.join(WORLD_OPTIONS)})",
+                    pytrace=False,
+                )
+            options.setdefault(name, value)
+    return options
+
+
+@contextmanager
+def _said_plainly(what: str, *errors: type[Exception]) -> Iterator[None]:
+    """Fail with the message of these errors alone: where they come from is of no interest."""
+    try:
+        yield
+    except errors as error:
+        pytest.fail(f"{what}: {error}", pytrace=False)
+
+
+# --- what is reported -------------------------------------------------------------------------
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add the journal of its worlds to the report of a test that failed."""
+    report = yield
+    worlds = item.stash.get(_WORLDS, [])
+    if worlds and report.failed and call.when != "teardown":
+        from sandbox.testing.report import TITLE
+        from sandbox.testing.report import report as journal
+
+        report.sections.append((TITLE, journal(worlds)))
+    return report
+
+
+def _wants_coverage(config: pytest.Config) -> bool:
+    return config.getoption("sandbox_coverage") is not None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take over what a worker of pytest-xdist has seen."""
+    seen = getattr(node, "workeroutput", {}).get(_OUTPUT, "[]")
+    node.config.stash[_COVERAGE].extend(json.loads(seen))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hand over what this worker has seen, or write what all of them have."""
+    config = session.config
+    seen = config.stash[_COVERAGE]
+    output = getattr(config, "workeroutput", None)
+    if output is not None:
+        output[_OUTPUT] = json.dumps(seen)
+    elif (file := config.getoption("sandbox_coverage")) and seen:
+        from sandbox.testing.coverage import merged
+
+        Path(file).write_text(json.dumps(merged(seen), indent=2) + "\n", encoding="utf-8")
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Print what of the platform was exercised."""
+    if not _wants_coverage(config):
+        return
+    from sandbox.testing.coverage import merged, table
+
+    terminalreporter.section("sandbox coverage")
+    seen = config.stash[_COVERAGE]
+    for line in table(merged(seen)) if seen else ["no test used the sandbox"]:
+        terminalreporter.write_line(line)

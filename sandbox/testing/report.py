@@ -1,0 +1,121 @@
+"""What a sandbox has to say when a test fails: its requests, why they ended so, its webhooks."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from sandbox.testing.webhooks import ENDPOINT_ID
+
+if TYPE_CHECKING:
+    from sandbox.testing.world import World
+
+TITLE: Final = "sandbox journal"
+CHARS_MAX: Final = 16_000
+"""So long is the report of a world; the newest requests are kept."""
+
+_BODY_CHARS_MAX: Final = 400
+_MESSAGES_MAX: Final = 30
+_TELLING: Final = (
+    "transaction_id",
+    "id",
+    "terminal_id",
+    "name",
+    "status",
+    "status_reason",
+    "transaction_type",
+    "total_amount",
+    "batch_id",
+    "processor_response_code",
+)
+
+
+def report(worlds: Iterable["World"]) -> str:
+    """All that happened in the worlds, as text for a person."""
+    return "\n".join(line for world in worlds for line in _of_world(world))
+
+
+def _of_world(world: "World") -> Iterator[str]:
+    try:
+        journal, unkeyed, messages = world.journal, world.unkeyed, world.messages
+        clock, refused = world.clock, world.webhooks.refused if world.hears_webhooks else []
+    except Exception as error:
+        # The test has failed for a reason of its own, which must not be lost.
+        yield f"{world.id}: cannot be read: {error}"
+        return
+    yield f"{world.id}, seed {world.view['seed']}, clock {clock['mode']} at {clock['now']}"
+    if not journal:
+        yield "  no request came with a key of this world"
+    yield from _newest([list(_request(entry)) for entry in journal])
+    if unkeyed:
+        yield "  without a key that any world has:"
+        yield from _newest([list(_request(entry)) for entry in unkeyed])
+    # Those of before the world's first request, if it began with some, were for nobody.
+    sent = [message for message in messages if message["deliveries"]]
+    if messages:
+        yield f"  webhooks: {len(messages)} events, {len(sent)} of them for an endpoint"
+        yield from _capped([_message(message) for message in sent], _MESSAGES_MAX)
+    for webhook in refused:
+        yield f"    {webhook.id} arrived and was refused: {webhook.problem}"
+    for other in world.others:
+        yield from _of_world(other)
+
+
+def _newest(blocks: Sequence[list[str]]) -> Iterator[str]:
+    """The lines of as many of the last blocks as there is room for."""
+    room, first = CHARS_MAX, len(blocks)
+    while first and (room := room - sum(map(len, blocks[first - 1]))) > 0:
+        first -= 1
+    if first:
+        yield f"  ({first} requests before these are not shown)"
+    for block in blocks[first:]:
+        yield from block
+
+
+def _capped(lines: list[str], lines_max: int) -> Iterator[str]:
+    if len(lines) > lines_max:
+        yield f"    ({len(lines) - lines_max} before these are not shown)"
+    yield from lines[-lines_max:]
+
+
+def _request(entry: Mapping[str, Any]) -> Iterator[str]:
+    path = entry["path"] + (f"?{entry['query']}" if entry["query"] else "")
+    status = entry["status"] or "no answer"
+    about = ", ".join(filter(None, [entry["route"], entry["key"] and f"key {entry['key']}"]))
+    yield f"  {entry['method']} {path} -> {status}" + (f"  ({about})" if about else "")
+    for one in entry["decisions"]:
+        clause = f"  [{one['clause']}]" if one["clause"] else ""
+        yield f"    {one['step']}: {one['verdict']}, {one['reason']}{clause}"
+    if (outcome := entry["outcome"]) is not None:
+        rule = f" {outcome['rule']!r}" if outcome["rule"] not in ("", outcome["source"]) else ""
+        yield f"    outcome {outcome['key']}, chosen by {outcome['source']}{rule}"
+    yield from (f"    near miss: {one}" for one in entry["near_misses"])
+    yield from (f"    note: {one}" for one in entry["notes"])
+    for name in ("request", "response"):
+        if entry[name] is not None:
+            yield f"    {name} {_short(entry[name])}"
+
+
+def _short(body: Any) -> str:
+    """The body, or of a long one the fields that tell most."""
+    text = json.dumps(body, ensure_ascii=False)
+    if len(text) <= _BODY_CHARS_MAX:
+        return text
+    if isinstance(body, dict) and (told := {name: body[name] for name in _TELLING if name in body}):
+        short = json.dumps(told, ensure_ascii=False)
+        return f"{short[:_BODY_CHARS_MAX]} and {len(body) - len(told)} more fields"
+    return f"{text[:_BODY_CHARS_MAX]} ... {len(text) - _BODY_CHARS_MAX} more characters"
+
+
+def _message(message: Mapping[str, Any]) -> str:
+    status = message["body"].get("status")
+    what = f"{message['event_type']}{f' ({status})' if status else ''} {message['id']}"
+    fates = [_fate(delivery) for delivery in message["deliveries"]]
+    return f"    {what}: {', '.join(fates)}"
+
+
+def _fate(delivery: Mapping[str, Any]) -> str:
+    to = "" if delivery["endpoint_id"] == ENDPOINT_ID else f" to {delivery['endpoint_id']}"
+    attempts = delivery["attempts"]
+    said = [one["error"] or f"answered {one['status_code']}" for one in attempts]
+    times = f" after {len(attempts)} attempts" if len(attempts) > 1 else ""
+    return f"{delivery['status']}{to}{times}" + (f" ({said[-1]})" if said else "")

@@ -1,0 +1,322 @@
+"""The webhooks that a test's receiver got, and waiting for them."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from sandbox.testing.waiting import WAIT_S, Deadline, NothingCame
+
+if TYPE_CHECKING:
+    from sandbox.testing.control import Control
+    from sandbox.testing.receiver import Arrival, Letterbox, Receiver
+
+ENDPOINT_ID: Final = "testing-kit"
+_NEAR_MISSES_MAX: Final = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Webhook:
+    """One webhook as it arrived.
+
+    `body` is what `raw` says, None where that is not JSON. `event_type` and `subject` are those of
+    its message in the world, which bodies do not repeat; None where the world has none of this id.
+    `attempt` counts the arrivals of this `id` from 1, `number` all arrivals from 0. `problem` says
+    why it is not genuine. `answered` is what the receiver answered.
+    """
+
+    id: str
+    event_type: str | None
+    subject: str | None
+    body: Any
+    raw: bytes
+    headers: Mapping[str, str]
+    attempt: int
+    answered: int
+    problem: str | None = None
+    number: int = 0
+
+    @property
+    def is_genuine(self) -> bool:
+        """Whether the signature is good for exactly these bytes, and fresh."""
+        return self.problem is None
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What a webhook is to be like. `fields` are those of its body."""
+
+    event_type: str | None
+    subject: str | None
+    fields: Mapping[str, Any]
+
+    def misfits(self, webhook: Webhook) -> list[str]:
+        """How it differs; nothing where it fits."""
+        found = []
+        if self.event_type not in (None, webhook.event_type):
+            found.append(f"it is {webhook.event_type}")
+        if self.subject not in (None, webhook.subject):
+            found.append(f"it is about {webhook.subject}")
+        body = webhook.body if isinstance(webhook.body, dict) else {}
+        for name, value in self.fields.items():
+            if name not in body:
+                found.append(f"it has no {name}")
+            elif body[name] != value:
+                found.append(f"its {name} is {body[name]!r}")
+        return found
+
+    def __str__(self) -> str:
+        words = [self.event_type or "webhook"]
+        if self.subject is not None:
+            words.append(f"about {self.subject}")
+        words += [f"with {name} {value!r}" for name, value in self.fields.items()]
+        return " ".join(words)
+
+
+@dataclass(repr=False)
+class Webhooks:
+    """What a world sent to the test's own receiver, a real one, with every signature checked.
+
+    The receiver hears everything that happens in the world from its beginning on.
+    """
+
+    world_id: str
+    _control: "Control"
+    _receiver: "Receiver"
+    _box: "Letterbox" = field(init=False)
+    _messages: dict[str, tuple[str, str]] = field(default_factory=dict)
+    _messages_read: int = 0
+
+    def __repr__(self) -> str:
+        # What its letterbox knows is no matter for a report.
+        return f"<Webhooks of {self.world_id}>"
+
+    def __post_init__(self) -> None:
+        self._box = self._receiver.open(self.world_id)
+        self._register()
+
+    # --- what came
+
+    @property
+    def received(self) -> list[Webhook]:
+        """All that came and is genuine, repetitions included, in the order in which it came."""
+        return [one for one in self.arrived if one.is_genuine]
+
+    @property
+    def refused(self) -> list[Webhook]:
+        """All that came and is not genuine: forged, stale or cut off. It was answered with 401."""
+        return [one for one in self.arrived if not one.is_genuine]
+
+    @property
+    def arrived(self) -> list[Webhook]:
+        """All that came, genuine or not."""
+        arrivals = self._box.arrivals()
+        self._learn({one.id for one in arrivals})
+        return [self._known(number, one) for number, one in enumerate(arrivals)]
+
+    def wait_for(
+        self,
+        event_type: str | None = None,
+        *,
+        subject: str | None = None,
+        after: Webhook | None = None,
+        timeout_s: float = WAIT_S,
+        **fields: Any,
+    ) -> Webhook:
+        """The first genuine webhook that fits, at once where it is there already.
+
+        `subject` is the id of the resource that it is about; further names are fields of its body,
+        such as `status`. The same question gets the same answer: with `after`, a webhook of before,
+        only what came later counts. Raises NothingCame, which says what did come.
+        """
+        __tracebackhide__ = True
+        self._must_be_known(event_type)
+        wanted = _Wanted(event_type, subject, fields)
+        deadline = Deadline(timeout_s)
+        first = 0 if after is None else after.number + 1
+        while True:
+            arrived = self.arrived
+            for webhook in arrived[first:]:
+                if webhook.is_genuine and not wanted.misfits(webhook):
+                    return webhook
+            if not self._box.wait_for_more_than(len(arrived), deadline):
+                said = [f"no {wanted} came within {timeout_s:g} s", *self._instead(wanted, first)]
+                raise NothingCame("\n".join(said))
+
+    def expect_none(
+        self,
+        event_type: str | None = None,
+        *,
+        subject: str | None = None,
+        after: Webhook | None = None,
+        **fields: Any,
+    ) -> None:
+        """Once all that is to be sent now was sent: none of it fits.
+
+        Raises AssertionError with the one that does.
+        """
+        __tracebackhide__ = True
+        self._must_be_known(event_type)
+        self.settle()
+        wanted = _Wanted(event_type, subject, fields)
+        for webhook in self.arrived[0 if after is None else after.number + 1 :]:
+            if webhook.is_genuine and not wanted.misfits(webhook):
+                shown = json.dumps(webhook.body, indent=2)
+                raise AssertionError(f"{wanted}: none was expected, and {webhook.id} came\n{shown}")
+
+    def settle(self) -> None:
+        """Wait until all webhooks of the world that are to be sent now were, wherever they go."""
+        self._control.ask("POST", f"/worlds/{self.world_id}/clock/advance", {"by": "0s"})
+
+    # --- how it is received
+
+    @property
+    def url(self) -> str:
+        """Where the receiver is."""
+        return self._receiver.url_of(self.world_id)
+
+    @property
+    def secret(self) -> str:
+        """The secret that the receiver checks signatures with."""
+        assert self._box.secret
+        return self._box.secret
+
+    def respond(
+        self,
+        status: int,
+        *,
+        times: int | None = None,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | str = b"",
+    ) -> None:
+        """Answer genuine webhooks like this: so many `times`, or from now on.
+
+        What is said with `times` comes in the order in which it was said, and before anything else.
+        """
+        from sandbox.testing.receiver import Reply
+
+        if not 200 <= status <= 599:
+            raise ValueError(f"a receiver cannot answer {status}; take a status from 200 to 599")
+        content = body.encode() if isinstance(body, str) else body
+        self._box.answer(Reply(status, tuple((headers or {}).items()), content), times)
+
+    def listen(
+        self,
+        event_types: Iterable[str] = (),
+        *,
+        account_id: str | None = None,
+        **filters: Iterable[str],
+    ) -> None:
+        """Hear only this from now on: these events, of this account and those below it.
+
+        `filters` are `transaction_type`, `status` and `processor`, each with the values of which
+        any will do. Without anything it is everything again.
+        """
+        self._control.ask(
+            "PATCH",
+            f"/worlds/{self.world_id}/endpoints/{ENDPOINT_ID}",
+            {
+                "event_types": _words(event_types),
+                "account_id": account_id,
+                "filters": {name: _words(values) for name, values in filters.items()},
+            },
+        )
+
+    # --- what the world calls
+
+    def register_anew(self) -> None:
+        """Have the world, which is another one now, send to the receiver."""
+        path = f"/worlds/{self.world_id}/endpoints"
+        if any(one["id"] == ENDPOINT_ID for one in self._control.ask("GET", path)["endpoints"]):
+            self._control.ask("DELETE", f"{path}/{ENDPOINT_ID}")
+        self._register()
+
+    def _register(self) -> None:
+        import base64
+        import secrets
+
+        # An id and a secret of our own: those that a world draws would change all it draws later.
+        secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
+        self._box.secret = secret
+        body = {"id": ENDPOINT_ID, "url": self.url, "secret": secret, "description": "test kit"}
+        self._control.ask("POST", f"/worlds/{self.world_id}/endpoints", body)
+
+    def forget(self) -> None:
+        """Forget all that came: the world begins anew, and message ids with it."""
+        self._box.clear()
+        self._messages.clear()
+        self._messages_read = 0
+
+    def close(self) -> None:
+        """The world is gone."""
+        self._receiver.close(self.world_id)
+
+    # --- within
+
+    def _known(self, number: int, arrival: "Arrival") -> Webhook:
+        event_type, subject = self._messages.get(arrival.id, (None, None))
+        try:
+            body = json.loads(arrival.raw)
+        except ValueError:
+            body = None
+        return Webhook(
+            id=arrival.id,
+            event_type=event_type,
+            subject=subject,
+            body=body,
+            raw=arrival.raw,
+            headers=arrival.headers,
+            attempt=arrival.attempt,
+            answered=arrival.answered,
+            problem=arrival.problem,
+            number=number,
+        )
+
+    def _learn(self, ids: set[str]) -> None:
+        """Ask the world which events these are; a body does not say."""
+        while ids - self._messages.keys():
+            new = self._control.ask(
+                "GET", f"/worlds/{self.world_id}/messages", query={"offset": self._messages_read}
+            )["messages"]
+            if not new:
+                break
+            self._messages_read += len(new)
+            self._messages |= {one["id"]: (one["event_type"], one["subject"]) for one in new}
+
+    def _must_be_known(self, event_type: str | None) -> None:
+        from sandbox.domain.events import EVENTS
+        from sandbox.domain.words import did_you_mean
+
+        if event_type is not None and event_type not in EVENTS:
+            raise ValueError(f"there is no event {event_type!r}{did_you_mean(event_type, EVENTS)}")
+
+    def _instead(self, wanted: _Wanted, first: int) -> list[str]:
+        """What came, each with how it differs; then what was emitted and did not come."""
+        arrived = self.arrived
+        lines = []
+        for webhook in arrived[first:]:
+            why = webhook.problem and f"not genuine: {webhook.problem}"
+            why = why or "; ".join(wanted.misfits(webhook))
+            lines.append(f"  {webhook.event_type} {webhook.id}: {why}")
+        if not lines:
+            lines = ["  nothing came" if first == 0 else "  nothing came after that one"]
+        if len(lines) > _NEAR_MISSES_MAX:
+            left_out = len(lines) - _NEAR_MISSES_MAX
+            lines = [f"  ({left_out} before these)", *lines[-_NEAR_MISSES_MAX:]]
+        return [*lines, *self._not_delivered({one.id for one in arrived}, wanted)]
+
+    def _not_delivered(self, arrived: set[str], wanted: _Wanted) -> list[str]:
+        """Messages of the kind that is wanted which the world has and the receiver has not."""
+        query = {} if wanted.event_type is None else {"event_type": wanted.event_type}
+        messages = self._control.ask("GET", f"/worlds/{self.world_id}/messages", query=query)
+        lines = []
+        for one in messages["messages"][-_NEAR_MISSES_MAX:]:
+            if one["id"] not in arrived:
+                to_us = [to for to in one["deliveries"] if to["endpoint_id"] == ENDPOINT_ID]
+                how = to_us[0]["status"] if to_us else "not for this receiver"
+                lines.append(f"  {one['event_type']} {one['id']}: emitted, but {how}")
+        return lines
+
+
+def _words(values: Iterable[str]) -> list[str]:
+    return [values] if isinstance(values, str) else list(values)

@@ -1,0 +1,248 @@
+"""A world as a test has it."""
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sandbox.testing.control import CLIENT_S, SandboxError, SandboxRefused, verified
+from sandbox.testing.steering import Journal, Steering
+from sandbox.testing.webhooks import Webhooks
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from httpx2 import ASGITransport, AsyncClient, Client
+
+    from sandbox.testing.server import Server
+
+
+class World(Steering):
+    """One isolated universe with accounts, keys, terminals, clock, journal and webhooks of its own.
+
+    Whatever the control surface refuses is raised as SandboxRefused.
+    """
+
+    def __init__(self, server: "Server", view: Mapping[str, Any]) -> None:
+        super().__init__(server, str(view["id"]))
+        self._view = view
+        self._clients: list[Client] = []
+        self._others: list[World] = []
+        self._webhooks: Webhooks | None = None
+        self._why_no_webhooks = server.why_no_receiver
+        self._is_closed = False
+        self._unkeyed_before = server.unkeyed_count()
+        self.notes_coverage = False
+        if self._why_no_webhooks is None:
+            try:
+                self._webhooks = Webhooks(self.id, server.control, server.receiver)
+            except SandboxRefused as error:
+                # Only a test that wants webhooks need fail.
+                self._why_no_webhooks = str(error)
+
+    def __repr__(self) -> str:
+        return f"<World {self.id} at {self.url}>"
+
+    # --- who and where
+
+    @property
+    def url(self) -> str:
+        """The base URL for the application under test; the API key leads to this world."""
+        return self._server.url
+
+    @property
+    def view(self) -> Mapping[str, Any]:
+        """The world as it was when it was created: seed, fixture, and the whole cast."""
+        return self._view
+
+    def key(self, name: str = "merchant") -> str:
+        """The plaintext of a key of the cast."""
+        return str(self._of_cast("keys", name)["key"])
+
+    def account(self, name: str = "merchant") -> str:
+        """The id of an account of the cast."""
+        return str(self._of_cast("accounts", name))
+
+    def terminal(self, name: str = "merchant") -> str:
+        """The id of a terminal of the cast, by its merchant's name."""
+        return str(self._of_cast("terminals", name))
+
+    def location(self, name: str = "merchant") -> str:
+        """The id of a location of the cast, by its merchant's name."""
+        return str(self._of_cast("locations", name))
+
+    def _of_cast(self, kind: str, name: str) -> Any:
+        cast = self._view[kind]
+        if name not in cast:
+            from sandbox.domain.words import did_you_mean
+
+            raise SandboxError(
+                f"the cast has no {kind.removesuffix('s')} {name!r}{did_you_mean(name, cast)} "
+                f"(there are: {', '.join(cast)})"
+            )
+        return cast[name]
+
+    # --- asking the platform
+
+    def headers(
+        self, key: str | None = "merchant", *, plaintext: str | None = None
+    ) -> dict[str, str]:
+        """The headers of a request with a key of the cast, or with one given in `plaintext`.
+
+        With neither they have no key.
+        """
+        headers = {"accept": "application/json"}
+        if plaintext is not None or key is not None:
+            headers[self._server.api_key_header] = plaintext or self.key(str(key))
+        return headers
+
+    def client(self, key: str | None = "merchant", *, plaintext: str | None = None) -> "Client":
+        """An httpx2 client with base URL and headers, closed together with the world."""
+        import httpx2
+
+        client = httpx2.Client(
+            base_url=self.url,
+            headers=self.headers(key, plaintext=plaintext),
+            timeout=CLIENT_S,
+            trust_env=False,
+            verify=verified(self.url),
+        )
+        self._clients.append(client)
+        return client
+
+    def transport(self) -> "ASGITransport":
+        """A transport for an httpx2.AsyncClient that needs no socket. Raises SandboxError."""
+        import httpx2
+
+        return httpx2.ASGITransport(self._server.asgi)
+
+    def async_client(
+        self, key: str | None = "merchant", *, plaintext: str | None = None
+    ) -> "AsyncClient":
+        """The same as `client` for asyncio: without a socket where the sandbox is in this process.
+
+        To be closed by whoever asks for it, best in an `async with` block.
+        """
+        import httpx2
+
+        return httpx2.AsyncClient(
+            base_url=self.url,
+            headers=self.headers(key, plaintext=plaintext),
+            timeout=CLIENT_S,
+            trust_env=False,
+            verify=verified(self.url),
+            transport=self.transport() if self._server.built else None,
+        )
+
+    # --- what happened
+
+    @property
+    def unkeyed(self) -> Journal:
+        """Requests since this world began whose key no world has, or that came without one.
+
+        They stand in no journal but that of the world `default`. Seen only where the sandbox is in
+        this process.
+        """
+        return Journal(self._server.unkeyed(self._unkeyed_before))
+
+    @property
+    def others(self) -> "tuple[World, ...]":
+        """The worlds that were made beside this one."""
+        return tuple(self._others)
+
+    @property
+    def webhooks(self) -> Webhooks:
+        """What came to the test's own receiver. Raises SandboxError where nothing can."""
+        if self._webhooks is None:
+            raise SandboxError(f"no webhook can come: {self._why_no_webhooks}")
+        return self._webhooks
+
+    @property
+    def hears_webhooks(self) -> bool:
+        """Whether webhooks of this world reach this process."""
+        return self._webhooks is not None
+
+    def endpoint(
+        self,
+        url: str,
+        *,
+        event_types: Iterable[str] = (),
+        account: str | None = None,
+        **filters: Iterable[str],
+    ) -> dict[str, Any]:
+        """Have webhooks go to the application under test too; answers with their `secret`.
+
+        `account` is a name of the cast: only events of that account and those below it.
+        """
+        body = {
+            "url": url,
+            "event_types": list(event_types),
+            "account_id": None if account is None else self.account(account),
+            "filters": {name: list(values) for name, values in filters.items()},
+        }
+        return self._object("POST", "/endpoints", body)
+
+    # --- the world as a whole
+
+    def reset(self) -> None:
+        """Back to the fixture, with the same keys, and nothing received."""
+        self._note_coverage()
+        if self._webhooks is not None:
+            # What is on its way would arrive afterwards, under an id that may come again.
+            self._webhooks.settle()
+        self.control("POST", "/reset")
+        if self._webhooks is not None:
+            self._webhooks.forget()
+
+    def load(self, saved: bytes | Path) -> None:
+        """Become the saved world; id and keys of the cast stay, and nothing is received yet."""
+        content = saved.read_bytes() if isinstance(saved, Path) else saved
+        self._note_coverage()
+        if self._webhooks is not None:
+            self._webhooks.settle()
+        path = f"/worlds/{self.id}/snapshot"
+        self._view = self._server.control.ask("PUT", path, content=content)
+        if self._webhooks is not None:
+            self._webhooks.forget()
+            self._webhooks.register_anew()
+
+    def new_world(self, **options: Any) -> "World":
+        """Another world beside this one, closed together with it. Options as for `Server.world`."""
+        other = self._server.world(**options)
+        other.notes_coverage = self.notes_coverage
+        self._others.append(other)
+        return other
+
+    def close(self) -> None:
+        """Delete the world, and close all that was made for it. Again, nothing happens."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._server.forget(self)
+        for other in self._others:
+            other.close()
+        for client in self._clients:
+            client.close()
+        try:
+            # A test may have deleted it.
+            with suppress(SandboxRefused):
+                self._note_coverage()
+                self.control("DELETE", "")
+        finally:
+            if self._webhooks is not None:
+                self._webhooks.close()
+
+    def __enter__(self) -> "World":
+        return self
+
+    def __exit__(
+        self,
+        kind: "type[BaseException] | None",
+        error: BaseException | None,
+        traceback: "TracebackType | None",
+    ) -> None:
+        self.close()
+
+    def _note_coverage(self) -> None:
+        if self.notes_coverage:
+            self._server.note_coverage(self.id)

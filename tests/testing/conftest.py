@@ -1,0 +1,29 @@
+"""One server of the test kit for all of these tests, and a world for each."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from sandbox.testing import Server, World, sandbox_server
+
+
+@pytest.fixture(scope="session")
+def kit() -> Iterator[Server]:
+    with sandbox_server() as server:
+        yield server
+
+
+@pytest.fixture
+def world(kit: Server) -> Iterator[World]:
+    with kit.world(seed=1) as fresh:
+        yield fresh
+
+
+def pay(world: World, **more: Any) -> dict[str, Any]:
+    """A sale of $10.00 at the merchant's terminal; the payment."""
+    body = {"amount": 1000, "terminal_id": world.terminal(), **more}
+    answer = world.client().post("/v3/payment", json=body)
+    assert answer.status_code == 200, answer.text
+    payment: dict[str, Any] = answer.json()
+    return payment

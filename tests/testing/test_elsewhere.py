@@ -1,0 +1,132 @@
+"""Worlds on a sandbox that runs elsewhere."""
+
+import threading
+from dataclasses import replace
+
+import pytest
+
+from sandbox.domain.profile import Profile
+from sandbox.settings import Settings, SettingsError
+from sandbox.testing import SandboxError, SandboxRefused, sandbox_at, sandbox_server
+from tests.testing.conftest import pay
+
+
+def test_its_worlds_are_made_there_and_deleted_and_its_webhooks_come(kit):
+    with sandbox_at(kit.url + "/_sandbox/") as elsewhere:
+        with elsewhere.world(seed=3) as world:
+            payment = pay(world)
+            world.webhooks.wait_for("transaction.sale", subject=payment["transaction_id"])
+            there = kit.control.ask("GET", f"/worlds/{world.id}")
+
+        with pytest.raises(SandboxRefused, match="there is no world"):
+            kit.control.ask("GET", f"/worlds/{world.id}")
+    assert (elsewhere.url, there["seed"]) == (kit.url, 3)
+
+
+def test_a_control_surface_of_its_own_with_a_token_and_another_profile():
+    settings = Settings(
+        control_port=1, token="a token", profile=replace(Profile(), api_key_header="x-key")
+    )
+    with (
+        sandbox_server(settings) as server,
+        sandbox_at(
+            server.url, control_url=server.control_url, token="a token", api_key_header="x-key"
+        ) as elsewhere,
+        elsewhere.world() as world,
+    ):
+        assert not server.control_url.startswith(server.url)
+        assert pay(world)["status"] == "captured"
+        with (
+            pytest.raises(SandboxRefused, match="needs its bearer token"),
+            sandbox_at(server.control_url) as without_token,
+        ):
+            without_token.world()
+        with pytest.raises(SandboxError, match="name its URL too"), sandbox_at(server.url):
+            pass
+
+
+def test_nobody_there_is_said_plainly():
+    with (
+        pytest.raises(SandboxError, match=r"no sandbox answers at http://127\.0\.0\.1:1/_sandbox"),
+        sandbox_at("http://127.0.0.1:1"),
+    ):
+        pass
+
+
+def test_a_server_that_cannot_be_sure_to_reach_this_machine_sends_nothing(kit):
+    with sandbox_at(kit.url) as elsewhere:
+        far = replace(elsewhere, why_no_receiver="it runs elsewhere: --sandbox-receiver-host")
+        with far.world() as world:
+            assert pay(world)["status"] == "captured"
+            with pytest.raises(
+                SandboxError, match=r"no webhook can come: .*--sandbox-receiver-host"
+            ):
+                _ = world.webhooks
+            world.reset()
+
+
+def test_a_receiver_is_reached_under_the_name_that_is_given(kit):
+    with sandbox_at(kit.url, receiver_host="localhost") as elsewhere, elsewhere.world() as world:
+        assert world.webhooks.url.startswith("http://localhost:")
+        pay(world)
+        world.webhooks.wait_for("transaction.sale")
+
+
+def test_an_endpoint_that_the_server_refuses_only_fails_who_wants_webhooks(kit):
+    with (
+        sandbox_at(kit.url, receiver_host="no such host") as elsewhere,
+        elsewhere.world() as world,
+    ):
+        assert pay(world)["status"] == "captured"
+        with pytest.raises(SandboxError, match="no webhook can come: url: "):
+            _ = world.webhooks
+
+
+def test_coverage_elsewhere_is_that_of_the_worlds_that_it_was_noted_of(kit):
+    with sandbox_at(kit.url) as elsewhere:
+        with elsewhere.world() as unnoted:
+            unnoted.client().get("/v5/apikeys")
+        with elsewhere.world() as world:
+            world.notes_coverage = True
+            other = world.new_world()
+            pay(world)
+            world.reset()
+            pay(world)
+            pay(other)
+
+        operations = elsewhere.coverage()["operations"]
+
+    assert operations["exercised"] == {"payments.create": 3}
+    assert "apikeys.list" in operations["never"]
+
+
+def test_nothing_is_left_of_a_server_that_has_ended():
+    before = set(threading.enumerate())
+
+    with sandbox_server() as server:
+        url = server.url
+        assert {one.name for one in set(threading.enumerate()) - before} == {"sandbox"}
+
+    assert set(threading.enumerate()) == before
+    with pytest.raises(SandboxError, match="no sandbox answers"), sandbox_at(url):
+        pass
+
+
+def test_a_world_that_nobody_closed_is_closed_with_what_it_was_made_by(kit):
+    with sandbox_at(kit.url) as elsewhere:
+        world = elsewhere.world()
+        client = world.client()
+
+    assert client.is_closed
+    with pytest.raises(SandboxRefused, match="there is no world"):
+        kit.control.ask("GET", f"/worlds/{world.id}")
+
+
+def test_watching_a_file_is_for_the_command(tmp_path):
+    settings = Settings(watch=True, scenario="approve_all")
+
+    with (
+        pytest.raises(SettingsError, match="watch: is for `sandbox serve`"),
+        sandbox_server(settings),
+    ):
+        pass

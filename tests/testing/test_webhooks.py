@@ -1,0 +1,206 @@
+"""The receiver of the test kit: what it takes, what it refuses, and waiting for it."""
+
+import threading
+
+import pytest
+import standardwebhooks
+
+from sandbox.testing import NothingCame
+from tests.testing.conftest import pay
+
+
+def test_a_webhook_that_came_before_is_found_at_once(world):
+    payment = pay(world)
+    world.webhooks.settle()
+
+    found = world.webhooks.wait_for("transaction.sale", status="captured", timeout_s=0)
+
+    assert (found.event_type, found.subject) == ("transaction.sale", payment["transaction_id"])
+    assert (found.is_genuine, found.attempt, found.answered) == (True, 1, 200)
+    assert found.body["total_amount"] == 1000
+    standardwebhooks.Webhook(world.webhooks.secret).verify(found.raw, dict(found.headers))
+
+
+def test_one_that_comes_later_is_waited_for(world):
+    thread = threading.Thread(target=lambda: pay(world))
+
+    thread.start()
+    found = world.webhooks.wait_for("transaction.sale", total_amount=1000)
+    thread.join()
+
+    assert found.body["status"] == "captured"
+
+
+def test_asking_again_finds_the_same_and_after_it_the_next(world):
+    first, second = pay(world), pay(world)
+
+    one = world.webhooks.wait_for("transaction.sale")
+    same = world.webhooks.wait_for("transaction.sale")
+    next_one = world.webhooks.wait_for("transaction.sale", after=one)
+
+    assert one == same
+    assert (one.subject, next_one.subject) == (first["transaction_id"], second["transaction_id"])
+
+
+def test_what_did_not_come_is_said_with_what_came_instead(world):
+    world.next("insufficient_funds")
+    payment = pay(world)
+    world.webhooks.settle()
+
+    with pytest.raises(NothingCame) as nothing:
+        world.webhooks.wait_for("transaction.sale", status="captured", tip=1, timeout_s=0.01)
+
+    created, sale = (one.id for one in world.webhooks.received)
+    assert str(nothing.value).splitlines() == [
+        "no transaction.sale with status 'captured' with tip 1 came within 0.01 s",
+        f"  transaction.create {created}: it is transaction.create; its status is 'pending'; "
+        "it has no tip",
+        f"  transaction.sale {sale}: its status is 'declined'; it has no tip",
+    ]
+    with pytest.raises(NothingCame, match=f"it is about {payment['transaction_id']}"):
+        world.webhooks.wait_for(subject="another", timeout_s=0.01)
+
+
+def test_nothing_at_all_is_said_too(world):
+    with pytest.raises(NothingCame, match="nothing came"):
+        world.webhooks.wait_for(timeout_s=0.01)
+
+
+def test_a_misspelt_event_is_not_waited_for(world):
+    with pytest.raises(ValueError, match=r"no event 'transaction\.sell'; did you mean"):
+        world.webhooks.wait_for("transaction.sell")
+
+
+def test_what_is_emitted_and_kept_back_is_said(world):
+    world.scenario(
+        {
+            "name": "drops",
+            "webhook": [{"when": {"event": "transaction.sale"}, "then": {"drop": True}}],
+        }
+    )
+    pay(world)
+    world.webhooks.settle()
+
+    with pytest.raises(NothingCame, match=r"transaction\.sale msg_\w+: emitted, but dropped"):
+        world.webhooks.wait_for("transaction.sale", timeout_s=0.01)
+
+
+def test_none_is_expected_once_everything_was_sent(world):
+    pay(world)
+
+    world.webhooks.expect_none("transaction.sale", status="declined")
+
+    with pytest.raises(AssertionError, match=r"transaction\.sale: none was expected, and msg_"):
+        world.webhooks.expect_none("transaction.sale")
+
+
+@pytest.mark.parametrize(
+    ("then", "problem"),
+    [
+        ({"signature": "wrong"}, "No matching signature found"),
+        ({"signature": "missing"}, "Missing required headers"),
+        ({"stale_timestamp": True}, "Message timestamp too old"),
+        ({"truncate": True}, "No matching signature found"),
+    ],
+)
+def test_what_is_not_genuine_is_refused_and_kept_apart(world, then, problem):
+    world.scenario(
+        {"name": "spoils", "webhook": [{"when": {"event": "transaction.sale"}, "then": then}]}
+    )
+    pay(world)
+    world.webhooks.settle()
+
+    (refused,) = world.webhooks.refused
+
+    assert (refused.problem, refused.answered, refused.is_genuine) == (problem, 401, False)
+    assert [one.event_type for one in world.webhooks.received] == [
+        "transaction.create",
+        "batch.opened",
+    ]
+    with pytest.raises(NothingCame, match=f"not genuine: {problem}"):
+        world.webhooks.wait_for("transaction.sale", timeout_s=0.01)
+
+
+def test_a_retry_comes_when_the_receiver_fails_and_time_goes_on(kit):
+    with kit.world(clock="2026-03-01T12:00:00Z") as world:
+        world.webhooks.listen(["transaction.sale"])
+        world.webhooks.respond(500, times=1, headers={"X-Why": "tired"}, body="not now")
+        world.webhooks.respond(503, times=1)
+        pay(world)
+        world.advance("1h")
+
+        first, second, third = world.webhooks.received
+
+        assert [one.answered for one in (first, second, third)] == [500, 503, 200]
+        assert [one.attempt for one in (first, second, third)] == [1, 2, 3]
+        assert first.id == second.id == third.id
+        delivery = world.messages[-1]["deliveries"][0]
+        assert delivery["attempts"][0]["response"] == "not now"
+        assert delivery["status"] == "delivered"
+
+
+def test_a_receiver_that_is_told_once_fails_until_it_is_told_otherwise(kit):
+    with kit.world(clock="2026-03-01T12:00:00Z") as world:
+        world.webhooks.respond(500)
+        pay(world)
+        world.advance("10m")
+        world.webhooks.respond(204)
+        world.advance("1d")
+
+        sales = [one for one in world.webhooks.received if one.event_type == "transaction.sale"]
+
+        assert [one.answered for one in sales] == [500, 500, 500, 204]
+
+
+def test_a_status_that_no_receiver_gives_is_refused(world):
+    with pytest.raises(ValueError, match="cannot answer 99"):
+        world.webhooks.respond(99)
+
+
+def test_only_what_is_listened_for_comes(world):
+    world.webhooks.listen(["transaction.sale"], account_id=world.account(), status=["declined"])
+    pay(world)
+    world.next("insufficient_funds")
+    pay(world)
+    world.webhooks.settle()
+    heard = [(one.event_type, one.body["status"]) for one in world.webhooks.received]
+
+    world.webhooks.listen()
+    pay(world)
+    world.webhooks.settle()
+
+    assert heard == [("transaction.sale", "declined")]
+    assert len(world.webhooks.received) == 3
+
+
+def test_worlds_share_the_receiver_and_hear_only_their_own(world):
+    other = world.new_world()
+    pay(other)
+    other.webhooks.settle()
+
+    assert world.webhooks.received == []
+    assert other.webhooks.url != world.webhooks.url
+    assert len(other.webhooks.received) == 3
+
+
+def test_the_application_under_test_can_have_webhooks_too(world):
+    other = world.new_world()
+    endpoint = world.endpoint(
+        other.webhooks.url,
+        event_types=["transaction.sale"],
+        account="merchant",
+        status=["captured"],
+    )
+    pay(world)
+    world.webhooks.settle()
+
+    # It has another secret, so that this receiver takes it for forged.
+    assert endpoint["secret"].startswith("whsec_")
+    assert [one.problem for one in other.webhooks.refused] == ["No matching signature found"]
+
+
+def test_a_secret_is_not_shown_where_a_test_fails(world):
+    secret = world.webhooks.secret
+
+    assert secret not in repr(world.webhooks)
+    assert secret not in repr(world)

@@ -1,0 +1,308 @@
+"""A world in a test's hands: who is in it, what it is told, and what it says of misuse."""
+
+import threading
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from sandbox.scenarios.loading import ScenarioError
+from sandbox.testing import NothingCame, SandboxError, SandboxRefused
+from tests.testing.conftest import pay
+
+WAITS = {"name": "waits", "rule": [{"when": {"operation": "sale"}, "then": {"tap": "wait"}}]}
+
+
+# --- the cast
+
+
+def test_the_cast_is_asked_for_by_name(world):
+    assert world.account() == world.view["accounts"]["merchant"]
+    assert world.account("partner") == world.view["accounts"]["partner"]
+    assert world.terminal("tax_merchant") == world.view["terminals"]["tax_merchant"]
+    assert world.location() == world.view["locations"]["merchant"]
+    assert world.key("partner") == world.view["keys"]["partner"]["key"]
+
+
+def test_a_misspelt_name_of_the_cast_is_told_the_nearest(world):
+    with pytest.raises(
+        SandboxError, match="the cast has no key 'merchnt'; did you mean 'merchant'"
+    ):
+        world.client("merchnt")
+
+
+def test_headers_have_the_key_of_the_cast_one_that_is_given_or_none(world):
+    assert world.headers("partner") == {
+        "accept": "application/json",
+        "x-service-apikey": world.key("partner"),
+    }
+    assert world.headers(plaintext="svc_uat_x")["x-service-apikey"] == "svc_uat_x"
+    assert world.headers(None) == {"accept": "application/json"}
+
+
+def test_a_client_works_for_its_key_and_is_closed_with_the_world(kit):
+    with kit.world() as world:
+        client = world.client("merchant_read_only")
+        listed = client.get("/v5/apikeys").status_code
+        refused = client.post(
+            "/v3/payment", json={"amount": 1000, "terminal_id": world.terminal()}
+        ).status_code
+
+    assert (listed, refused) == (200, 401)
+    assert client.is_closed
+
+
+# --- how payments end
+
+
+def test_next_decides_how_a_payment_ends(world):
+    world.next("insufficient_funds", operation="sale", amount=1000)
+
+    assert pay(world)["status_reason"] == "insufficient_funds"
+    assert pay(world)["status"] == "captured"
+
+
+def test_a_misspelt_outcome_is_refused_with_the_nearest(world):
+    with pytest.raises(SandboxRefused) as refused:
+        world.next("insuficient_funds")
+
+    assert refused.value.nearest == "insufficient_funds"
+    assert refused.value.status == 400
+    assert "did you mean 'insufficient_funds'?" in str(refused.value)
+
+
+def test_a_transport_fault_reaches_the_client(world):
+    world.next(fault="http_503")
+
+    answer = world.client().post(
+        "/v3/payment", json={"amount": 1000, "terminal_id": world.terminal()}
+    )
+
+    assert answer.status_code == 503
+
+
+def test_a_scenario_runs_by_name_from_a_file_or_written_out_until_it_is_stopped(world, tmp_path):
+    file = tmp_path / "lost.toml"
+    file.write_text('name = "lost"\n[[rule]]\nthen = { outcome = "lost_card" }\n')
+
+    by_name = world.scenario("batch_partially_accepted")
+    from_file = world.scenario(file)
+    lost = pay(world)
+    written_out = world.scenario(
+        {"name": "own", "rule": [{"then": {"outcome": "insufficient_funds"}}]}
+    )
+    poor = pay(world)
+    stopped = world.scenario(None)
+
+    assert by_name is not None
+    assert from_file is not None
+    assert written_out is not None
+    assert (from_file["name"], written_out["name"]) == ("lost", "own")
+    assert (lost["status_reason"], poor["status_reason"]) == ("invalid_card", "insufficient_funds")
+    assert stopped is None
+    assert world.scenario() is None
+    assert pay(world)["status"] == "captured"
+
+
+def test_a_scenario_file_with_a_mistake_is_refused_with_its_name(world, tmp_path):
+    file = tmp_path / "wrong.toml"
+    file.write_text('name = "wrong"\n[[rule]]\nthen = { outcome = "lost_crd" }\n')
+
+    with pytest.raises(ScenarioError, match=r"wrong\.toml: rule 1.*lost_card"):
+        world.scenario(str(file))
+
+
+def test_switches_are_read_and_set(world):
+    before = world.switches()["batch.settlement"]
+    after = world.switches({"batch.settlement": "manual"}, strict_headers=True)
+
+    assert before == "auto"
+    assert (after["batch.settlement"], after["strict_headers"]) == ("manual", True)
+
+
+# --- time
+
+
+def test_advance_takes_a_duration_a_timedelta_or_an_instant(kit):
+    with kit.world(clock="2026-03-01T12:00:00Z") as world:
+        world.advance("3d")
+        world.advance(timedelta(hours=1, milliseconds=5))
+        here = world.clock
+        world.advance(to=datetime(2026, 3, 6, tzinfo=UTC))
+
+        assert here == {"now": "2026-03-04T13:00:00.005Z", "mode": "frozen", "rate": 1.0}
+        assert world.clock["now"] == "2026-03-06T00:00:00.000Z"
+
+
+def test_advance_tells_what_fell_due(kit):
+    with kit.world(clock=datetime(2026, 3, 1, 12, tzinfo=UTC)) as world:
+        body = {"amount": 1000, "terminal_id": world.terminal()}
+        held = world.client().post("/v3/preauth", json=body).json()
+
+        fired = world.advance("30d")
+
+        assert [one["subject"] for one in fired] == [held["transaction_id"]]
+        read = world.client().get(f"/v1/transactions/{held['transaction_id']}").json()
+        assert (read["status"], read["status_reason"]) == ("canceled", "timed_out")
+
+
+def test_the_clock_is_set(world):
+    set_to = world.set_clock("2026-03-01T12:00:00Z", mode="frozen")
+
+    assert set_to == {"now": "2026-03-01T12:00:00.000Z", "mode": "frozen", "rate": 1.0}
+
+
+def test_an_instant_without_a_time_zone_is_no_instant(world):
+    with pytest.raises(ValueError, match="has no time zone"):
+        world.advance(to=datetime(2026, 3, 6))
+
+
+# --- the tap desk
+
+
+def in_a_thread(world, **more):
+    """A sale under way in a thread of its own, and the list that its payment comes into."""
+    payments = []
+    thread = threading.Thread(target=lambda: payments.append(pay(world, **more)))
+    thread.start()
+    return thread, payments
+
+
+def test_a_tap_waits_for_the_payment_and_ends_it(world):
+    world.scenario(WAITS)
+    thread, payments = in_a_thread(world)
+
+    tapped = world.tap("tok_visa_debit")
+    thread.join()
+
+    assert (tapped["status"], payments[0]["status"]) == ("captured", "captured")
+    assert payments[0]["card_type"] == "Debit"
+    assert world.taps == []
+
+
+@pytest.mark.parametrize(
+    ("said", "status", "reason"),
+    [
+        ({"outcome": "insufficient_funds"}, "declined", "insufficient_funds"),
+        ({"cancel": "user"}, "canceled", "user_canceled"),
+    ],
+)
+def test_whoever_comes_to_the_desk_may_bring_something_else_than_a_card(
+    world, said, status, reason
+):
+    world.scenario(WAITS)
+    thread, payments = in_a_thread(world)
+
+    tapped = world.tap(**said)
+    thread.join()
+
+    assert (tapped["status"], tapped["status_reason"]) == (status, reason)
+    assert payments[0]["status"] == status
+
+
+def test_nobody_who_waits_for_a_tap_is_said_with_what_runs(world):
+    with pytest.raises(NothingCame, match=r"no payment waited .* within 0\.01 s; .* none runs"):
+        world.tap("tok_visa_debit", timeout_s=0.01)
+
+
+# --- what happened
+
+
+def test_the_journal_has_every_request_and_its_last(world):
+    with pytest.raises(LookupError, match="no request"):
+        _ = world.journal.last
+    pay(world)
+    world.client().get("/v3/nothing")
+
+    assert [one["status"] for one in world.journal] == [200, 404]
+    assert world.journal.last["path"] == "/v3/nothing"
+
+
+def test_requests_without_a_key_of_the_world_are_seen_apart(world):
+    world.client(None).get("/v5/apikeys")
+
+    assert world.journal == []
+    assert [(one["path"], one["status"]) for one in world.unkeyed] == [("/v5/apikeys", 401)]
+
+
+def test_messages_are_there_with_their_deliveries(world):
+    payment = pay(world)
+    world.webhooks.settle()
+
+    sale = world.messages[-1]
+
+    assert (sale["event_type"], sale["subject"]) == ("transaction.sale", payment["transaction_id"])
+    assert [one["status"] for one in sale["deliveries"]] == ["delivered"]
+
+
+# --- worlds
+
+
+def test_worlds_of_one_seed_are_equal_and_meet_only_in_their_server(world):
+    other = world.new_world(seed=1)
+
+    mine, its = pay(world), pay(other)
+
+    assert mine["transaction_id"] == its["transaction_id"]
+    assert world.key() != other.key()
+    assert len(world.journal) == len(other.journal) == 1
+
+
+def test_another_world_ends_with_the_one_beside_it(kit):
+    with kit.world() as world:
+        other = world.new_world()
+
+    with pytest.raises(SandboxRefused, match="there is no world"):
+        _ = other.clock
+
+
+def test_closing_twice_or_what_the_test_deleted_is_no_matter(kit):
+    world = kit.world()
+    world.control("DELETE", "")
+
+    world.close()
+    world.close()
+
+
+def test_reset_brings_back_the_beginning(world):
+    payment = pay(world)
+
+    world.reset()
+
+    assert world.client().get(f"/v1/transactions/{payment['transaction_id']}").status_code == 404
+    assert world.journal.last["status"] == 404
+    assert [one.event_type for one in world.webhooks.arrived] == []
+
+
+def test_a_saved_world_is_loaded_into_another(world, tmp_path):
+    payment = pay(world)
+    file = tmp_path / "world.json"
+    file.write_bytes(world.save())
+    other = world.new_world(seed=9)
+
+    other.load(file)
+
+    path = f"/v1/transactions/{payment['transaction_id']}"
+    assert other.client().get(path).json()["status"] == "captured"
+    other.next("lost_card")
+    lost = pay(other)
+    other.webhooks.wait_for("transaction.sale", subject=lost["transaction_id"])
+
+
+def test_a_world_begins_as_it_is_told(kit):
+    with kit.world(
+        seed=7,
+        clock="2026-03-01T12:00:00Z",
+        fixture="busy",
+        scenario="batch_partially_accepted",
+        switches={"batch.settlement": "manual"},
+        invent={"merchants": 2},
+    ) as world:
+        assert (world.view["seed"], world.view["fixture"]) == (7, "busy")
+        assert world.clock["now"] == "2026-03-01T12:00:00.000Z"
+        assert world.switches()["batch.settlement"] == "manual"
+        assert world.scenario() is not None
+
+
+def test_what_cannot_be_is_refused_before_there_is_a_world(kit):
+    with pytest.raises(SandboxRefused, match="there is no 'bussy'; did you mean 'busy'"):
+        kit.world(fixture="bussy")
