@@ -1,0 +1,229 @@
+"""Each flaw of a receiver is found and named, and nothing else."""
+
+import json
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from sandbox.cli import main
+from sandbox.doctoring.probes import PROBES
+from sandbox.doctoring.scale import Way
+from tests.doctoring import receivers as of
+from tests.doctoring.receivers import SECRET, after, forged, seeing
+from tests.webhooks import misbehaving as bad
+from tests.webhooks.misbehaving import misbehaving
+from tests.webhooks.receiving import Answer, receiving
+
+FORGED = {"bad-signature", "tampered-body", "empty-signature", "garbled-signature"}
+UNSIGNED = {"missing-signature", "unsigned"}
+UNTIMELY = {"stale-timestamp", "future-timestamp"}
+REFUSABLE = FORGED | UNSIGNED | UNTIMELY
+
+
+def examine(url: str, *options: str) -> tuple[int, dict[str, Any]]:
+    """Exit status and report."""
+    options = options or ("--events", "transaction.sale,transaction.refund")
+    done = CliRunner().invoke(main, ["doctor", url, "--secret", SECRET, "--json", *options])
+    return done.exit_code, json.loads(done.stdout)
+
+
+def failed(report: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    """Severity and way of what failed."""
+    return {
+        one["name"]: (one["severity"], one["way"])
+        for one in report["probes"]
+        if one["verdict"] == "failed"
+    }
+
+
+@pytest.mark.parametrize("receiver", [of.good, of.with_svix], ids=["standardwebhooks", "svix"])
+def test_a_receiver_that_verifies_with_an_official_library_has_grade_a(receiver):
+    with receiving(receiver) as one:
+        code, report = examine(one.url, "--events", "*")
+
+    assert (code, report["grade"], report["score"]) == (0, "A", 100)
+    assert failed(report) == {}
+    assert report["requests"] == len(one.requests)
+
+
+FLAWS = {
+    "takes whatever comes": (of.without_verifying, {*REFUSABLE, "get"}, "F"),
+    "verifies what is signed": (of.verifies_only_what_is_signed, UNSIGNED, "F"),
+    "looks for headers": (of.looks_for_headers_alone, FORGED | UNTIMELY, "F"),
+    "ignores timestamps": (of.any_time, UNTIMELY, "D"),
+    "ignores times ahead": (of.times_ahead, {"future-timestamp"}, "B"),
+    "reads one signature": (
+        seeing(of.first_signature_alone),
+        {"rotation", "unknown-version"},
+        "D",
+    ),
+    "writes the body again": (seeing(of.written_again), {"exact-bytes"}, "D"),
+    "reads latin-1": (seeing(of.as_latin_1), {"unicode"}, "D"),
+    "refuses unknown fields": (
+        after(of.known_fields_alone),
+        {"unknown-field", "unknown-event"},
+        "D",
+    ),
+    "knows transactions alone": (after(of.transactions_alone), {"unknown-event"}, "B"),
+    "fails on null": (after(of.no_nulls), {"nulls"}, "D"),
+    "wants an order of fields": (after(of.first_field_first), {"field-order"}, "B"),
+    "limits bodies": (after(of.small_bodies), {"large-body"}, "B"),
+    "refuses duplicates": (of.once(), {"duplicate", "new-attempt", "race"}, "D"),
+    "wants the sale first": (of.in_order(), {"out-of-order"}, "D"),
+    "breaks on forgeries": (forged(500), REFUSABLE, "B"),
+    "serves GET": (lambda one: 200 if one.method == "GET" else of.good(one), {"get"}, "A"),
+}
+
+
+@pytest.mark.parametrize("name", FLAWS)
+def test_a_flaw_is_found_and_everything_else_passes(name):
+    receiver, expected, grade = FLAWS[name]
+
+    with receiving(receiver) as one:
+        code, report = examine(one.url)
+
+    assert set(failed(report)) == expected
+    assert report["grade"] == grade
+    assert code == (0 if grade in "ABC" else 1)
+    assert report["ok"] is (grade in "ABC")
+
+
+def test_taking_whatever_comes_is_said_in_one_sentence():
+    probes = ("bad-signature", "tampered-body", "missing-signature", "unsigned")
+    only = [option for name in probes for option in ("--only", name)]
+
+    with receiving(of.without_verifying) as one:
+        _, report = examine(one.url, *only)
+
+    assert "no signature is verified at all" in report["diagnosis"]
+    assert failed(report)["bad-signature"] == ("critical", "taken")
+
+
+def test_an_exception_over_a_garbled_header_costs_nothing():
+    def unhandled(one):
+        answer = of.good(one)
+        return 500 if one.headers.get("webhook-signature") == "signed" else answer
+
+    with receiving(unhandled) as one:
+        code, report = examine(one.url, "--only", "garbled-signature")
+
+    assert (code, report["ok"], report["probes"][1]["costs"]) == (0, True, 0)
+    assert failed(report) == {"garbled-signature": ("advice", "broke")}
+
+
+def test_one_that_cannot_do_two_things_at_once_is_told_so():
+    with receiving(of.one_at_a_time(0.2)) as one:
+        code, report = examine(one.url, "--only", "concurrent")
+
+    assert code == 0
+    assert failed(report) == {"concurrent": ("should", "broke")}
+    assert "answered 503" in report["probes"][1]["told"]
+
+
+def test_a_slow_one_is_told_so():
+    with receiving(after(lambda _: Answer(204, delay_s=0.05))) as one:
+        code, report = examine(one.url, "--only", "quick", "--slow-after-ms", "40")
+
+    assert code == 0
+    assert failed(report) == {"quick": ("should", "slow")}
+    assert "queue" in report["probes"][1]["advice"]
+
+
+def test_an_event_that_is_refused_is_named_and_can_be_left_out():
+    def no_refunds(one):
+        return 400 if one.json().get("refunded") else None
+
+    with receiving(after(no_refunds)) as one:
+        both = examine(one.url, "--only", "every-event", "--events", "transaction.*")
+        rest = examine(one.url, "--only", "every-event", "--events", "transaction.sale")
+
+    assert both[0] == 1
+    assert both[1]["probes"][1]["told"] == "transaction.refund: answered 400"
+    assert "--events" in both[1]["probes"][1]["advice"]
+    assert (rest[0], failed(rest[1])) == (0, {})
+
+
+@pytest.mark.parametrize("category", ["batch", "api_key"])
+def test_a_receiver_of_other_events_than_payments_is_examined_with_those(category):
+    with receiving(of.good) as one:
+        _, report = examine(one.url, "--events", f"{category}.*")
+
+    bodies = [request.json() for request in one.requests if request.body]
+    assert (report["grade"], failed(report)) == ("A", {})
+    assert [body for body in bodies if "transaction_type" in body] == []
+
+
+def test_a_receiver_of_a_single_event_is_examined_with_that():
+    with receiving(of.good) as one:
+        _, report = examine(one.url, "--events", "location.deleted")
+
+    assert (report["grade"], failed(report)) == ("A", {})
+
+
+# --- receivers that take nothing --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "way", "words"),
+    [
+        (Answer(302, {"location": "/login"}), "redirected", "answered 302 to /login"),
+        (401, "refused", "answered 401"),
+        (404, "refused", "answered 404"),
+        (410, "gone", "answered 410"),
+        (500, "broke", "answered 500"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_without_a_good_one_taken_nothing_else_is_tried(answer, way, words):
+    with receiving(answer) as one:
+        code, report = examine(one.url)
+
+    assert (code, report["grade"], report["score"]) == (1, "F", 0)
+    assert failed(report) == {"good": ("critical", way)}
+    assert report["probes"][0]["told"] == words
+    assert {probe["verdict"] for probe in report["probes"][1:]} == {"skipped"}
+    assert len(one.requests) == 1
+
+
+def test_a_missing_path_is_told_from_a_wrong_secret():
+    with receiving(404) as one:
+        _, report = examine(one.url)
+
+    assert report["probes"][0]["advice"].startswith("404: there is nothing at this path")
+
+
+@pytest.mark.parametrize(
+    ("behave", "way", "words"),
+    [
+        (bad.hang, "silent", "no complete answer within 0.2 s"),
+        (bad.drip, "silent", "no complete answer within 0.2 s"),
+        (bad.hang_up, "closed", "closed the connection"),
+        (bad.reset, "closed", "closed the connection"),
+        (bad.break_off, "closed", "closed the connection"),
+        (bad.garbage, "not_http", "not HTTP"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_no_answer_is_told_in_its_kind(behave, way, words):
+    with misbehaving(behave) as one:
+        code, report = examine(one.url, "--timeout-s", "0.2")
+
+    assert (code, report["grade"]) == (1, "F")
+    assert failed(report) == {"good": ("critical", way)}
+    assert words in report["probes"][0]["told"]
+
+
+def test_an_endless_answer_is_read_to_its_limit():
+    with misbehaving(bad.endless) as one:
+        code, report = examine(one.url, "--only", "good")
+
+    assert (code, failed(report)) == (0, {})
+
+
+@pytest.mark.parametrize("name", PROBES)
+def test_every_way_of_failing_has_its_advice(name):
+    probe = PROBES[name]
+    ways = [way for way in Way if not probe.is_met_by(way) and way != Way.SLOW]
+
+    assert [way for way in ways if not probe.advice_on(way)] == []
