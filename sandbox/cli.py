@@ -3,17 +3,39 @@
 import gc
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from sandbox import __version__
 from sandbox.commands.ending import refuse
-from sandbox.commands.scenario import scenario
-from sandbox.commands.world import world
+from sandbox.commands.group import Commands
+
+_LATER: Final = {
+    "cards": "sandbox.commands.catalogues:cards",
+    "clock": "sandbox.commands.clock:clock",
+    "coverage": "sandbox.commands.coverage:coverage",
+    "doctor": "sandbox.commands.doctor:doctor",
+    "keys": "sandbox.commands.keys:keys",
+    "ledger": "sandbox.commands.ledger:ledger",
+    "listen": "sandbox.commands.listen:listen",
+    "next": "sandbox.commands.desk:next_outcome",
+    "outcomes": "sandbox.commands.catalogues:outcomes",
+    "scenario": "sandbox.commands.scenario:scenario",
+    "tail": "sandbox.commands.tail:tail",
+    "tap": "sandbox.commands.desk:tap",
+    "trigger": "sandbox.commands.trigger:trigger",
+    "triggers": "sandbox.commands.catalogues:triggers",
+    "world": "sandbox.commands.world:world",
+}
+"""The commands that are loaded when they are asked for, and where they are."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Commands,
+    later=_LATER,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="sandbox")
 def main() -> None:
     """A card-present payment sandbox on localhost: deterministic, isolated, without credentials."""
@@ -171,7 +193,7 @@ def serve(
     journal_entries_max: int,
     **options: Any,
 ) -> None:
-    r"""Serve the platform and its control surface until interrupted.
+    """Serve the platform and its control surface until interrupted.
 
     \b
     Examples:
@@ -209,7 +231,3 @@ def serve(
         refuse(str(error))
     finally:
         gc.enable()
-
-
-main.add_command(scenario)
-main.add_command(world)

@@ -18,7 +18,7 @@ def scenario() -> None:
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def check(paths: tuple[Path, ...], *, as_json: bool) -> None:
-    r"""Read scenarios and prove all their examples. PATHS are files and folders.
+    """Read scenarios and prove all their examples. PATHS are files and folders.
 
     The exit status is 0 when all is as it should be, 1 when an example is not, 2 when a file
     cannot be used.
@@ -113,7 +113,7 @@ def show(name: str) -> None:
 
 @scenario.command()
 def schema() -> None:
-    r"""Print the JSON Schema of scenario files, for an editor that completes and checks them.
+    """Print the JSON Schema of scenario files, for an editor that completes and checks them.
 
     \b
     Example:

@@ -1,16 +1,16 @@
-"""`sandbox world`: save the world of a running server, load it, convert state files."""
+"""`sandbox world`: the worlds of a running server, and the files that keep them."""
 
 import json
 import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import click
 
-from sandbox.commands.control import Server, server_options
+from sandbox.commands.control import Server, server_options, world_path
 from sandbox.commands.ending import refuse
+from sandbox.commands.worlds import delete, list_all, new, reset, show
 
 _File = click.Path(path_type=Path, allow_dash=True)
 _STANDARD = Path("-")
@@ -18,7 +18,7 @@ _STANDARD = Path("-")
 
 @click.group()
 def world() -> None:
-    """Save and load worlds, and convert the files that keep them."""
+    """Create, list, reset, delete, save and load worlds."""
 
 
 @world.command()
@@ -26,7 +26,7 @@ def world() -> None:
 @server_options
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
 def save(file: Path, *, world_id: str, url: str, token: str | None, as_json: bool) -> None:
-    r"""Write a world of a running server to FILE, or to standard output.
+    """Write a world of a running server to FILE, or to standard output.
 
     The file can be loaded again, and given as a fixture.
 
@@ -38,7 +38,7 @@ def save(file: Path, *, world_id: str, url: str, token: str | None, as_json: boo
     """
     if as_json and file == _STANDARD:
         refuse("--json: what goes to standard output is the world itself; name a FILE")
-    content = Server(url=url, token=token).ask("GET", _snapshot_of(world_id)).content
+    content = Server(url=url, token=token).ask("GET", world_path(world_id, "snapshot")).content
     if file == _STANDARD:
         click.echo(content, nl=False)
         return
@@ -60,7 +60,7 @@ def save(file: Path, *, world_id: str, url: str, token: str | None, as_json: boo
 @server_options
 @click.option("--json", "as_json", is_flag=True, help="Print the world as JSON.")
 def load(file: Path, *, world_id: str, url: str, token: str | None, as_json: bool) -> None:
-    r"""Put a saved world in place of one of a running server. FILE may be `-`.
+    """Put a saved world in place of one of a running server. FILE may be `-`.
 
     The world keeps its id and the keys of its cast; everything else becomes as it was saved, or,
     when the file cannot be used, nothing changes.
@@ -74,7 +74,7 @@ def load(file: Path, *, world_id: str, url: str, token: str | None, as_json: boo
         content = sys.stdin.buffer.read() if file == _STANDARD else file.read_bytes()
     except (OSError, ValueError) as error:
         refuse(f"{file}: cannot be read: {_why(error)}")
-    answer = Server(url=url, token=token).ask("PUT", _snapshot_of(world_id), content)
+    answer = Server(url=url, token=token).ask("PUT", world_path(world_id, "snapshot"), content)
     _tell(answer.json(), f"{world_id} is as {file} has it", as_json=as_json)
 
 
@@ -83,7 +83,7 @@ def load(file: Path, *, world_id: str, url: str, token: str | None, as_json: boo
 @click.argument("target", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
 def convert(source: Path, target: Path, *, as_json: bool) -> None:
-    r"""Copy a state file into one of the other kind, as its name says: .json or .db.
+    """Copy a state file into one of the other kind, as its name says: .json or .db.
 
     No server may be using SOURCE, and TARGET must not hold worlds.
 
@@ -118,10 +118,6 @@ def convert(source: Path, target: Path, *, as_json: bool) -> None:
     )
 
 
-def _snapshot_of(world_id: str) -> str:
-    return f"/worlds/{quote(world_id, safe='')}/snapshot"
-
-
 def _why(error: Exception) -> str:
     return (isinstance(error, OSError) and error.strerror) or str(error)
 
@@ -132,3 +128,10 @@ def _tell(done: dict[str, Any], line: str, *, as_json: bool) -> None:
         click.echo(json.dumps(done, indent=2))
     elif sys.stderr.isatty():
         click.echo(line, err=True)
+
+
+world.add_command(new)
+world.add_command(list_all)
+world.add_command(show)
+world.add_command(reset)
+world.add_command(delete)

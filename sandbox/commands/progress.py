@@ -1,0 +1,49 @@
+"""A sign of life while something takes long, for whoever sits at the terminal."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import click
+
+_AFTER_S: Final = 0.5
+"""What takes less than this needs no sign."""
+
+_EVERY_S: Final = 0.2
+_SIGNS: Final = "|/-\\"
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show on a terminal's stderr what goes on and since when, until the block ends."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from threading import Event, Thread
+
+    done = Event()
+    sign = Thread(target=_show, args=(what, done), daemon=True)
+    sign.start()
+    try:
+        yield
+    finally:
+        done.set()
+        sign.join()
+
+
+def _show(what: str, done: "object") -> None:
+    from threading import Event
+
+    assert isinstance(done, Event)
+    waited_s, line = _AFTER_S, ""
+    if done.wait(_AFTER_S):
+        return
+    turn = 0
+    while True:
+        line = f"{_SIGNS[turn % len(_SIGNS)]} {what}, {waited_s:.0f} s"
+        click.echo(f"\r{line}", nl=False, err=True)
+        if done.wait(_EVERY_S):
+            break
+        turn, waited_s = turn + 1, waited_s + _EVERY_S
+    click.echo("\r" + " " * len(line) + "\r", nl=False, err=True)

@@ -1,0 +1,83 @@
+"""What commands print: JSON for programs, tables and lines for people."""
+
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+import click
+
+_GAP: Final = "  "
+_NARROWEST: Final = 8
+"""A column is never cut to fewer characters than this."""
+
+
+def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option of every command to speak to programs."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+def show_json(value: Any) -> None:
+    """Print a value for programs, whole."""
+    click.echo(json.dumps(value, indent=2))
+
+
+def show_json_line(value: Any) -> None:
+    """Print a value for programs, in one line of many."""
+    click.echo(json.dumps(value))
+
+
+def show_table(
+    headers: Sequence[str], rows: Iterable[Sequence[Any]], *, is_whole: bool = False
+) -> None:
+    """Print rows below their headers. On a terminal, lines are cut to its width.
+
+    `is_whole` ones never are: somebody is going to copy what stands in them.
+    """
+    is_cut = sys.stdout.isatty() and not is_whole
+    width = shutil.get_terminal_size().columns if is_cut else None
+    first, *others = table(headers, rows, width=width)
+    click.echo(click.style(first, bold=True))
+    for line in others:
+        click.echo(line)
+
+
+def table(headers: Sequence[str], rows: Iterable[Sequence[Any]], *, width: int | None) -> list[str]:
+    """The lines of a table, the headers first, none longer than `width` where that can be had.
+
+    None is shown as a dash. What is too long is cut in the widest columns, and ends in dots.
+    """
+    cells = [list(headers), *([_shown(value) for value in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    while width is not None and sum(widths) + len(_GAP) * (len(widths) - 1) > width:
+        widest = max(range(len(widths)), key=widths.__getitem__)
+        if widths[widest] <= _NARROWEST:
+            break
+        widths[widest] -= 1
+    return [
+        _GAP.join(
+            _cut(cell, size).ljust(size) for cell, size in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in cells
+    ]
+
+
+def _shown(value: Any) -> str:
+    return "-" if value is None or value == "" else printable(str(value))
+
+
+def _cut(text: str, size: int) -> str:
+    return text if len(text) <= size else text[: size - 3] + "..."
+
+
+def printable(text: str) -> str:
+    """The text in one line, with whatever would move a terminal's cursor written out."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """`1 message`, `2 messages`."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

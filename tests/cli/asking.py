@@ -1,0 +1,107 @@
+"""The command line against a served sandbox: run to its end in process, or followed as it goes."""
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from click.testing import CliRunner, Result
+
+from sandbox.cli import main
+from tests.driving import Served
+from tests.processes import Process
+
+WAIT_S = 20.0
+"""So long a line is waited for at most."""
+
+
+def ask(*arguments: str, server: Served | None = None, **env: str) -> Result:
+    """The command in process, at this server."""
+    at = {} if server is None else {"SANDBOX_URL": server.url}
+    return CliRunner(env=at | env).invoke(main, list(arguments), prog_name="sandbox")
+
+
+def told(*arguments: str, server: Served | None = None, **env: str) -> str:
+    """What the command prints, which succeeds without a complaint."""
+    done = ask(*arguments, server=server, **env)
+    assert (done.exit_code, done.stderr) == (0, ""), done.output
+    return done.stdout
+
+
+def assert_refused(done: Result, code: int, *words: str) -> None:
+    """This exit status, a message with these words on stderr, and nothing of Python's."""
+    assert done.exit_code == code, done.output
+    assert isinstance(done.exception, SystemExit)
+    assert done.stdout == ""
+    assert [word for word in words if word not in done.stderr] == [], done.stderr
+
+
+def add_world(server: Served, id: str, **more: Any) -> dict[str, Any]:
+    """A new world, frozen at the first of March."""
+    body = {"id": id, "clock": "2026-03-01T12:00:00Z"} | more
+    answer = server.control("POST", "/worlds", json=body)
+    assert answer.status_code == 201, answer.text
+    world: dict[str, Any] = answer.json()
+    return world
+
+
+def pay(server: Served, world: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A sale of the merchant's; the answer's body."""
+    answer = server.ask(
+        "POST",
+        "/v3/payment",
+        key=world["keys"]["merchant"]["key"],
+        json={"amount": 1000, "terminal_id": world["terminals"]["merchant"]} | more,
+    )
+    body: dict[str, Any] = answer.json()
+    return body
+
+
+class Followed:
+    """A command that goes on until it is stopped, read line by line."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+
+    def line(self) -> str:
+        """The next line that it prints, as soon as it does."""
+        line = self.process.stdout.readline()
+        assert line, f"it ended: {self.complaints()}"
+        return line.rstrip("\n")
+
+    def until(self, *words: str) -> str:
+        """The first line with these words in it."""
+        while True:
+            line = self.line()
+            if all(word in line for word in words):
+                return line
+
+    def complaint(self) -> str:
+        """The next line on stderr."""
+        assert self.process.stderr is not None
+        return self.process.stderr.readline().rstrip("\n")
+
+    def complaints(self) -> str:
+        assert self.process.stderr is not None
+        return self.process.stderr.read()
+
+    def stop(self, number: int = signal.SIGINT) -> tuple[int, str]:
+        """Stop it; its exit status, and what it said on stderr."""
+        self.process.send_signal(number)
+        _, err = self.process.communicate(timeout=WAIT_S)
+        return self.process.wait(), err
+
+
+@contextlib.contextmanager
+def following(*arguments: str, server: Served | None = None) -> Iterator[Followed]:
+    """The command in a process of its own, as a user's shell has it."""
+    process = Process(arguments, env={} if server is None else {"SANDBOX_URL": server.url})
+    # A line that never comes fails its test.
+    watchdog = threading.Timer(WAIT_S, process.kill)
+    watchdog.start()
+    try:
+        yield Followed(process)
+    finally:
+        watchdog.cancel()
+        process.close()

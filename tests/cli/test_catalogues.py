@@ -1,0 +1,88 @@
+"""`sandbox outcomes`, `cards`, `triggers` and `ledger`: looked up without a server."""
+
+import json
+
+import pytest
+
+from sandbox.domain.payments.cards import CARDS
+from sandbox.domain.payments.outcomes import OUTCOMES
+from sandbox.domain.payments.triggers import TRIGGERS
+from tests.cli.asking import ask, assert_refused, told
+
+
+@pytest.mark.parametrize(
+    ("command", "known"),
+    [
+        ("outcomes", list(OUTCOMES)),
+        ("cards", list(CARDS)),
+        ("triggers", [str(amount) for amount in TRIGGERS]),
+    ],
+)
+def test_a_catalogue_is_shown_whole(command, known):
+    lines = told(command).splitlines()
+
+    assert [line.split()[0] for line in lines[1 : len(known) + 1]] == known
+
+
+@pytest.mark.parametrize("command", ["outcomes", "cards", "triggers"])
+def test_json_is_what_a_server_answers(served, command):
+    assert json.loads(told(command, "--json")) == served.control("GET", f"/{command}").json()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "first"),
+    [
+        (["outcomes", "FUNDS"], ["insufficient_funds", "incremental_insufficient_funds"]),
+        (["outcomes", "lost", "41"], ["lost_card"]),
+        (["outcomes", "drop_after"], ["drop_after"]),
+        (["cards", "amex"], ["tok_amex"]),
+        (["cards", "visa debit"], ["tok_visa_debit"]),
+        (["triggers", "900051"], ["900051"]),
+    ],
+    ids=str,
+)
+def test_a_search_finds_what_has_all_its_words(arguments, first):
+    lines = told(*arguments).splitlines()
+
+    assert [line.split()[0] for line in lines[1:]] == first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["outcomes", "insuficient_funds"], ["did you mean 'insufficient_funds'?"]),
+        (["cards", "tok_amx"], ["no card has 'tok_amx'", "did you mean 'tok_amex'?"]),
+        (["triggers", "900499x"], ["no trigger has"]),
+        (["ledger", "no such clause"], ["no clause has 'no such clause'"]),
+    ],
+    ids=str,
+)
+def test_nothing_found_is_refused_with_what_may_be_meant(arguments, words):
+    assert_refused(ask(*arguments), 1, *words)
+
+
+# --- the ledger --------------------------------------------------------------------------------
+
+
+def test_a_clause_is_shown_whole_with_its_code_and_its_tests():
+    shown = told("ledger", "spec 5.11")
+
+    first, *others = shown.splitlines()
+    assert first == "spec 5.11  Life of a key"
+    assert "  code   domain/keys.py" in others
+    assert any(line.startswith("  tests  tests/api/test_apikeys_life.py::") for line in others)
+
+
+def test_the_ledger_lists_every_clause(served):
+    lines = told("ledger").splitlines()
+    listed = json.loads(told("ledger", "--json"))
+
+    assert listed == served.control("GET", "/ledger").json()
+    assert [line.split()[0] for line in lines[1:3]] == ["spec", "spec"]
+    assert lines[-1] == f"{listed['total']} clauses; name one to see it whole"
+
+
+def test_what_no_test_proves_can_be_asked_for():
+    listed = json.loads(told("ledger", "--unproved", "--json"))["clauses"]
+
+    assert [clause["id"] for clause in listed if clause["tests"]] == []

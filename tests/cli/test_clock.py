@@ -1,0 +1,100 @@
+"""`sandbox clock`: shown, advanced, set, frozen and run on."""
+
+import json
+import re
+
+import pytest
+
+from tests.cli.asking import add_world, ask, assert_refused, pay, told
+
+
+@pytest.fixture
+def world(served, request):
+    id = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower())[:64]
+    return add_world(served, id)
+
+
+@pytest.mark.parametrize("command", [["clock"], ["clock", "show"]], ids=" ".join)
+def test_it_shows_what_time_it_is(served, world, command):
+    shown = told(*command, "--world", world["id"], server=served)
+
+    assert shown == "2026-03-01T12:00:00.000Z  frozen\n"
+
+
+def test_it_advances_and_lists_what_happened_on_the_way(served, world):
+    key = world["keys"]["merchant"]["key"]
+    terminal = world["terminals"]["merchant"]
+    sent = {"amount": 5000, "terminal_id": terminal}
+    served.ask("POST", "/v3/preauth", key=key, json=sent)
+
+    shown = told("clock", "advance", "8d", "--world", world["id"], server=served)
+
+    now, summary, headers, *fired = shown.splitlines()
+    assert now == "2026-03-09T12:00:00.000Z  frozen"
+    assert summary.startswith("1 thing happened on the way: 1 ")
+    assert headers.split() == ["at", "what", "of"]
+    assert fired[0].startswith("2026-03-06T12:00:00.000Z")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "clock"),
+    [
+        (["advance", "PT36H"], ("2026-03-03T00:00:00.000Z", "frozen")),
+        (["advance", "--to", "2026-03-02T00:00:00Z"], ("2026-03-02T00:00:00.000Z", "frozen")),
+        (["set", "2025-01-01T00:00:00Z"], ("2025-01-01T00:00:00.000Z", "frozen")),
+        (["freeze", "2027-01-01T01:00:00+01:00"], ("2027-01-01T00:00:00.000Z", "frozen")),
+        (["freeze"], ("2026-03-01T12:00:00.000Z", "frozen")),
+    ],
+    ids=str,
+)
+def test_it_is_moved_as_the_arguments_say(served, world, arguments, clock):
+    shown = json.loads(told("clock", *arguments, "--json", "--world", world["id"], server=served))
+
+    assert (shown["now"], shown["mode"]) == clock
+    assert served.control("GET", f"/worlds/{world['id']}/clock").json()["now"] == clock[0]
+
+
+def test_it_runs_on_at_a_rate_and_stops_where_it_is(served, world):
+    at = ("--world", world["id"])
+    running = told("clock", "run", "--rate", "60", *at, server=served)
+    frozen = told("clock", "freeze", *at, server=served)
+
+    assert re.fullmatch(r"2026-03-01T12:\S+  running at 60 times\n", running)
+    assert re.fullmatch(r"2026-03-01T12:\S+  frozen\n", frozen)
+
+
+def test_nothing_that_fell_due_is_said(served, world):
+    shown = told("clock", "advance", "1s", "--world", world["id"], server=served)
+
+    assert shown.splitlines() == ["2026-03-01T12:00:01.000Z  frozen", "nothing fell due"]
+
+
+def test_json_has_all_that_happened(served, world):
+    pay(served, world, amount=900091)
+
+    shown = json.loads(
+        told("clock", "advance", "30d", "--json", "--world", world["id"], server=served)
+    )
+
+    assert set(shown) == {"now", "mode", "rate", "fired"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["advance"], 2, ["3d", "--to"]),
+        (["advance", "3d", "--to", "2030-01-01T00:00:00Z"], 2, ["either"]),
+        (["advance", "3 days"], 2, ["'3 days'", '"3d"']),
+        (["advance", "--to", "tomorrow"], 2, ["'tomorrow'", "2030-01-31T00:00:00Z"]),
+        (["advance", "--to", "2020-01-01T00:00:00Z"], 1, ["past"]),
+        (["advance", "999999999d"], 1, ["9000"]),
+        (["set"], 2, ["INSTANT"]),
+        (["set", "2026-02-30T00:00:00Z"], 2, ["date"]),
+        (["run", "--rate", "0"], 2, ["--rate"]),
+        (["advnace", "3d"], 2, ["advnace"]),
+        (["--world", "nowhere"], 1, ["nowhere"]),
+    ],
+    ids=str,
+)
+def test_what_no_clock_can_do_is_refused(served, arguments, code, words):
+    assert_refused(ask("clock", *arguments, server=served), code, *words)

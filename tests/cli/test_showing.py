@@ -1,0 +1,152 @@
+"""What is common to all commands: tables, colours, endings, and what help says."""
+
+import re
+import signal
+import socket
+
+import click
+import pytest
+
+from sandbox.cli import main
+from sandbox.commands.group import Commands
+from sandbox.commands.tables import printable, table
+from tests.cli.asking import ask, following, told
+from tests.driving import Served
+from tests.processes import Process
+
+
+def commands() -> dict[str, click.Command]:
+    """Every command that does something, by its words."""
+
+    def below(group: click.Group, words: str) -> dict[str, click.Command]:
+        found: dict[str, click.Command] = {}
+        context = click.Context(group)
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
+            assert command is not None
+            path = f"{words} {name}".strip()
+            found |= below(command, path) if isinstance(command, click.Group) else {path: command}
+        return found
+
+    return below(main, "")
+
+
+EVERY = sorted(commands())
+WITHOUT_JSON = {"serve", "scenario show", "scenario schema", "world save"}
+WITHOUT_EXAMPLES = {"clock show", "scenario list", "scenario show", "world list"}
+
+
+@pytest.mark.parametrize("words", EVERY)
+def test_every_command_explains_itself(words):
+    shown = told(*words.split(), "--help")
+
+    assert f"Usage: sandbox {words}" in shown
+    assert words in WITHOUT_EXAMPLES or re.search(rf"Examples?:\n +.*sandbox {words}", shown)
+    assert words in WITHOUT_JSON or "--json" in shown
+
+
+def test_the_help_has_a_whole_sentence_for_every_command():
+    lines = told("--help").partition("Commands:\n")[2].splitlines()
+
+    assert [line for line in lines if line.endswith("...")] == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        words
+        for words, command in commands().items()
+        if {"url", "token"} <= {param.name for param in command.params}
+    ],
+)
+def test_every_command_that_asks_a_server_says_when_there_is_none(words):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        arguments = {
+            "clock advance": ["1s"],
+            "clock set": ["2026-03-01T12:00:00Z"],
+            "listen": ["9000"],
+            "trigger": ["transaction.sale"],
+            "world load": ["-"],
+        }
+        done = ask(*words.split(), *arguments.get(words, []), "--url", url)
+
+    assert done.exit_code == 2
+    assert done.stderr.startswith("sandbox: nobody answers at ")
+    assert "Traceback" not in done.output
+
+
+# --- tables ------------------------------------------------------------------------------------
+
+
+def test_a_table_has_columns_as_wide_as_they_need_to_be():
+    lines = table(("a", "long header"), [("first", 1), ("x", None), ("", "é")], width=None)
+
+    assert lines == ["a      long header", "first  1", "x      -", "-      é"]
+
+
+def test_on_a_narrow_terminal_the_widest_columns_are_cut():
+    lines = table(("key", "about"), [("one", "a sentence that goes on and on")], width=20)
+
+    assert lines == ["key  about", "one  a sentence t..."]
+
+
+def test_no_column_is_cut_to_nothing():
+    lines = table(("key", "about"), [("0123456789", "0123456789")], width=3)
+
+    assert lines == ["key       about", "01234...  01234..."]
+
+
+def test_what_would_move_the_cursor_is_written_out():
+    assert printable("a\x1b[2J\n\u202eb") == r"a\x1b[2J\n\u202eb"
+
+
+# --- colours and endings -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("env", "is_colored"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_colours_are_left_out_where_the_environment_says_so(env, is_colored):
+    @click.group(cls=Commands, later={})
+    def group() -> None:
+        pass
+
+    @group.command()
+    def paint() -> None:
+        click.echo(click.style("red", fg="red"))
+
+    from click.testing import CliRunner
+
+    done = CliRunner(env=env).invoke(group, ["paint"], color=True)
+
+    assert ("\x1b" in done.stdout) is is_colored
+
+
+def test_ctrl_c_before_it_is_done_ends_with_130_and_no_complaint(served: Served):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        process = Process(["world", "list", "--url", url])
+        connection, _ = silent.accept()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+        code = process.wait()
+        process.close()
+        connection.close()
+
+    assert (code, out, err) == (130, "", "")
+
+
+def test_a_pipe_that_is_closed_is_no_failure(served: Served):
+    with following("world", "show", server=served) as showing:
+        showing.process.stdout.close()
+        code = showing.process.wait(20)
+        err = showing.complaints()
+
+    assert (code, err) == (0, "")
+
+
+def test_an_unknown_command_names_the_nearest():
+    done = ask("trigge")
+
+    assert done.exit_code == 2
+    assert "trigger" in done.stderr

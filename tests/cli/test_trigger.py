@@ -1,0 +1,90 @@
+"""`sandbox trigger`: samples of events, sent for real."""
+
+import json
+import re
+
+import pytest
+
+from sandbox.domain.events import EVENTS
+from tests.cli.asking import add_world, ask, assert_refused, told
+from tests.webhooks.receiving import receiving
+
+
+@pytest.fixture
+def world(served, request):
+    id = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower())[:64]
+    return add_world(served, id)["id"]
+
+
+def listen_to(served, world, url):
+    return served.control("POST", f"/worlds/{world}/endpoints", json={"url": url}).json()
+
+
+def test_a_sample_arrives_with_its_changes_and_its_result_is_printed(served, world):
+    with receiving() as receiver:
+        secret = listen_to(served, world, receiver.url)["secret"]
+        printed = told(
+            *("trigger", "transaction.sale", "--world", world),
+            *("--set", "status=declined", "--set", "total_amount=500", "--set", "psp=null"),
+            server=served,
+        )
+        (got,) = receiver.wait_for()
+
+    id, result = printed.splitlines()
+    assert id == got.id
+    assert re.fullmatch(rf"  delivered, 200 in \d+ ms  {receiver.url}", result)
+    body = got.json()
+    assert (body["status"], body["total_amount"], body["psp"]) == ("declined", 500, None)
+    got.verify(secret)
+
+
+def test_nobody_who_listens_is_said_and_no_failure(served, world):
+    done = ask("trigger", "batch.accepted", "--world", world, server=served)
+
+    assert done.exit_code == 0
+    assert re.fullmatch(r"msg_\w+\n", done.stdout)
+    assert "nobody listens" in done.stderr
+
+
+def test_a_receiver_that_refuses_is_a_failure_that_tells_when_it_is_tried_again(served, world):
+    with receiving(503) as receiver:
+        listen_to(served, world, receiver.url)
+        done = ask("trigger", "batch.accepted", "--world", world, server=served)
+
+    assert done.exit_code == 1
+    assert "pending: answered 503" in done.stdout
+    assert "tried again at 2026-03-01T12:00:0" in done.stdout
+
+
+def test_json_is_the_message_with_its_deliveries(served, world):
+    with receiving() as receiver:
+        listen_to(served, world, receiver.url)
+        printed = told("trigger", "account.created", "--json", "--world", world, server=served)
+
+    message = json.loads(printed)
+    assert message == served.control("GET", f"/worlds/{world}/messages/{message['id']}").json()
+    assert [one["status"] for one in message["deliveries"]] == ["delivered"]
+
+
+def test_the_events_that_there_are_can_be_listed_without_a_server():
+    table = told("trigger", "--list").splitlines()
+    listed = json.loads(told("trigger", "--list", "--json"))
+
+    assert [line.split()[0] for line in table[1:]] == list(EVENTS)
+    assert [one["event"] for one in listed] == list(EVENTS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ([], 2, ["EVENT", "--list"]),
+        (["transaction.sold"], 1, ["did you mean 'transaction.sale'?"]),
+        (["transaction.sale", "--set", "status"], 2, ["--set", "'status'", "name=value"]),
+        (["transaction.sale", "--set", "=x"], 2, ["--set"]),
+        (["transaction.sale", "--set", "status=NaN", "--world", "no-where"], 1, ["no-where"]),
+        (["transaction.sale", "--timeout-s", "-1"], 2, ["--timeout-s"]),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_sent_is_refused(served, arguments, code, words):
+    assert_refused(ask("trigger", *arguments, server=served), code, *words)
