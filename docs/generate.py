@@ -2,7 +2,8 @@
 
 All of it comes from the tables in the code. `pages()` gives every page's text,
 `golden_events.bodies()` that of every event, `busy_fixture.content()` the fixture `busy`,
-`schema_file()` the schema; tests compare them with what is committed.
+`schema_file()` the schema, `openapi.documents()` both documents; tests compare them with what is
+committed.
 """
 
 import json
@@ -11,8 +12,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from docs import busy_fixture, golden_events
-from docs.pages import answers, machines, surface
+from docs import busy_fixture, golden_events, openapi
+from docs.pages import answers, ledger, machines, surface
+from sandbox.control.ledger import FILE as LEDGER
 from sandbox.library import folder
 from sandbox.scenarios.schema import NAME, scenario_schema
 
@@ -20,7 +22,7 @@ FOLDER: Final = Path(__file__).parent / "generated"
 SHIPPED: Final = Path(__file__).parent.parent / "sandbox" / "store" / "shipped.py"
 SCHEMA: Final = folder("scenarios") / NAME
 
-_PAGES: Final[Mapping[str, Callable[[], str]]] = {
+PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "endpoints.md": surface.endpoints,
     "access.md": surface.access,
     "states.md": machines.states,
@@ -33,12 +35,13 @@ _PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "errors.md": surface.errors,
     "control.md": surface.control,
     "switches.md": surface.switches,
+    "ledger.md": ledger.ledger,
 }
 
 
 def pages() -> dict[str, str]:
     """File name to text, for every generated page."""
-    return {name: write() for name, write in _PAGES.items()}
+    return {name: write() for name, write in PAGES.items()}
 
 
 def shipped_module() -> str:
@@ -59,13 +62,17 @@ def schema_file() -> str:
 
 
 def main() -> None:
-    """Write the pages, the fixture `busy`, the digests of all fixtures, the schema, the events."""
+    """Write pages, ledger, OpenAPI, `busy`, digests of the fixtures, the schema, the events."""
     busy_fixture.FILE.write_text(busy_fixture.content(), encoding="utf-8")
     SHIPPED.write_text(shipped_module(), encoding="utf-8")
     SCHEMA.write_text(schema_file(), encoding="utf-8")
+    LEDGER.write_text(ledger.ledger_file(), encoding="utf-8")
     FOLDER.mkdir(exist_ok=True)
     for name, text in pages().items():
         (FOLDER / name).write_text(text, encoding="utf-8")
+    openapi.FOLDER.mkdir(exist_ok=True)
+    for name, text in openapi.documents().items():
+        (openapi.FOLDER / name).write_text(text, encoding="utf-8")
     golden_events.FOLDER.mkdir(exist_ok=True)
     for event_type, text in golden_events.bodies().items():
         (golden_events.FOLDER / f"{event_type}.json").write_text(text, encoding="utf-8")

@@ -1,36 +1,19 @@
-"""Every clause that the code cites has an entry in docs/clauses.toml."""
+"""What the code cites has an entry in docs/clauses.toml, and every entry there is proved."""
 
 import re
-import tomllib
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from docs.pages.citations import CLAUSES, citations, clauses, headings, is_list
+from docs.pages.ledger import by_parts, entries, marks, marks_in
 from sandbox.domain.events import EVENTS
 
 PROJECT = Path(__file__).parents[1]
-CLAUSES = PROJECT / "docs" / "clauses.toml"
+ALLOWED = {"title", "summary", "fills", "needs_no_proof"}
 FILES = sorted((PROJECT / "sandbox").rglob("*.py"))
 
-_ID = r"[A-Z]?\d+(?:\.\d+)*(?:-[a-z0-9]+(?:[._-][a-z0-9]+)*)?"
-_CITATION = re.compile(rf"\b(spec|assumed)\s+({_ID}(?:(?:,| and| to)\s+{_ID}\b)*)")
 _ENTRY = re.compile(r'^\[(spec|assumed)\."?([^"\]]+)"?\]$', re.MULTILINE)
-
-
-@cache
-def clauses() -> dict[str, dict[str, Any]]:
-    return tomllib.loads(CLAUSES.read_text(encoding="utf-8"))
-
-
-def citations(text: str) -> Iterator[tuple[str, str]]:
-    """Kind and id of everything cited: also "spec 4.1, 4.2" and citations over a line break."""
-    # A formatted id is completed with the events; they have a test of their own.
-    plain = re.sub(r"\s+#?\s*", " ", text.replace("6.3-{", "{"))
-    for kind, ids in _CITATION.findall(plain):
-        yield from ((kind, id) for id in re.findall(_ID, ids))
 
 
 @pytest.mark.parametrize(
@@ -104,7 +87,7 @@ def test_every_entry_has_a_title_and_a_summary_of_one_line():
         for kind, entries in clauses().items()
         for id, entry in entries.items()
         if not (
-            {"title", "summary"} <= set(entry) <= {"title", "summary", "fills"}
+            {"title", "summary"} <= set(entry) <= ALLOWED
             and entry["title"].strip()
             and entry["summary"].strip()
             and "\n" not in entry["title"] + entry["summary"]
@@ -123,3 +106,113 @@ def test_what_an_assumption_fills_exists():
     ]
 
     assert wrong == []
+
+
+# --- proofs
+
+
+def test_every_clause_is_proved_or_says_why_there_is_nothing_to_prove():
+    unproved = [entry.id for entry in entries() if not entry.is_settled]
+
+    assert unproved == [], 'mark what proves them with @pytest.mark.proves("...")'
+
+
+def test_what_tests_are_said_to_prove_are_clauses():
+    wrong = [
+        f"{test}: {text}"
+        for test, text in marks()
+        if not is_list(text) or any(id not in clauses()[kind] for kind, id in citations(text))
+    ]
+
+    assert wrong == []
+
+
+def test_what_needs_no_proof_has_none_and_says_why():
+    said = [entry for entry in entries() if entry.needs_no_proof is not None]
+
+    assert [entry.id for entry in said if entry.tests or not entry.needs_no_proof.strip()] == []
+    assert len(said) < 30
+
+
+def test_what_is_said_to_prove_something_are_tests_that_exist():
+    places = {test.split("::")[0] for test, _ in marks()}
+
+    assert [place for place in places if not (PROJECT / place).exists()] == []
+    assert len({test for test, _ in marks()}) > 700
+
+
+def test_marks_are_those_of_the_test_of_its_class_and_of_its_module():
+    text = """
+import pytest
+
+pytestmark = [pytest.mark.proves("spec 1")]
+
+def helper(): ...
+
+@pytest.mark.parametrize("n", [1, pytest.param(2, marks=pytest.mark.proves("spec 2.1, 2.2"))])
+@pytest.mark.other("spec 9")
+def test_a(n): ...
+
+@pytest.mark.proves("assumed C1")
+class TestB:
+    @pytest.mark.proves(
+        "spec 3",
+        "assumed "
+        "C2",
+    )
+    async def test_b(self): ...
+"""
+
+    assert marks_in(text, "t.py") == [
+        ("t.py::test_a", "spec 1"),
+        ("t.py::test_a", "spec 2.1, 2.2"),
+        ("t.py::TestB::test_b", "spec 1"),
+        ("t.py::TestB::test_b", "assumed C1"),
+        ("t.py::TestB::test_b", "spec 3"),
+        ("t.py::TestB::test_b", "assumed C2"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("spec 4.1.4", True),
+        ("assumed F1, F2, 4.2-denied", True),
+        ("spec 6.3-batch.opened, 7-404", True),
+        ("spec 4.1 to 4.3", False),
+        ("spec 4.1,4.2", False),
+        ("spec 4.1; assumed C5", False),
+        ("4.1", False),
+        ("spec", False),
+        ("", False),
+    ],
+)
+def test_a_mark_lists_clauses_of_one_kind_and_says_nothing_else(text, expected):
+    assert is_list(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("proved", "needless", "parts"),
+    [
+        ({"5.1", "5-accept"}, set(), ("5.1", "5-accept")),
+        ({"5.1-a", "5.1-b", "5-accept"}, set(), ("5.1", "5-accept")),
+        ({"5.1"}, {"5-accept"}, ("5.1", "5-accept")),
+        ({"5.1-a", "5-accept"}, {"5.1-b"}, ("5.1", "5-accept")),
+        ({"5.1-a", "5-accept"}, set(), ()),
+        ({"5.1"}, set(), ()),
+        (set(), {"5.1", "5-accept"}, ()),
+        ({"5"}, {"5.1"}, ()),
+        ({"50", "50.1"}, set(), ()),
+    ],
+)
+def test_a_clause_is_proved_by_its_parts_when_each_is_and_not_one_of_them_is_left(
+    proved, needless, parts
+):
+    ids = ["5", "5.1", "5.1-a", "5.1-b", "5-accept", "50", "50.1"]
+
+    assert by_parts("5", ids, proved, needless) == parts
+
+
+def test_every_entry_stands_below_a_heading():
+    assert list(headings()) == [(kind, id) for kind, ids in clauses().items() for id in ids]
+    assert "" not in headings().values()

@@ -5,7 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from docs.generate import FOLDER, SCHEMA, SHIPPED, pages, schema_file, shipped_module
+from docs.generate import (
+    FOLDER,
+    LEDGER,
+    PAGES,
+    SCHEMA,
+    SHIPPED,
+    pages,
+    schema_file,
+    shipped_module,
+)
+from docs.pages.citations import citations, clauses
+from docs.pages.ledger import ledger_file
 from sandbox import __version__
 from sandbox.control.routes import CONTROL
 from sandbox.domain.batches import BATCH_LIFE, REASONS
@@ -16,7 +27,6 @@ from sandbox.domain.payments.transactions import STATUSES
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.domain.payments.triggers import TRIGGERS
 from sandbox.world.switches import SWITCHES
-from tests.test_clauses import citations, clauses
 
 ROOT = Path(__file__).parent.parent
 
@@ -37,7 +47,7 @@ def diagrams_of(name):
     return re.findall(r"```mermaid\nstateDiagram-v2\n(.*?)```", pages()[name], re.S)
 
 
-@pytest.mark.parametrize("name", pages())
+@pytest.mark.parametrize("name", PAGES)
 def test_a_generated_page_is_what_the_tables_say_now(name):
     written = (FOLDER / name).read_text(encoding="utf-8") if (FOLDER / name).exists() else ""
 
@@ -56,8 +66,14 @@ def test_the_schema_beside_the_scenarios_is_that_of_the_shapes():
     assert written == schema_file(), f"{SCHEMA.name} is old: run `make golden` and commit"
 
 
+def test_the_ledger_in_the_package_is_what_clauses_code_and_tests_say_now():
+    written = LEDGER.read_text(encoding="utf-8") if LEDGER.exists() else ""
+
+    assert written == ledger_file(), f"{LEDGER.name} is old: run `make golden` and commit"
+
+
 def test_there_is_no_generated_page_that_nobody_writes():
-    assert {path.name for path in FOLDER.glob("*")} == set(pages())
+    assert {path.name for path in FOLDER.glob("*.md")} == set(pages())
 
 
 def test_the_page_of_transactions_has_one_line_for_every_row():
@@ -142,7 +158,7 @@ def test_every_line_of_a_diagram_is_an_arrow_that_mermaid_can_read(name):
     assert [line for line in lines if not arrow.fullmatch(line)] == []
 
 
-@pytest.mark.parametrize("name", pages())
+@pytest.mark.parametrize("name", PAGES)
 def test_every_clause_that_a_generated_page_cites_has_an_entry(name):
     cited = set(citations(pages()[name]))
 

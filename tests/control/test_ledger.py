@@ -1,0 +1,66 @@
+"""The ledger is served: for every clause the code, the rows and the tests behind it."""
+
+import pytest
+
+from docs.pages.citations import clauses
+
+
+def ledger(sandbox, query=""):
+    answer = sandbox.control("GET", "/ledger", query=query)
+    assert answer.status == 200, answer.body
+    return answer.json()
+
+
+def test_every_clause_that_anything_can_cite_is_in_the_ledger(sandbox):
+    shown = ledger(sandbox)
+
+    ids = [clause["id"] for clause in shown["clauses"]]
+    assert ids == [f"{kind} {id}" for kind, entries in clauses().items() for id in entries]
+    assert shown["total"] == len(ids)
+
+
+def test_a_clause_is_shown_with_what_implements_and_what_proves_it(sandbox):
+    shown = ledger(sandbox)["clauses"]
+
+    (entry,) = [clause for clause in shown if clause["id"] == "assumed F38"]
+    assert entry["title"] == "event_id used before"
+    assert entry["fills"] == ["spec 2.4-event-id", "spec 2.4-duplicate_event"]
+    assert "domain/faults.py" in entry["code"]
+    assert entry["rows"] == ["duplicate_event"]
+    file = "tests/payments/test_events_of_payments.py"
+    assert f"{file}::test_a_duplicate_event_id_announces_nothing" in entry["tests"]
+    assert (entry["parts"], entry["needs_no_proof"]) == ([], None)
+
+
+def test_a_clause_may_be_proved_by_its_parts_or_need_no_proof(sandbox):
+    shown = {clause["id"]: clause for clause in ledger(sandbox)["clauses"]}
+
+    assert shown["spec 3"]["tests"] == []
+    assert shown["spec 3"]["parts"] == ["spec 3.1", "spec 3.2", "spec 3.3", "spec 3.4"]
+    assert shown["spec 8-rate"]["needs_no_proof"] == "No limit is told, and none is made."
+
+
+@pytest.mark.parametrize(
+    ("search", "ids"),
+    [
+        ("spec%205.9", ["spec 5.9"]),
+        ("ESCALATION", ["spec 5.8"]),
+        ("five%20minutes", ["assumed 8.2-surcharge"]),
+        ("no%20such%20words", []),
+    ],
+)
+def test_clauses_are_searched_by_id_title_and_summary(sandbox, search, ids):
+    shown = ledger(sandbox, f"search={search}")
+
+    assert [clause["id"] for clause in shown["clauses"]] == ids
+    assert shown["total"] == len(ids)
+
+
+def test_nothing_searched_for_is_everything(sandbox):
+    assert ledger(sandbox, "search=") == ledger(sandbox)
+
+
+def test_another_parameter_is_refused(sandbox):
+    answer = sandbox.control("GET", "/ledger", query="section=5")
+
+    assert (answer.status, answer.json()["error"]) == (400, "validation_error")
