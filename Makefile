@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help setup run test fast check fix bench golden lock clean
+.PHONY: help setup run test whole fast check fix bench golden dist lock clean
 
 help: ## List what there is to do
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -32,8 +32,12 @@ $(VENV)/.developed: $(VENV)/.installed requirements/dev.lock
 run: $(VENV)/.installed ## Serve the demo world on localhost (PORT=8080)
 	@$(BIN)/python -m sandbox serve --port $(PORT)
 
-test: $(VENV)/.developed ## Run all tests
+test: $(VENV)/.developed ## Run all tests but those of `make whole`
 	@$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+
+whole: $(VENV)/.developed ## Test the whole product, in minutes: kills and restarts, package, documentation, other languages
+	@$(BIN)/python -m pytest tests/whole --numprocesses 2 --dist worksteal
+	@SANDBOX_THOROUGH=yes $(BIN)/python -m pytest -m hypothesis --numprocesses 2 --dist worksteal
 
 fast: $(VENV)/.developed ## Run the tests of the pure core
 	@$(BIN)/python -m pytest tests/domain
@@ -52,6 +56,10 @@ bench: $(VENV)/.developed ## Measure speed, as ratios to a bare application in t
 
 golden: $(VENV)/.developed ## Write docs/generated, fixtures/events and fixtures/busy.json anew from the code
 	@$(BIN)/python -m docs.generate
+
+dist: $(VENV)/.developed ## Build the wheel and the source distribution into dist/
+	@$(BIN)/uv build --quiet --out-dir dist
+	@ls dist/*
 
 lock: $(VENV)/.developed ## Resolve the dependencies anew into requirements/
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --custom-compile-command 'make lock' pyproject.toml --output-file requirements/run.lock

@@ -11,10 +11,11 @@ from sandbox.domain.instants import parse_rfc3339
 from sandbox.settings import Settings
 from sandbox.world.clock import ClockSetting
 from tests.driving import InProcess, Served, serving
+from tests.properties import examples
 
 # The same examples in every run: a test that fails here fails everywhere.
 settings.register_profile(
-    "repeatable", derandomize=True, database=None, deadline=None, max_examples=50
+    "repeatable", derandomize=True, database=None, deadline=None, max_examples=examples(60)
 )
 settings.load_profile("repeatable")
 

@@ -247,6 +247,13 @@ class Walk:
         return id
 
 
+@pytest.mark.proves(
+    "spec 4.2-own, 4.2-sub, 4.2-all, 4.2-admin, 4.2-account, 4.1-account, 4.3-keys-rights",
+    "spec 4.4-delete-rights, 4.4-delete-repeat, 5.7, 5.9, 3.1-gone, 7-401, 7-404",
+    "spec 4.4-paths-apikeys",
+    "assumed 4.1, 4.1-gone, 4.2, 4.2-denied, 4.2-descendant, 4.3-read, 4.3-repeat",
+    "assumed 4.5-admin, Q9, Q13, 0.5-hidden, 4.3, 4.5, 4.6",
+)
 @pytest.mark.parametrize("operation", TABLES)
 @pytest.mark.parametrize("kind", ACCOUNTS)
 def test_every_cell_of_the_access_tables_is_answered_as_it_says(wider, kind, operation):
@@ -265,6 +272,7 @@ def test_every_cell_of_the_access_tables_is_answered_as_it_says(wider, kind, ope
     assert wrong == []
 
 
+@pytest.mark.proves("spec 5.9", "assumed 4.2")
 def test_every_cell_of_the_access_tables_holds_on_a_socket_too(wider_cast):
     # A server of its own: the many keys that are made here would stand in everybody's listings.
     with serving("--clock", NOW, "--fixture", wider_cast) as server:

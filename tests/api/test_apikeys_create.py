@@ -21,6 +21,10 @@ def supplied(profile, lookup="brandnew0001", secret="s" * 28 + "LAST"):
 # --- the answer -------------------------------------------------------------------------------
 
 
+@pytest.mark.proves(
+    "spec 2.1, 2.1-flags, 2.1-last4, 2.1-format, 4.1, 4.1.7, 8-lookup, 8-secret",
+    "assumed C11, 0.5-ids",
+)
 def test_a_created_key_is_answered_whole_and_with_nothing_besides(sandbox, profile):
     answer = create(sandbox, key="merchant", name="till", permissions=["payments:read"])
 
@@ -47,6 +51,7 @@ def test_a_created_key_is_answered_whole_and_with_nothing_besides(sandbox, profi
     }
 
 
+@pytest.mark.proves("spec 2.1-key, 4.1.7, 5.4")
 def test_the_plaintext_is_shown_this_once(sandbox):
     made = mint(sandbox, ["payments:read"], by="merchant")
 
@@ -55,6 +60,7 @@ def test_the_plaintext_is_shown_this_once(sandbox):
     assert later == {**made.body, "key": None}
 
 
+@pytest.mark.proves("spec 4.1, 5.11")
 def test_a_created_key_authenticates_from_the_next_request_on(sandbox):
     made = mint(sandbox, ["apikeys:read"], by="merchant")
 
@@ -71,6 +77,7 @@ def test_two_keys_with_one_name_are_two_keys(sandbox):
     assert first.key != second.key
 
 
+@pytest.mark.proves("spec 4.1-account")
 @pytest.mark.parametrize("named", [{}, {"account_id": None}], ids=["omitted", "null"])
 def test_without_an_account_the_key_is_the_callers_own(sandbox, named):
     answer = create(sandbox, key="partner", name="x", permissions=["payments:read"], **named)
@@ -78,6 +85,7 @@ def test_without_an_account_the_key_is_the_callers_own(sandbox, named):
     assert answer.json()["account_id"] == sandbox.account("partner")
 
 
+@pytest.mark.proves("spec 4.1-account, 5.2")
 def test_a_key_made_for_a_descendant_acts_as_that_descendant(sandbox):
     made = mint(sandbox, ["apikeys:read"], by="partner", account="merchant")
 
@@ -86,6 +94,7 @@ def test_a_key_made_for_a_descendant_acts_as_that_descendant(sandbox):
     assert {key["account_id"] for key in listed} == {sandbox.account("merchant")}
 
 
+@pytest.mark.proves("assumed 4.4-stored")
 def test_permissions_keep_their_order_and_lose_their_duplicates(sandbox):
     sent = ["terminals:read", "payments:read", "terminals:read", "accounts:read", "payments:read"]
 
@@ -95,12 +104,14 @@ def test_permissions_keep_their_order_and_lose_their_duplicates(sandbox):
     assert read(sandbox, made.id)["permissions"] == made.body["permissions"]
 
 
+@pytest.mark.proves("spec 2.2, 4.1-permissions")
 def test_every_concrete_permission_can_be_asked_for(sandbox):
     made = mint(sandbox, CONCRETE, by="psp")
 
     assert made.body["permissions"] == CONCRETE
 
 
+@pytest.mark.proves("spec 2.2-macros", "assumed 4.4-stored")
 def test_a_macro_is_stored_as_it_was_sent(sandbox):
     made = mint(sandbox, ["payments:read", "all"], by="merchant")
 
@@ -110,6 +121,7 @@ def test_a_macro_is_stored_as_it_was_sent(sandbox):
 # --- expiry -----------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 2.1-expires, 4.1-expires, 8-expiry", "assumed 8.2-leap")
 @pytest.mark.parametrize(
     ("now", "expires_at"),
     [
@@ -129,6 +141,7 @@ def test_without_an_expiry_the_key_lasts_a_hundred_calendar_years(sandbox, now, 
     assert made.body["expires_at"] == expires_at
 
 
+@pytest.mark.proves("spec 2.1-expires", "assumed 1.2-expires")
 @pytest.mark.parametrize(
     ("sent", "shown"),
     [
@@ -149,6 +162,7 @@ def test_an_expiry_with_an_offset_is_kept_in_utc_to_the_millisecond(sandbox, sen
 # --- supplied keys ----------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 2.1-retrievable, 4.1-retrievable, 4.1-supplied", "assumed 1.2-supplied")
 def test_a_supplied_key_is_taken_and_shown_on_every_read(sandbox, profile):
     own = supplied(profile)
 
@@ -180,6 +194,7 @@ def test_the_flag_given_as_false_is_as_good_as_none(sandbox):
 # --- the event --------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 6.3-api-key-body, 6.3-api_key.created")
 def test_creation_is_announced_masked_and_without_permissions(sandbox):
     made = mint(sandbox, ["payments:read"], by="partner", account="merchant", name="till")
 
@@ -201,6 +216,7 @@ def test_creation_is_announced_masked_and_without_permissions(sandbox):
     }
 
 
+@pytest.mark.proves("spec 6.1.7")
 def test_a_supplied_key_is_masked_in_its_event_all_the_same(sandbox, profile):
     more = {profile.supplied_key_field: supplied(profile)}
 

@@ -26,6 +26,7 @@ MALFORMED = {"name": "", "permissions": ["payments:fly"], "colour": "red", "expi
 """A body with as many faults as fit: step 7 refuses it."""
 
 
+@pytest.mark.proves("assumed 4.4-order")
 @pytest.mark.parametrize("body", [b"{", b"[]", json.dumps(MALFORMED).encode()])
 def test_step_1_an_unusable_key_wins_over_every_fault_of_the_body(sandbox, body):
     answer = sandbox.ask("POST", "/v5/apikeys", key="revoked", body=body)
@@ -33,6 +34,7 @@ def test_step_1_an_unusable_key_wins_over_every_fault_of_the_body(sandbox, body)
     assert verdict(answer) == (401, "authentication_failed")
 
 
+@pytest.mark.proves("assumed 4.4-order")
 @pytest.mark.parametrize("body", [b"{", b"[]", json.dumps(MALFORMED).encode()])
 def test_step_2_a_blind_key_wins_over_every_fault_of_the_body(sandbox, body):
     key = mint(sandbox, ["payments:read"], by="partner").key
@@ -42,6 +44,7 @@ def test_step_2_a_blind_key_wins_over_every_fault_of_the_body(sandbox, body):
     assert verdict(answer) == (404, "not_found")
 
 
+@pytest.mark.proves("assumed 4.4-order")
 @pytest.mark.parametrize("body", [b"{", b"[]", json.dumps(MALFORMED).encode()])
 def test_step_3_a_key_without_creation_wins_over_every_fault_of_the_body(sandbox, body):
     key = mint(sandbox, ["apikeys:read", "apikeys:delete:sub"], by="partner").key
@@ -51,6 +54,7 @@ def test_step_3_a_key_without_creation_wins_over_every_fault_of_the_body(sandbox
     assert verdict(answer) == (401, "permission_denied")
 
 
+@pytest.mark.proves("assumed 4.4-order")
 @pytest.mark.parametrize(
     "body",
     [
@@ -75,6 +79,7 @@ def test_step_4_what_is_no_json_object_is_refused_whichever_form_is_held(sandbox
     assert verdict(answer) == (400, "validation_error")
 
 
+@pytest.mark.proves("assumed 4.4-order")
 @pytest.mark.parametrize("form", ["apikeys:create", "apikeys:create:sub"])
 @pytest.mark.parametrize("target", ["outside", "parent", "deleted", "missing", "empty"])
 def test_step_5_an_account_out_of_reach_wins_over_every_later_fault(sandbox, form, target):
@@ -92,6 +97,7 @@ def test_step_5_an_account_out_of_reach_wins_over_every_later_fault(sandbox, for
     assert verdict(answer) == (404, "not_found")
 
 
+@pytest.mark.proves("assumed 4.4-order, 4.4-fields")
 @pytest.mark.parametrize("account_id", [7, True, [], {}, 1.5])
 @pytest.mark.parametrize("form", ["apikeys:create", "apikeys:create:sub"])
 def test_step_5_an_account_that_is_no_string_is_a_fault_of_the_body(sandbox, form, account_id):
@@ -103,6 +109,7 @@ def test_step_5_an_account_that_is_no_string_is_a_fault_of_the_body(sandbox, for
     assert "account_id" in answer.json()["details"]
 
 
+@pytest.mark.proves("assumed 4.4-order")
 @pytest.mark.parametrize(
     ("form", "account", "requires"),
     [
@@ -121,6 +128,7 @@ def test_step_6_the_wrong_form_wins_over_every_later_fault(sandbox, form, accoun
     assert answer.json()["details"] == requires
 
 
+@pytest.mark.proves("assumed 4.4-order, 4.4-fields, C5")
 @pytest.mark.parametrize(
     "fault",
     [{"name": ""}, {"colour": "red"}, {"expires_at": "soon"}, {"always_retrievable": True}],
@@ -134,6 +142,7 @@ def test_step_7_a_faulty_body_wins_over_a_grant_that_is_not_held(sandbox, fault)
     assert verdict(answer) == (400, "validation_error")
 
 
+@pytest.mark.proves("assumed 4.4-order")
 def test_step_7_an_unknown_permission_wins_over_one_that_is_not_held(sandbox):
     key = mint(sandbox, ["apikeys:create"], by="merchant").key
     body = {"name": "x", "permissions": ["payments:refund", "payments:fly"]}
@@ -143,6 +152,7 @@ def test_step_7_an_unknown_permission_wins_over_one_that_is_not_held(sandbox):
     assert verdict(answer) == (400, "validation_error")
 
 
+@pytest.mark.proves("assumed 4.4-order, 4.4-grants")
 def test_steps_8_and_9_what_is_not_held_wins_over_what_only_a_psp_grants(sandbox):
     key = mint(sandbox, ["apikeys:create"], by="merchant").key
     body = {"name": "x", "permissions": ["webhooks:read"]}
@@ -155,6 +165,7 @@ def test_steps_8_and_9_what_is_not_held_wins_over_what_only_a_psp_grants(sandbox
     assert refused_by(sandbox, holding) == ("grant", "403", "spec 5.8")
 
 
+@pytest.mark.proves("assumed C5")
 def test_headers_are_judged_after_the_target(sandbox):
     # assumed D19: 406 comes with the body check.
     headers = [
@@ -226,6 +237,10 @@ FAULTS = {
 }
 
 
+@pytest.mark.proves(
+    "spec 4.1-name, 4.1-permissions, 4.1.1, 4.1.2, 4.1.3, 4.1.6, 7-400",
+    "assumed 1.2-name, 1.2-expires, 4.4-fields",
+)
 @pytest.mark.parametrize(("field", "value"), FAULTS.values(), ids=FAULTS)
 def test_a_faulty_field_is_refused_and_named(sandbox, field, value):
     body = {name: one for name, one in {**VALID, field: value}.items() if one is not ABSENT}
@@ -239,6 +254,7 @@ def test_a_faulty_field_is_refused_and_named(sandbox, field, value):
     assert messages(sandbox) == []
 
 
+@pytest.mark.proves("spec 4.1.6, 2.2-legacy-all")
 def test_legacy_all_is_refused_even_to_a_key_that_holds_it(sandbox):
     answer = create(sandbox, key="legacy", body={"name": "x", "permissions": ["legacy_all"]})
 
@@ -282,6 +298,9 @@ BAD_KEYS = {
 }
 
 
+@pytest.mark.proves(
+    "spec 4.1-retrievable, 7-400, 8-lookup, 8-secret", "assumed 4.4-fields, 4.4-format"
+)
 @pytest.mark.parametrize("bad", BAD_KEYS.values(), ids=BAD_KEYS)
 def test_a_malformed_supplied_key_is_refused_and_not_repeated(sandbox, profile, bad):
     value = bad(profile)
@@ -294,6 +313,7 @@ def test_a_malformed_supplied_key_is_refused_and_not_repeated(sandbox, profile, 
     assert messages(sandbox) == []
 
 
+@pytest.mark.proves("assumed D5")
 def test_a_supplied_production_key_is_called_what_it_is_and_kept_nowhere(sandbox, profile):
     value = f"{profile.key_prefixes.production}_{'l' * 12}_{'s' * 32}"
     body = {**VALID, "always_retrievable": True, profile.supplied_key_field: value}
@@ -305,6 +325,7 @@ def test_a_supplied_production_key_is_called_what_it_is_and_kept_nowhere(sandbox
     assert "l" * 11 not in str(entry)
 
 
+@pytest.mark.proves("spec 4.1-retrievable", "assumed 1.2-supplied")
 @pytest.mark.parametrize("flag", [{}, {"always_retrievable": False}], ids=["absent", "false"])
 def test_a_supplied_key_without_the_flag_is_refused(sandbox, profile, flag):
     body = {**VALID, **flag, profile.supplied_key_field: form(profile)}
@@ -315,6 +336,7 @@ def test_a_supplied_key_without_the_flag_is_refused(sandbox, profile, flag):
     assert profile.supplied_key_field in answer.json()["details"]
 
 
+@pytest.mark.proves("spec 4.1-retrievable")
 @pytest.mark.parametrize("given", [False, True], ids=["absent", "null"])
 def test_the_flag_without_a_supplied_key_is_refused(sandbox, profile, given):
     body = {**VALID, "always_retrievable": True}
@@ -327,6 +349,7 @@ def test_the_flag_without_a_supplied_key_is_refused(sandbox, profile, given):
     assert profile.supplied_key_field in answer.json()["details"]
 
 
+@pytest.mark.proves("spec 2.1-lookup", "assumed 4.4-fields")
 @pytest.mark.parametrize("state", ["active", "revoked", "deleted"])
 @pytest.mark.parametrize("secret", ["same", "other"])
 def test_a_lookup_that_is_used_already_is_refused_whatever_became_of_its_key(
@@ -346,6 +369,7 @@ def test_a_lookup_that_is_used_already_is_refused_whatever_became_of_its_key(
     assert profile.supplied_key_field in answer.json()["details"]
 
 
+@pytest.mark.proves("spec 4.1-supplied")
 def test_the_name_of_the_supplied_key_under_another_profile_is_an_unknown_field(sandbox, profile):
     other = {"key": "own_key", "own_key": "key"}[profile.supplied_key_field]
     body = {**VALID, "always_retrievable": True, other: form(profile)}

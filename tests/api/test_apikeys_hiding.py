@@ -36,6 +36,7 @@ def names_accounts(operation):
     return operation in ("create", "list")
 
 
+@pytest.mark.proves("spec 5.9, 7-404")
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_hidden_outside_deleted_and_missing_are_byte_for_byte_one_answer(wider, operation):
     blind = mint(wider, ["payments:read"], by="partner").key
@@ -56,6 +57,7 @@ def test_hidden_outside_deleted_and_missing_are_byte_for_byte_one_answer(wider, 
     assert all(answer == hidden[0] for answer in (*hidden, *visible))
 
 
+@pytest.mark.proves("spec 5.9", "assumed 4.2-denied, Q9")
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_without_the_operation_every_target_gets_the_same_401(wider, operation):
     others = {"create": "delete", "list": "edit", "read": "edit", "update": "read"}
@@ -69,6 +71,7 @@ def test_without_the_operation_every_target_gets_the_same_401(wider, operation):
     assert all(answer == answers[0] for answer in answers)
 
 
+@pytest.mark.proves("spec 7-body")
 def test_a_hidden_resource_is_described_by_three_strings_without_details(sandbox):
     blind = mint(sandbox, ["payments:read"], by="merchant").key
 
@@ -81,6 +84,7 @@ def test_a_hidden_resource_is_described_by_three_strings_without_details(sandbox
     }
 
 
+@pytest.mark.proves("spec 7-body")
 def test_a_lacking_permission_is_named_in_the_details(sandbox):
     key = mint(sandbox, ["apikeys:read"], by="merchant").key
 
@@ -132,6 +136,7 @@ def unusable_keys(sandbox, profile):
     }
 
 
+@pytest.mark.proves("spec 5.1, 7-401", "assumed C4")
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_all_unusable_keys_get_byte_for_byte_one_401_whatever_they_are_aimed_at(
     wider, profile, operation
@@ -150,6 +155,7 @@ def test_all_unusable_keys_get_byte_for_byte_one_401_whatever_they_are_aimed_at(
     assert [at for at, answer in answers.items() if answer != expected] == []
 
 
+@pytest.mark.proves("spec 7-body")
 def test_an_unusable_key_is_described_by_three_strings_without_details(sandbox):
     answer = sandbox.ask("GET", "/v5/apikeys", key="revoked")
 
@@ -168,6 +174,7 @@ def test_the_same_key_sent_twice_is_one_key(sandbox):
     assert answer.status == 200
 
 
+@pytest.mark.proves("spec 5-apikey", "assumed 0.4-bearer")
 def test_a_key_in_another_header_is_no_key(sandbox):
     value = f"Bearer {sandbox.key('merchant')}".encode()
 
@@ -176,6 +183,7 @@ def test_a_key_in_another_header_is_no_key(sandbox):
     assert answer.status == 401
 
 
+@pytest.mark.proves("spec 5-apikey", "assumed C6")
 @pytest.mark.parametrize("name", ["x-service-apikey", "X-Service-APIKey", "X-SERVICE-APIKEY"])
 def test_the_name_of_the_key_header_is_read_in_any_case(served, name):
     # spec 5: over a socket, since in process all names are in lower case already.
@@ -186,6 +194,7 @@ def test_the_name_of_the_key_header_is_read_in_any_case(served, name):
     assert answer.status_code == 200
 
 
+@pytest.mark.proves("assumed C5, Q22")
 @pytest.mark.parametrize(
     ("permissions", "status"), [(["payments:read"], 404), (["apikeys:read"], 401)]
 )
@@ -209,6 +218,7 @@ def test_a_key_that_may_not_is_told_so_before_its_headers_and_body_are_judged(
     assert answer.status == status
 
 
+@pytest.mark.proves("spec 5.6")
 @pytest.mark.parametrize("action", ALL_ACTIONS)
 def test_no_permission_on_keys_implies_another(sandbox, action):
     key = mint(sandbox, [action], by="merchant").key

@@ -31,6 +31,7 @@ def metadata(made, **changes):
 # --- revoke and reinstate ---------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 3.1-revoke, 5.10", "assumed 8.2-revoke")
 def test_a_revoked_key_stops_authenticating_at_once(sandbox, made):
     answer = put(sandbox, made.id, status="revoked")
 
@@ -39,6 +40,7 @@ def test_a_revoked_key_stops_authenticating_at_once(sandbox, made):
     assert not authenticates(sandbox, made.key)
 
 
+@pytest.mark.proves("spec 3.1-reinstate, 5.11")
 def test_a_reinstated_key_authenticates_again_with_its_old_expiry(sandbox, made):
     put(sandbox, made.id, status="revoked")
 
@@ -49,6 +51,7 @@ def test_a_reinstated_key_authenticates_again_with_its_old_expiry(sandbox, made)
     assert authenticates(sandbox, made.key)
 
 
+@pytest.mark.proves("spec 6.3-api_key.revoked, 6.3-api_key.reinstated")
 def test_every_change_of_status_is_announced_once(sandbox, made):
     for status in ("revoked", "active", "revoked", "revoked", "active", "active"):
         put(sandbox, made.id, status=status)
@@ -62,6 +65,7 @@ def test_every_change_of_status_is_announced_once(sandbox, made):
     ]
 
 
+@pytest.mark.proves("assumed 4.3-same-status")
 @pytest.mark.parametrize("status", ["active", "revoked"])
 def test_the_status_that_a_key_has_already_changes_nothing(sandbox, made, status):
     put(sandbox, made.id, status=status)
@@ -74,6 +78,7 @@ def test_the_status_that_a_key_has_already_changes_nothing(sandbox, made, status
     assert event_types(sandbox, made.id) == before
 
 
+@pytest.mark.proves("spec 5.10")
 def test_a_key_can_revoke_itself_and_is_then_out(sandbox):
     own = mint(sandbox, ["apikeys:edit"], by="merchant")
 
@@ -86,6 +91,7 @@ def test_a_key_can_revoke_itself_and_is_then_out(sandbox):
 # --- name and expiry --------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 4.3-keys, 4.3-keys-null, 4.3-keys-answer", "assumed 4.3-update, C10")
 @pytest.mark.parametrize(
     ("changes", "shown"),
     [
@@ -111,6 +117,7 @@ def test_name_and_expiry_change_without_an_event_and_null_changes_nothing(
     assert event_types(sandbox, made.id) == ["api_key.created"]
 
 
+@pytest.mark.proves("assumed 4.3")
 def test_name_and_status_changed_together_are_one_event_with_the_new_name(sandbox, made):
     put(sandbox, made.id, name="bar", status="revoked")
 
@@ -142,6 +149,9 @@ UPDATE_FAULTS = {
 }
 
 
+@pytest.mark.proves(
+    "spec 2.1-permissions, 4.3-keys-status, 4.3-keys-permissions, 7-400", "assumed D19"
+)
 @pytest.mark.parametrize(("field", "value"), UPDATE_FAULTS.values(), ids=UPDATE_FAULTS)
 def test_a_faulty_change_is_refused_whole(sandbox, made, field, value):
     changes = {"name": "bar", "status": "revoked", field: value}
@@ -154,6 +164,7 @@ def test_a_faulty_change_is_refused_whole(sandbox, made, field, value):
     assert event_types(sandbox, made.id) == ["api_key.created"]
 
 
+@pytest.mark.proves("assumed 4.6")
 @pytest.mark.parametrize(
     ("holder", "target", "status"),
     [
@@ -180,6 +191,7 @@ def test_a_faulty_change_is_judged_only_after_the_key_was_found_and_may_be_chang
 # --- delete -----------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 3.1-delete, 4.4-delete, 4.4-delete-answer, 2.1-status, 5.10, 5.11")
 def test_a_deleted_key_is_answered_as_revoked_and_is_gone_at_once(sandbox, made):
     answer = delete(sandbox, made.id)
 
@@ -189,6 +201,7 @@ def test_a_deleted_key_is_answered_as_revoked_and_is_gone_at_once(sandbox, made)
     assert sandbox.ask("GET", f"/v5/apikeys/{made.id}", key="merchant").status == 404
 
 
+@pytest.mark.proves("spec 3.1-delete, 4.4-delete-repeat", "assumed 4.3-repeat")
 def test_deleting_again_answers_the_same_and_announces_nothing(sandbox, made):
     first = delete(sandbox, made.id)
     set_clock(sandbox, LATER)
@@ -200,6 +213,7 @@ def test_deleting_again_answers_the_same_and_announces_nothing(sandbox, made):
     assert event_types(sandbox, made.id) == ["api_key.created", "api_key.deleted"]
 
 
+@pytest.mark.proves("assumed 4.3")
 def test_a_revoked_key_can_be_deleted(sandbox, made):
     put(sandbox, made.id, status="revoked")
 
@@ -209,6 +223,7 @@ def test_a_revoked_key_can_be_deleted(sandbox, made):
     assert event_types(sandbox, made.id)[1:] == ["api_key.revoked", "api_key.deleted"]
 
 
+@pytest.mark.proves("spec 3.1-gone", "assumed 4.3-read")
 @pytest.mark.parametrize("changes", [{"status": "active"}, {"name": "x"}, {"colour": "red"}, {}])
 def test_a_deleted_key_cannot_be_reinstated_nor_changed(sandbox, made, changes):
     delete(sandbox, made.id)
@@ -220,6 +235,7 @@ def test_a_deleted_key_cannot_be_reinstated_nor_changed(sandbox, made, changes):
     assert event_types(sandbox, made.id) == ["api_key.created", "api_key.deleted"]
 
 
+@pytest.mark.proves("spec 4.4-delete-self", "assumed 4.3-self-delete, Q12")
 def test_a_key_can_delete_itself_and_is_then_out(sandbox):
     own = mint(sandbox, ["apikeys:delete"], by="merchant")
 
@@ -229,6 +245,7 @@ def test_a_key_can_delete_itself_and_is_then_out(sandbox):
     assert delete(sandbox, own.id, by=own.key).status == 401
 
 
+@pytest.mark.proves("assumed 4.7-deleted-account, C4, 4.1-gone")
 @pytest.mark.parametrize("by", ["partner", "psp", "admin"])
 def test_the_key_of_a_deleted_account_is_gone_for_everybody_and_does_not_authenticate(wider, by):
     orphan = wider.key_id("orphan")
@@ -243,6 +260,7 @@ def test_the_key_of_a_deleted_account_is_gone_for_everybody_and_does_not_authent
     assert not authenticates(wider, wider.key("orphan"))
 
 
+@pytest.mark.proves("spec 4.4-delete-rotation")
 def test_replacing_a_key_leaves_no_moment_without_one(sandbox):
     # spec 4.4-delete-rotation
     old = mint(sandbox, ["all"], by="merchant")
@@ -257,6 +275,7 @@ def test_replacing_a_key_leaves_no_moment_without_one(sandbox):
 # --- bodies of events -------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 2.1-status, 6.1.7, 6.3-api-key-body, 6.3-api_key.deleted")
 def test_each_event_shows_the_key_as_it_was_then_masked_and_without_permissions(sandbox, made):
     put(sandbox, made.id, status="revoked")
     put(sandbox, made.id, status="active", name="bar")
@@ -313,6 +332,7 @@ def test_messages_are_found_by_type_by_subject_and_since_an_instant(sandbox, mad
 # --- last use ---------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 2.1-last-used", "assumed 1.2-last-used")
 def test_a_key_is_unused_until_it_authenticates_and_then_shows_when_it_last_did(sandbox, made):
     unused = read(sandbox, made.id)["last_used_at"]
     set_clock(sandbox, "2026-03-01T12:30:00Z")
@@ -324,6 +344,7 @@ def test_a_key_is_unused_until_it_authenticates_and_then_shows_when_it_last_did(
     assert (unused, used) == (None, "2026-03-01T12:30:00.000Z")
 
 
+@pytest.mark.proves("assumed 1.2-last-used")
 def test_a_key_that_reads_itself_sees_this_very_use(sandbox, made):
     set_clock(sandbox, LATER)
 
@@ -332,6 +353,7 @@ def test_a_key_that_reads_itself_sees_this_very_use(sandbox, made):
     assert shown["last_used_at"] == LATER
 
 
+@pytest.mark.proves("assumed 1.2-last-used")
 @pytest.mark.parametrize("status", [401, 404, 400])
 def test_a_request_that_is_refused_after_authentication_is_a_use_too(sandbox, status):
     held = {401: "apikeys:read", 404: "payments:read", 400: "apikeys:create"}[status]
@@ -343,6 +365,7 @@ def test_a_request_that_is_refused_after_authentication_is_a_use_too(sandbox, st
     assert read(sandbox, key.id)["last_used_at"] == "2026-03-01T12:00:00.000Z"
 
 
+@pytest.mark.proves("assumed 1.2-last-used")
 def test_a_key_that_is_turned_away_was_not_used(sandbox, made):
     authenticates(sandbox, made.key)
     put(sandbox, made.id, status="revoked")
@@ -352,6 +375,7 @@ def test_a_key_that_is_turned_away_was_not_used(sandbox, made):
     assert read(sandbox, made.id)["last_used_at"] == "2026-03-01T12:00:00.000Z"
 
 
+@pytest.mark.proves("spec 2.1-lookup", "assumed 1.2-last-used")
 def test_a_request_with_a_wrong_secret_is_no_use_of_the_key(sandbox, made):
     authenticates(sandbox, made.key[:-1] + ("a" if made.key[-1] != "a" else "b"))
 

@@ -38,6 +38,9 @@ def reader(sandbox, caller, *held):
     return mint(sandbox, [f"apikeys:{one}" for one in held], by=caller, name="reader").key
 
 
+@pytest.mark.proves(
+    "spec 4.2-list, 4.2-all, 4.2-own, 4.2-sub, 4.2-admin", "assumed 4.5, 4.5-admin, Q13"
+)
 @pytest.mark.parametrize(
     ("caller", "held", "expected"),
     [
@@ -66,6 +69,7 @@ def test_without_an_account_a_listing_has_what_the_permissions_allow(
     assert names(sandbox, listed) == expected
 
 
+@pytest.mark.proves("spec 4.2-account", "assumed 4.5")
 @pytest.mark.parametrize(
     ("caller", "held", "account", "expected"),
     [
@@ -94,6 +98,7 @@ def test_with_an_account_a_listing_has_the_keys_of_that_account_alone(
     assert names(sandbox, listed) == expected
 
 
+@pytest.mark.proves("assumed 0.5-lists")
 def test_a_listing_begins_with_the_newest_key(sandbox):
     for minute, name in enumerate(("first", "second", "third")):
         set_clock(sandbox, f"2026-03-01T12:0{minute}:00Z")
@@ -126,6 +131,7 @@ def test_changing_a_key_does_not_move_it_in_the_listing(sandbox):
     assert names(sandbox, listed) == MERCHANT
 
 
+@pytest.mark.proves("assumed 4.5-deleted, 4.3-read")
 def test_deleted_keys_are_not_listed_while_revoked_and_expired_ones_are(sandbox):
     made = mint(sandbox, ["payments:read"], by="merchant", name="made")
     before = names(sandbox, listing(sandbox, key="merchant"))
@@ -138,6 +144,7 @@ def test_deleted_keys_are_not_listed_while_revoked_and_expired_ones_are(sandbox)
     assert "deleted" not in after
 
 
+@pytest.mark.proves("assumed 4.5-deleted")
 @pytest.mark.parametrize("caller", ["partner", "psp", "admin"])
 def test_keys_of_a_deleted_account_are_not_listed(wider, caller):
     listed = listing(wider, key=caller)
@@ -146,6 +153,7 @@ def test_keys_of_a_deleted_account_are_not_listed(wider, caller):
     assert "merchant" in names(wider, listed)
 
 
+@pytest.mark.proves("spec 4.2, 4.2-list, 4.2-read", "assumed 1.2-array")
 def test_a_listing_is_a_bare_array_of_what_a_single_read_shows(sandbox):
     answer = sandbox.ask("GET", "/v5/apikeys", key="merchant")
 
@@ -155,6 +163,7 @@ def test_a_listing_is_a_bare_array_of_what_a_single_read_shows(sandbox):
     assert listed == [read(sandbox, key["id"]) for key in listed]
 
 
+@pytest.mark.proves("assumed 1.2-array")
 def test_a_listing_is_not_cut_into_pages(sandbox):
     for number in range(260):
         mint(sandbox, ["payments:read"], by="merchant", name=f"key {number}")
@@ -173,6 +182,7 @@ def test_a_key_that_sees_nothing_below_it_gets_an_empty_array(sandbox):
     assert (answer.status, answer.body) == (200, b"[]")
 
 
+@pytest.mark.proves("spec 2.1-key, 5.4")
 def test_a_listing_shows_no_plaintext_but_of_legacy_and_retrievable_keys(sandbox):
     listed = listing(sandbox, key="merchant")
 

@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -23,6 +24,7 @@ from tests.api.minting import (
     sandbox_with,
     set_clock,
 )
+from tests.properties import examples
 
 START = datetime(2026, 3, 1, 12)
 MINUTES = st.integers(min_value=-90, max_value=90)
@@ -156,10 +158,17 @@ class KeyLife(RuleBasedStateMachine):
         assert set(citations(self.sandbox)) <= known_clauses()
 
 
+@pytest.mark.proves(
+    "spec 3.1-revoke, 3.1-reinstate, 3.1-delete, 3.1-expiry, 3.1-gone", "assumed 4.3-same-status"
+)
 def test_no_order_of_changes_and_clocks_confuses_a_key(profile):
     run_state_machine_as_test(
         lambda: KeyLife(profile),
         settings=settings(
-            max_examples=60, stateful_step_count=25, deadline=None, derandomize=True, database=None
+            max_examples=examples(60),
+            stateful_step_count=25,
+            deadline=None,
+            derandomize=True,
+            database=None,
         ),
     )

@@ -18,6 +18,7 @@ def made(sandbox):
 # --- expiry -----------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 3.1-expiry, 5.10", "assumed 8.2-boundary")
 @pytest.mark.parametrize(("now", "is_usable"), [(BEFORE, True), (EXPIRY, False), (AFTER, False)])
 def test_a_key_authenticates_until_the_instant_of_its_expiry_and_not_at_it(
     sandbox, made, now, is_usable
@@ -28,6 +29,7 @@ def test_a_key_authenticates_until_the_instant_of_its_expiry_and_not_at_it(
     assert authenticates(sandbox, made.key) is is_usable
 
 
+@pytest.mark.proves("spec 3.1-expiry")
 def test_expiry_comes_without_an_event_and_leaves_the_status_alone(sandbox, made):
     set_clock(sandbox, AFTER)
 
@@ -37,6 +39,7 @@ def test_expiry_comes_without_an_event_and_leaves_the_status_alone(sandbox, made
     assert event_types(sandbox, made.id) == ["api_key.created"]
 
 
+@pytest.mark.proves("spec 3.1-reinstate", "assumed 4.3-expired")
 def test_an_expired_key_that_is_reinstated_is_active_and_still_out(sandbox, made):
     put(sandbox, made.id, status="revoked")
     set_clock(sandbox, AFTER)
@@ -49,6 +52,7 @@ def test_an_expired_key_that_is_reinstated_is_active_and_still_out(sandbox, made
     assert event_types(sandbox, made.id)[-1] == "api_key.reinstated"
 
 
+@pytest.mark.proves("assumed D19, 4.3-expired")
 def test_an_expired_key_whose_expiry_is_moved_ahead_authenticates_again(sandbox, made):
     # assumed D19
     set_clock(sandbox, AFTER)
@@ -60,6 +64,7 @@ def test_an_expired_key_whose_expiry_is_moved_ahead_authenticates_again(sandbox,
     assert authenticates(sandbox, made.key)
 
 
+@pytest.mark.proves("assumed 4.3-expired")
 def test_an_expired_revoked_key_needs_both_a_new_expiry_and_reinstatement(sandbox, made):
     put(sandbox, made.id, status="revoked")
     set_clock(sandbox, AFTER)
@@ -88,6 +93,7 @@ def test_an_expired_key_authenticates_again_when_the_clock_is_set_back(sandbox, 
     assert authenticates(sandbox, made.key)
 
 
+@pytest.mark.proves("assumed 4.3-read")
 def test_an_expired_key_can_be_read_revoked_and_deleted(sandbox, made):
     set_clock(sandbox, AFTER)
 
@@ -101,6 +107,7 @@ def test_an_expired_key_can_be_read_revoked_and_deleted(sandbox, made):
     assert event_types(sandbox, made.id)[1:] == ["api_key.revoked", "api_key.deleted"]
 
 
+@pytest.mark.proves("spec 4.1-expires, 8-expiry")
 def test_the_default_expiry_is_a_real_end(sandbox):
     made = mint(sandbox, ["payments:read"], by="merchant")
     set_clock(sandbox, "2125-12-31T00:00:00Z")
@@ -113,6 +120,7 @@ def test_the_default_expiry_is_a_real_end(sandbox):
 # --- legacy and retrievable keys --------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 5.5, 8-legacy", "assumed 8.2-legacy, Q23")
 @pytest.mark.parametrize(
     ("now", "is_usable"),
     [
@@ -129,6 +137,7 @@ def test_legacy_keys_authenticate_until_the_end_of_july_2026_begins(sandbox, now
     assert authenticates(sandbox, "legacy") is is_usable
 
 
+@pytest.mark.proves("spec 5.5")
 def test_no_expiry_moves_the_end_of_legacy_keys(sandbox):
     # spec 5.5 names a date for all of them.
     set_clock(sandbox, "2026-08-01T00:00:00Z")
@@ -139,6 +148,7 @@ def test_no_expiry_moves_the_end_of_legacy_keys(sandbox):
     assert not authenticates(sandbox, "legacy")
 
 
+@pytest.mark.proves("spec 2.1-legacy, 2.1-key", "assumed 1.2-last4, 8.2-legacy")
 def test_a_legacy_key_is_shown_whole_and_as_what_it_is(sandbox, profile):
     shown = read(sandbox, sandbox.key_id("legacy"))
 
@@ -160,6 +170,7 @@ def test_a_legacy_key_is_shown_whole_and_as_what_it_is(sandbox, profile):
     }
 
 
+@pytest.mark.proves("spec 2.1-key, 2.1-retrievable, 5.4")
 @pytest.mark.parametrize(
     ("name", "is_shown"),
     [("legacy", True), ("retrievable", True), ("merchant", False), ("revoked", False)],
@@ -176,6 +187,7 @@ def test_the_plaintext_is_read_again_for_legacy_and_retrievable_keys_alone(sandb
     assert delete(sandbox, id, by="partner").json()["key"] == expected
 
 
+@pytest.mark.proves("spec 3.1-revoke")
 def test_a_legacy_key_is_revoked_reinstated_and_deleted_like_any_other(sandbox):
     id = sandbox.key_id("legacy")
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.api.refusals import MIB, assert_key_refusal, fresh, visible_state
 from tests.driving import InProcess
+from tests.properties import examples
 
 WRONG_BODIES = {
     "empty": b"",
@@ -52,6 +53,7 @@ WRONG_BODIES = {
 }
 
 
+@pytest.mark.proves("spec 7-400")
 @pytest.mark.parametrize("body", WRONG_BODIES.values(), ids=WRONG_BODIES)
 def test_a_creation_with_a_body_of_wrong_form_is_refused_and_creates_nothing(sandbox, body):
     before = visible_state(sandbox)
@@ -62,6 +64,7 @@ def test_a_creation_with_a_body_of_wrong_form_is_refused_and_creates_nothing(san
     assert visible_state(sandbox) == before
 
 
+@pytest.mark.proves("spec 7-400")
 @pytest.mark.parametrize("body", WRONG_BODIES.values(), ids=WRONG_BODIES)
 def test_an_update_with_a_body_of_wrong_form_is_refused_and_changes_nothing(sandbox, body):
     before = visible_state(sandbox)
@@ -72,6 +75,7 @@ def test_an_update_with_a_body_of_wrong_form_is_refused_and_changes_nothing(sand
     assert visible_state(sandbox) == before
 
 
+@pytest.mark.proves("spec 7-400")
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -121,6 +125,7 @@ def test_a_creation_with_one_wrong_field_is_refused_and_creates_nothing(sandbox,
     assert visible_state(sandbox) == before
 
 
+@pytest.mark.proves("spec 7-400")
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -170,6 +175,7 @@ def test_a_body_of_exactly_one_mebibyte_is_read(sandbox):
     assert answer.status == 201
 
 
+@pytest.mark.proves("assumed D25")
 def test_a_body_one_byte_larger_is_too_large_and_creates_nothing(sandbox):
     before = visible_state(sandbox)
 
@@ -265,7 +271,7 @@ def _sent(value: Any) -> bytes:
     return value if isinstance(value, bytes) else json.dumps(value).encode()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(body=(NO_OBJECT | BYTES | WRONG_CREATIONS).map(_sent))
 def test_no_random_body_creates_a_key(body):
     sandbox = fresh()
@@ -277,7 +283,7 @@ def test_no_random_body_creates_a_key(body):
     assert visible_state(sandbox) == before
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(body=(NO_OBJECT | BYTES | WRONG_UPDATES).map(_sent))
 def test_no_random_body_changes_a_key(body):
     sandbox = fresh()

@@ -28,6 +28,7 @@ def _headers(sandbox: InProcess, **more: str | None) -> list[tuple[bytes, bytes]
 # --- Content-Type -----------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 5-content-type")
 @pytest.mark.parametrize(
     "content_type",
     [
@@ -47,6 +48,7 @@ def test_a_body_is_read_when_it_is_called_json_or_nothing_at_all(sandbox, conten
     assert answer.status == 201
 
 
+@pytest.mark.proves("spec 5-content-type", "assumed C7")
 @pytest.mark.parametrize("method", ["POST", "PUT"])
 @pytest.mark.parametrize(
     "content_type",
@@ -97,6 +99,7 @@ def test_a_content_type_of_an_update_is_looked_at_only_after_its_target(sandbox)
 # --- Accept -----------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 5-accept", "assumed C7")
 @pytest.mark.parametrize(
     "accept",
     [
@@ -140,6 +143,7 @@ EXCLUDES_JSON = [
 ]
 
 
+@pytest.mark.proves("spec 5-accept", "assumed C7")
 @pytest.mark.parametrize("accept", EXCLUDES_JSON)
 def test_an_accept_header_that_excludes_json_is_a_406(sandbox, accept):
     headers = _headers(sandbox, accept=accept)
@@ -149,6 +153,7 @@ def test_an_accept_header_that_excludes_json_is_a_406(sandbox, accept):
     assert_key_refusal(answer, 406, "not_acceptable")
 
 
+@pytest.mark.proves("assumed 0.5-errors")
 @pytest.mark.parametrize("accept", EXCLUDES_JSON)
 def test_other_endpoints_refuse_such_an_accept_header_in_their_own_shape(sandbox, accept):
     headers = _headers(sandbox, accept=accept)
@@ -198,6 +203,7 @@ def test_several_accept_headers_count_as_one_list(sandbox):
 # --- missing headers --------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed C7, Q30")
 def test_missing_headers_are_forgiven_and_noted_in_the_journal(sandbox):
     headers = _headers(sandbox, accept=None, content_type=None)
 
@@ -209,6 +215,7 @@ def test_missing_headers_are_forgiven_and_noted_in_the_journal(sandbox):
     assert "Content-Type" in notes
 
 
+@pytest.mark.proves("assumed C7, Q30")
 @pytest.mark.parametrize("name", ["accept", "content_type"])
 def test_with_strict_headers_a_missing_header_is_a_400(sandbox, name):
     switched = sandbox.control("PUT", "/worlds/default/switches", {"strict_headers": True})
@@ -245,6 +252,7 @@ def test_with_strict_headers_a_request_without_a_body_needs_no_content_type(sand
 # --- API keys ---------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 5.1, 7-401", "assumed C4")
 @pytest.mark.parametrize(
     "key",
     [
@@ -276,6 +284,7 @@ def test_what_is_no_key_of_any_world_is_a_401(sandbox, method, key):
     assert_key_refusal(answer, 401, "authentication_failed")
 
 
+@pytest.mark.proves("assumed C4")
 @pytest.mark.parametrize("around", [" %s", "%s ", "Bearer %s", '"%s"', "%s,%s", "%s\n", "x%s"])
 def test_a_key_with_anything_around_it_is_no_key(sandbox, around):
     key = around.replace("%s", sandbox.key("merchant"))
@@ -285,6 +294,7 @@ def test_a_key_with_anything_around_it_is_no_key(sandbox, around):
     assert_key_refusal(answer, 401, "authentication_failed")
 
 
+@pytest.mark.proves("spec 7-401")
 def test_two_different_keys_are_a_401_whichever_comes_first(sandbox):
     one = (b"x-service-apikey", sandbox.key("merchant").encode())
     other = (b"x-service-apikey", sandbox.key("partner").encode())
@@ -306,6 +316,7 @@ def test_the_same_key_twice_is_one_key(sandbox):
     assert answer.status == 200
 
 
+@pytest.mark.proves("spec 5-apikey", "assumed 0.4-bearer")
 @pytest.mark.parametrize(
     "name", ["authorization", "x-api-key", "x-service-apikey-2", "x-service_apikey", "apikey"]
 )
@@ -320,6 +331,7 @@ def test_a_key_in_any_other_header_is_no_key(sandbox, name):
 # --- shapes of other profiles -----------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 7-other")
 def test_a_profile_of_detail_alone_has_one_string_elsewhere_and_three_on_keys():
     sandbox = fresh(profile=BRANDED)
 
@@ -330,6 +342,7 @@ def test_a_profile_of_detail_alone_has_one_string_elsewhere_and_three_on_keys():
     assert_key_refusal(on_keys, 404, "not_found")
 
 
+@pytest.mark.proves("spec 7-other")
 def test_a_profile_of_three_fields_has_them_everywhere():
     sandbox = fresh(profile=Profile(errors=Errors(shape="error_message_details")))
 
@@ -343,6 +356,7 @@ def test_a_profile_of_three_fields_has_them_everywhere():
         assert_key_refusal(answer, 404, "not_found")
 
 
+@pytest.mark.proves("spec 5-apikey")
 def test_under_another_profile_the_neutral_header_is_no_key():
     sandbox = fresh(profile=BRANDED)
     key = sandbox.key("merchant").encode()

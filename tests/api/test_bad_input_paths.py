@@ -58,6 +58,7 @@ def _short(path: str) -> str:
     return repr(path[:30])
 
 
+@pytest.mark.proves("spec 9.1, 7-404", "assumed C1, C2, 0.4-v4")
 @pytest.mark.parametrize("key", [None, "merchant", "revoked"])
 @pytest.mark.parametrize("path", ELSEWHERE, ids=_short)
 def test_an_unknown_path_is_a_404_with_any_key_and_without(sandbox, path, key):
@@ -66,6 +67,7 @@ def test_an_unknown_path_is_a_404_with_any_key_and_without(sandbox, path, key):
     assert_other_refusal(answer, 404, "not_found")
 
 
+@pytest.mark.proves("spec 9.5", "assumed C2")
 @pytest.mark.parametrize("key", [None, "merchant", "revoked"])
 @pytest.mark.parametrize("path", BELOW_KEYS, ids=_short)
 def test_an_unknown_path_below_the_keys_is_a_404_of_three_strings(sandbox, path, key):
@@ -74,6 +76,7 @@ def test_an_unknown_path_below_the_keys_is_a_404_of_three_strings(sandbox, path,
     assert_key_refusal(answer, 404, "not_found")
 
 
+@pytest.mark.proves("assumed C1")
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE"])
 def test_an_unknown_path_is_a_404_for_every_method(sandbox, method):
     answer = sandbox.ask(method, "/v5/other", key="merchant", body=b"not JSON")
@@ -100,6 +103,7 @@ WEIRD_IDS = [
 ]
 
 
+@pytest.mark.proves("spec 7-404", "assumed C4")
 @pytest.mark.parametrize("id", WEIRD_IDS, ids=_short)
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
 def test_a_key_id_that_no_key_has_is_a_404_and_a_401_without_a_key(sandbox, method, id):
@@ -113,6 +117,7 @@ def test_a_key_id_that_no_key_has_is_a_404_and_a_401_without_a_key(sandbox, meth
     assert visible_state(sandbox) == before
 
 
+@pytest.mark.proves("assumed C4")
 @pytest.mark.parametrize("id", WEIRD_IDS, ids=_short)
 def test_an_account_id_that_no_account_has_is_a_404_and_a_401_without_a_key(sandbox, id):
     known = sandbox.ask("GET", f"/v1/accounts/{id}", key="merchant")
@@ -131,6 +136,7 @@ def test_an_id_in_capitals_is_another_id(sandbox):
 # --- methods ----------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed C9")
 @pytest.mark.parametrize("key", [None, "merchant"])
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
@@ -158,6 +164,7 @@ def test_a_method_that_a_key_path_does_not_serve_is_a_405_that_lists_those_it_do
     assert set(answer.headers["allow"].split(", ")) == allowed
 
 
+@pytest.mark.proves("spec 4.3-search-retired, 7-405, 9.3", "assumed C3")
 @pytest.mark.parametrize("key", [None, "merchant", "revoked"])
 @pytest.mark.parametrize("body", [b"", b"{}", b"not JSON", b"x" * 1_048_577])
 def test_the_retired_search_is_a_405_with_and_without_a_key(sandbox, body, key):
@@ -193,6 +200,7 @@ def test_an_unknown_query_parameter_is_ignored(sandbox, query):
     assert answer.status == 200
 
 
+@pytest.mark.proves("spec 4.2-account")
 @pytest.mark.parametrize(
     "value", ["", "null", "%00", "%ff", "*", "x" * 50_000, "%2e%2e", "svc_uat_demomerchant"]
 )

@@ -83,6 +83,7 @@ def test_bytes_that_are_no_http_get_a_400_as_json_and_the_server_goes_on(served,
     assert _lists_its_keys(served)
 
 
+@pytest.mark.proves("assumed C9")
 @pytest.mark.parametrize("method", [b"OPTIONS", b"PATCH", b"TRACE", b"PROPFIND"])
 def test_methods_that_are_not_served_are_a_405_with_a_body(served, method):
     answer = _exchange(served, _request(served, method + b" /v5/apikeys HTTP/1.1"))
@@ -134,6 +135,7 @@ def test_an_encoded_path_is_read_once_and_nothing_is_redirected(served, target, 
     assert json.loads(body)
 
 
+@pytest.mark.proves("spec 5-apikey", "assumed C6")
 def test_the_name_of_the_key_header_has_no_case(served):
     key = served.key("merchant").encode()
     sent = (
@@ -185,6 +187,7 @@ def test_a_chunked_body_is_read_whole(served, keys, size):
     assert (status, json.loads(answered)["name"]) == (201, "chunked " * 20)
 
 
+@pytest.mark.proves("assumed D25")
 @pytest.mark.parametrize("chunk", [1_024, 65_536])
 def test_a_chunked_body_of_more_than_one_mebibyte_is_a_413(served, keys, chunk):
     pieces = (b" " * chunk for _ in range(MIB // chunk + 1))
@@ -209,6 +212,7 @@ def test_a_body_of_exactly_one_mebibyte_is_read_from_the_socket(served, keys):
     assert answer.status_code == 201
 
 
+@pytest.mark.proves("assumed D25")
 def test_a_body_one_byte_larger_is_a_413_from_the_socket(served, keys):
     body = b'{"name":"x","permissions":["payments:read"]}'.ljust(MIB + 1)
 

@@ -33,6 +33,7 @@ UNUSABLE = {
 }
 
 
+@pytest.mark.proves("spec 5.10")
 @pytest.mark.parametrize(("clause", "key"), UNUSABLE.values(), ids=UNUSABLE)
 def test_a_key_that_is_turned_away_is_told_apart_in_the_journal_alone(wider, clause, key):
     answer = wider.ask("GET", "/v5/apikeys", key=key(wider))
@@ -41,6 +42,7 @@ def test_a_key_that_is_turned_away_is_told_apart_in_the_journal_alone(wider, cla
     assert refused_by(wider, answer) == ("authenticate", "401", clause)
 
 
+@pytest.mark.proves("spec 5.5")
 def test_an_overdue_legacy_key_is_explained_by_the_date_of_all_of_them(sandbox):
     set_clock(sandbox, "2026-08-01T00:00:00Z")
 
@@ -51,6 +53,7 @@ def test_an_overdue_legacy_key_is_explained_by_the_date_of_all_of_them(sandbox):
     assert "2026-07-31T00:00:00.000Z" in last["reason"]
 
 
+@pytest.mark.proves("spec 1-pairing", "assumed D5")
 def test_a_production_key_is_called_one_in_plain_words_and_not_kept(sandbox, profile):
     key = f"{profile.key_prefixes.production}_{'l' * 12}_{'s' * 32}"
 
@@ -154,6 +157,7 @@ REFUSALS = {
 }
 
 
+@pytest.mark.proves("spec 5.9, 4.1.4, 4.1.2, 7-401, 7-403, 7-404", "assumed C5, D19, Q22")
 @pytest.mark.parametrize(
     ("held", "method", "path", "body", "expected"), REFUSALS.values(), ids=REFUSALS
 )
@@ -171,6 +175,7 @@ def test_the_journal_names_the_step_and_the_clause_of_a_refusal(
     assert len(messages(sandbox)) == before
 
 
+@pytest.mark.proves("assumed C5")
 def test_the_steps_of_a_success_are_all_there_in_order(sandbox):
     body = NEW | {"account_id": sandbox.account("merchant")}
 
@@ -186,6 +191,7 @@ def test_the_steps_of_a_success_are_all_there_in_order(sandbox):
     assert all(one["reason"] for one in entry["decisions"])
 
 
+@pytest.mark.proves("assumed C5")
 def test_a_refusal_lists_the_steps_that_were_passed_before_it(sandbox):
     answer = sandbox.ask("GET", f"/v5/apikeys/{NOBODY}", key="merchant")
 
@@ -218,6 +224,7 @@ def test_every_change_in_the_life_of_a_key_cites_a_clause_that_exists(sandbox):
     assert cited <= known_clauses()
 
 
+@pytest.mark.proves("assumed C7")
 def test_a_missing_accept_header_is_noted_with_its_clause(sandbox):
     headers = [(sandbox.header.encode(), sandbox.key("merchant").encode())]
 

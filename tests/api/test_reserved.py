@@ -32,12 +32,14 @@ def decided_at(sandbox, answer):
 # --- the order of checks: assumed 1.7-edit-order ----------------------------------------------
 
 
+@pytest.mark.proves("spec 5.1, 4.3-search-edit")
 def test_without_a_usable_key_it_is_a_401(sandbox):
     path = path_of(waiting(sandbox))
 
     assert [sandbox.ask("PUT", path, key=key).status for key in (None, "revoked")] == [401, 401]
 
 
+@pytest.mark.proves("assumed 1.7-edit-order")
 @pytest.mark.parametrize("body", [{"status": "captured"}, {"status": "no such"}])
 def test_without_any_payments_permission_it_is_hidden(sandbox, body):
     key = a_key_with(sandbox, "terminals:read", "batches:edit")
@@ -50,6 +52,7 @@ def test_without_any_payments_permission_it_is_hidden(sandbox, body):
         assert decided_at(sandbox, answer) == ("visibility", "spec 5.9")
 
 
+@pytest.mark.proves("spec 4.3-search-edit", "assumed 1.7-edit-order")
 @pytest.mark.parametrize("action", ACTIONS["payments"])
 def test_with_any_payments_permission_a_missing_transaction_is_a_404(sandbox, action):
     key = a_key_with(sandbox, f"payments:{action}")
@@ -65,6 +68,7 @@ def test_with_any_payments_permission_a_missing_transaction_is_a_404(sandbox, ac
     assert len({answer.body for answer in answers}) == 1
 
 
+@pytest.mark.proves("spec 4.3-search-edit", "assumed 1.7-edit-order")
 @pytest.mark.parametrize("action", ACTIONS["payments"])
 def test_with_any_payments_permission_a_waiting_transaction_is_edited(sandbox, action):
     key = a_key_with(sandbox, f"payments:{action}")
@@ -75,6 +79,7 @@ def test_with_any_payments_permission_a_waiting_transaction_is_edited(sandbox, a
     assert (answer.status, answer.json()["status"]) == (200, "captured")
 
 
+@pytest.mark.proves("spec 4.3-search-edit, 7-401", "assumed 1.7-edit-order")
 @pytest.mark.parametrize("body", [{"status": "captured"}, {"status": "no such"}, None, [], "x", {}])
 def test_what_a_processor_manages_directly_is_a_401_whatever_is_sent(sandbox, body):
     tx = sold(sandbox)
@@ -86,6 +91,7 @@ def test_what_a_processor_manages_directly_is_a_401_whatever_is_sent(sandbox, bo
     assert state(sandbox) == before
 
 
+@pytest.mark.proves("assumed 1.7-edit, 1.7-edit-order")
 @pytest.mark.parametrize(
     "body",
     [
@@ -106,6 +112,7 @@ def test_a_body_that_cannot_be_is_a_400_only_then_and_changes_nothing(sandbox, b
     assert state(sandbox) == before
 
 
+@pytest.mark.proves("assumed 4.7-admin")
 def test_an_admin_reads_it_and_may_not_edit_it(sandbox):
     # assumed 4.7-admin
     tx = waiting(sandbox)
@@ -116,6 +123,7 @@ def test_an_admin_reads_it_and_may_not_edit_it(sandbox):
     assert read(sandbox, tx, by="admin") == tx
 
 
+@pytest.mark.proves("assumed 4.7-deleted-account")
 def test_of_a_deleted_account_it_is_read_from_above_and_no_longer_edited(sandbox):
     # assumed 4.7-deleted-account
     tx = waiting(sandbox)
@@ -128,6 +136,7 @@ def test_of_a_deleted_account_it_is_read_from_above_and_no_longer_edited(sandbox
     assert read(sandbox, tx, by="partner") == tx
 
 
+@pytest.mark.proves("spec 7-405", "assumed C3")
 def test_the_retired_search_is_still_a_405_without_an_allow_header(sandbox):
     answer = sandbox.ask("POST", "/v1/transactions/search", key="merchant")
 

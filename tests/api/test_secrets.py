@@ -99,6 +99,7 @@ PLACES: dict[str, Placing] = {
 }
 
 
+@pytest.mark.proves("spec 5.3, 6.1.7")
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("whose", ["merchant", "legacy", "retrievable", "other_merchant"])
 def test_a_key_that_is_sent_in_a_wrong_place_is_neither_kept_nor_answered(sandbox, whose, place):
@@ -124,6 +125,7 @@ def test_without_authentication_neither(sandbox, place):
     assert secret_of(key) not in answer.body.decode()
 
 
+@pytest.mark.proves("spec 5.3")
 @pytest.mark.parametrize("whose", ["merchant", "revoked", "expired", "deleted", "legacy"])
 def test_a_key_that_authenticates_or_fails_to_is_kept_as_its_last_four_characters(sandbox, whose):
     key = sandbox.key(whose)
@@ -141,6 +143,7 @@ def test_a_key_that_no_world_has_is_not_kept(sandbox):
     assert secret_of(SUPPLIED) not in everything_kept(sandbox)
 
 
+@pytest.mark.proves("spec 2.1-secret, 5.3, 5.4", "assumed D26")
 def test_the_secret_of_a_minted_key_stands_in_the_answer_and_nowhere_else(sandbox):
     body = {"name": "minted", "permissions": ["all"]}
 
@@ -158,6 +161,7 @@ def test_the_secret_of_a_minted_key_stands_in_the_answer_and_nowhere_else(sandbo
     assert secret not in used.body.decode()
 
 
+@pytest.mark.proves("assumed D26")
 def test_the_secret_of_a_supplied_key_stands_in_answers_and_in_nothing_kept(sandbox):
     body = {
         "name": "supplied",
@@ -199,6 +203,7 @@ def test_a_key_sent_as_the_name_of_another_is_kept_nowhere(sandbox, name):
     assert secret_of(key) not in everything_kept(sandbox)
 
 
+@pytest.mark.proves("assumed D26")
 def test_a_retrievable_key_that_is_read_and_listed_is_kept_nowhere(sandbox):
     key = sandbox.key("retrievable")
 
@@ -224,6 +229,7 @@ def test_the_keys_of_another_profile_are_masked_as_well():
 # --- production keys --------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 1-pairing", "assumed D5, C4, 4.4-format")
 def test_a_production_key_as_header_is_a_401_that_the_journal_explains_in_plain_words(
     sandbox, caplog
 ):
@@ -236,6 +242,7 @@ def test_a_production_key_as_header_is_a_401_that_the_journal_explains_in_plain_
     _assert_nothing_kept(sandbox, PRODUCTION, answer.body, "\n".join(warnings))
 
 
+@pytest.mark.proves("spec 1-pairing", "assumed D5, 4.4-format")
 @pytest.mark.parametrize(
     "key",
     ["svc_live_", "svc_live_x", "svc_live_strange!-characters", "svc_live_" + "A" * 10_000],
@@ -249,6 +256,7 @@ def test_whatever_begins_like_a_production_key_is_a_401_of_which_nothing_is_kept
     assert "svc_live" not in everything_kept(sandbox)
 
 
+@pytest.mark.proves("assumed D5")
 @pytest.mark.parametrize("place", PLACES)
 def test_a_production_key_that_is_sent_anywhere_is_not_kept(sandbox, place):
     request = PLACES[place](PRODUCTION)
@@ -278,6 +286,7 @@ def _in_body(sandbox: InProcess, method: str, field: str, key: str, sent: str) -
     return sandbox.ask(method, path, key="merchant", body=body.encode())
 
 
+@pytest.mark.proves("assumed D5, 4.4-format")
 @pytest.mark.parametrize("sent", [PRODUCTION, escaped(PRODUCTION)], ids=["plain", "escaped"])
 @pytest.mark.parametrize("field", IN_BODIES)
 @pytest.mark.parametrize("method", ["POST", "PUT"])
@@ -299,6 +308,7 @@ def test_the_journal_says_of_every_body_that_a_production_key_was_in_it(sandbox,
     assert "production key was sent to a sandbox" in " ".join(sandbox.journal(answer)["notes"])
 
 
+@pytest.mark.proves("assumed D5")
 def test_a_production_key_of_another_profile_is_known_by_its_own_prefix():
     sandbox = fresh(profile=BRANDED)
     key = PRODUCTION.replace("svc_live", "acme_prod")

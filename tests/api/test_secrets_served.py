@@ -63,6 +63,7 @@ def test_a_line_is_written_per_request_and_each_is_json(written):
     assert requests[0].startswith("POST /v5/apikeys 201 req_")
 
 
+@pytest.mark.proves("spec 5.3")
 def test_no_part_of_a_secret_is_written(written):
     keys, out, err = written
 

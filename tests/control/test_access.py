@@ -31,6 +31,7 @@ def test_on_loopback_no_token_is_needed(host):
     assert sandbox.control("GET", "/worlds").status == 200
 
 
+@pytest.mark.proves("assumed D25")
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "sandbox.example"])
 def test_elsewhere_a_token_is_made_up_that_nobody_guesses(host):
     one, other = (InProcess(build(Settings(host=host))) for _ in range(2))
@@ -52,6 +53,7 @@ def test_a_token_that_is_given_is_asked_for_on_loopback_too():
     assert with_token(sandbox, "GET", "/worlds", "Bearer open-sesame").status == 200
 
 
+@pytest.mark.proves("assumed D25")
 @pytest.mark.parametrize(
     "tokens",
     [
@@ -89,6 +91,7 @@ def test_without_the_token_everything_is_a_401_that_tells_nothing(guarded, metho
     assert "open-sesame" not in answer.body.decode()
 
 
+@pytest.mark.proves("assumed D25")
 def test_health_is_open(guarded):
     assert guarded.control("GET", "/health").status == 200
 
@@ -164,12 +167,14 @@ def _answers(sandbox: InProcess) -> list[Response]:
     ]
 
 
+@pytest.mark.proves("assumed D3")
 def test_every_answer_of_the_platform_names_its_entry_in_the_journal(sandbox):
     named = [answer.headers["x-sandbox-request-id"] for answer in _answers(sandbox)]
 
     assert named == [f"req_000000000{number}" for number in range(1, 7)]
 
 
+@pytest.mark.proves("assumed D3")
 def test_without_explanations_no_answer_has_a_header_of_the_sandbox():
     sandbox = InProcess(build(Settings(explain_headers=False)))
 

@@ -12,6 +12,7 @@ def advance(sandbox, **how):
     return sandbox.control("POST", f"{CLOCK}/advance", how)
 
 
+@pytest.mark.proves("assumed D23")
 def test_what_falls_due_happens_in_order_at_its_own_moment(sandbox):
     amex = paid(sandbox, operation="auth", card="tok_amex")
     visa = paid(sandbox, operation="auth", card="tok_visa_credit")

@@ -79,6 +79,7 @@ def test_a_world_needs_nothing_and_gets_the_defaults(sandbox):
     assert (world["fixture"], world["clock"]["mode"]) == ("demo", "running")
 
 
+@pytest.mark.proves("assumed D21")
 def test_a_world_can_have_another_fixture_and_switches(sandbox):
     created = create(sandbox, id="mine", fixture="empty", switches={"strict_headers": True})
 
@@ -87,6 +88,7 @@ def test_a_world_can_have_another_fixture_and_switches(sandbox):
     assert sandbox.control("GET", "/worlds/default/switches").json() == SWITCHES
 
 
+@pytest.mark.proves("assumed D25")
 def test_worlds_are_listed_and_read_as_they_were_created(sandbox):
     created = create(sandbox, id="mine", clock=NOW).json()
 
@@ -220,6 +222,7 @@ def test_a_body_that_is_no_object_is_a_400(sandbox, body):
     assert sandbox.control("GET", "/worlds").json()["total"] == 1
 
 
+@pytest.mark.proves("assumed D25")
 def test_a_body_of_more_than_one_mebibyte_is_a_413(sandbox):
     answer = sandbox.ask("POST", "/_sandbox/worlds", body=b" " * 1_048_577)
 
@@ -237,6 +240,7 @@ def test_an_unknown_or_repeated_parameter_is_a_400(sandbox, query):
 # --- clocks and switches ----------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed D21")
 def test_a_clock_is_read_and_set(sandbox):
     read = sandbox.control("GET", "/worlds/default/clock").json()
 
@@ -252,6 +256,7 @@ def test_a_clock_is_read_and_set(sandbox):
     assert sandbox.control("GET", "/worlds/default/clock").json() == set_to.json()
 
 
+@pytest.mark.proves("assumed D21")
 @pytest.mark.parametrize(
     ("clock", "shown"),
     [
@@ -315,6 +320,7 @@ def test_a_clock_can_be_set_to_either_of_its_bounds_and_the_platform_still_answe
     assert made.status == (201 if instant < "2000" else 401)
 
 
+@pytest.mark.proves("assumed D8, 10")
 def test_switches_are_read_and_set_one_by_one(sandbox):
     before = sandbox.control("GET", "/worlds/default/switches")
 
@@ -326,6 +332,7 @@ def test_switches_are_read_and_set_one_by_one(sandbox):
     assert (nothing.status, nothing.json()) == (200, STRICT)
 
 
+@pytest.mark.proves("assumed 10, D8")
 @pytest.mark.parametrize(
     "change",
     [

@@ -32,6 +32,7 @@ def result(sandbox, batch_id, **body):
 # --- next outcomes ----------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed D4")
 def test_a_queued_outcome_is_that_of_the_next_attempt_alone(sandbox):
     answer = queue(sandbox, outcome="insufficient_funds")
 
@@ -66,6 +67,7 @@ def test_what_is_queued_is_listed_in_order_until_it_is_used_or_cleared(sandbox):
     assert sandbox.control("GET", NEXT).json() == {"queue": [], "total": 0}
 
 
+@pytest.mark.proves("assumed 2.7")
 def test_a_queued_partial_approval_says_how_much(sandbox):
     queue(sandbox, outcome="partial_approval", approved_amount=700)
 
@@ -86,6 +88,7 @@ def test_a_queued_fault_needs_no_outcome(sandbox):
     assert (answer.status, answer.json()["error"]) == (503, "unavailable")
 
 
+@pytest.mark.proves("assumed D24")
 @pytest.mark.parametrize(
     ("entry", "nearest"),
     [
@@ -123,6 +126,7 @@ def test_a_reset_forgets_what_was_queued(sandbox):
 # --- batch results ----------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed B9, B10")
 def test_a_batch_is_accepted_by_hand(sandbox):
     tx = paid(sandbox)
     batch_id = closed(sandbox, tx)
@@ -134,6 +138,7 @@ def test_a_batch_is_accepted_by_hand(sandbox):
     assert read(sandbox, tx)["status"] == "settled"
 
 
+@pytest.mark.proves("assumed B9, B11, 3.3")
 @pytest.mark.parametrize(
     ("reason", "said"),
     [
@@ -154,6 +159,7 @@ def test_a_batch_is_rejected_with_a_reason(sandbox, reason, said):
     assert read(sandbox, tx)["status"] == "captured"
 
 
+@pytest.mark.proves("assumed B9, B12")
 def test_a_batch_is_accepted_in_part_by_ids_or_by_a_number(sandbox):
     one, other, third = paid(sandbox), paid(sandbox), paid(sandbox)
     batch_id = closed(sandbox, one, other, third)
@@ -201,6 +207,7 @@ def test_a_result_that_cannot_be_is_refused_and_the_batch_still_waits(sandbox, b
     assert shown["status"] == "submitted"
 
 
+@pytest.mark.proves("assumed B9")
 def test_only_a_submitted_batch_gets_a_result(sandbox):
     tx = paid(sandbox)
     batch_id = read(sandbox, tx)["batch_id"]

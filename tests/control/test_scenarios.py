@@ -42,6 +42,7 @@ UNUSABLE = [
 """What is asked for, the error, the nearest known word, and what the message says."""
 
 
+@pytest.mark.proves("assumed D24")
 @pytest.mark.parametrize("wanted", [{"name": KNOWN}, {"name": TITLE}], ids=["by file", "by title"])
 def test_a_scenario_of_the_library_runs_by_its_name(sandbox, wanted):
     answer = sandbox.control("PUT", SCENARIO, wanted)
@@ -173,6 +174,7 @@ def test_the_names_of_a_scenario_are_those_of_its_world(sandbox):
     assert sandbox.control("GET", "/worlds").json()["total"] == 1
 
 
+@pytest.mark.proves("assumed D25")
 def test_a_reset_forgets_how_often_rules_applied_and_keeps_the_scenario(sandbox):
     running(sandbox, {"when": {"terminal": "merchant"}, "then": LOST | {"times": 1}})
     before = [source(pay(sandbox)) for _ in range(2)]

@@ -66,18 +66,23 @@ def ids(sandbox, account):
 # --- create -----------------------------------------------------------------------------------
 
 
+@pytest.mark.proves(
+    "spec 2.6, 2.6-status, 2.6-type, 2.4-unset, 4.4-paths-accounts", "assumed 0.5-ids, D20"
+)
 def test_an_account_created_with_the_least_shows_every_field_and_null_where_unset(sandbox):
     account = an_account(sandbox)
 
     assert account == LEAST | ids(sandbox, account)
 
 
+@pytest.mark.proves("spec 2.6, 2.6-rates")
 def test_an_account_keeps_everything_that_it_is_created_with(sandbox):
     account = an_account(sandbox, **FULL)
 
     assert account == LEAST | ids(sandbox, account) | FULL
 
 
+@pytest.mark.proves("spec 4.4-paths, 4.4-paths-accounts, 9.4", "assumed 1.3-alias, 1.3")
 @pytest.mark.parametrize("path", BOTH)
 def test_reading_an_account_shows_what_its_creation_did_under_either_version(sandbox, path):
     account = an_account(sandbox, **FULL)
@@ -87,6 +92,7 @@ def test_reading_an_account_shows_what_its_creation_did_under_either_version(san
     assert read == account
 
 
+@pytest.mark.proves("spec 2.3", "assumed D20")
 def test_an_address_shows_all_six_fields_and_null_for_those_left_out(sandbox):
     account = an_account(sandbox, address={"city": "Austin"})
 
@@ -100,12 +106,14 @@ def test_an_address_shows_all_six_fields_and_null_for_those_left_out(sandbox):
     }
 
 
+@pytest.mark.proves("assumed D20")
 def test_null_in_a_creation_is_the_same_as_leaving_the_field_out(sandbox):
     account = an_account(sandbox, **dict.fromkeys(FULL), parent_id=None)
 
     assert account == LEAST | ids(sandbox, account)
 
 
+@pytest.mark.proves("assumed 1.3-create")
 @pytest.mark.parametrize("field", ["type", "name", "description", "address"])
 @pytest.mark.parametrize("gone", ["left out", "null"])
 @pytest.mark.parametrize("path", BOTH)
@@ -123,6 +131,7 @@ def test_a_creation_without_a_required_field_is_refused_and_the_field_named(
     assert everything(sandbox) == before
 
 
+@pytest.mark.proves("assumed C8")
 def test_administrators_of_a_new_account_are_known_fields_and_ignored(sandbox):
     admins = {"admin_email": "a@b.example", "admin_first_name": "A", "admin_last_name": 7}
     answer = post(sandbox, "/v1/accounts", ACCOUNT | admins)
@@ -133,6 +142,7 @@ def test_administrators_of_a_new_account_are_known_fields_and_ignored(sandbox):
     assert sandbox.journal(answer)["notes"] == []
 
 
+@pytest.mark.proves("assumed C8")
 @pytest.mark.parametrize(
     ("field", "hint"),
     [("tax_idd", "tax_id"), ("surchage_rate", "surcharge_rate"), ("has_access_to_mms", None)],
@@ -149,6 +159,7 @@ def test_an_unknown_field_is_ignored_and_the_journal_says_so(sandbox, field, hin
     assert hint is None or repr(hint) in notes[0]
 
 
+@pytest.mark.proves("assumed C8")
 @pytest.mark.parametrize("field", ["id", "status", "created_at", "organization_id"])
 def test_what_only_the_platform_decides_cannot_be_chosen_in_a_creation(sandbox, field):
     account = an_account(sandbox, **{field: "chosen"})
@@ -214,6 +225,7 @@ def bad(field, value):
     return {outer: ADDRESS | {inner: value} if inner else value}
 
 
+@pytest.mark.proves("spec 7-other", "assumed 7.2, 0.5-http, 0.5-errors")
 @pytest.mark.parametrize(("field", "value"), BAD)
 def test_a_creation_with_a_bad_value_is_refused_and_the_field_named(sandbox, field, value):
     before = everything(sandbox)
@@ -224,6 +236,7 @@ def test_a_creation_with_a_bad_value_is_refused_and_the_field_named(sandbox, fie
     assert everything(sandbox) == before
 
 
+@pytest.mark.proves("spec 2.6-type", "assumed 1.3-create")
 @pytest.mark.parametrize("type", ["", "shop", "Merchant", 1, [], {}, True])
 def test_a_creation_with_an_unknown_type_is_refused_and_the_field_named(sandbox, type):
     answer = post(sandbox, "/v1/accounts", ACCOUNT | {"type": type})
@@ -268,6 +281,7 @@ NULLABLE = [
 ]
 
 
+@pytest.mark.proves("assumed 1.3-update, C10, 1.3-alias")
 @pytest.mark.parametrize(("field", "value"), CHANGES)
 @pytest.mark.parametrize("path", BOTH)
 def test_an_update_changes_the_one_field_that_it_names_and_dates_it(sandbox, path, field, value):
@@ -281,6 +295,7 @@ def test_an_update_changes_the_one_field_that_it_names_and_dates_it(sandbox, pat
     assert events(sandbox) == ["account.created", "account.updated"]
 
 
+@pytest.mark.proves("assumed C10")
 @pytest.mark.parametrize("field", NULLABLE)
 def test_null_in_an_update_unsets_what_may_be_unset(sandbox, field):
     account = an_account(sandbox, **FULL)
@@ -293,6 +308,7 @@ def test_null_in_an_update_unsets_what_may_be_unset(sandbox, field):
     assert events(sandbox) == ["account.created", "account.updated", "account.updated"]
 
 
+@pytest.mark.proves("assumed C10")
 @pytest.mark.parametrize(
     "field",
     ["name", "description", "address", "mcc", "available_processor_configs", "status"],
@@ -308,6 +324,7 @@ def test_null_in_an_update_is_refused_for_what_is_never_unset(sandbox, field):
     assert everything(sandbox) == before
 
 
+@pytest.mark.proves("assumed 7.2")
 @pytest.mark.parametrize(
     ("field", "value"),
     [*BAD, ("status", "deleted"), ("status", "Active"), ("status", 1), ("organization_id", 7)],
@@ -322,6 +339,7 @@ def test_an_update_with_a_bad_value_is_refused_and_the_field_named(sandbox, fiel
     assert everything(sandbox) == before
 
 
+@pytest.mark.proves("assumed 1.3-update")
 @pytest.mark.parametrize(
     "ignored", [{"type": "partner"}, {"parent_id": NOBODY}, {"id": "x"}, {"colour": "red"}]
 )
@@ -335,6 +353,7 @@ def test_what_an_update_cannot_change_is_ignored_and_the_journal_says_so(sandbox
     assert events(sandbox) == ["account.created"]
 
 
+@pytest.mark.proves("spec 6.3-account.updated")
 @pytest.mark.parametrize(
     "same", [{}, FULL, {"status": "active"}, {"address": ADDRESS}, {"surcharge_rate": 350}]
 )
@@ -348,6 +367,7 @@ def test_an_update_that_changes_nothing_is_not_announced_nor_dated(sandbox, same
     assert events(sandbox) == ["account.created"]
 
 
+@pytest.mark.proves("spec 5.6", "assumed 4.7-write-only")
 def test_an_update_needs_no_permission_to_read_and_shows_its_result(sandbox):
     # spec 5.6, assumed 4.7
     account = an_account(sandbox)

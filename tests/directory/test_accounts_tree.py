@@ -32,6 +32,7 @@ BOTH = ["/v1/accounts", "/v2/accounts"]
 # --- parents ----------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 1.3-create")
 @pytest.mark.parametrize("path", BOTH)
 def test_without_a_parent_an_account_stands_below_the_callers(sandbox, path):
     account = an_account(sandbox, path=path)
@@ -42,6 +43,7 @@ def test_without_a_parent_an_account_stands_below_the_callers(sandbox, path):
     ]
 
 
+@pytest.mark.proves("spec 1-kinds")
 def test_an_account_can_stand_below_a_descendant_and_lists_its_ancestors_from_the_root(sandbox):
     branch = an_account(sandbox, type="partner", name="Branch")
 
@@ -54,6 +56,7 @@ def test_an_account_can_stand_below_a_descendant_and_lists_its_ancestors_from_th
     ]
 
 
+@pytest.mark.proves("assumed 4.7-create")
 @pytest.mark.parametrize("parent", ["other_partner", "psp", "admin", "deleted_merchant", NOBODY])
 @pytest.mark.parametrize("path", BOTH)
 def test_a_parent_outside_the_hierarchy_is_not_found(sandbox, path, parent):
@@ -65,6 +68,7 @@ def test_a_parent_outside_the_hierarchy_is_not_found(sandbox, path, parent):
     assert everything(sandbox) == before
 
 
+@pytest.mark.proves("assumed 1.3-parent")
 @pytest.mark.parametrize("path", BOTH)
 def test_a_merchant_cannot_be_a_parent(sandbox, path):
     before = everything(sandbox)
@@ -75,6 +79,7 @@ def test_a_merchant_cannot_be_a_parent(sandbox, path):
     assert everything(sandbox) == before
 
 
+@pytest.mark.proves("assumed 1.3-parent")
 def test_a_merchant_cannot_create_accounts_below_itself(sandbox):
     answer = post(sandbox, "/v1/accounts", ACCOUNT, by="merchant")
 
@@ -84,6 +89,7 @@ def test_a_merchant_cannot_create_accounts_below_itself(sandbox):
 # --- kinds ------------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 1.3-kinds")
 @pytest.mark.parametrize("type", ["admin", "psp"])
 @pytest.mark.parametrize("caller", ["psp", "partner"])
 @pytest.mark.parametrize("path", BOTH)
@@ -98,6 +104,7 @@ def test_admin_and_psp_accounts_cannot_be_created_by_others_than_admins(
     assert everything(sandbox) == before
 
 
+@pytest.mark.proves("assumed 1.3-kinds")
 @pytest.mark.parametrize("type", ["admin", "psp", "partner", "merchant"])
 def test_an_admin_creates_accounts_of_every_kind(sandbox, type):
     account = an_account(sandbox, type=type, by="admin")
@@ -106,6 +113,7 @@ def test_an_admin_creates_accounts_of_every_kind(sandbox, type):
     assert account["parent_account_ids"] == [account_id(sandbox, "admin")]
 
 
+@pytest.mark.proves("spec 2.2-accounts", "assumed 1.3-create")
 @pytest.mark.parametrize(
     ("held", "type", "status"),
     [
@@ -149,6 +157,7 @@ FOR_A_PARTNER = [
 ]
 
 
+@pytest.mark.proves("spec 4.4-paths-provisioning, 9.2", "assumed 1.3-provisioned, 1.3-api-key, Q27")
 @pytest.mark.parametrize(
     ("type", "permissions"), [("merchant", FOR_A_MERCHANT), ("partner", FOR_A_PARTNER)]
 )
@@ -180,6 +189,7 @@ def test_a_v2_account_comes_with_an_organization_and_a_key_of_what_its_creator_h
     assert events(sandbox)[-2:] == ["account.created", "api_key.created"]
 
 
+@pytest.mark.proves("assumed 1.3-api-key")
 def test_the_plaintext_of_the_key_that_comes_along_is_shown_once(sandbox):
     account = an_account(sandbox, path="/v2/accounts")
 
@@ -190,6 +200,7 @@ def test_the_plaintext_of_the_key_that_comes_along_is_shown_once(sandbox):
     assert "api_key" not in again
 
 
+@pytest.mark.proves("assumed 1.3-provisioned")
 @pytest.mark.parametrize(
     ("held", "permissions"),
     [
@@ -210,6 +221,7 @@ def test_the_key_that_comes_along_never_holds_more_than_its_creator(sandbox, hel
     assert account["api_key"]["permissions"] == permissions
 
 
+@pytest.mark.proves("assumed 1.3-provisioned")
 def test_a_psp_that_holds_webhooks_permissions_does_not_pass_them_on(sandbox):
     held = ["webhooks:read", "accounts:create:partner", "accounts:create:merchant", "batches:read"]
     creator = mint(sandbox, held, by="psp")["key"]
@@ -219,6 +231,7 @@ def test_a_psp_that_holds_webhooks_permissions_does_not_pass_them_on(sandbox):
     assert account["api_key"]["permissions"] == ["batches:read"]
 
 
+@pytest.mark.proves("assumed D19")
 @pytest.mark.parametrize(
     ("held", "type"),
     [
@@ -243,6 +256,7 @@ def test_a_creator_with_nothing_to_grant_gets_an_account_without_a_key(sandbox, 
     )
 
 
+@pytest.mark.proves("spec 9.2", "assumed 1.3-v1")
 def test_an_account_created_under_v1_gets_neither_organization_nor_key(sandbox):
     account = an_account(sandbox)
 
@@ -266,6 +280,7 @@ def test_a_refused_v2_creation_leaves_no_key_behind(sandbox):
 # --- blocking ---------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 4.7-blocked-key, 4.7-blocked-account")
 def test_a_blocked_account_is_managed_as_before_and_its_key_authenticates(sandbox):
     # assumed 4.7: unblocking must stay possible.
     account = an_account(sandbox, path="/v2/accounts")
@@ -284,6 +299,9 @@ def test_a_blocked_account_is_managed_as_before_and_its_key_authenticates(sandbo
 # --- deletion ---------------------------------------------------------------------------------
 
 
+@pytest.mark.proves(
+    "assumed 4.7-deleted-account, 4.7-twice, 4.1-gone, 1.3-alias, C11, Q24, 0.5-errors"
+)
 @pytest.mark.parametrize("path", BOTH)
 def test_a_deleted_account_is_gone_for_every_operation(sandbox, path):
     item = f"{path}/{an_account(sandbox)['id']}"
@@ -302,6 +320,7 @@ def test_a_deleted_account_is_gone_for_every_operation(sandbox, path):
     assert events(sandbox) == ["account.created", "account.deleted"]
 
 
+@pytest.mark.proves("assumed 1.3-delete")
 @pytest.mark.parametrize("by", ["merchant", "partner", "psp", "admin"])
 def test_an_account_cannot_delete_itself(sandbox, by):
     before = everything(sandbox)
@@ -312,6 +331,7 @@ def test_an_account_cannot_delete_itself(sandbox, by):
     assert everything(sandbox) == before
 
 
+@pytest.mark.proves("assumed 1.3-delete")
 def test_an_account_with_live_descendants_is_deleted_only_after_them(sandbox):
     branch = an_account(sandbox, type="partner", name="Branch")
     leaf = an_account(sandbox, parent_id=branch["id"])
@@ -324,6 +344,7 @@ def test_an_account_with_live_descendants_is_deleted_only_after_them(sandbox):
     assert late.status == 204
 
 
+@pytest.mark.proves("assumed 1.3-delete")
 def test_a_grandchild_keeps_its_grandparent_alive(sandbox):
     branch = an_account(sandbox, type="partner", name="Branch")
     an_account(sandbox, parent_id=branch["id"], by="psp")
@@ -333,6 +354,7 @@ def test_a_grandchild_keeps_its_grandparent_alive(sandbox):
     detail(answer, 409, "conflict")
 
 
+@pytest.mark.proves("assumed 4.7-deleted-account")
 def test_what_belongs_to_a_deleted_account_is_gone_with_it_and_announced_with_it_alone(sandbox):
     shop = an_account(sandbox, path="/v2/accounts")
     id, key = shop["id"], shop["api_key"]

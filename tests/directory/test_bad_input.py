@@ -19,6 +19,7 @@ from tests.directory.making import (
     terminal_id,
 )
 from tests.driving import InProcess
+from tests.properties import examples
 
 ROWS = {
     row.name: row
@@ -87,8 +88,9 @@ LEAST = {
 }
 
 
+@pytest.mark.proves("assumed 0.5-http")
 @pytest.mark.parametrize("name", ROWS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(body=BODIES, is_based=st.booleans())
 def test_any_json_gets_a_2xx_or_a_4xx_and_a_4xx_changes_nothing(name, body, is_based):
     sandbox = sandbox_with(Profile())
@@ -140,6 +142,7 @@ def test_a_body_of_wrong_form_is_refused_and_changes_nothing(sandbox, name, body
     assert everything(sandbox) == before
 
 
+@pytest.mark.proves("assumed C7")
 @pytest.mark.parametrize(
     ("header", "value", "status"),
     [(b"content-type", b"text/plain", 415), (b"accept", b"text/html", 406)],

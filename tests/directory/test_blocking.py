@@ -50,6 +50,11 @@ def announced(sandbox):
     return [(one["event_type"], one["body"]) for one in messages(sandbox)]
 
 
+@pytest.mark.proves(
+    "spec 3.4, 3.4-events, 3.4-transitions, 3.4-credential, 2.6-status, 2.7-status",
+    "spec 2.8-status",
+    "assumed 1.10, 1.3, 1.4, 1.5, 1.6, 1.6-update, 4.7-credential, C11",
+)
 @pytest.mark.parametrize("way", WAYS, ids=lambda one: one.__name__)
 @pytest.mark.parametrize("kind", KINDS)
 def test_blocking_and_unblocking_each_change_the_record_and_are_each_announced(sandbox, kind, way):
@@ -71,6 +76,7 @@ def test_blocking_and_unblocking_each_change_the_record_and_are_each_announced(s
     ]
 
 
+@pytest.mark.proves("assumed 1.10")
 @pytest.mark.parametrize("way", WAYS, ids=lambda one: one.__name__)
 @pytest.mark.parametrize("kind", KINDS)
 def test_setting_the_same_status_again_changes_and_announces_nothing(sandbox, kind, way):
@@ -88,6 +94,7 @@ def test_setting_the_same_status_again_changes_and_announces_nothing(sandbox, ki
     assert [name for name, _ in announced(sandbox)] == [f"{kind}.created", f"{kind}.blocked"]
 
 
+@pytest.mark.proves("assumed 1.10, 8.3-order")
 @pytest.mark.parametrize("kind", ["account", "terminal", "location"])
 def test_an_update_before_a_block_is_announced_first_as_the_record_was_then(sandbox, kind):
     path = a_path(sandbox, kind)
@@ -101,6 +108,7 @@ def test_an_update_before_a_block_is_announced_first_as_the_record_was_then(sand
     assert (changed["name"], changed["status"]) == ("Renamed", "blocked")
 
 
+@pytest.mark.proves("assumed 1.10")
 @pytest.mark.parametrize("kind", ["account", "terminal", "location"])
 def test_the_same_name_with_another_status_is_announced_as_a_block_alone(sandbox, kind):
     path = a_path(sandbox, kind)

@@ -23,6 +23,7 @@ from tests.directory.making import (
 PATH = "/v1/accounts/credentials"
 
 
+@pytest.mark.proves("spec 2.9, 2.9-pin", "assumed Q8, 1.6")
 def test_a_credential_shows_exactly_six_fields_with_its_pin_hidden(sandbox):
     credential = a_credential(sandbox, code="482913750264", pin="193847")
 
@@ -37,6 +38,7 @@ def test_a_credential_shows_exactly_six_fields_with_its_pin_hidden(sandbox):
     assert shown(get(sandbox, f"{PATH}/{credential['id']}")) == credential
 
 
+@pytest.mark.proves("assumed 1.6-create")
 @pytest.mark.parametrize("body", [{}, {"account_id": None}, {"code": None, "pin": None}])
 def test_without_an_account_a_credential_is_the_callers_own_and_its_code_is_made_up(sandbox, body):
     credential = made(post(sandbox, PATH, body, by="merchant"))
@@ -52,6 +54,7 @@ def test_codes_that_are_made_up_differ(sandbox):
     assert len(codes) == 50
 
 
+@pytest.mark.proves("assumed 1.6-create")
 @pytest.mark.parametrize("code", ["482913750264", "ABCdef-_.: x", "\u00e4" * 12])
 def test_a_code_is_any_twelve_characters(sandbox, code):
     credential = a_credential(sandbox, code=code)
@@ -59,6 +62,7 @@ def test_a_code_is_any_twelve_characters(sandbox, code):
     assert credential["code"] == code
 
 
+@pytest.mark.proves("assumed 1.6-create")
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -87,6 +91,7 @@ def test_a_creation_with_a_bad_value_is_refused_and_the_field_named(sandbox, fie
     assert everything(sandbox) == before
 
 
+@pytest.mark.proves("assumed 4.7-create")
 @pytest.mark.parametrize("account", ["other_merchant", "deleted_merchant", "psp", NOBODY])
 def test_a_credential_of_an_account_outside_the_hierarchy_is_not_found(sandbox, account):
     before = everything(sandbox)
@@ -97,6 +102,7 @@ def test_a_credential_of_an_account_outside_the_hierarchy_is_not_found(sandbox, 
     assert everything(sandbox) == before
 
 
+@pytest.mark.proves("assumed 1.6-create")
 @pytest.mark.parametrize("account", ["merchant", "other_merchant"])
 def test_a_code_that_is_taken_is_refused_whoever_has_it(sandbox, account):
     a_credential(sandbox, account, by="psp", code="482913750264")
@@ -117,6 +123,7 @@ def test_a_code_is_free_again_after_its_credential_was_deleted(sandbox):
     assert second["id"] != first["id"]
 
 
+@pytest.mark.proves("assumed C8")
 def test_an_unknown_field_is_ignored_and_the_journal_says_so(sandbox):
     answer = post(sandbox, PATH, {"is_activ": False, "is_active": False}, by="merchant")
 
@@ -129,6 +136,7 @@ def test_an_unknown_field_is_ignored_and_the_journal_says_so(sandbox):
 # --- change -----------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 3.4-credential", "assumed 1.6-update, 4.7-credential")
 def test_a_credential_is_blocked_and_unblocked_by_is_active(sandbox):
     credential = a_credential(sandbox)
     path = f"{PATH}/{credential['id']}"
@@ -145,6 +153,7 @@ def test_a_credential_is_blocked_and_unblocked_by_is_active(sandbox):
     ]
 
 
+@pytest.mark.proves("assumed 1.6-update")
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
@@ -165,6 +174,7 @@ def test_a_change_of_pin_is_silent(sandbox, change, expected):
     assert events(sandbox) == ["credential.created", *expected]
 
 
+@pytest.mark.proves("assumed C10")
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -189,6 +199,7 @@ def test_an_update_with_a_bad_value_is_refused_and_the_field_named(sandbox, fiel
     assert everything(sandbox) == before
 
 
+@pytest.mark.proves("assumed 1.6-update")
 @pytest.mark.parametrize("ignored", [{"code": "999999999999"}, {"account_id": NOBODY}])
 def test_code_and_account_of_a_credential_never_change(sandbox, ignored):
     credential = a_credential(sandbox)
@@ -202,6 +213,7 @@ def test_code_and_account_of_a_credential_never_change(sandbox, ignored):
 # --- listing and deletion ---------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 0.5-lists, 1.6")
 def test_credentials_are_listed_newest_first_as_reading_each_shows_them(sandbox):
     made_here = [a_credential(sandbox, name) for name in ("merchant", "second_merchant", "partner")]
     a_credential(sandbox, "other_merchant", by="psp")
@@ -217,6 +229,7 @@ def test_credentials_are_listed_newest_first_as_reading_each_shows_them(sandbox)
     }
 
 
+@pytest.mark.proves("assumed 1.6-delete, C11")
 @pytest.mark.parametrize("blocked", [False, True])
 def test_deleting_a_credential_shows_it_inactive_and_it_is_gone(sandbox, blocked):
     credential = a_credential(sandbox)
@@ -239,6 +252,7 @@ def test_deleting_a_credential_shows_it_inactive_and_it_is_gone(sandbox, blocked
     assert events(sandbox)[-1] == "credential.deleted"
 
 
+@pytest.mark.proves("spec 2.9-pin, 6.1.7")
 def test_no_pin_stands_in_a_listing_or_a_message(sandbox):
     answer = post(sandbox, PATH, {"code": "482913750264", "pin": "731926"}, by="merchant")
     put(sandbox, f"{PATH}/{made(answer)['id']}", {"pin": "847362"}, by="merchant")
@@ -251,6 +265,7 @@ def test_no_pin_stands_in_a_listing_or_a_message(sandbox):
     assert not any(pin in body for body in read for pin in (b"731926", b"847362"))
 
 
+@pytest.mark.proves("spec 2.9-pin")
 def test_no_pin_stands_in_the_journal(sandbox):
     # spec 6.1.7 masks it wherever it is sent, and it is kept nowhere.
     created = post(sandbox, PATH, {"code": "482913750264", "pin": "731926"}, by="merchant")

@@ -75,12 +75,14 @@ def ids(sandbox, location):
 # --- create -----------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 2.8, 2.8-status, 2.8-null-fields", "assumed 1.5-create, 1.5-metadata")
 def test_a_location_created_with_the_least_shows_every_field_its_defaults_and_null(sandbox):
     location = a_location(sandbox)
 
     assert location == LEAST | ids(sandbox, location)
 
 
+@pytest.mark.proves("spec 2.8, 2.3, 4.4-paths-locations")
 def test_a_location_keeps_everything_that_it_is_created_with(sandbox):
     location = a_location(sandbox, **FULL)
 
@@ -94,6 +96,7 @@ def test_null_in_a_creation_is_the_same_as_leaving_the_field_out(sandbox):
     assert location == LEAST | ids(sandbox, location)
 
 
+@pytest.mark.proves("spec 2.8-status")
 def test_a_location_can_be_created_blocked(sandbox):
     # assumed 1.5 lists status among the fields of a creation.
     location = a_location(sandbox, status="blocked")
@@ -101,6 +104,7 @@ def test_a_location_can_be_created_blocked(sandbox):
     assert location["status"] == "blocked"
 
 
+@pytest.mark.proves("assumed 1.5-create")
 @pytest.mark.parametrize("field", ["account_id", "name"])
 @pytest.mark.parametrize("gone", ["left out", "null"])
 def test_a_creation_without_a_required_field_is_refused_and_the_field_named(sandbox, field, gone):
@@ -115,6 +119,7 @@ def test_a_creation_without_a_required_field_is_refused_and_the_field_named(sand
     assert everything(sandbox) == before
 
 
+@pytest.mark.proves("assumed 4.7-create")
 @pytest.mark.parametrize("account", ["other_merchant", "deleted_merchant", "admin", NOBODY])
 def test_a_location_of_an_account_outside_the_hierarchy_is_not_found(sandbox, account):
     body = {"account_id": account_id(sandbox, account), "name": "Patio"}
@@ -126,6 +131,7 @@ def test_a_location_of_an_account_outside_the_hierarchy_is_not_found(sandbox, ac
     assert everything(sandbox) == before
 
 
+@pytest.mark.proves("spec 2.8-null-fields", "assumed 1.5-metadata")
 @pytest.mark.parametrize("metadata", [{"a": 1}, [], "text", 7, True, {"b": {"c": None}}])
 def test_metadata_is_taken_in_any_form_and_shown_as_null(sandbox, metadata):
     # spec 2.8: null in the shape seen
@@ -141,6 +147,7 @@ def test_metadata_is_taken_in_any_form_and_shown_as_null(sandbox, metadata):
     assert events(sandbox) == ["location.created"]
 
 
+@pytest.mark.proves("assumed C8")
 def test_an_unknown_field_is_ignored_and_the_journal_says_so(sandbox):
     body = {"account_id": account_id(sandbox, "merchant"), "name": "Patio", "fone": "5125551234"}
     answer = post(sandbox, "/v1/locations", body)
@@ -156,6 +163,7 @@ def test_an_unknown_field_is_ignored_and_the_journal_says_so(sandbox):
 # --- the terminal it points at ----------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 1.5-create")
 def test_a_location_points_at_a_terminal_of_its_account(sandbox):
     terminal = a_terminal(sandbox)["terminal_id"]
 
@@ -175,6 +183,7 @@ def pointed_at(sandbox, name):
 ELSEWHERE = ["second_merchant", "other_merchant", "missing", "deleted"]
 
 
+@pytest.mark.proves("assumed 1.5-create")
 @pytest.mark.parametrize("whose", ELSEWHERE)
 def test_a_location_cannot_be_created_on_a_terminal_of_another_account(sandbox, whose):
     body = {
@@ -190,6 +199,7 @@ def test_a_location_cannot_be_created_on_a_terminal_of_another_account(sandbox, 
     assert everything(sandbox) == before
 
 
+@pytest.mark.proves("assumed 1.5-create")
 @pytest.mark.parametrize("whose", ELSEWHERE)
 def test_a_location_cannot_be_moved_to_a_terminal_of_another_account(sandbox, whose):
     id = pointed_at(sandbox, whose)
@@ -243,6 +253,7 @@ def bad(field, value):
     return {outer: ADDRESS | {inner: value} if inner else value}
 
 
+@pytest.mark.proves("assumed 7.2")
 @pytest.mark.parametrize(("field", "value"), BAD)
 def test_a_creation_with_a_bad_value_is_refused_and_the_field_named(sandbox, field, value):
     body = {"account_id": account_id(sandbox, "merchant"), "name": "Patio"}
@@ -254,6 +265,7 @@ def test_a_creation_with_a_bad_value_is_refused_and_the_field_named(sandbox, fie
     assert everything(sandbox) == before
 
 
+@pytest.mark.proves("assumed 7.2")
 @pytest.mark.parametrize(("field", "value"), BAD)
 def test_an_update_with_a_bad_value_is_refused_and_the_field_named(sandbox, field, value):
     path = f"/v1/locations/{location_id(sandbox, 'merchant')}"
@@ -268,6 +280,7 @@ def test_an_update_with_a_bad_value_is_refused_and_the_field_named(sandbox, fiel
 # --- change -----------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 4.4-paths-locations", "assumed C10, 1.5")
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -297,6 +310,7 @@ def test_an_update_changes_the_one_field_that_it_names_and_dates_it(sandbox, fie
     assert events(sandbox) == ["location.created", "location.updated"]
 
 
+@pytest.mark.proves("assumed C10")
 @pytest.mark.parametrize(
     "field",
     [
@@ -312,6 +326,7 @@ def test_null_in_an_update_unsets_what_may_be_unset(sandbox, field):
     assert changed == location | {field: None, "updated_at": "2026-03-01T12:00:00.000Z"}
 
 
+@pytest.mark.proves("assumed C10")
 @pytest.mark.parametrize("field", [*STRINGS, "address", "terminal_id", "status"])
 def test_null_in_an_update_is_refused_for_what_is_never_unset(sandbox, field):
     path = f"/v1/locations/{location_id(sandbox, 'merchant')}"
@@ -333,6 +348,7 @@ def test_the_account_of_a_location_never_changes(sandbox):
     assert events(sandbox) == ["location.created"]
 
 
+@pytest.mark.proves("spec 6.3-location.updated")
 @pytest.mark.parametrize("same", [{}, FULL, {"status": "active"}, {"metadata": {"a": 1}}])
 def test_an_update_that_changes_nothing_is_not_announced_nor_dated(sandbox, same):
     location = a_location(sandbox, **FULL)
@@ -347,6 +363,7 @@ def test_an_update_that_changes_nothing_is_not_announced_nor_dated(sandbox, same
 # --- listing and deletion ---------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 1.5, 0.5-lists")
 @pytest.mark.parametrize(
     ("query", "names"),
     [
@@ -371,6 +388,7 @@ def test_each_filter_of_the_listing_alone_and_with_others(sandbox, query, names)
     assert listed["total"] == len(names)
 
 
+@pytest.mark.proves("assumed 4.7-deleted, 4.7-twice, C11, Q24, 0.5-errors")
 def test_a_deleted_location_is_gone_for_every_operation(sandbox):
     path = f"/v1/locations/{a_location(sandbox)['id']}"
     answer = delete(sandbox, path)

@@ -64,6 +64,7 @@ def shop(served) -> Shop:
     return Shop(served)
 
 
+@pytest.mark.proves("spec 4.4-paths-provisioning, 6.3-account.created", "assumed 1.3-api-key")
 def test_a_v2_merchant_is_announced_and_then_its_key_each_with_the_exact_body(shop):
     account = shop.do("GET", f"/v1/accounts/{shop.id}")
     key = shop.account["api_key"]
@@ -89,12 +90,14 @@ def test_a_v2_merchant_is_announced_and_then_its_key_each_with_the_exact_body(sh
     ]
 
 
+@pytest.mark.proves("spec 4.4-paths-provisioning")
 def test_the_merchants_new_key_works_at_once_and_reads_its_own_account(shop):
     account = shop.do("GET", f"/v2/accounts/{shop.id}", key=shop.key)
 
     assert account == {name: value for name, value in shop.account.items() if name != "api_key"}
 
 
+@pytest.mark.proves("spec 4.4-paths-terminals, 4.4-paths-locations")
 def test_a_whole_onboarding_is_announced_step_by_step_in_order(shop):
     first, second = shop.board("counter", "00000001"), shop.board("bar", "00000002")
     location = shop.open_location(first["terminal_id"])
@@ -151,6 +154,10 @@ def a_life(shop: Shop, path: str, change: dict[str, Any]) -> list[Any]:
     return seen
 
 
+@pytest.mark.proves(
+    "spec 6.3-account.updated, 6.3-account.blocked, 6.3-account.unblocked",
+    "spec 6.3-account.deleted, 6.1.4",
+)
 def test_each_event_of_an_account_carries_it_as_it_was_and_the_last_one_its_id_alone(shop):
     created, updated, blocked, unblocked = a_life(
         shop, f"/v1/accounts/{shop.id}", {"description": "Bakery and cafe"}
@@ -168,6 +175,10 @@ def test_each_event_of_an_account_carries_it_as_it_was_and_the_last_one_its_id_a
     assert (blocked["status"], unblocked["status"]) == ("blocked", "active")
 
 
+@pytest.mark.proves(
+    "spec 6.3-terminal.updated, 6.3-terminal.blocked, 6.3-terminal.unblocked",
+    "spec 6.3-terminal.deleted, 6.1.4",
+)
 def test_each_event_of_a_terminal_carries_it_as_it_was_and_the_last_one_two_ids(shop):
     id = shop.board("counter", "00000001")["terminal_id"]
     created, updated, blocked, unblocked = a_life(
@@ -185,6 +196,10 @@ def test_each_event_of_a_terminal_carries_it_as_it_was_and_the_last_one_two_ids(
     ]
 
 
+@pytest.mark.proves(
+    "spec 6.3-location.updated, 6.3-location.blocked, 6.3-location.unblocked",
+    "spec 6.3-location.deleted, 6.1.4",
+)
 def test_each_event_of_a_location_carries_it_as_it_was_and_the_last_one_two_ids(shop):
     id = shop.open_location(shop.board("counter", "00000001")["terminal_id"])["id"]
     created, updated, blocked, unblocked = a_life(
@@ -202,6 +217,10 @@ def test_each_event_of_a_location_carries_it_as_it_was_and_the_last_one_two_ids(
     ]
 
 
+@pytest.mark.proves(
+    "spec 6.3-credential.created, 6.3-credential.blocked, 6.3-credential.unblocked",
+    "spec 6.3-credential.deleted, 2.9-pin",
+)
 def test_each_event_of_a_credential_carries_it_with_its_pin_hidden(shop):
     credential = shop.issue_credential()
     path = f"/v1/accounts/credentials/{credential['id']}"
@@ -220,6 +239,7 @@ def test_each_event_of_a_credential_carries_it_with_its_pin_hidden(shop):
     assert (blocked["is_active"], created["is_active"]) == (False, True)
 
 
+@pytest.mark.proves("assumed 1.10, 8.3-order")
 @pytest.mark.parametrize("status", ["blocked", "active"])
 def test_a_change_of_status_and_more_is_two_events_the_update_first(shop, status):
     # spec 6.3, assumed 1.10: each with the record of its moment.
@@ -238,6 +258,7 @@ def test_a_change_of_status_and_more_is_two_events_the_update_first(shop, status
     ]
 
 
+@pytest.mark.proves("spec 6.1.7, 5.3")
 def test_nothing_secret_of_an_onboarding_stands_in_any_message(shop):
     shop.issue_credential()
 
@@ -248,6 +269,7 @@ def test_nothing_secret_of_an_onboarding_stands_in_any_message(shop):
     assert "193847" not in listed
 
 
+@pytest.mark.proves("assumed 4.7-deleted-account, C4")
 def test_the_merchants_key_stops_with_its_account(shop):
     shop.do("DELETE", f"/v2/accounts/{shop.id}")
 

@@ -41,6 +41,7 @@ def window(sandbox, plural, query="", by="partner"):
 # --- shape and order --------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 4.4-paths-gap", "assumed 0.5-lists, Q28, 1.3-list, 1.4-list")
 @pytest.mark.parametrize(
     ("plural", "total"), [("accounts", 8), ("terminals", 7), ("locations", 8), ("credentials", 0)]
 )
@@ -54,6 +55,7 @@ def test_a_listing_shows_total_limit_offset_and_page_beside_its_rows(sandbox, pl
     assert len(page[plural]) == total
 
 
+@pytest.mark.proves("assumed 1.3-alias")
 def test_accounts_are_listed_alike_under_either_version(sandbox):
     query = "type=merchant&limit=3&offset=1&search=a"
 
@@ -63,6 +65,7 @@ def test_accounts_are_listed_alike_under_either_version(sandbox):
     assert len(shown(pages[0])["accounts"]) == 3
 
 
+@pytest.mark.proves("assumed 0.5-lists")
 @pytest.mark.parametrize("plural", LISTINGS)
 def test_the_newest_come_first_even_when_all_were_made_at_one_instant(sandbox, plural):
     made = [add(sandbox, plural, number) for number in range(100, 105)]
@@ -82,6 +85,7 @@ def test_a_record_made_later_with_an_earlier_clock_still_comes_first(sandbox):
     assert ids[:2] == [second, first]
 
 
+@pytest.mark.proves("assumed 0.5-lists, 1.3-list, 1.4-list")
 @pytest.mark.parametrize(
     ("limit", "offset", "page", "rows"),
     [
@@ -117,6 +121,7 @@ NO_LIMITS = [
 NO_OFFSETS = ["-1", "abc", "", "null", "1.5", "%2B1", "+1", "-0", "1e2", "%D9%A1", "9" * 19]
 
 
+@pytest.mark.proves("assumed C12, 1.3-list, 1.4-list")
 @pytest.mark.parametrize("limit", NO_LIMITS)
 @pytest.mark.parametrize("plural", LISTINGS)
 def test_a_limit_that_is_not_from_1_to_200_is_refused_and_named(sandbox, plural, limit):
@@ -125,6 +130,7 @@ def test_a_limit_that_is_not_from_1_to_200_is_refused_and_named(sandbox, plural,
     assert "limit" in detail(answer)
 
 
+@pytest.mark.proves("assumed C12")
 @pytest.mark.parametrize("offset", NO_OFFSETS)
 @pytest.mark.parametrize("plural", LISTINGS)
 def test_an_offset_that_is_no_number_from_0_is_refused_and_named(sandbox, plural, offset):
@@ -133,6 +139,7 @@ def test_an_offset_that_is_no_number_from_0_is_refused_and_named(sandbox, plural
     assert "offset" in detail(answer)
 
 
+@pytest.mark.proves("assumed C12")
 @pytest.mark.parametrize(
     ("path", "name", "value"),
     [
@@ -160,6 +167,7 @@ def test_a_parameter_with_one_value_must_not_be_sent_twice(sandbox, path, name, 
     assert name in detail(answer)
 
 
+@pytest.mark.proves("assumed C12")
 @pytest.mark.parametrize(
     ("path", "name"),
     [
@@ -177,6 +185,7 @@ def test_the_account_of_a_listing_must_not_be_sent_twice(sandbox, path, name):
     assert name in detail(answer)
 
 
+@pytest.mark.proves("assumed C12, 1.3-list")
 @pytest.mark.parametrize(
     ("name", "value"),
     [("type", ""), ("type", "null"), ("type", "shop"), ("status", ""), ("status", "deleted")],
@@ -273,6 +282,7 @@ def holders_in(sandbox, plural, made, query="", by="partner"):
     return {name for name, id in made.items() if id in ids}
 
 
+@pytest.mark.proves("spec 5.2", "assumed 4.7")
 @pytest.mark.parametrize("by", TREES)
 @pytest.mark.parametrize("plural", OF_ACCOUNTS)
 def test_without_a_filter_a_listing_shows_the_callers_own_hierarchy(sandbox, plural, by):
@@ -282,6 +292,7 @@ def test_without_a_filter_a_listing_shows_the_callers_own_hierarchy(sandbox, plu
     assert holders_in(sandbox, plural, made, by=by) == set(TREES[by])
 
 
+@pytest.mark.proves("assumed 4.7-admin")
 @pytest.mark.parametrize("named", ["psp", "partner", "other_partner", "merchant"])
 @pytest.mark.parametrize("by", ["psp", "admin"])
 @pytest.mark.parametrize("plural", OF_ACCOUNTS)
@@ -300,6 +311,7 @@ OUTSIDE = {
 }
 
 
+@pytest.mark.proves("spec 7-404", "assumed D20, Q21")
 @pytest.mark.parametrize(
     ("by", "named"), [(by, name) for by, names in OUTSIDE.items() for name in [*names, NOBODY, ""]]
 )
@@ -331,11 +343,13 @@ def names_in(sandbox, query, by):
     return {name for name, id in cast.items() if id in ids}
 
 
+@pytest.mark.proves("assumed 1.3-list")
 @pytest.mark.parametrize("by", ACCOUNTS)
 def test_accounts_are_listed_with_the_callers_own_among_them(sandbox, by):
     assert names_in(sandbox, "", by) == ACCOUNTS[by]
 
 
+@pytest.mark.proves("assumed D20")
 @pytest.mark.parametrize("by", ["psp", "admin"])
 def test_accounts_of_a_parent_are_its_children_only(sandbox, by):
     # assumed D20
@@ -344,6 +358,7 @@ def test_accounts_of_a_parent_are_its_children_only(sandbox, by):
     assert names_in(sandbox, query, by) == {"partner", "other_partner"}
 
 
+@pytest.mark.proves("assumed 1.3-list")
 @pytest.mark.parametrize(
     ("query", "names"),
     [

@@ -13,6 +13,7 @@ KINDS = {
 RATES = [(350, 3.5), (100, 1.0), (10_000, 100.0), (99, 99.0), (3, 3.0), (3.5, 3.5), (0, 0.0)]
 
 
+@pytest.mark.proves("spec 2.6-rates", "assumed 2.8")
 @pytest.mark.parametrize(("sent", "percent"), RATES)
 @pytest.mark.parametrize("field", ["surcharge_rate", "tax_rate"])
 @pytest.mark.parametrize("kind", KINDS)
@@ -27,6 +28,7 @@ def test_a_rate_is_shown_in_percent_whichever_way_it_was_sent(sandbox, kind, fie
     assert len(events(sandbox)) == 1
 
 
+@pytest.mark.proves("assumed 2.8")
 @pytest.mark.parametrize("kind", KINDS)
 def test_zero_and_null_are_two_things_to_a_rate(sandbox, kind):
     # assumed 2.8: 0 means never, null means look further

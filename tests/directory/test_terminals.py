@@ -81,12 +81,14 @@ def ids(sandbox, terminal):
 # --- create -----------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 2.7, 2.7-status, 2.7-null-fields", "assumed 1.4-constant")
 def test_a_terminal_created_with_the_least_shows_every_field_and_null_where_unset(sandbox):
     terminal = a_terminal(sandbox)
 
     assert terminal == LEAST | ids(sandbox, terminal)
 
 
+@pytest.mark.proves("spec 2.7, 4.4-paths-terminals")
 def test_a_terminal_keeps_everything_that_it_is_created_with(sandbox):
     terminal = a_terminal(sandbox, **FULL)
 
@@ -107,6 +109,7 @@ def test_null_in_a_creation_is_the_same_as_leaving_the_field_out(sandbox):
     assert terminal == LEAST | ids(sandbox, terminal)
 
 
+@pytest.mark.proves("assumed 1.4-create")
 @pytest.mark.parametrize("field", ["account_id", "processor_config_id", "name", "mid", "tid"])
 @pytest.mark.parametrize("gone", ["left out", "null"])
 def test_a_creation_without_a_required_field_is_refused_and_the_field_named(sandbox, field, gone):
@@ -121,6 +124,7 @@ def test_a_creation_without_a_required_field_is_refused_and_the_field_named(sand
     assert everything(sandbox) == before
 
 
+@pytest.mark.proves("assumed 4.7-create")
 @pytest.mark.parametrize("account", ["other_merchant", "deleted_merchant", "psp", NOBODY])
 def test_a_terminal_of_an_account_outside_the_hierarchy_is_not_found(sandbox, account):
     before = everything(sandbox)
@@ -154,6 +158,7 @@ def test_the_newer_name_of_a_field_wins_over_its_older_one(sandbox):
     assert terminal["name"] == "new"
 
 
+@pytest.mark.proves("assumed C8")
 @pytest.mark.parametrize(("field", "hint"), [("terminal_nam", "terminal_name"), ("colour", None)])
 def test_an_unknown_field_is_ignored_and_the_journal_says_so(sandbox, field, hint):
     answer = post(sandbox, "/v2/terminals", terminal_body(sandbox, **{field: "x"}))
@@ -166,6 +171,7 @@ def test_an_unknown_field_is_ignored_and_the_journal_says_so(sandbox, field, hin
     assert hint is None or repr(hint) in notes[0]
 
 
+@pytest.mark.proves("spec 2.7-null-fields", "assumed 1.4-constant")
 def test_transactions_var_sheet_and_batching_never_vary(sandbox):
     terminal = a_terminal(sandbox, transactions=["x"], batching={"auto": True})
 
@@ -179,6 +185,7 @@ def test_transactions_var_sheet_and_batching_never_vary(sandbox):
 # --- the account's processors -----------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 1.4-config")
 @pytest.mark.parametrize("config", ["cfg-pass-001", "cfg-tsys-002", "CFG-TSYS-001"])
 def test_a_processor_that_the_account_does_not_list_is_refused(sandbox, config):
     # assumed 1.4-config: the merchant of the cast lists one.
@@ -190,6 +197,7 @@ def test_a_processor_that_the_account_does_not_list_is_refused(sandbox, config):
     assert everything(sandbox) == before
 
 
+@pytest.mark.proves("assumed 1.4-config")
 def test_an_account_that_lists_no_processor_takes_any(sandbox):
     shop = an_account(sandbox)
 
@@ -198,6 +206,7 @@ def test_an_account_that_lists_no_processor_takes_any(sandbox):
     assert terminal["processor_config_id"] == "cfg-anything-9"
 
 
+@pytest.mark.proves("assumed 1.4-config")
 def test_a_terminal_cannot_be_moved_to_a_processor_that_its_account_does_not_list(sandbox):
     terminal = a_terminal(sandbox)
     before = everything(sandbox)
@@ -246,6 +255,7 @@ BAD = [
 ]
 
 
+@pytest.mark.proves("assumed 7.2")
 @pytest.mark.parametrize(("field", "value"), BAD)
 def test_a_creation_with_a_bad_value_is_refused_and_the_field_named(sandbox, field, value):
     before = everything(sandbox)
@@ -256,6 +266,7 @@ def test_a_creation_with_a_bad_value_is_refused_and_the_field_named(sandbox, fie
     assert everything(sandbox) == before
 
 
+@pytest.mark.proves("assumed 7.2")
 @pytest.mark.parametrize(
     ("field", "value"), [*BAD, ("status", "deleted"), ("status", "BLOCKED"), ("status", 0)]
 )
@@ -284,6 +295,7 @@ NULLABLE = [
 ]
 
 
+@pytest.mark.proves("spec 4.4-paths-terminals", "assumed C10, 1.4")
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -319,6 +331,7 @@ def test_an_update_changes_the_one_field_that_it_names_and_dates_it(sandbox, fie
     assert events(sandbox) == ["terminal.created", "terminal.updated"]
 
 
+@pytest.mark.proves("assumed C10")
 @pytest.mark.parametrize("field", NULLABLE)
 def test_null_in_an_update_unsets_what_may_be_unset(sandbox, field):
     terminal = a_terminal(sandbox, **FULL)
@@ -328,6 +341,7 @@ def test_null_in_an_update_unsets_what_may_be_unset(sandbox, field):
     assert changed == terminal | {field: None, "updated_at": "2026-03-01T12:00:00.000Z"}
 
 
+@pytest.mark.proves("assumed C10")
 @pytest.mark.parametrize("field", [*(name for name in STRINGS if name not in NULLABLE), "status"])
 def test_null_in_an_update_is_refused_for_what_is_never_unset(sandbox, field):
     path = f"/v2/terminals/{a_terminal(sandbox, **FULL)['terminal_id']}"
@@ -360,6 +374,7 @@ def test_the_account_of_a_terminal_never_changes(sandbox):
     assert events(sandbox) == ["terminal.created"]
 
 
+@pytest.mark.proves("spec 6.3-terminal.updated")
 @pytest.mark.parametrize("same", [{}, FULL, {"status": "active"}, {"tid": "00000042"}])
 def test_an_update_that_changes_nothing_is_not_announced_nor_dated(sandbox, same):
     terminal = a_terminal(sandbox, **FULL)
@@ -379,6 +394,7 @@ def test_a_merchant_boards_its_own_terminal(sandbox):
     assert terminal["account_id"] == account_id(sandbox, "merchant")
 
 
+@pytest.mark.proves("assumed 1.4-delete, D10")
 def test_a_terminal_whose_payments_still_have_to_settle_is_not_deleted(sandbox):
     # assumed D10; for every state of a batch see tests/payments/test_batch_results.py.
     tx = sold(sandbox)

@@ -40,6 +40,7 @@ def sheet_body(sandbox, sheet, **more):
 # --- VAR sheets -------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 1.4-var-sheet")
 def test_a_tsys_var_sheet_fills_the_terminal_and_is_not_shown(sandbox):
     terminal = made(post(sandbox, "/v2/terminals", sheet_body(sandbox, TSYS_SHEET)))
 
@@ -56,6 +57,7 @@ def test_a_tsys_var_sheet_fills_the_terminal_and_is_not_shown(sandbox):
     }
 
 
+@pytest.mark.proves("assumed 1.4-var-sheet")
 def test_a_payroc_var_sheet_fills_mid_and_tid_as_they_are(sandbox):
     body = sheet_body(sandbox, PAYROC_SHEET, processor_config_id="cfg-payroc-001")
 
@@ -64,6 +66,7 @@ def test_a_payroc_var_sheet_fills_mid_and_tid_as_they_are(sandbox):
     assert (terminal["mid"], terminal["tid"]) == ("5289003", "1021")
 
 
+@pytest.mark.proves("assumed 1.4-var-sheet")
 @pytest.mark.parametrize(
     ("number", "tid"),
     [("1", "00000001"), ("00000001", "00000001"), ("12345678", "12345678"), ("7001", "00007001")],
@@ -88,6 +91,7 @@ def test_what_stands_beside_a_var_sheet_wins_over_it(sandbox):
     )
 
 
+@pytest.mark.proves("assumed 1.4-create")
 @pytest.mark.parametrize("missing", ["merchant_number", "terminal_number"])
 def test_a_var_sheet_without_an_identifier_leaves_it_required(sandbox, missing):
     sheet = {name: value for name, value in TSYS_SHEET.items() if name != missing}
@@ -97,6 +101,7 @@ def test_a_var_sheet_without_an_identifier_leaves_it_required(sandbox, missing):
     assert {"merchant_number": "mid", "terminal_number": "tid"}[missing] in detail(answer)
 
 
+@pytest.mark.proves("assumed 1.4-var-sheet")
 @pytest.mark.parametrize(
     ("name", "field"),
     [
@@ -168,6 +173,7 @@ def test_an_update_takes_a_var_sheet_too(sandbox):
 # --- duplicates -------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 1.4-duplicate")
 @pytest.mark.parametrize("account", ["merchant", "second_merchant"])
 def test_two_live_terminals_never_share_processor_mid_and_tid(sandbox, account):
     a_terminal(sandbox)
@@ -179,6 +185,7 @@ def test_two_live_terminals_never_share_processor_mid_and_tid(sandbox, account):
     assert everything(sandbox) == before
 
 
+@pytest.mark.proves("assumed 1.4-duplicate")
 @pytest.mark.parametrize(
     "other",
     [{"mid": "886000002001"}, {"tid": "00000043"}, {"processor_config_id": "cfg-pass-001"}],
@@ -191,6 +198,7 @@ def test_terminals_may_share_two_of_processor_mid_and_tid(sandbox, other):
     assert second["status"] == "active"
 
 
+@pytest.mark.proves("assumed 1.4-duplicate")
 @pytest.mark.parametrize(
     "own",
     [{"mid": "886000002001"}, {"tid": "00000043"}, {"processor_config_id": "cfg-pass-001"}],
@@ -238,6 +246,7 @@ def test_a_blocked_terminal_keeps_its_numbers(sandbox):
 # --- deletion ---------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 4.7-deleted, 4.7-twice, C11, Q24, 0.5-errors")
 def test_a_deleted_terminal_is_gone_for_every_operation(sandbox):
     path = f"/v2/terminals/{a_terminal(sandbox)['terminal_id']}"
     answer = delete(sandbox, path)
@@ -298,6 +307,7 @@ def found(sandbox, query, by="partner"):
     return [name for name in names if name in BOARDED]
 
 
+@pytest.mark.proves("assumed 1.4-list")
 @pytest.mark.parametrize(
     ("query", "names"),
     [
@@ -336,6 +346,7 @@ def test_each_filter_of_the_listing_alone_and_with_others(boarded, query, names)
     assert found(boarded, query) == names
 
 
+@pytest.mark.proves("assumed 1.4-list")
 @pytest.mark.parametrize(
     ("account", "query", "names"),
     [
@@ -359,6 +370,7 @@ def test_a_search_never_leaves_the_hierarchy(boarded):
     assert seen == {"psp": ["omega", "alpha"], "partner": ["alpha"], "admin": []}
 
 
+@pytest.mark.proves("assumed C12")
 @pytest.mark.parametrize("status", ["", "null", "deleted", "Active", "active,blocked"])
 def test_a_status_that_is_none_is_refused_and_named(sandbox, status):
     answer = get(sandbox, "/v2/terminals", query=f"status={status}")

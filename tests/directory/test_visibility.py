@@ -177,6 +177,10 @@ STILL_ANSWERED = {
 HOLDING = [key_with_exactly_what_is_needed, key_with_all]
 
 
+@pytest.mark.proves(
+    "spec 5.9, 4.4-paths, 2.2-directory, 2.2-payments, 2.2-batches, 7-401, 7-404",
+    "assumed 4.7, 4.7-types, 0.5-hidden, C5, 1.8, C11",
+)
 @pytest.mark.parametrize("caller", CALLERS, ids=lambda one: one.__name__)
 @pytest.mark.parametrize("name", SERVED)
 def test_a_real_target_is_served_denied_or_hidden_as_the_key_holds_it(sandbox, name, caller):
@@ -191,6 +195,7 @@ def test_a_real_target_is_served_denied_or_hidden_as_the_key_holds_it(sandbox, n
         assert events(sandbox) == before
 
 
+@pytest.mark.proves("spec 5.9, 7-404")
 @pytest.mark.parametrize("caller", HOLDING, ids=lambda one: one.__name__)
 @pytest.mark.parametrize("name", SERVED)
 def test_with_the_permission_what_is_outside_deleted_or_missing_is_one_and_the_same_404(
@@ -214,6 +219,7 @@ def test_with_the_permission_what_is_outside_deleted_or_missing_is_one_and_the_s
     assert events(sandbox) == before
 
 
+@pytest.mark.proves("spec 5.9")
 @pytest.mark.parametrize("name", SERVED)
 def test_without_the_permission_no_target_is_told_from_another(sandbox, name):
     case = CASES[name]
@@ -244,6 +250,7 @@ MERCHANT_ITSELF = {
 }
 
 
+@pytest.mark.proves("spec 1-kinds, 5.2", "assumed 4.7")
 @pytest.mark.parametrize("name", SERVED)
 def test_a_merchants_key_reaches_its_own_account_and_nothing_else(sandbox, name):
     case = CASES[name]
@@ -263,6 +270,7 @@ def test_a_merchants_key_reaches_its_own_account_and_nothing_else(sandbox, name)
     assert verdict(inside) == MERCHANT_ITSELF.get(name, (case.status, None)), inside.body
 
 
+@pytest.mark.proves("spec 5.2", "assumed 4.7")
 @pytest.mark.parametrize("holder", ["psp", "admin", "other_partner"])
 @pytest.mark.parametrize(
     "name", [name for name in SERVED if name.startswith(("accounts.", "apikeys."))]
@@ -281,6 +289,7 @@ def test_a_partners_key_reaches_neither_what_is_above_it_nor_what_is_beside_it(
     assert verdict(answer) == HIDDEN
 
 
+@pytest.mark.proves("assumed D6, 4.7-admin")
 @pytest.mark.parametrize("name", SERVED)
 def test_an_admin_reads_whatever_is_named_and_changes_only_its_own_tree(sandbox, name):
     # API keys are all within an admin's reach (spec 4.2); for the rest see assumed 4.7-admin.
@@ -293,6 +302,7 @@ def test_an_admin_reads_whatever_is_named_and_changes_only_its_own_tree(sandbox,
     assert verdict(answer) == ((case.status, None) if reaches else HIDDEN), answer.body
 
 
+@pytest.mark.proves("assumed 4.7-create")
 @pytest.mark.parametrize("name", ["accounts.create", "accounts.create_v2"])
 @pytest.mark.parametrize(
     ("held", "wanted"),
@@ -325,6 +335,7 @@ IOS, ANDROID = "payments:tap-ios", "payments:tap-android"
 APPLE = {"apple_transaction_id": "9F1C"}
 
 
+@pytest.mark.proves("spec 2.2-payments", "assumed 1.9")
 @pytest.mark.parametrize("name", ["payments.create", "payments.preauth"])
 @pytest.mark.parametrize(
     ("sent", "enough"),
@@ -359,6 +370,7 @@ def test_the_platform_decides_which_permission_a_tap_needs_whatever_exists(
         assert seen == (allowed if held_permission in enough else [DENIED] * 3)
 
 
+@pytest.mark.proves("assumed 4.7")
 @pytest.mark.parametrize("field", ["terminal_id", "location_id", "account_id"])
 @pytest.mark.parametrize("bad", ["outside", "missing"])
 def test_everything_that_a_payment_names_must_be_visible(sandbox, field, bad):
@@ -376,6 +388,7 @@ def test_everything_that_a_payment_names_must_be_visible(sandbox, field, bad):
     assert before != fired == events(sandbox)
 
 
+@pytest.mark.proves("spec 5.6", "assumed 4.7-write-only")
 def test_a_write_permission_without_the_read_one_shows_the_writes_own_answer_only(sandbox):
     # spec 5.6
     key = mint(sandbox, ["payments:capture"], by="merchant")["key"]

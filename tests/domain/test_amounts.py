@@ -22,6 +22,7 @@ def test_the_largest_amount_has_eight_digits():
     assert AMOUNT_MAX == 99_999_999
 
 
+@pytest.mark.proves("assumed 2.8-rounding")
 @pytest.mark.parametrize(
     ("amount", "percent", "expected"),
     [
@@ -55,6 +56,7 @@ def test_a_percentage_is_rounded_half_up_once(amount, percent, expected):
     assert percent_of(amount, percent) == expected
 
 
+@pytest.mark.proves("assumed 2.5-capture")
 @pytest.mark.parametrize(
     ("component", "part", "whole", "expected"),
     [
@@ -71,6 +73,7 @@ def test_a_share_is_rounded_half_up(component, part, whole, expected):
     assert share_of(component, part, whole) == expected
 
 
+@pytest.mark.proves("assumed M1")
 def test_a_total_is_the_sum_of_its_components():
     amounts = Amounts(1000, 88, 200, 30)
 
@@ -89,6 +92,7 @@ def test_one_component_is_replaced_and_the_others_stay():
     assert amounts.plus(Amounts(1, 2, 3, 4)) == Amounts(1001, 90, 203, 34)
 
 
+@pytest.mark.proves("assumed 2.5-capture")
 @pytest.mark.parametrize(
     ("amounts", "total", "expected"),
     [
@@ -105,6 +109,7 @@ def test_a_smaller_total_keeps_the_proportions(amounts, total, expected):
     assert amounts.scaled_to(total) == expected
 
 
+@pytest.mark.proves("assumed 2.5-capture, M2")
 @given(breakdowns, st.data())
 @example(Amounts(0, 1, 1, 1), None)
 def test_however_it_is_scaled_the_sum_is_the_total_and_nothing_is_negative(amounts, data):
@@ -131,6 +136,7 @@ def test_a_ledger_says_what_is_held_kept_and_left_to_give_back():
     assert (ledger.held, ledger.kept, ledger.refundable) == (900, 900, 600)
 
 
+@pytest.mark.proves("assumed 2.8")
 @pytest.mark.parametrize(
     ("levels", "expected"),
     [

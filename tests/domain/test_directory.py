@@ -36,10 +36,12 @@ STEPS = [
 ]
 
 
+@pytest.mark.proves("spec 3.4")
 def test_four_kinds_of_record_live_this_life():
     assert list(KINDS) == ["account", "terminal", "location", "credential"]
 
 
+@pytest.mark.proves("spec 3.4-transitions, 3.4-events", "assumed 1.10")
 @pytest.mark.parametrize(("state", "trigger", "target", "verb"), STEPS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_step_leads_where_it_should_and_is_announced_unless_it_changes_nothing(
@@ -51,6 +53,7 @@ def test_each_step_leads_where_it_should_and_is_announced_unless_it_changes_noth
     assert step.event == (f"{kind}.{verb}" if verb else None)
 
 
+@pytest.mark.proves("assumed 4.7-twice")
 @pytest.mark.parametrize("trigger", ["block", "unblock", "delete"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_leads_out_of_deletion(kind, trigger):
@@ -74,6 +77,7 @@ def test_a_record_that_is_put_into_a_state_is_in_it(kind, state):
     assert state_of(moved) == state
 
 
+@pytest.mark.proves("spec 3.4-deleted")
 @pytest.mark.parametrize("kind", ["account", "terminal", "location"])
 def test_a_change_of_state_is_dated(kind):
     blocked = in_state(RECORDS[kind], "blocked", NOW)
@@ -83,6 +87,7 @@ def test_a_change_of_state_is_dated(kind):
     assert (deleted.deleted_at, deleted.created_at) == (NOW, BORN)
 
 
+@pytest.mark.proves("spec 6.3-credential.deleted", "assumed 1.6-delete")
 def test_a_deleted_credential_shows_itself_inactive():
     deleted = in_state(RECORDS["credential"], "deleted", NOW)
 

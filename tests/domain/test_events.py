@@ -67,10 +67,12 @@ def body(event_type: str, record: Record) -> object:
     return json.loads(body_of(message))
 
 
+@pytest.mark.proves("spec 6.3")
 def test_there_are_38_events():
     assert len(EVENTS) == 38
 
 
+@pytest.mark.proves("spec 6.3-categories")
 @pytest.mark.parametrize("category", CATEGORIES)
 def test_every_category_has_its_events(category):
     named = {name.split(".")[1] for name, row in EVENTS.items() if row.category == category}
@@ -78,10 +80,12 @@ def test_every_category_has_its_events(category):
     assert named == CATEGORIES[category]
 
 
+@pytest.mark.proves("spec 6.3-categories")
 def test_there_are_no_other_categories():
     assert {row.category for row in EVENTS.values()} == set(CATEGORIES)
 
 
+@pytest.mark.proves("spec 6.3")
 @pytest.mark.parametrize("name", sorted(EVENTS))
 def test_a_row_is_found_under_its_name_and_says_what_it_means(name):
     row = EVENTS[name]
@@ -95,6 +99,7 @@ def test_meanings_are_told_apart():
     assert len({row.meaning for row in EVENTS.values()}) == 38
 
 
+@pytest.mark.proves("spec 6.1.4, 6.3-account.deleted, 6.3-terminal.deleted, 6.3-location.deleted")
 @pytest.mark.parametrize(
     ("event_type", "record", "expected"),
     [
@@ -107,6 +112,7 @@ def test_a_deletion_names_the_resource_and_nothing_more(event_type, record, expe
     assert body(event_type, replace(record, deleted_at=AT)) == expected
 
 
+@pytest.mark.proves("spec 6.1.4")
 def test_only_these_three_bodies_are_sparse():
     assert {name for name, row in EVENTS.items() if row.sparse} == {
         "account.deleted",
@@ -115,6 +121,7 @@ def test_only_these_three_bodies_are_sparse():
     }
 
 
+@pytest.mark.proves("spec 6.1.1, 6.3-shapes, 6.1.6")
 @pytest.mark.parametrize(
     ("event_type", "record", "fields"),
     [
@@ -132,6 +139,7 @@ def test_another_body_is_the_whole_resource_without_an_envelope(event_type, reco
     assert shown["deleted_at"] is None
 
 
+@pytest.mark.proves("spec 2.6, 6.3-shapes")
 def test_an_account_shows_the_fields_of_the_spec_in_their_order():
     assert list(body("account.created", ACCOUNT)) == [
         *("id", "organization_id", "available_processor_configs", "tax_id", "mcc", "type"),
@@ -141,6 +149,7 @@ def test_an_account_shows_the_fields_of_the_spec_in_their_order():
     ]
 
 
+@pytest.mark.proves("spec 6.3-api-key-body, 6.1.7, 2.1-status")
 @pytest.mark.parametrize(
     ("event_type", "changes", "status"),
     [

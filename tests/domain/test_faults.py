@@ -34,6 +34,7 @@ EXPECTED = {
     "CONFLICT": ("conflict", 409),
     "ACCOUNT_BLOCKED": ("account_blocked", 423),
     "INTERNAL_ERROR": ("internal_error", 500),
+    "NOT_WRITTEN": ("internal_error", 500),
     # What is answered where the transport is to fail: assumed 5.3.
     "RATE_LIMITED": ("rate_limited", 429),
     "SERVER_FAILED": ("internal_error", 500),
@@ -46,6 +47,7 @@ TABLES = ("rows_after.py", "transport.py")
 """Where faults stand in rows: whoever takes the row raises what it names."""
 
 
+@pytest.mark.proves("spec 7-codes", "assumed 0.5-codes, 0.5-http, D18")
 @pytest.mark.parametrize("name", EXPECTED)
 def test_codes_and_statuses_are_those_that_clients_branch_on(name):
     fault = NAMES[name]
@@ -63,6 +65,7 @@ def test_a_fault_is_a_refusal_in_words_of_its_own(name):
     assert re.match(r"(spec|assumed) ", fault.source)
 
 
+@pytest.mark.proves("assumed 0.5-codes")
 def test_the_catalogue_has_every_fault_once():
     assert sorted(map(id, FAULTS)) == sorted(map(id, NAMES.values()))
     assert len(FAULTS) == len({fault.message for fault in FAULTS})

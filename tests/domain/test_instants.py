@@ -20,6 +20,7 @@ INSTANTS = st.datetimes(datetime(1970, 1, 1), datetime(9000, 1, 1), timezones=st
 )
 
 
+@pytest.mark.proves("assumed 1.2-expires")
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -45,6 +46,7 @@ def test_an_rfc3339_date_time_is_read_as_utc_to_the_millisecond(text, expected):
     assert to_wire(parse_rfc3339(text)) == expected
 
 
+@pytest.mark.proves("assumed 1.2-expires")
 @pytest.mark.parametrize(
     "text",
     [
@@ -136,6 +138,7 @@ def test_an_instant_is_the_same_at_every_offset(instant, offset):
     assert parse_rfc3339(text) == instant
 
 
+@pytest.mark.proves("spec 2.4-created-at")
 @given(epoch_ms=st.integers(0, 221_845_392_000_000))
 def test_an_instant_lies_its_milliseconds_after_the_epoch(epoch_ms):
     epoch = datetime(1970, 1, 1, tzinfo=UTC)
@@ -165,6 +168,7 @@ def test_below_a_millisecond_everything_is_cut_off_and_nothing_is_rounded_up(ins
     assert timedelta(0) <= instant - cut < timedelta(milliseconds=1)
 
 
+@pytest.mark.proves("assumed 8.2-leap")
 @pytest.mark.parametrize(
     ("text", "years", "expected"),
     [

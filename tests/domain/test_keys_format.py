@@ -45,6 +45,7 @@ ANYTHING = st.text(st.characters(exclude_categories=["Cs"]))
 # --- parse ------------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 2.1-format")
 @formats
 @given(parts=KEY_PARTS)
 def test_a_key_that_is_written_is_taken_apart_again(name, parts):
@@ -55,6 +56,7 @@ def test_a_key_that_is_written_is_taken_apart_again(name, parts):
     assert (parsed.kind, parsed.lookup, parsed.secret) == (KeyKind.V5, *parts)
 
 
+@pytest.mark.proves("spec 2.1-legacy")
 @formats
 @given(token=chars(32))
 def test_a_legacy_key_is_found_by_a_digest_of_its_token(name, token):
@@ -88,6 +90,7 @@ def test_a_key_with_something_around_it_is_not_that_key(name, parts, text):
     assert [one for one in around if one.kind is KeyKind.V5 and one.secret == parts[1]] == []
 
 
+@pytest.mark.proves("spec 2.1-format, 2.1-legacy", "assumed 4.4-format")
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
@@ -136,6 +139,7 @@ def test_the_keys_of_the_demo_are_v5_keys(sandbox, whose):
     assert NEUTRAL.key_format.parse(sandbox.key(whose)).kind is KeyKind.V5
 
 
+@pytest.mark.proves("spec 2.1-format, 2.1-last4")
 def test_a_key_that_was_minted_is_a_v5_key_with_its_last_four_shown(sandbox):
     body = {"name": "x", "permissions": ["payments:read"]}
 
@@ -236,6 +240,7 @@ def test_a_mask_shows_four_characters():
     assert mask("LG82") == "****LG82"
 
 
+@pytest.mark.proves("spec 2.1-secret")
 def test_a_digest_is_the_hex_sha256_of_salt_and_secret():
     digest = "bede90386d450cea8b77b822f8887065e4e5abf132c2f9dccfcc7fbd4cba5e35"
 
@@ -243,6 +248,7 @@ def test_a_digest_is_the_hex_sha256_of_salt_and_secret():
     assert digest_of("salts", "ecret2") != digest
 
 
+@pytest.mark.proves("spec 2.1-secret")
 @given(salt=chars(16), secret=chars(32), other=chars(32))
 def test_only_the_secret_itself_fits(salt, secret, other):
     at = parse_rfc3339("2026-03-01T12:00:00Z")

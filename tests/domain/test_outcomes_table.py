@@ -14,11 +14,15 @@ from tests.payments.outcome_rows import ROWS, WORD_OF, answered, is_for
 ALL = [operation.value for operation in Operation]
 
 
+@pytest.mark.proves("assumed 5.2")
 def test_the_catalogue_has_its_62_outcomes_in_their_order():
     assert len(ROWS) == 62
     assert list(OUTCOMES) == list(ROWS)
 
 
+@pytest.mark.proves(
+    "assumed 5.1, 5.1-codes, 5.2, 5.2-cards, 5.2-timeouts, 5.1-latency, 8.2-deadline"
+)
 def test_every_outcome_is_what_its_row_says():
     for key, row in ROWS.items():
         outcome = OUTCOMES[key]
@@ -33,6 +37,7 @@ def test_every_outcome_is_what_its_row_says():
         assert (key, outcome.latency_ms, outcome.retry) == (key, row.ms, row.retry)
 
 
+@pytest.mark.proves("assumed 5.1, 5.2")
 def test_every_outcome_is_for_the_operations_of_its_scope():
     for key, row in ROWS.items():
         in_scope = {name for name in ALL if "any" in row.scope or WORD_OF[name] in row.scope}
@@ -48,10 +53,12 @@ def test_only_what_says_ok_is_an_approval():
     assert approvals == [key for key, row in ROWS.items() if row.status == "ok"]
 
 
+@pytest.mark.proves("spec 2.4-reasons")
 def test_every_status_reason_is_one_of_the_spec():
     assert {outcome.status_reason for outcome in OUTCOMES.values()} <= set(STATUS_REASONS)
 
 
+@pytest.mark.proves("assumed 5.1")
 @pytest.mark.parametrize("operation", Operation)
 def test_an_operation_finds_only_what_is_for_it(operation):
     found = {key for key in ROWS if for_operation(key, operation) is not None}
@@ -62,6 +69,7 @@ def test_an_operation_finds_only_what_is_for_it(operation):
 DECLINING = [key for key, row in ROWS.items() if row.status == "declined"]
 
 
+@pytest.mark.proves("assumed 5.2-increment")
 @pytest.mark.parametrize("key", [key for key in DECLINING if ROWS[key].scope[0] in ("init", "any")])
 def test_what_declines_an_initiation_declines_an_increment_with_its_own_host_code(key):
     row = ROWS[key]

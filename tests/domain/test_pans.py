@@ -33,6 +33,7 @@ SPELLINGS = {
 SURROUNDINGS = ["{}", "card {} here", "({})", '"{}"', "{},{}", "%{}^NAME", ";{}=2512", "\n{}\n"]
 
 
+@pytest.mark.proves("spec 2.4-card", "assumed 2.11")
 @pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.parametrize("brand", NUMBERS)
 def test_a_number_of_every_brand_is_told_and_masked_however_it_is_written(brand, spelling):

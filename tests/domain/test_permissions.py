@@ -20,12 +20,17 @@ COUNTS = {
 SUBSETS = st.lists(st.sampled_from(CONCRETE), unique=True).map(tuple)
 
 
+@pytest.mark.proves("spec 2.2, 2.2-macros")
 def test_there_are_42_concrete_permissions_and_two_macros():
     assert (len(CONCRETE), len(set(CONCRETE))) == (42, 42)
     assert sorted(MACROS) == ["all", "legacy_all"]
     assert len(PERMISSIONS) == 44
 
 
+@pytest.mark.proves(
+    "spec 2.2, 2.2-payments, 2.2-batches, 2.2-directory, 2.2-accounts, 2.2-apikeys",
+    "spec 2.2-webhooks",
+)
 @pytest.mark.parametrize("resource", COUNTS)
 def test_every_resource_has_its_number_of_actions(resource):
     named = [name for name in CONCRETE if name.startswith(f"{resource}:")]
@@ -33,10 +38,15 @@ def test_every_resource_has_its_number_of_actions(resource):
     assert len(named) == len(ACTIONS[resource]) == COUNTS[resource]
 
 
+@pytest.mark.proves("spec 2.2")
 def test_there_are_no_other_resources():
     assert list(ACTIONS) == list(COUNTS)
 
 
+@pytest.mark.proves(
+    "spec 2.2-payments, 2.2-batches, 2.2-directory, 2.2-accounts, 2.2-apikeys",
+    "spec 2.2-webhooks, 2.2-macros",
+)
 @pytest.mark.parametrize(
     "name",
     [
@@ -59,6 +69,7 @@ def test_names_are_spelt_as_in_the_spec(name):
     assert name in PERMISSIONS
 
 
+@pytest.mark.proves("spec 2.2")
 @pytest.mark.parametrize(
     "name",
     [
@@ -80,6 +91,7 @@ def test_other_words_are_no_permissions(name):
     assert name not in PERMISSIONS
 
 
+@pytest.mark.proves("spec 2.2-all, 2.2-legacy-all")
 @pytest.mark.parametrize("macro", ["all", "legacy_all"])
 @given(others=SUBSETS)
 def test_a_macro_stands_for_every_concrete_permission_whatever_else_is_there(macro, others):
@@ -94,6 +106,7 @@ def test_concrete_permissions_stand_for_themselves(some):
     assert grants.types == {name.split(":")[0] for name in some}
 
 
+@pytest.mark.proves("spec 5.6, 5.7")
 @given(some=SUBSETS, asked=st.sampled_from(CONCRETE))
 def test_no_permission_implies_another(some, asked):
     assert (asked in grants_of(some)) == (asked in some)

@@ -11,6 +11,7 @@ RATE: TypeAdapter[float] = TypeAdapter(Rate)
 BASIS: TypeAdapter[str] = TypeAdapter(Basis)
 
 
+@pytest.mark.proves("assumed 2.8")
 @pytest.mark.parametrize(
     ("given_rate", "percent"),
     [
@@ -80,11 +81,13 @@ def test_a_number_outside_both_ranges_is_refused_with_the_ranges(rate):
         to_percent(rate)
 
 
+@pytest.mark.proves("spec 2.10-values", "assumed 2.8-values, Q29")
 @pytest.mark.parametrize("basis", ["subtotal", "subtotal_plus_tax", "subtotal_plus_tip", "total"])
 def test_four_words_say_what_a_rate_is_a_percentage_of(basis):
     assert BASIS.validate_python(basis) == basis
 
 
+@pytest.mark.proves("assumed 2.8-values")
 @pytest.mark.parametrize("basis", ["", "Total", "tip", "subtotal_plus_tax_plus_tip", 1, True])
 def test_no_other_word_says_what_a_rate_is_a_percentage_of(basis):
     with pytest.raises(ValidationError):

@@ -32,6 +32,7 @@ def tx(sandbox):
     return record_of(sandbox, ready_for(sandbox, "refund"))
 
 
+@pytest.mark.proves("spec 2.4")
 @pytest.mark.parametrize("operation", ["capture", "refund", "confirm"])
 def test_every_field_of_the_shape_is_written_in_its_order(sandbox, operation):
     tx = record_of(sandbox, ready_for(sandbox, operation))
@@ -44,6 +45,7 @@ def test_every_field_of_the_shape_is_written_in_its_order(sandbox, operation):
     ]
 
 
+@pytest.mark.proves("spec 2.4-response", "assumed 0.4-gateway-response")
 def test_the_gateways_answer_has_exactly_its_four_fields(tx):
     answer = json.loads(body_of(tx))["gateway_transaction_response"]
 
@@ -58,6 +60,7 @@ def test_the_view_is_what_the_bytes_say(tx):
     assert view(tx) == json.loads(body_of(tx))
 
 
+@pytest.mark.proves("spec 2.4-event-id", "assumed 1.8-details")
 @given(text=st.text(min_size=1), more=st.dictionaries(st.text(), st.text() | st.integers()))
 def test_whatever_a_client_sent_comes_back_as_it_was(text, more):
     sandbox = InProcess(build(Settings()))
@@ -78,6 +81,7 @@ def test_whatever_a_client_sent_comes_back_as_it_was(text, more):
     }
 
 
+@pytest.mark.proves("spec 2.4-rates")
 @pytest.mark.parametrize("rate", [0, 3, 3.5, 0.1, 8.875, 99.99])
 def test_a_rate_is_written_as_a_number(tx, rate):
     tx = tx._replace(rates=tx.rates._replace(tax_rate=rate, surcharge_rate=rate))

@@ -14,6 +14,7 @@ from tests.payments.driving import (
     parts,
     read,
 )
+from tests.properties import examples
 
 DINNER = {"subtotal": 10_000, "taxAmount": 875, "tipAmount": 3_000}
 """13875 in all."""
@@ -34,6 +35,7 @@ def tips(amount):
 # --- capture ----------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 2.5-capture, F10, D15, 1.8-capture")
 @pytest.mark.parametrize(
     ("body", "expected", "captured"),
     [
@@ -57,6 +59,7 @@ def test_a_capture_scales_what_was_authorized(sandbox, body, expected, captured)
     assert (parts(after), ledger(after)) == (expected, (13_875, captured, 0, 0))
 
 
+@pytest.mark.proves("assumed 2.5-capture")
 @pytest.mark.parametrize(
     ("tax", "tip", "amount", "expected"),
     [
@@ -77,6 +80,7 @@ def test_scaling_rounds_half_up_and_the_subtotal_takes_the_rest(
     assert parts(acted(sandbox, id, "capture", {"amount": amount})) == expected
 
 
+@pytest.mark.proves("assumed 2.5-capture")
 def test_a_surcharge_that_was_held_is_scaled_too(sandbox):
     breakdown = {"subtotal": 1000, "surcharge": {"amount": 35}}
     id = held(sandbox, 1035, breakdown=breakdown)
@@ -85,6 +89,7 @@ def test_a_surcharge_that_was_held_is_scaled_too(sandbox):
     assert parts(acted(sandbox, id, "capture", {"amount": 500})) == (483, 0, 0, 17, 500)
 
 
+@pytest.mark.proves("assumed 2.5-capture")
 def test_what_was_reversed_before_scales_a_capture_without_an_amount(sandbox):
     id = held(sandbox, 13_875, breakdown=DINNER)
     acted(sandbox, id, "reverse", {"amount": 6_875})
@@ -95,6 +100,7 @@ def test_what_was_reversed_before_scales_a_capture_without_an_amount(sandbox):
     assert ledger(after) == (13_875, 7_000, 0, 6_875)
 
 
+@pytest.mark.proves("assumed F11, M3, 2.5-headroom")
 @pytest.mark.parametrize(
     "body",
     [
@@ -118,6 +124,7 @@ def test_a_capture_beyond_hold_and_headroom_is_refused(sandbox, body):
     assert (ledger(after), parts(after)) == ((1000, 0, 0, 0), (1000, 0, 0, 0, 1000))
 
 
+@pytest.mark.proves("assumed 2.5-headroom, M3, 2.5-breakdown")
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
@@ -140,6 +147,7 @@ def test_a_capture_up_to_hold_and_headroom_is_taken(sandbox, body, expected):
     assert (parts(after), ledger(after)) == (expected, (1000, expected[4], 0, 0))
 
 
+@pytest.mark.proves("assumed 2.5-breakdown")
 @pytest.mark.parametrize(
     "surcharge", [{"surcharge": {"percentage": 3.5}}, {"surcharge": {"amount": 486}}]
 )
@@ -154,6 +162,7 @@ def test_a_capture_with_a_breakdown_may_add_tip_and_surcharge_to_the_goods(sandb
     assert (after["surcharge_applied"], after["tip_capture_mode"]) == (True, "capture")
 
 
+@pytest.mark.proves("assumed 2.5-breakdown")
 @pytest.mark.parametrize(
     ("cents", "expected"),
     [(31, (200, None)), (32, (400, "exceeds_original_auth"))],
@@ -168,6 +177,7 @@ def test_a_surcharge_may_be_a_cent_above_the_rate_beside_it(sandbox, cents, expe
     assert (answer.status, answer.json().get("error")) == expected
 
 
+@pytest.mark.proves("assumed 2.5-breakdown")
 @pytest.mark.parametrize(
     "body",
     [
@@ -192,6 +202,7 @@ def test_a_capture_that_makes_no_sense_is_refused_without_a_trace(sandbox, body)
     assert read(sandbox, before["transaction_id"]) == before
 
 
+@pytest.mark.proves("assumed 2.8-never")
 def test_a_capture_never_surcharges_a_debit_card(sandbox):
     # assumed D12
     id = held(sandbox, card="tok_visa_debit")
@@ -205,6 +216,7 @@ def test_a_capture_never_surcharges_a_debit_card(sandbox):
 SMALL = st.integers(min_value=0, max_value=3_000)
 
 
+@pytest.mark.proves("assumed 2.5-capture, M1")
 @given(
     subtotal=st.integers(min_value=1, max_value=20_000),
     tax=SMALL,
@@ -212,7 +224,7 @@ SMALL = st.integers(min_value=0, max_value=3_000)
     surcharge=SMALL,
     data=st.data(),
 )
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_scaled_components_are_their_shares_rounded_half_up(subtotal, tax, tip, surcharge, data):
     sandbox = CAPTURING
     total = subtotal + tax + tip + surcharge
@@ -240,6 +252,7 @@ CAPTURING = fresh_sandbox()
 # --- increment --------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 2.5-increment, F13")
 def test_increments_add_up_and_all_of_them_can_be_captured(sandbox):
     id = held(sandbox)
     acted(sandbox, id, "increment", {"amount": 250})
@@ -253,6 +266,7 @@ def test_increments_add_up_and_all_of_them_can_be_captured(sandbox):
     assert ledger(after) == (1251, 1251, 0, 0)
 
 
+@pytest.mark.proves("assumed 2.5-increment")
 def test_an_increment_with_a_breakdown_adds_to_every_component(sandbox):
     id = held(sandbox, 13_875, breakdown=DINNER)
     more = {"subtotal": 1_000, "taxAmount": 88, "tipAmount": 200, "surcharge": {"amount": 12}}
@@ -263,6 +277,7 @@ def test_an_increment_with_a_breakdown_adds_to_every_component(sandbox):
     assert ledger(after) == (15_175, 0, 0, 0)
 
 
+@pytest.mark.proves("assumed 2.5-increment")
 @pytest.mark.parametrize(
     "body",
     [
@@ -286,6 +301,7 @@ def test_an_increment_that_makes_no_sense_is_refused_without_a_trace(sandbox, bo
 # --- confirm ----------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed F1, D12")
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
@@ -312,6 +328,7 @@ def test_a_confirmation_takes_the_proposal_or_what_overrides_it(sandbox, body, e
     assert after["surcharge_applied"] is (expected[3] > 0)
 
 
+@pytest.mark.proves("assumed 2.1-silent")
 @pytest.mark.parametrize(
     "body",
     [

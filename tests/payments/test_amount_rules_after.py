@@ -18,6 +18,7 @@ from tests.payments.driving import (
     read,
     record_of,
 )
+from tests.properties import examples
 
 
 def fixed(amount):
@@ -37,6 +38,7 @@ def error(answer):
 TIPPED = {"subtotal": 1000, "taxAmount": 80, "tipAmount": 150}
 
 
+@pytest.mark.proves("assumed 2.5-adjust, F22, 1.8-adjust")
 @pytest.mark.parametrize(
     ("body", "tip", "tip_type", "mode"),
     [
@@ -65,6 +67,7 @@ def test_an_adjustment_replaces_the_tip(sandbox, body, tip, tip_type, mode):
     assert batch(sandbox, after["batch_id"])["captured_amount"] == 1080 + tip
 
 
+@pytest.mark.proves("assumed 2.5-adjust")
 @pytest.mark.parametrize(
     ("subtotal", "percentage", "tip"),
     [(100, 12.5, 13), (100, 12.4, 12), (1000, 1.15, 12), (700, 0.5, 4), (15, 10, 2)],
@@ -87,6 +90,7 @@ def test_the_last_of_several_adjustments_stands(sandbox):
     assert (parts(after), ledger(after)) == ((1000, 0, 70, 0, 1070), (1000, 1070, 0, 0))
 
 
+@pytest.mark.proves("assumed 2.5-adjust")
 def test_a_surcharge_is_not_counted_anew(sandbox):
     sale = paid(sandbox, at="quiet_surcharge_merchant")
 
@@ -95,6 +99,7 @@ def test_a_surcharge_is_not_counted_anew(sandbox):
     assert parts(after) == (1000, 0, 500, 30, 1530)
 
 
+@pytest.mark.proves("assumed F23, D11, 2.5-headroom")
 def test_an_adjustment_is_limited_by_what_was_held_and_the_headroom(sandbox):
     # assumed D11: captured afterwards at most A - R0 and 100 % of the subtotal
     id = paid(sandbox, preauth=True)["transaction_id"]
@@ -135,6 +140,18 @@ def test_an_adjustment_that_makes_no_sense_is_refused_without_a_trace(sandbox, b
 # --- reverse and refund -----------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed F5, D12")
+@pytest.mark.parametrize("amount", [None, 1000, 1030])
+def test_a_prompt_that_is_called_off_takes_its_proposal_back(sandbox, amount):
+    waiting = paid(sandbox, at="surcharge_merchant")
+
+    after = acted(sandbox, waiting["transaction_id"], "reverse", {"amount": amount})
+
+    assert parts(waiting) == (1000, 0, 0, 30, 1030)
+    assert (after["status"], parts(after)) == ("canceled", (1000, 0, 0, 0, 1000))
+
+
+@pytest.mark.proves("assumed 2.5-refund")
 def test_a_reversal_voids_the_surcharge_too_and_a_refund_takes_its_share_of_it(sandbox):
     reversed_one = paid(sandbox, at="quiet_surcharge_merchant")
     refunded_one = paid(sandbox, at="quiet_surcharge_merchant")
@@ -155,9 +172,10 @@ REPEATED = [
 MANY = fresh_sandbox()
 
 
+@pytest.mark.proves("assumed M4, M5, F29")
 @pytest.mark.parametrize(("state", "operation", "entry", "code"), REPEATED)
 @given(amounts=st.lists(st.integers(min_value=1, max_value=700), min_size=1, max_size=8))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_any_number_of_times_as_long_as_something_is_left(state, operation, entry, code, amounts):
     # assumed M4, M5
     id = in_state(MANY, state)["transaction_id"]
@@ -190,6 +208,7 @@ def test_an_amount_that_is_none_is_refused_without_a_trace(sandbox, operation, a
 # --- approvals in part ------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 2.4-partial_approval", "assumed 2.7, Q19, 0.4-gateway-response")
 @pytest.mark.parametrize(("amount", "approved"), [(1000, 500), (1001, 500), (2, 1), (3, 1)])
 @pytest.mark.parametrize("preauth", [False, True])
 def test_half_is_approved_rounded_down_unless_somebody_says_otherwise(
@@ -206,6 +225,7 @@ def test_half_is_approved_rounded_down_unless_somebody_says_otherwise(
     assert after["gateway_transaction_response"]["processorResponseCode"] == "10"
 
 
+@pytest.mark.proves("assumed 2.7, 6.4")
 @pytest.mark.parametrize(
     ("amount", "approved", "reason"),
     [
@@ -224,10 +244,12 @@ def test_a_prepaid_card_approves_no_more_than_it_has(sandbox, amount, approved, 
     assert rest == amount - approved
 
 
+@pytest.mark.proves("assumed 2.7")
 def test_what_was_approved_in_full_has_no_remaining_amount(sandbox):
     assert "remaining_amount" not in paid(sandbox)["additional_details"]
 
 
+@pytest.mark.proves("assumed 2.7")
 @pytest.mark.parametrize(
     ("body", "status", "captured"),
     [
@@ -249,6 +271,7 @@ def test_only_the_approved_part_can_be_captured(sandbox, body, status, captured)
         assert batch(sandbox, after["batch_id"])["captured_amount"] == captured
 
 
+@pytest.mark.proves("assumed 2.7")
 def test_only_the_approved_part_can_be_refunded_or_reversed(sandbox):
     first, second = (paid(sandbox, force="partial_approval")["transaction_id"] for _ in range(2))
 
@@ -277,6 +300,7 @@ def test_a_tip_comes_on_top_of_the_approved_part(sandbox):
     assert after["additional_details"]["remaining_amount"] == 500
 
 
+@pytest.mark.proves("assumed 2.7")
 def test_an_increment_of_an_approval_in_part_grows_both(sandbox):
     id = paid(sandbox, preauth=True, force="partial_approval")["transaction_id"]
 
@@ -302,6 +326,7 @@ def test_a_smaller_tip_on_an_approval_in_part_leaves_money_that_adds_up(sandbox,
     assert broken(record_of(sandbox, id)) == []
 
 
+@pytest.mark.proves("assumed 2.5-headroom")
 @pytest.mark.parametrize("tip", [100, 101, 1000])
 def test_the_headroom_is_that_of_the_subtotal_that_is_captured(sandbox, tip):
     # assumed M3: H is at most the headroom of the record

@@ -35,6 +35,7 @@ def test_a_payment_like_the_one_before_is_refused_when_something_changed(sandbox
     assert pay(sandbox).status == status
 
 
+@pytest.mark.proves("spec 3.1-revoke")
 def test_a_key_that_was_revoked_no_longer_pays_until_it_is_reinstated(sandbox):
     key = mint(sandbox, ["payments:tap-ios"], by="merchant")
     statuses = []
@@ -54,6 +55,7 @@ def test_what_one_key_may_another_may_not(sandbox):
     assert pay(sandbox, by="other_merchant", **body).status == 404
 
 
+@pytest.mark.proves("assumed 1.9")
 def test_what_is_allowed_for_one_platform_is_not_for_the_other(sandbox):
     key = mint(sandbox, ["payments:tap-ios"], by="merchant")["key"]
 
@@ -81,6 +83,7 @@ def test_every_payment_has_all_its_decisions_in_the_journal(sandbox):
     assert steps[0] == steps[1] == ["route", "authenticate", "visibility", "target", "apply"]
 
 
+@pytest.mark.proves("assumed 1.8-where")
 def test_an_account_may_be_named_beside_its_terminal(sandbox):
     for _ in range(2):
         answer = pay(sandbox, account_id=account_id(sandbox, "merchant"))

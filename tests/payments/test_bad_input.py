@@ -36,6 +36,7 @@ from tests.payments.making import (
     sold,
     state,
 )
+from tests.properties import examples
 
 # --- amounts ----------------------------------------------------------------------------------
 
@@ -45,6 +46,7 @@ NO_AMOUNTS = [
 ]
 
 
+@pytest.mark.proves("assumed 1.8-amount")
 @pytest.mark.parametrize("amount", [*NO_AMOUNTS, None])
 @pytest.mark.parametrize("kind", ["sale", "auth"])
 def test_an_initiation_of_no_amount_from_1_to_99999999_is_refused(sandbox, kind, amount):
@@ -56,10 +58,12 @@ def test_an_initiation_of_no_amount_from_1_to_99999999_is_refused(sandbox, kind,
     assert state(sandbox) == before
 
 
+@pytest.mark.proves("assumed 1.8-amount")
 def test_the_smallest_and_the_largest_amount_are_taken(sandbox):
     assert [sold(sandbox, one)["total_amount"] for one in (1, 99_999_999)] == [1, 99_999_999]
 
 
+@pytest.mark.proves("assumed 2.1-silent")
 @pytest.mark.parametrize("action", ["capture", "auth", "reverse", "refund", "confirm"])
 def test_an_action_on_no_such_amount_is_refused(sandbox, action):
     tx = held(sandbox) if action in ("capture", "auth") else prompted(sandbox)
@@ -73,6 +77,7 @@ def test_an_action_on_no_such_amount_is_refused(sandbox, action):
     assert state(sandbox) == before
 
 
+@pytest.mark.proves("assumed 1.8-adjust")
 @pytest.mark.parametrize(
     "body",
     [
@@ -91,6 +96,7 @@ def test_a_tip_that_is_none_is_refused(sandbox, body):
     assert state(sandbox) == before
 
 
+@pytest.mark.proves("assumed 1.8-confirm")
 @pytest.mark.parametrize("confirm", [None, "true", 1, 0, [], {}, "no"])
 def test_an_answer_to_the_surcharge_that_is_not_true_or_false_is_refused(sandbox, confirm):
     tx = prompted(sandbox)
@@ -124,6 +130,7 @@ NO_BREAKDOWNS = {
 }
 
 
+@pytest.mark.proves("assumed 1.8-sum")
 @pytest.mark.parametrize("breakdown", NO_BREAKDOWNS.values(), ids=NO_BREAKDOWNS)
 @pytest.mark.parametrize("kind", ["sale", "auth"])
 def test_a_breakdown_that_does_not_add_up_is_refused(sandbox, kind, breakdown):
@@ -134,6 +141,7 @@ def test_a_breakdown_that_does_not_add_up_is_refused(sandbox, kind, breakdown):
     assert state(sandbox) == before
 
 
+@pytest.mark.proves("assumed 2.5-breakdown")
 @pytest.mark.parametrize("action", ["capture", "auth"])
 def test_a_follow_up_whose_breakdown_does_not_add_up_is_refused(sandbox, action):
     tx = held(sandbox, 1000)
@@ -148,6 +156,7 @@ def test_a_follow_up_whose_breakdown_does_not_add_up_is_refused(sandbox, action)
 # --- places, currencies, details --------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 1.8-where")
 def test_a_payment_that_names_no_place_is_refused(sandbox):
     before = state(sandbox)
 
@@ -157,6 +166,7 @@ def test_a_payment_that_names_no_place_is_refused(sandbox):
     assert state(sandbox) == before
 
 
+@pytest.mark.proves("assumed 1.8-where")
 @pytest.mark.parametrize("field", ["terminal_id", "location_id", "account_id"])
 def test_a_place_that_is_no_text_is_a_400_and_one_that_nobody_knows_a_404(sandbox, field):
     before = state(sandbox)
@@ -171,6 +181,7 @@ def test_a_place_that_is_no_text_is_a_400_and_one_that_nobody_knows_a_404(sandbo
     assert state(sandbox) == before
 
 
+@pytest.mark.proves("assumed 1.8-where")
 def test_places_that_are_not_one_merchants_are_refused(sandbox):
     terminal = terminal_id(sandbox, "merchant")
     patio = location_id(sandbox, "merchant_patio")
@@ -188,6 +199,7 @@ def test_places_that_are_not_one_merchants_are_refused(sandbox):
     assert state(sandbox) == before
 
 
+@pytest.mark.proves("assumed 1.8-currency")
 @pytest.mark.parametrize("currency", ["EUR", "usd", "US", "USDX", "", 840, "840", [], True])
 def test_another_currency_than_the_places_own_is_refused(sandbox, currency):
     before = state(sandbox)
@@ -197,6 +209,7 @@ def test_another_currency_than_the_places_own_is_refused(sandbox, currency):
     assert state(sandbox) == before
 
 
+@pytest.mark.proves("assumed 1.8-details")
 @pytest.mark.parametrize(
     "details",
     [
@@ -215,6 +228,7 @@ def test_details_that_would_hide_what_the_platform_reports_are_refused(sandbox, 
 # --- outcomes that are forced -----------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed D4")
 @pytest.mark.parametrize(
     ("sent", "nearest"),
     [
@@ -240,6 +254,7 @@ def test_a_misspelt_outcome_is_refused_with_the_nearest_and_nothing_happens(sand
     assert state(sandbox) == before
 
 
+@pytest.mark.proves("assumed D4")
 def test_an_outcome_that_is_sent_twice_is_refused(sandbox):
     headers = [
         (b"x-service-apikey", sandbox.key("merchant").encode()),
@@ -258,6 +273,7 @@ def test_an_outcome_that_is_sent_twice_is_refused(sandbox):
 # --- actions on what is not there -------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 7-404")
 @pytest.mark.parametrize("version", ["v1", "v3"])
 @pytest.mark.parametrize("action", ["capture", "auth", "reverse", "adjust", "refund", "confirm"])
 def test_an_action_on_what_is_not_there_is_a_404_whatever_the_body(sandbox, version, action):
@@ -272,6 +288,7 @@ def test_an_action_on_what_is_not_there_is_a_404_whatever_the_body(sandbox, vers
     assert state(sandbox) == before
 
 
+@pytest.mark.proves("assumed 1.8-standalone")
 @pytest.mark.parametrize("id", [None, 1, True, [], {}])
 def test_a_refund_by_id_without_one_is_refused(sandbox, id):
     answer = ask(sandbox, "POST", "/v3/refund", {"transaction_id": id})
@@ -303,6 +320,7 @@ def assert_nothing_of(sandbox, pan, *more):
         assert digits[6:-4] not in text
 
 
+@pytest.mark.proves("assumed 6.4-unknown, D13")
 @pytest.mark.parametrize("place", CARD_PLACES)
 def test_a_card_number_anywhere_in_a_payment_is_refused_and_nothing_of_it_kept(sandbox, place):
     # assumed 6.4: real card data never enters the sandbox.
@@ -326,6 +344,7 @@ def test_a_card_number_is_known_however_it_is_written(sandbox, place, pan):
     assert state(sandbox) == before
 
 
+@pytest.mark.proves("assumed 6.4-unknown")
 @pytest.mark.parametrize("name", ROWS)
 def test_a_card_number_in_any_other_body_is_refused_and_nothing_of_it_kept(sandbox, name):
     method, path, based = least(sandbox, ROWS[name])
@@ -350,6 +369,7 @@ def test_a_readers_field_in_a_body_without_a_reader_is_no_place_for_a_card_numbe
     assert state(sandbox) == before
 
 
+@pytest.mark.proves("assumed D13")
 @pytest.mark.parametrize(("token", "nearest"), [("tok_visa", "tok_visa_"), ("tok_amx", "tok_amex")])
 def test_a_test_card_that_nobody_knows_is_refused_with_the_nearest_name(sandbox, token, nearest):
     tx = sold(sandbox)
@@ -365,8 +385,9 @@ def test_a_test_card_that_nobody_knows_is_refused_with_the_nearest_name(sandbox,
 # --- any JSON ---------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 0.5-http")
 @pytest.mark.parametrize("name", [name for name in ROWS if not name.endswith("_v1")])
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(body=BODIES, is_based=st.booleans())
 def test_any_json_gets_a_2xx_or_a_4xx_and_a_4xx_moves_no_money(name, body, is_based):
     sandbox = sandbox_with(Profile())

@@ -34,6 +34,7 @@ NOW = "2026-03-01T12:00:00.000Z"
 # --- accepted: B8 to B10, B13, B14, B15, F36, F37 ---------------------------------------------
 
 
+@pytest.mark.proves("spec 3.2-settled, 6.3-batch.accepted", "assumed B10, B9, 8.4")
 def test_an_accepted_batch_settles_what_is_captured_and_nothing_else_fires(sandbox):
     tx, refunded = sold(sandbox, 1000), sold(sandbox, 500)
     acted(sandbox, refunded, "refund")
@@ -56,6 +57,7 @@ def test_an_accepted_batch_settles_what_is_captured_and_nothing_else_fires(sandb
     assert [read(sandbox, one)["batch_id"] for one in (tx, refunded)] == [id, id]
 
 
+@pytest.mark.proves("assumed F36")
 def test_a_payment_that_was_refunded_in_part_settles(sandbox):
     tx = sold(sandbox, 1000)
     acted(sandbox, tx, "refund", amount=400)
@@ -66,6 +68,7 @@ def test_a_payment_that_was_refunded_in_part_settles(sandbox):
     assert sums(sandbox, tx["batch_id"]) == (1000, 400, 2)
 
 
+@pytest.mark.proves("assumed B13")
 def test_an_empty_batch_is_accepted_with_nothing_in_it(sandbox):
     id = open_batch(sandbox)["id"]
 
@@ -75,6 +78,7 @@ def test_an_empty_batch_is_accepted_with_nothing_in_it(sandbox):
     assert sums(sandbox, id) == (0, 0, 0)
 
 
+@pytest.mark.proves("assumed B8, B14, D10")
 def test_while_a_batch_is_submitted_its_members_and_sums_stand_still(sandbox):
     tx = sold(sandbox, 1000)
     switch(sandbox, "batch.settlement", "manual")
@@ -104,6 +108,7 @@ def refused_code(answer):
     return answer.status, answer.json()["error"]
 
 
+@pytest.mark.proves("assumed B2")
 def test_a_sale_after_the_close_opens_the_next_batch(sandbox):
     first = sold(sandbox)["batch_id"]
     switch(sandbox, "batch.settlement", "manual")
@@ -127,6 +132,9 @@ REASONS = {
 """What the amounts of $9,004 make of a batch: assumed 6.2-settlement, 3.3."""
 
 
+@pytest.mark.proves(
+    "spec 2.5-response, 6.3-batch.rejected", "assumed B11, 3.3, 6.2-settlement, 3.2"
+)
 @pytest.mark.parametrize(("amount", "reason"), REASONS.items())
 def test_an_amount_has_the_whole_batch_rejected_for_its_reason(sandbox, amount, reason):
     tx, other = sold(sandbox, amount), sold(sandbox, 500)
@@ -142,6 +150,7 @@ def test_an_amount_has_the_whole_batch_rejected_for_its_reason(sandbox, amount, 
         assert (read(sandbox, one)["status"], read(sandbox, one)["batch_id"]) == ("captured", id)
 
 
+@pytest.mark.proves("assumed B11")
 def test_a_batch_that_was_rejected_for_good_is_rejected_each_time_until_the_payment_leaves(sandbox):
     bad, good = sold(sandbox, 900402), sold(sandbox, 500)
     id = bad["batch_id"]
@@ -155,6 +164,7 @@ def test_a_batch_that_was_rejected_for_good_is_rejected_each_time_until_the_paym
     assert [read(sandbox, one)["status"] for one in (good, bad)] == ["settled", "captured"]
 
 
+@pytest.mark.proves("assumed B8, 6.2-settlement")
 def test_a_batch_that_is_rejected_once_is_accepted_at_the_next_close(sandbox):
     tx = sold(sandbox, 900405)
     id, count = tx["batch_id"], len(messages(sandbox))
@@ -173,6 +183,7 @@ def test_a_batch_that_is_rejected_once_is_accepted_at_the_next_close(sandbox):
     assert read(sandbox, tx)["status"] == "settled"
 
 
+@pytest.mark.proves("assumed D10, B11, M10")
 def test_members_of_a_rejected_batch_can_be_adjusted_and_reversed_and_its_sums_follow(sandbox):
     tx, other = sold(sandbox, 900402), sold(sandbox, 500)
     id = tx["batch_id"]
@@ -193,6 +204,7 @@ def test_members_of_a_rejected_batch_can_be_adjusted_and_reversed_and_its_sums_f
     assert read(sandbox, other)["batch_id"] is None
 
 
+@pytest.mark.proves("assumed D10")
 def test_beside_an_open_batch_a_rejected_one_can_be_closed_again_but_not_edited(sandbox):
     tx = sold(sandbox, 900405)
     settled(sandbox, tx["batch_id"])
@@ -208,6 +220,7 @@ def test_beside_an_open_batch_a_rejected_one_can_be_closed_again_but_not_edited(
     assert batch(sandbox, newer["batch_id"])["status"] == "open"
 
 
+@pytest.mark.proves("assumed B7")
 def test_a_member_of_a_rejected_batch_can_be_moved_to_the_open_one(sandbox):
     bad, good = sold(sandbox, 900402), sold(sandbox, 500)
     settled(sandbox, bad["batch_id"])
@@ -224,6 +237,9 @@ def test_a_member_of_a_rejected_batch_can_be_moved_to_the_open_one(sandbox):
 # --- accepted in part, and no result: B12 -----------------------------------------------------
 
 
+@pytest.mark.proves(
+    "spec 2.5-response, 6.3-batch.partially_accepted", "assumed B12, 6.2-settlement"
+)
 def test_a_partial_acceptance_settles_the_rest_and_frees_what_was_refused(sandbox):
     bad, good, also = sold(sandbox, 900401), sold(sandbox, 500), sold(sandbox, 250)
     acted(sandbox, good, "refund", amount=100)
@@ -243,6 +259,7 @@ def test_a_partial_acceptance_settles_the_rest_and_frees_what_was_refused(sandbo
     assert [read(sandbox, one)["status"] for one in (good, also)] == ["settled", "settled"]
 
 
+@pytest.mark.proves("assumed B12")
 def test_what_was_refused_can_be_added_to_the_next_batch_and_settles_there(sandbox):
     bad = sold(sandbox, 900401)
     sold(sandbox, 500)
@@ -257,6 +274,7 @@ def test_what_was_refused_can_be_added_to_the_next_batch_and_settles_there(sandb
     assert sums(sandbox, bad["batch_id"]) == (900901, 0, 2)
 
 
+@pytest.mark.proves("assumed 6.2-settlement, B9")
 def test_an_amount_keeps_the_result_away(sandbox):
     tx = sold(sandbox, 900409)
     count = len(messages(sandbox))
@@ -268,6 +286,7 @@ def test_an_amount_keeps_the_result_away(sandbox):
     assert read(sandbox, tx)["status"] == "captured"
 
 
+@pytest.mark.proves("assumed 6.2")
 def test_with_amounts_switched_off_every_batch_is_accepted(sandbox):
     switch(sandbox, "triggers.enabled", False)
     tx = sold(sandbox, 900402)
@@ -278,6 +297,7 @@ def test_with_amounts_switched_off_every_batch_is_accepted(sandbox):
 # --- refunds in later batches, and deleted terminals: B3, D10 ---------------------------------
 
 
+@pytest.mark.proves("assumed B3, 2.10")
 def test_a_refund_after_settlement_counts_in_the_next_batch_and_says_so_in_the_history(sandbox):
     tx = sold(sandbox, 1000)
     settled(sandbox, tx["batch_id"])
@@ -295,6 +315,7 @@ def test_a_refund_after_settlement_counts_in_the_next_batch_and_says_so_in_the_h
     assert settled(sandbox, entry["batch_id"])["status"] == "accepted"
 
 
+@pytest.mark.proves("assumed 1.4-delete, D10")
 @pytest.mark.parametrize("status", ["open", "submitted", "rejected"])
 def test_a_terminal_with_a_batch_that_still_has_to_settle_is_not_deleted(sandbox, status):
     tx = sold(sandbox, 900402 if status == "rejected" else 100)
@@ -311,6 +332,7 @@ def test_a_terminal_with_a_batch_that_still_has_to_settle_is_not_deleted(sandbox
     assert ask(sandbox, "GET", f"/v2/terminals/{tx['tid']}").status == 200
 
 
+@pytest.mark.proves("assumed 1.4-delete")
 def test_a_terminal_with_an_empty_open_batch_or_a_settled_one_is_deleted(sandbox):
     used = a_terminal(sandbox)["terminal_id"]
     settled(sandbox, sold(sandbox, at=used)["batch_id"])
@@ -319,6 +341,7 @@ def test_a_terminal_with_an_empty_open_batch_or_a_settled_one_is_deleted(sandbox
     assert delete(sandbox, f"/v2/terminals/{used}", by="psp").status == 204
 
 
+@pytest.mark.proves("assumed B3")
 def test_a_refund_for_a_deleted_terminal_opens_that_terminals_next_batch(sandbox):
     used = a_terminal(sandbox)["terminal_id"]
     tx = sold(sandbox, 1000, at=used)
@@ -339,6 +362,7 @@ def test_a_refund_for_a_deleted_terminal_opens_that_terminals_next_batch(sandbox
 # --- lists ------------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 1.11-list")
 def test_batches_are_listed_newest_first_by_account_terminal_status_and_processor(sandbox):
     first = sold(sandbox)["batch_id"]
     settled(sandbox, first)
@@ -362,6 +386,7 @@ def test_batches_are_listed_newest_first_by_account_terminal_status_and_processo
     assert ids(f"account_id={mine}&statuses=open&statuses=submitted") == [second]
 
 
+@pytest.mark.proves("assumed 1.11-list, C12")
 @pytest.mark.parametrize(
     "query",
     [
@@ -376,12 +401,14 @@ def test_a_filter_of_batches_that_cannot_be_is_refused_and_named(sandbox, query)
     assert query.partition("=")[0] in refused(sandbox, answer)
 
 
+@pytest.mark.proves("assumed 1.11-list")
 def test_a_page_of_batches_may_have_500(sandbox):
     page = shown(ask(sandbox, "GET", "/v1/batches", query="limit=500"))
 
     assert page == {"batches": [], "total": 0, "limit": 500, "offset": 0, "page": 1}
 
 
+@pytest.mark.proves("assumed 1.11-members")
 def test_the_members_are_shown_only_where_they_are_asked_for(sandbox):
     tx, other = sold(sandbox, 300), sold(sandbox, 200)
     held(sandbox)

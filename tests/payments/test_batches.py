@@ -6,7 +6,7 @@ import pytest
 
 from sandbox.domain.batches import BATCH_LIFE, BATCH_STATUSES
 from sandbox.domain.states import NoSuchStep
-from tests.directory.making import NOBODY, a_terminal, messages, shown, terminal_id
+from tests.directory.making import NOBODY, a_terminal, messages, set_clock, shown, terminal_id
 from tests.payments.making import (
     act,
     acted,
@@ -46,6 +46,7 @@ STATES = ["-", *BATCH_STATUSES]
 # --- the life of a batch ----------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 3.3, 3.3-transitions", "assumed 3.2, B15")
 def test_the_life_of_a_batch_is_the_documented_one_and_every_other_pair_is_refused():
     seen = {}
 
@@ -72,6 +73,7 @@ def a_batch_that_is(sandbox, status):
     return first["batch_id"]
 
 
+@pytest.mark.proves("spec 4.4-paths-batches", "assumed 3.2, B7, B8, B14, B15")
 @pytest.mark.parametrize("trigger", ["edit", "close"])
 @pytest.mark.parametrize("status", BATCH_STATUSES)
 def test_edit_and_close_do_what_the_table_says_and_change_nothing_elsewhere(
@@ -95,6 +97,9 @@ def test_edit_and_close_do_what_the_table_says_and_change_nothing_elsewhere(
 # --- opening: B1, B2, B5, B6 ------------------------------------------------------------------
 
 
+@pytest.mark.proves(
+    "spec 2.5, 2.5-times, 6.3-batch.opened, 4.4-paths-batches", "assumed 1.11-open, B6"
+)
 def test_a_batch_that_is_opened_shows_its_terminals_processor_and_nothing_in_it(sandbox):
     opened = open_batch(sandbox)
 
@@ -120,6 +125,7 @@ def test_a_batch_that_is_opened_shows_its_terminals_processor_and_nothing_in_it(
     assert batch(sandbox, opened["id"]) == opened
 
 
+@pytest.mark.proves("assumed 1.11-open, B1")
 def test_a_terminal_has_one_open_batch_and_a_second_is_a_conflict(sandbox):
     open_batch(sandbox)
     before = state(sandbox)
@@ -132,6 +138,7 @@ def test_a_terminal_has_one_open_batch_and_a_second_is_a_conflict(sandbox):
     assert state(sandbox) == before
 
 
+@pytest.mark.proves("assumed B1")
 def test_each_terminal_has_a_batch_of_its_own(sandbox):
     other = a_terminal(sandbox)["terminal_id"]
 
@@ -140,6 +147,7 @@ def test_each_terminal_has_a_batch_of_its_own(sandbox):
     assert len(ids) == 3
 
 
+@pytest.mark.proves("assumed B2, 8.3-order")
 def test_a_first_sale_opens_the_batch_between_its_creation_and_its_outcome(sandbox):
     tx = sold(sandbox)
 
@@ -155,6 +163,7 @@ def test_a_first_sale_opens_the_batch_between_its_creation_and_its_outcome(sandb
     assert tx["batch_id"] == opened["id"]
 
 
+@pytest.mark.proves("assumed B2")
 def test_a_capture_opens_the_batch_and_an_authorization_does_not(sandbox):
     tx = held(sandbox)
     count = len(messages(sandbox))
@@ -166,6 +175,7 @@ def test_a_capture_opens_the_batch_and_an_authorization_does_not(sandbox):
     assert sums(sandbox, captured["batch_id"]) == (1000, 0, 1)
 
 
+@pytest.mark.proves("assumed B2")
 def test_a_second_sale_joins_the_batch_that_is_open(sandbox):
     opened = open_batch(sandbox)
     count = len(messages(sandbox))
@@ -176,6 +186,7 @@ def test_a_second_sale_joins_the_batch_that_is_open(sandbox):
     assert fired(sandbox, count) == ["transaction.create", "transaction.sale"]
 
 
+@pytest.mark.proves("assumed B2, M9")
 @pytest.mark.parametrize("outcome", ["do_not_honor", "processor_timeout", "user_canceled"])
 def test_what_failed_joins_no_batch_and_opens_none(sandbox, outcome):
     tx = shown(pay(sandbox, outcome=outcome))
@@ -184,6 +195,7 @@ def test_what_failed_joins_no_batch_and_opens_none(sandbox, outcome):
     assert "batch.opened" not in fired(sandbox)
 
 
+@pytest.mark.proves("assumed B5")
 def test_numbers_run_from_001_to_999_and_begin_anew(sandbox):
     first = open_batch(sandbox, processor_batch_id="998")
     settled(sandbox, first["id"])
@@ -197,6 +209,7 @@ def test_numbers_run_from_001_to_999_and_begin_anew(sandbox):
     assert (first["processor_batch_id"], numbers) == ("998", ["999", "001", "002"])
 
 
+@pytest.mark.proves("assumed B5")
 def test_numbers_are_counted_for_each_terminal(sandbox):
     settled(sandbox, open_batch(sandbox)["id"])
 
@@ -219,6 +232,7 @@ def test_a_batch_number_that_is_no_text_is_refused(sandbox, number):
 # --- sums: B3, B4, M10 ------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 2.5-sums", "assumed B4, M10, F26")
 def test_the_sums_follow_every_change_of_a_payment_in_the_batch(sandbox):
     tx = sold(sandbox, 1000)
     other = sold(sandbox, 500)
@@ -249,6 +263,7 @@ def test_the_sums_follow_every_change_of_a_payment_in_the_batch(sandbox):
     assert not [one for one in fired(sandbox) if one == "batch.edited"]
 
 
+@pytest.mark.proves("assumed M9")
 def test_a_refused_or_declined_follow_up_leaves_the_sums_as_they_were(sandbox):
     tx = sold(sandbox, 1000)
 
@@ -260,6 +275,7 @@ def test_a_refused_or_declined_follow_up_leaves_the_sums_as_they_were(sandbox):
     assert sums(sandbox, tx["batch_id"]) == (1000, 0, 1)
 
 
+@pytest.mark.proves("assumed 2.7")
 def test_a_partial_approval_counts_with_what_was_approved(sandbox):
     tx = sold(sandbox, 9000, card_reader_data={"paymentCardData": "tok_mc_prepaid"})
 
@@ -270,6 +286,7 @@ def test_a_partial_approval_counts_with_what_was_approved(sandbox):
 # --- editing: B7 ------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed B7, M12")
 def test_removed_members_are_free_and_can_be_added_again(sandbox):
     tx, other = sold(sandbox, 1000), sold(sandbox, 500)
     id, count = tx["batch_id"], len(messages(sandbox))
@@ -286,6 +303,7 @@ def test_removed_members_are_free_and_can_be_added_again(sandbox):
     assert messages(sandbox)[-1]["body"] == added
 
 
+@pytest.mark.proves("assumed B7")
 def test_an_edit_can_give_the_batch_another_number(sandbox):
     id = open_batch(sandbox)["id"]
 
@@ -312,6 +330,7 @@ def bad_additions(sandbox):
     }
 
 
+@pytest.mark.proves("assumed B7")
 def test_one_bad_addition_and_nothing_of_the_edit_is_applied(sandbox):
     good = sold(sandbox, 300)
     id = good["batch_id"]
@@ -331,6 +350,7 @@ def test_one_bad_addition_and_nothing_of_the_edit_is_applied(sandbox):
         assert state(sandbox) == before, why
 
 
+@pytest.mark.proves("assumed B7")
 def test_one_bad_removal_and_nothing_of_the_edit_is_applied(sandbox):
     member, free = sold(sandbox, 300), sold(sandbox, 200)
     id = member["batch_id"]
@@ -373,3 +393,14 @@ def test_a_payment_named_twice_in_one_edit_is_refused(sandbox):
     refused(sandbox, edit(sandbox, tx["batch_id"], removed_transactions=twice))
 
     assert state(sandbox) == before
+
+
+@pytest.mark.proves("assumed B16, 8.2-cut-off")
+def test_an_open_batch_stays_open_however_many_days_pass(sandbox):
+    sale = sold(sandbox)
+    seen = len(fired(sandbox))
+
+    set_clock(sandbox, "2026-03-09T12:00:00.000Z")
+
+    assert batch(sandbox, sale["batch_id"])["status"] == "open"
+    assert fired(sandbox, seen) == []

@@ -56,6 +56,7 @@ def a_payment_for(sandbox, action):
 # --- blocked accounts -------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 4.7-blocked-account, Q26, 0.5-http")
 @pytest.mark.parametrize("blocked", BLOCKED)
 @pytest.mark.parametrize("kind", ["sale", "auth"])
 def test_no_payment_is_taken_for_a_blocked_account_or_below_one(sandbox, kind, blocked):
@@ -81,6 +82,7 @@ def test_it_does_not_matter_how_the_blocked_account_is_named(sandbox, where):
     assert state(sandbox) == before
 
 
+@pytest.mark.proves("assumed 4.7-blocked-account, Q26")
 @pytest.mark.parametrize("blocked", BLOCKED)
 @pytest.mark.parametrize("action", ACTIONS)
 def test_no_action_is_taken_for_a_blocked_account_or_below_one(sandbox, action, blocked):
@@ -95,6 +97,7 @@ def test_no_action_is_taken_for_a_blocked_account_or_below_one(sandbox, action, 
     assert state(sandbox) == before
 
 
+@pytest.mark.proves("assumed 4.7-blocked-account")
 @pytest.mark.parametrize("blocked", BLOCKED)
 def test_no_refund_by_id_and_no_batch_is_opened_or_closed(sandbox, blocked):
     tx = sold(sandbox)
@@ -113,6 +116,7 @@ def test_no_refund_by_id_and_no_batch_is_opened_or_closed(sandbox, blocked):
     assert state(sandbox) == before
 
 
+@pytest.mark.proves("assumed 4.7-blocked-account")
 def test_reading_and_managing_go_on_while_an_account_is_blocked(sandbox):
     tx = sold(sandbox)
     used = terminal_id(sandbox, "merchant")
@@ -140,6 +144,7 @@ def test_a_passthrough_payment_is_told_its_outcome_while_the_account_is_blocked(
     assert shown(answer)["status"] == "captured"
 
 
+@pytest.mark.proves("assumed C5")
 def test_the_permission_and_the_target_come_before_the_block_and_the_body_after_it(sandbox):
     # assumed C5
     tx = held(sandbox)
@@ -163,6 +168,7 @@ def test_unblocking_lets_everything_go_on(sandbox):
     assert acted(sandbox, tx, "capture")["status"] == "captured"
 
 
+@pytest.mark.proves("assumed 4.7-blocked-account")
 def test_an_account_beside_or_below_a_blocked_one_is_told_apart(sandbox):
     block_account(sandbox, "second_merchant")
     block_account(sandbox, "other_partner")
@@ -181,6 +187,7 @@ def block_place(sandbox, place):
         block(sandbox, "/v1/locations", location_id(sandbox, "merchant"))
 
 
+@pytest.mark.proves("spec 2.4-invalid_terminal", "assumed I10, 4.7-blocked-terminal")
 @pytest.mark.parametrize("place", ["terminal", "location"])
 @pytest.mark.parametrize(
     ("kind", "event"), [("sale", "transaction.sale"), ("auth", "transaction.authorize")]
@@ -202,6 +209,7 @@ def test_a_payment_at_a_blocked_place_ends_as_an_invalid_terminal(sandbox, kind,
     assert read(sandbox, tx) == tx
 
 
+@pytest.mark.proves("assumed I10")
 @pytest.mark.parametrize("place", ["terminal", "location"])
 def test_nothing_that_would_choose_another_outcome_helps_at_a_blocked_place(sandbox, place):
     block_place(sandbox, place)
@@ -211,6 +219,7 @@ def test_nothing_that_would_choose_another_outcome_helps_at_a_blocked_place(sand
     assert [shown(one)["status_reason"] for one in answers] == ["invalid_terminal"] * 3
 
 
+@pytest.mark.proves("assumed 4.7-blocked-terminal")
 @pytest.mark.parametrize("place", ["terminal", "location"])
 def test_payments_that_were_taken_before_are_followed_up_and_settled(sandbox, place):
     authorized, more, paid, mistaken = held(sandbox), held(sandbox), sold(sandbox), sold(sandbox)
@@ -234,6 +243,7 @@ def test_payments_that_were_taken_before_are_followed_up_and_settled(sandbox, pl
     assert read(sandbox, authorized)["status"] == "settled"
 
 
+@pytest.mark.proves("assumed 4.7-blocked-terminal")
 def test_a_batch_of_a_blocked_terminal_is_opened_edited_and_closed(sandbox):
     tx = sold(sandbox, 300)
     block_place(sandbox, "terminal")
@@ -258,3 +268,29 @@ def test_a_blocked_terminal_beside_an_active_one_leaves_one_that_an_account_stan
 
     assert "terminal_id" in refused(sandbox, two)
     assert (shown(one)["tid"], shown(one)["status"]) == (other, "captured")
+
+
+# --- deleted terminals and locations ----------------------------------------------------------
+
+
+@pytest.mark.proves("assumed 4.7-deleted")
+@pytest.mark.parametrize(
+    ("field", "path", "id_of"),
+    [
+        ("terminal_id", "/v2/terminals", terminal_id),
+        ("location_id", "/v1/locations", location_id),
+    ],
+)
+def test_no_payment_is_taken_at_a_deleted_place_and_those_before_keep_it(
+    sandbox, field, path, id_of
+):
+    place = id_of(sandbox, "merchant")
+    tx = held(sandbox)
+    assert ask(sandbox, "DELETE", f"{path}/{place}").status == 204
+    before = state(sandbox)
+
+    answer = ask(sandbox, "POST", "/v3/payment", {"amount": 1000, field: place})
+
+    refused(sandbox, answer, 404, "not_found", clause="spec 7-404")
+    assert state(sandbox) == before
+    assert read(sandbox, tx) == tx

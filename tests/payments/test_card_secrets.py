@@ -121,6 +121,7 @@ READERS = {
 }
 
 
+@pytest.mark.proves("spec 6.1.7", "assumed D13")
 @pytest.mark.parametrize("data", [BLOB, LIVE, NUMBERS[2], in_fours(TEST, " "), in_fours(LIVE, "-")])
 @pytest.mark.parametrize("place", READERS)
 def test_what_a_reader_read_is_neither_kept_nor_answered(sandbox, place, data):
@@ -170,6 +171,7 @@ def test_nor_is_it_in_a_body_that_is_no_json_object(sandbox, body, data):
     assert digits_of(data) not in kept_by(sandbox)
 
 
+@pytest.mark.proves("assumed 2.11")
 def test_the_journal_masks_a_readers_data_and_names_the_token_of_a_test_card(sandbox):
     reader = {"paymentCardData": "tok_declined", "generalCardData": BLOB, "id": "reader-1"}
 
@@ -180,6 +182,7 @@ def test_the_journal_masks_a_readers_data_and_names_the_token_of_a_test_card(san
     assert shown["generalCardData"] == "****"
 
 
+@pytest.mark.proves("spec 2.4-card, 6.1.7", "assumed 2.11")
 @pytest.mark.parametrize("number", [row.pan for row in CARDS.values()])
 def test_the_number_of_a_test_card_is_shown_masked_alone(sandbox, number):
     answer = pay(sandbox, card=in_fours(number, " "))
@@ -188,6 +191,7 @@ def test_the_number_of_a_test_card_is_shown_masked_alone(sandbox, number):
     assert number not in kept_by(sandbox)
 
 
+@pytest.mark.proves("spec 6.1.7")
 def test_a_record_holds_no_number_not_even_of_a_test_card(sandbox):
     paid(sandbox, card=TEST)
 
@@ -216,6 +220,7 @@ FIELDS = {
 }
 
 
+@pytest.mark.proves("assumed 6.4-unknown")
 @pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.parametrize("place", FIELDS)
 def test_a_number_in_a_field_where_none_belongs_is_refused_and_not_kept(sandbox, place, spelling):

@@ -29,6 +29,7 @@ def card_of(shown):
 # --- what a card is ---------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 2.10-values", "assumed 6.4, 7.1-values")
 @pytest.mark.parametrize("spelling", ["token", "number", "number in fours", "digit by digit"])
 @pytest.mark.parametrize("token", CARDS)
 def test_a_card_is_told_by_its_token_and_by_its_number_with_and_without_spaces(
@@ -54,6 +55,7 @@ def test_a_card_is_told_by_its_token_and_by_its_number_with_and_without_spaces(
     assert chosen(answer) == (ORDINARY if row.outcome == "approved" else rule)
 
 
+@pytest.mark.proves("assumed 6.4")
 @pytest.mark.parametrize("token", CARDS)
 def test_a_card_answers_an_authorization_as_it_does_a_sale(sandbox, token):
     outcome = ROWS[CARDS[token].outcome]
@@ -64,6 +66,7 @@ def test_a_card_answers_an_authorization_as_it_does_a_sale(sandbox, token):
     assert answer.json()["status"] == ("authorized" if outcome.status == "ok" else outcome.status)
 
 
+@pytest.mark.proves("spec 2.4-card", "assumed 2.11")
 def test_a_card_is_shown_masked_wherever_a_payment_is(sandbox):
     id = paid(sandbox, card="4111 1111 1111 1111")
 
@@ -73,6 +76,7 @@ def test_a_card_is_shown_masked_wherever_a_payment_is(sandbox):
     assert [one["card"] for one in listed] == ["411111******1111"]
 
 
+@pytest.mark.proves("assumed 1.8-reader")
 def test_a_card_may_stand_flat_beside_the_rest(sandbox):
     answer = pay(sandbox, paymentCardData="tok_amex", generalCardData="anything")
 
@@ -91,6 +95,7 @@ def test_other_fields_of_the_reader_do_not_tell_the_card(sandbox):
 # --- later operations -------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 6.4")
 def test_a_refund_to_a_card_that_refuses_refunds_is_declined_every_time(sandbox):
     id = paid(sandbox, card="tok_refund_fails")
 
@@ -105,6 +110,7 @@ def test_a_refund_to_a_card_that_refuses_refunds_is_declined_every_time(sandbox)
     assert (read(sandbox, id)["status"], read(sandbox, id)["refunded"]) == ("captured", 0)
 
 
+@pytest.mark.proves("assumed 6.4")
 def test_an_increment_on_a_card_that_refuses_increments_is_declined_every_time(sandbox):
     id = paid(sandbox, operation="auth", card="tok_increment_fails")
 
@@ -139,6 +145,7 @@ def test_what_a_card_answers_at_first_it_does_not_answer_to_later_operations(san
 # --- the prepaid card -------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 6.4, 2.7")
 @pytest.mark.parametrize("amount", [5001, 5002, 10_000, 99_999_999])
 @pytest.mark.parametrize(("operation", "captured"), [("sale", 5000), ("auth", 0)])
 def test_the_prepaid_card_approves_five_thousand_of_what_is_more(
@@ -172,6 +179,7 @@ def test_the_prepaid_card_approves_all_of_what_is_not_more(sandbox, amount):
 # --- surcharges -------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 2.8-never")
 @pytest.mark.parametrize("token", ["tok_visa_debit", "tok_mc_debit", "tok_mc_prepaid"])
 def test_debit_and_prepaid_cards_are_not_surcharged(sandbox, token):
     answer = pay(sandbox, 1000, merchant="surcharge_merchant", card=token)
@@ -227,6 +235,7 @@ def test_the_data_of_another_stripe_is_refused(sandbox, data):
     assert (answer.status, answer.json()["error"]) == (400, "validation_error")
 
 
+@pytest.mark.proves("assumed D13")
 @pytest.mark.parametrize("blob", BLOBS)
 def test_an_opaque_blob_of_a_reader_means_the_default_card(sandbox, blob):
     answer = pay(sandbox, card=blob)
@@ -235,12 +244,14 @@ def test_an_opaque_blob_of_a_reader_means_the_default_card(sandbox, blob):
     assert (answer.json()["status"], chosen(answer)) == ("captured", ORDINARY)
 
 
+@pytest.mark.proves("assumed 1.8-reader, D13")
 def test_without_a_reader_the_default_card_is_meant(sandbox):
     answer = pay(sandbox)
 
     assert card_of(answer.json()) == (DEFAULT.brand, DEFAULT.type, DEFAULT.masked)
 
 
+@pytest.mark.proves("assumed D13")
 @pytest.mark.parametrize(
     ("token", "nearest"),
     [
@@ -269,6 +280,7 @@ UNKNOWN_NUMBERS = [
 ]
 
 
+@pytest.mark.proves("assumed D13, 6.4-unknown")
 @pytest.mark.parametrize("number", UNKNOWN_NUMBERS)
 def test_a_number_that_is_not_of_the_table_is_a_400_that_does_not_repeat_it(sandbox, number):
     answer = pay(sandbox, card=number)

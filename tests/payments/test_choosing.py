@@ -45,6 +45,7 @@ def chosen_of(*names):
     return choose(facts(**more), queue), queue
 
 
+@pytest.mark.proves("assumed D4, D14, D3")
 @pytest.mark.parametrize("source", SOURCES)
 def test_each_source_chooses_alone_and_says_so(source):
     choice, _ = chosen_of(source)
@@ -52,6 +53,7 @@ def test_each_source_chooses_alone_and_says_so(source):
     assert told(choice) == SOURCES[source][1]
 
 
+@pytest.mark.proves("assumed D4")
 @pytest.mark.parametrize(
     ("stronger", "weaker"),
     [
@@ -67,6 +69,7 @@ def test_of_two_sources_the_stronger_one_chooses(stronger, weaker):
     assert choice.near_misses == []
 
 
+@pytest.mark.proves("assumed D4")
 @pytest.mark.parametrize(
     ("stronger", "weaker"),
     [("header", "queue"), ("card", "terminal"), ("terminal", "amount"), ("amount", "default")],
@@ -116,6 +119,7 @@ def test_near_misses_stand_in_the_order_in_which_they_were_asked():
 # --- transport faults by name -----------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 5.3")
 @pytest.mark.parametrize("operation", Operation)
 def test_a_transport_fault_is_for_every_operation(operation):
     choice = choose(facts(operation, header="http_503"), Queue())
@@ -148,6 +152,7 @@ def test_a_next_outcome_may_come_with_a_fault():
 # --- the queue --------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed D4")
 def test_next_outcomes_are_used_first_come_first_served_and_once():
     keys = ["lost_card", "stolen_card", "approved_with_id"]
     queue = queue_of(*(Queued(outcome=key) for key in keys))
@@ -222,6 +227,7 @@ def world_of(sandbox):
     return sandbox.sandbox.worlds.default
 
 
+@pytest.mark.proves("assumed D4, 6.3")
 def test_the_sources_of_a_sale_come_in_their_order(sandbox):
     world = world_of(sandbox)
     world.queue.add(Queued(outcome="stolen_card"))
@@ -247,6 +253,7 @@ def test_the_sources_of_a_sale_come_in_their_order(sandbox):
     ]
 
 
+@pytest.mark.proves("assumed D4")
 def test_the_sources_of_a_refund_come_in_their_order(sandbox):
     world = world_of(sandbox)
     id = ready_for(sandbox, "refund", 2_000_000, card="tok_refund_fails")
@@ -270,6 +277,7 @@ def test_the_sources_of_a_refund_come_in_their_order(sandbox):
     ]
 
 
+@pytest.mark.proves("assumed 2.7")
 def test_a_partial_approval_of_the_queue_gives_what_the_entry_says(sandbox):
     world_of(sandbox).queue.add(Queued(outcome="partial_approval", approved_amount=123))
 
@@ -303,6 +311,7 @@ def test_what_is_refused_before_the_processor_is_asked_uses_up_nothing(sandbox):
     assert queue.waiting() == [Queued(outcome="general_error")]
 
 
+@pytest.mark.proves("assumed I7, I10")
 def test_nobody_is_asked_for_a_passthrough_or_a_misconfigured_terminal(sandbox):
     world_of(sandbox).queue.add(Queued(outcome="lost_card"))
     blocked = {"status": "blocked"}

@@ -38,6 +38,7 @@ def refused_as_duplicate(sandbox, answer, of):
 # --- given and generated ----------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 7.1-ids")
 def test_without_one_an_attempt_gets_a_fresh_uuid_in_capitals(sandbox):
     tx = held(sandbox)
     acted(sandbox, tx, "capture")
@@ -49,6 +50,7 @@ def test_without_one_an_attempt_gets_a_fresh_uuid_in_capitals(sandbox):
     assert all(len(id) == 36 and id == id.upper() for id in ids)
 
 
+@pytest.mark.proves("spec 2.4-event-id", "assumed 7.1-ids")
 @pytest.mark.parametrize(
     "event_id", ["a", "A b", "5D6BC5C-", "x" * 128, "\u00fc\u0130", "123", "\U0001f4b3", "null"]
 )
@@ -71,6 +73,7 @@ def test_one_is_never_compared_in_another_case(sandbox):
     assert found(sandbox, "event_id=ABC") == [second["transaction_id"]]
 
 
+@pytest.mark.proves("assumed 2.6")
 @pytest.mark.parametrize("action", ["sale", *ACTIONS])
 def test_one_that_is_no_text_of_1_to_128_characters_is_refused(sandbox, action):
     tx = sold(sandbox)
@@ -89,6 +92,7 @@ def test_one_that_is_no_text_of_1_to_128_characters_is_refused(sandbox, action):
 # --- used again: F38 --------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 2.6, F38, Q5, M11")
 @pytest.mark.parametrize("kind", ["sale", "auth"])
 @pytest.mark.parametrize("amount", [1000, 999])
 def test_a_second_initiation_with_it_is_refused_and_names_the_first(sandbox, kind, amount):
@@ -101,6 +105,7 @@ def test_a_second_initiation_with_it_is_refused_and_names_the_first(sandbox, kin
     assert state(sandbox) == before
 
 
+@pytest.mark.proves("assumed F38, 2.6")
 @pytest.mark.parametrize("action", ACTIONS)
 def test_every_action_with_it_is_refused_on_the_same_payment_and_on_others(sandbox, action):
     first, other = sold(sandbox, event_id="once"), held(sandbox)
@@ -113,6 +118,7 @@ def test_every_action_with_it_is_refused_on_the_same_payment_and_on_others(sandb
     assert state(sandbox) == before
 
 
+@pytest.mark.proves("assumed F38, D9")
 def test_it_is_looked_at_before_the_state_so_that_even_a_rule_failure_stays_silent(sandbox):
     # assumed D9: capture of a captured payment would announce a failure.
     tx = sold(sandbox)
@@ -126,6 +132,7 @@ def test_it_is_looked_at_before_the_state_so_that_even_a_rule_failure_stays_sile
     assert len(read(sandbox, tx)["history"]) == 3
 
 
+@pytest.mark.proves("assumed D11")
 def test_a_declined_or_failed_attempt_uses_its_event_id_up(sandbox):
     declined = shown(pay(sandbox, outcome="do_not_honor", event_id="declined"))
     tx = sold(sandbox)
@@ -135,6 +142,7 @@ def test_a_declined_or_failed_attempt_uses_its_event_id_up(sandbox):
     refused_as_duplicate(sandbox, act(sandbox, tx, "refund", event_id="refund"), tx)
 
 
+@pytest.mark.proves("assumed D11, 2.1-silent")
 def test_what_was_refused_in_silence_does_not_use_an_event_id_up(sandbox):
     # assumed D11
     tx = sold(sandbox, 1000)
@@ -154,6 +162,7 @@ def test_what_was_refused_in_silence_does_not_use_an_event_id_up(sandbox):
 STATE = "invalid_transaction_state"
 
 
+@pytest.mark.proves("assumed M11, 2.6")
 def test_one_merchant_uses_it_once_on_all_its_terminals_and_another_merchant_again(sandbox):
     first = sold(sandbox, event_id="once")
     used = a_terminal(sandbox)["terminal_id"]
@@ -164,6 +173,7 @@ def test_one_merchant_uses_it_once_on_all_its_terminals_and_another_merchant_aga
     assert elsewhere["event_id"] == "once"
 
 
+@pytest.mark.proves("assumed 2.6")
 def test_it_stays_used_after_settlement_and_after_an_edit_of_its_batch(sandbox):
     tx = sold(sandbox, event_id="once")
     shown(edit(sandbox, tx["batch_id"], removed_transactions=[tx["transaction_id"]]))
@@ -190,6 +200,7 @@ def replaying(sandbox):
     return sandbox
 
 
+@pytest.mark.proves("assumed 2.6, Q5")
 @pytest.mark.parametrize("kind", ["sale", "auth"])
 def test_with_replay_the_same_initiation_is_answered_with_the_payment_as_it_is_now(replaying, kind):
     tx = shown(pay(replaying, 1000, kind=kind, event_id="once"))
@@ -203,6 +214,7 @@ def test_with_replay_the_same_initiation_is_answered_with_the_payment_as_it_is_n
     assert state(replaying) == before
 
 
+@pytest.mark.proves("assumed 2.6")
 @pytest.mark.parametrize(
     ("action", "body"),
     [
@@ -239,6 +251,7 @@ def test_with_replay_the_same_refund_by_either_path_is_done_once(replaying):
     assert (read(replaying, tx)["refunded"], state(replaying)) == (100, before)
 
 
+@pytest.mark.proves("assumed 2.6")
 def test_with_replay_another_operation_amount_or_payment_is_still_refused(replaying):
     tx, other = held(replaying, 1000, event_id="once"), held(replaying, 1000)
     before = state(replaying)

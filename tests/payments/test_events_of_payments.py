@@ -49,6 +49,7 @@ def close(sandbox, id):
 # --- order and bodies within one request ------------------------------------------------------
 
 
+@pytest.mark.proves("spec 6.3-transaction.create, 6.3-transaction.sale", "assumed 8.3-order, 8.4")
 def test_a_first_sale_creates_opens_a_batch_and_sells_in_that_order(sandbox):
     answer = pay(sandbox, 1250)
 
@@ -69,6 +70,7 @@ def test_the_journal_lists_them_in_the_same_order(sandbox):
     assert sandbox.journal(answer)["events"] == ids
 
 
+@pytest.mark.proves("spec 6.3-transaction.create, 2.4-pending", "assumed D11")
 def test_a_creation_is_announced_as_it_was_before_anybody_answered(sandbox):
     answer = pay(sandbox, 1250)
 
@@ -95,6 +97,7 @@ def test_a_creation_is_announced_as_it_was_before_anybody_answered(sandbox):
     assert set(created) == set(sold)
 
 
+@pytest.mark.proves("spec 2.4")
 def test_an_outcome_is_announced_as_it_is_answered_and_kept(sandbox):
     answer = pay(sandbox, 1250)
 
@@ -102,6 +105,7 @@ def test_an_outcome_is_announced_as_it_is_answered_and_kept(sandbox):
     assert sold == answer.json() == read(sandbox, sold["transaction_id"])
 
 
+@pytest.mark.proves("spec 6.3-batch.opened")
 def test_a_batch_is_announced_open_and_empty(sandbox):
     answer = pay(sandbox, 1250)
 
@@ -116,6 +120,7 @@ def test_a_batch_is_announced_open_and_empty(sandbox):
     assert batch_of(sandbox, opened["id"])["transaction_count"] == 1
 
 
+@pytest.mark.proves("assumed 8.3")
 def test_a_later_change_does_not_reach_what_was_announced(sandbox):
     answer = pay(sandbox)
     before = events(sandbox, answer)
@@ -125,6 +130,7 @@ def test_a_later_change_does_not_reach_what_was_announced(sandbox):
     assert events(sandbox, answer) == before
 
 
+@pytest.mark.proves("assumed B2")
 def test_a_second_sale_of_the_terminal_opens_nothing(sandbox):
     first = paid(sandbox)
 
@@ -134,6 +140,7 @@ def test_a_second_sale_of_the_terminal_opens_nothing(sandbox):
     assert answer.json()["batch_id"] == read(sandbox, first)["batch_id"]
 
 
+@pytest.mark.proves("assumed B2, 8.3-order")
 def test_a_capture_opens_a_batch_before_it_captures(sandbox):
     id = ready_for(sandbox, "capture")
 
@@ -146,6 +153,7 @@ def test_a_capture_opens_a_batch_before_it_captures(sandbox):
     ]
 
 
+@pytest.mark.proves("assumed B3, 8.3-order")
 def test_a_refund_opens_a_batch_where_there_is_none_before_it_refunds(sandbox):
     id = paid(sandbox)
     close(sandbox, read(sandbox, id)["batch_id"])
@@ -200,6 +208,13 @@ EXPECTED = {
 }
 
 
+@pytest.mark.proves(
+    "spec 6.2, 6.3-transaction.authorize, 6.3-transaction.sale, 6.3-transaction.capture",
+    "spec 6.3-transaction.reverse, 6.3-transaction.refund, 6.3-transaction.increment",
+    "spec 6.3-transaction.tip_adjust, 3.2-authorized, 3.2-captured, 3.2-reversed",
+    "spec 3.2-refunded, 2.4-type",
+    "assumed 8.4",
+)
 @pytest.mark.parametrize("operation", EXPECTED)
 def test_an_operation_announces_what_the_spec_names_after_it(sandbox, operation):
     event, body = EXPECTED[operation]
@@ -219,6 +234,10 @@ def test_the_reversal_of_an_authorization_is_announced_as_one_of_a_capture_is(sa
     assert moments(sandbox, answer) == [("transaction.reverse", "reversed", "approved", None)]
 
 
+@pytest.mark.proves(
+    "spec 6.3-transaction.cancel, 3.2-canceled, 2.4-user_canceled, 2.4-merchant_canceled",
+    "assumed I6",
+)
 @pytest.mark.parametrize("operation", ["sale", "auth"])
 def test_a_cancellation_at_the_reader_is_announced_as_one(sandbox, operation):
     answer = pay(sandbox, operation=operation, outcome="user_canceled")
@@ -229,6 +248,7 @@ def test_a_cancellation_at_the_reader_is_announced_as_one(sandbox, operation):
     ]
 
 
+@pytest.mark.proves("spec 6.3-transaction.cancel", "assumed F3")
 def test_what_the_cardholder_declines_is_announced_as_a_cancellation(sandbox):
     id = ready_for(sandbox, "confirm")
 
@@ -239,6 +259,7 @@ def test_what_the_cardholder_declines_is_announced_as_a_cancellation(sandbox):
     ]
 
 
+@pytest.mark.proves("spec 6.3-transaction.cancel", "assumed F5, D17")
 def test_calling_off_what_is_pending_is_announced_as_a_cancellation(sandbox):
     id = ready_for(sandbox, "confirm")
 
@@ -250,6 +271,7 @@ def test_calling_off_what_is_pending_is_announced_as_a_cancellation(sandbox):
     ]
 
 
+@pytest.mark.proves("spec 6.3-transaction.cancel", "assumed F4, F21")
 @pytest.mark.parametrize(
     ("operation", "later", "reason"),
     [
@@ -270,6 +292,7 @@ def test_what_time_ends_is_announced_as_a_cancellation_without_a_request(
     assert (last["body"]["status"], last["body"]["status_reason"]) == ("canceled", reason)
 
 
+@pytest.mark.proves("spec 3.2-pending", "assumed I7")
 @pytest.mark.parametrize("operation", ["sale", "auth"])
 def test_a_payment_that_stays_pending_announces_its_creation_alone(sandbox, operation):
     kept = pay(sandbox, operation=operation, outcome="pending_forever")
@@ -294,6 +317,11 @@ RESULTS = {
 }
 
 
+@pytest.mark.proves(
+    "spec 6.3-batch.opened, 6.3-batch.submitted, 6.3-batch.accepted, 6.3-batch.rejected",
+    "spec 6.3-batch.partially_accepted",
+    "assumed 8.3-order, 3.2, 8.2-settlement",
+)
 @pytest.mark.parametrize("amount", RESULTS)
 def test_a_batch_is_opened_submitted_and_answered_in_that_order(sandbox, amount):
     event, status, response = RESULTS[amount]
@@ -313,6 +341,7 @@ def test_a_batch_is_opened_submitted_and_answered_in_that_order(sandbox, amount)
     assert (bodies[2]["closed_at"] is None) is (status == "rejected")
 
 
+@pytest.mark.proves("assumed D21, B9, 8.2-settlement")
 def test_the_result_is_of_no_request_and_comes_after_the_answer(sandbox):
     batch_id = read(sandbox, paid(sandbox))["batch_id"]
 
@@ -323,6 +352,7 @@ def test_the_result_is_of_no_request_and_comes_after_the_answer(sandbox):
     assert messages(sandbox, subject=batch_id)[-1]["request_id"] is None
 
 
+@pytest.mark.proves("assumed B10, 8.4")
 def test_settlement_announces_the_batch_and_no_transaction(sandbox):
     id = paid(sandbox)
     before = len(messages(sandbox, subject=id))
@@ -334,6 +364,7 @@ def test_settlement_announces_the_batch_and_no_transaction(sandbox):
     assert len(messages(sandbox, subject=id)) == before
 
 
+@pytest.mark.proves("spec 6.3-batch.edited")
 def test_an_edited_batch_is_announced_open(sandbox):
     id = paid(sandbox)
     batch_id = read(sandbox, id)["batch_id"]
@@ -347,6 +378,7 @@ def test_an_edited_batch_is_announced_open(sandbox):
     assert edited["body"]["transaction_count"] == 0
 
 
+@pytest.mark.proves("assumed B9")
 def test_settled_by_hand_a_batch_stays_submitted(sandbox):
     switch(sandbox, {"batch.settlement": "manual"})
     batch_id = read(sandbox, paid(sandbox))["batch_id"]
@@ -360,6 +392,7 @@ def test_settled_by_hand_a_batch_stays_submitted(sandbox):
 # --- nothing where nothing happened -----------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 2.1-silent")
 @pytest.mark.parametrize(
     ("operation", "body"),
     [
@@ -381,6 +414,7 @@ def test_a_silent_refusal_announces_nothing(sandbox, operation, body):
     assert read(sandbox, id) == before
 
 
+@pytest.mark.proves("assumed F38")
 def test_a_duplicate_event_id_announces_nothing(sandbox):
     pay(sandbox, event_id="E-1")
 

@@ -52,6 +52,7 @@ def state(sandbox, id):
 # --- late answers -----------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed D24")
 @pytest.mark.parametrize(
     ("outcome", "late", "ended"),
     [
@@ -150,6 +151,7 @@ def test_a_late_answer_finds_what_was_called_off_as_it_is(sandbox):
 # --- prompts and cancellations ----------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed F4, D24")
 @pytest.mark.parametrize("wait", ["20s", "10m"])
 def test_the_prompt_of_a_surcharge_expires_when_the_scenario_says(sandbox, wait):
     follows(sandbox, after(wait, "surcharge_expires"), when={"operation": "sale"})
@@ -203,6 +205,7 @@ def test_the_merchant_cancels_what_waits_for_its_tap(sandbox):
     assert event_types(sandbox, answer) == ["transaction.create", "transaction.cancel"]
 
 
+@pytest.mark.proves("assumed D24")
 def test_what_is_captured_is_not_canceled(sandbox):
     follows(sandbox, after("20s", "cancel"))
     id = paid(sandbox)
@@ -218,6 +221,7 @@ def test_what_is_captured_is_not_canceled(sandbox):
 # --- keys and terminals -----------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed D24")
 def test_the_key_is_revoked_and_reinstated(sandbox):
     follows(sandbox, after("10s", "revoke_key"), after("1m", "reinstate_key"), times=1)
     key_id = sandbox.key_id("partner")
@@ -270,6 +274,7 @@ def test_a_key_that_is_revoked_while_a_tap_is_awaited_gets_401(sandbox):
     )
 
 
+@pytest.mark.proves("assumed D24")
 def test_the_terminal_is_blocked_and_unblocked(sandbox):
     follows(sandbox, after("10s", "block_terminal"), after("1m", "unblock_terminal"), times=1)
     terminal = read(sandbox, paid(sandbox))["tid"]

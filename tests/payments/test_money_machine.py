@@ -1,5 +1,6 @@
 """Long random lives of several payments, their money looked at after every step: assumed 2.4."""
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -40,6 +41,7 @@ from tests.payments.driving_money import (
     shown_sums,
     sums_of,
 )
+from tests.properties import examples
 
 MERCHANTS = ["merchant", "second_merchant", "surcharge_merchant", "quiet_surcharge_merchant"]
 MERCHANTS.append("tax_merchant")
@@ -382,10 +384,17 @@ def check_what_moved(before, after, operation, body):
         assert moved == [0, asked, 0, 0]
 
 
+@pytest.mark.proves(
+    "spec 2.4-money", "assumed 2.2, M1, M2, M3, M4, M5, M6, M7, M8, M9, M10, M11, M12, M13"
+)
 def test_no_order_of_operations_makes_or_loses_money():
     run_state_machine_as_test(
         Money,
         settings=settings(
-            max_examples=30, stateful_step_count=40, deadline=None, derandomize=True, database=None
+            max_examples=examples(30),
+            stateful_step_count=40,
+            deadline=None,
+            derandomize=True,
+            database=None,
         ),
     )

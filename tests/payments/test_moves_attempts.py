@@ -35,6 +35,7 @@ def error(answer):
 # --- F38: repeated event ids ------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed F38, D9")
 @pytest.mark.parametrize("operation", PATHS)
 @pytest.mark.parametrize("status", STATUSES)
 def test_f38_a_repeated_event_id_is_refused_silently_in_every_status(sandbox, status, operation):
@@ -51,6 +52,7 @@ def test_f38_a_repeated_event_id_is_refused_silently_in_every_status(sandbox, st
     assert messages_since(sandbox, seen) == []
 
 
+@pytest.mark.proves("assumed F38")
 @pytest.mark.parametrize("preauth", [False, True])
 def test_f38_a_repeated_event_id_begins_no_payment(sandbox, preauth):
     first = paid(sandbox, event_id="till-1")
@@ -63,6 +65,7 @@ def test_f38_a_repeated_event_id_begins_no_payment(sandbox, preauth):
     assert messages_since(sandbox, seen) == []
 
 
+@pytest.mark.proves("assumed F38, M11")
 def test_f38_any_earlier_attempt_uses_its_event_id_up(sandbox):
     id = paid(sandbox, preauth=True, event_id="a-1")["transaction_id"]
     acted(sandbox, id, "increment", {"amount": 10, "event_id": "a-2"})
@@ -81,6 +84,7 @@ def test_f38_any_earlier_attempt_uses_its_event_id_up(sandbox):
     ]
 
 
+@pytest.mark.proves("assumed D11, 2.1-silent")
 def test_a_silent_refusal_does_not_use_its_event_id_up(sandbox):
     # assumed D11
     id = paid(sandbox, preauth=True)["transaction_id"]
@@ -92,6 +96,7 @@ def test_a_silent_refusal_does_not_use_its_event_id_up(sandbox):
     assert (kind(again), again["event_id"]) == ("reverse/reversed/approved", "b-1")
 
 
+@pytest.mark.proves("assumed M11")
 def test_an_event_id_is_the_merchants_own(sandbox):
     # assumed 2.6-scope
     here = paid(sandbox, event_id="c-1")
@@ -100,6 +105,7 @@ def test_an_event_id_is_the_merchants_own(sandbox):
     assert here["event_id"] == there["event_id"] == "c-1"
 
 
+@pytest.mark.proves("assumed 7.1-ids")
 def test_an_event_id_keeps_its_case(sandbox):
     # assumed 7.1: never compared case-normalised
     lower = paid(sandbox, event_id="d-1")
@@ -118,6 +124,7 @@ FORCED_RULES = [
 ]
 
 
+@pytest.mark.proves("assumed 5.2-forced, 2.1-rule")
 @pytest.mark.parametrize(("status", "operation", "force", "shown_type"), FORCED_RULES)
 def test_a_forced_rule_failure_answers_like_a_real_one(
     sandbox, status, operation, force, shown_type
@@ -137,6 +144,7 @@ def test_a_forced_rule_failure_answers_like_a_real_one(
     assert after | {"history": []} == before | {"history": []}
 
 
+@pytest.mark.proves("assumed 5.1")
 @pytest.mark.parametrize(
     ("status", "operation", "force", "expected"),
     [
@@ -172,6 +180,7 @@ def test_a_forced_outcome_does_not_open_a_state_that_refuses(sandbox, status, op
 # --- rule failures answered with 200 ----------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 2.1-rule")
 def test_a_rule_failure_can_be_answered_as_the_failed_transaction(sandbox):
     # assumed Q3: the switch changes the answer, and neither event nor record
     set_switch(sandbox, "lifecycle.rule_failures", "http_200")
@@ -198,6 +207,7 @@ def test_a_silent_refusal_stays_a_400_then(sandbox):
 # --- the event as it is named -----------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 2.1-failed, M9")
 def test_a_failed_attempt_is_seen_in_its_answer_and_not_in_the_record(sandbox):
     # assumed 2.1-failed, M9
     held = paid(sandbox, preauth=True)
@@ -224,6 +234,7 @@ def test_a_failed_attempt_is_seen_in_its_answer_and_not_in_the_record(sandbox):
     assert [attempt["amount"] for attempt in after["history"]] == [1000, 1000, 600]
 
 
+@pytest.mark.proves("spec 2.4-history, 2.10-shapes", "assumed 2.10")
 def test_the_history_tells_the_amount_of_every_operation(sandbox):
     # assumed 2.10
     id = paid(sandbox, 1000, preauth=True)["transaction_id"]
@@ -250,6 +261,7 @@ def test_the_history_tells_the_amount_of_every_operation(sandbox):
     ]
 
 
+@pytest.mark.proves("spec 4.4-paths-actions, 9.4, 9.3", "assumed 1.8")
 @pytest.mark.parametrize("version", ["v1", "v3"])
 @pytest.mark.parametrize(
     ("state", "segment", "body", "expected"),
@@ -273,6 +285,7 @@ def test_every_action_is_served_under_both_versions(
     assert (answer.status, kind(answer.json())) == (200, expected)
 
 
+@pytest.mark.proves("spec 4.4-paths-refunds", "assumed 1.8-standalone")
 def test_the_standalone_refund_is_the_refund_of_the_payment_it_names(sandbox):
     # assumed 1.8-standalone
     sale = paid(sandbox)

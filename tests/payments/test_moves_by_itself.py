@@ -8,7 +8,7 @@ import pytest
 from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.amounts import EMPTY
 from sandbox.domain.payments.moves import move
-from tests.directory.making import set_clock, shown
+from tests.directory.making import a_terminal, set_clock, shown
 from tests.payments.driving import (
     acted,
     ask,
@@ -56,6 +56,7 @@ def told_since(sandbox, seen):
 # --- F4, F9, F21: the clock -------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 2.4-surcharge_expired", "assumed F4, 8.2-surcharge, D12")
 def test_f4_a_surcharge_prompt_expires_after_five_minutes(sandbox):
     waiting = paid(sandbox, at="surcharge_merchant")
     seen = message_count(sandbox)
@@ -87,6 +88,7 @@ EXPIRIES = [
 ]
 
 
+@pytest.mark.proves("spec 2.4-timed_out", "assumed F21, 8.1, Q18")
 @pytest.mark.parametrize(("card", "deadline", "days"), EXPIRIES)
 def test_f21_an_authorization_expires_when_its_brand_says(sandbox, card, deadline, days):
     held = paid(sandbox, preauth=True, card=card)
@@ -104,6 +106,28 @@ def test_f21_an_authorization_expires_when_its_brand_says(sandbox, card, deadlin
     assert after["history"][-1]["created_at"] == held["created_at"] + days * 86_400_000
 
 
+@pytest.mark.proves("assumed 8.1, D16")
+@pytest.mark.parametrize(
+    ("of_account", "of_terminal"), [("7011", None), ("7513", None), ("5812", "7512")]
+)
+def test_f21_lodging_and_car_rental_have_thirty_days_whatever_the_brand(
+    sandbox, of_account, of_terminal
+):
+    account = f"/v1/accounts/{sandbox.account('merchant')}"
+    shown(ask(sandbox, "PUT", account, {"mcc": of_account}))
+    more = {"merchant_category_code": of_terminal} if of_terminal else {}
+    till = a_terminal(sandbox, **more)["terminal_id"]
+    held = paid(sandbox, preauth=True, terminal_id=till)
+
+    set_clock(sandbox, "2026-03-31T11:59:59.999Z")
+    just_before = read(sandbox, held["transaction_id"])
+    set_clock(sandbox, "2026-03-31T12:00:00.000Z")
+
+    assert (just_before, held["tid"]) == (held, till)
+    assert kind(read(sandbox, held["transaction_id"])) == "auth/canceled/timed_out"
+
+
+@pytest.mark.proves("assumed F21, D23")
 def test_f21_an_expiry_that_is_found_late_is_dated_at_its_deadline(sandbox):
     held = paid(sandbox, preauth=True)
 
@@ -113,6 +137,7 @@ def test_f21_an_expiry_that_is_found_late_is_dated_at_its_deadline(sandbox):
     assert attempt["created_at"] == held["created_at"] + 5 * 86_400_000
 
 
+@pytest.mark.proves("assumed 8.1")
 def test_f21_an_increment_does_not_begin_the_window_anew(sandbox):
     held = paid(sandbox, preauth=True)
     set_clock(sandbox, "2026-03-06T11:59:00.000Z")
@@ -123,6 +148,7 @@ def test_f21_an_increment_does_not_begin_the_window_anew(sandbox):
     assert read(sandbox, held["transaction_id"])["status"] == "canceled"
 
 
+@pytest.mark.proves("assumed F21, D11, M6")
 def test_f21_keeps_what_was_reversed_of_an_authorization_that_expires(sandbox):
     # assumed D11: canceled with reversed = R0
     held = in_state(sandbox, "authorized, 300 reversed")
@@ -133,6 +159,7 @@ def test_f21_keeps_what_was_reversed_of_an_authorization_that_expires(sandbox):
     assert (kind(after), ledger(after)) == ("auth/canceled/timed_out", (0, 0, 0, 300))
 
 
+@pytest.mark.proves("assumed F21")
 def test_f21_leaves_alone_what_was_captured_in_time(sandbox):
     held = paid(sandbox, preauth=True)
     captured = acted(sandbox, held["transaction_id"], "capture")
@@ -144,6 +171,7 @@ def test_f21_leaves_alone_what_was_captured_in_time(sandbox):
     assert told_since(sandbox, seen) == []
 
 
+@pytest.mark.proves("assumed F9, 8.2-pending")
 @pytest.mark.parametrize(
     ("preauth", "event", "shown_type"),
     [(False, "transaction.sale", "sale"), (True, "transaction.authorize", "auth")],
@@ -161,6 +189,7 @@ def test_f9_a_payment_that_waited_too_long_ends_in_error(sandbox, preauth, event
     assert [(name, kind_of(told)) for name, told in concluded.events] == [(event, kind_of(after))]
 
 
+@pytest.mark.proves("assumed F9, I7, 8.2-pending")
 def test_f9_a_passthrough_payment_waits_for_good(sandbox):
     waiting = paid(sandbox, at="passthrough_merchant")
 
@@ -186,6 +215,7 @@ EDITS = [
 ]
 
 
+@pytest.mark.proves("spec 3.2-pending", "assumed F8, 1.7-edit, D17")
 @pytest.mark.parametrize(("status", "preauth", "expected", "event", "money"), EDITS)
 def test_f8_the_processor_of_a_passthrough_payment_tells_its_status(
     sandbox, status, preauth, expected, event, money
@@ -203,6 +233,7 @@ def test_f8_the_processor_of_a_passthrough_payment_tells_its_status(
     assert [kind(attempt) for attempt in after["history"][1:]] == [expected]
 
 
+@pytest.mark.proves("assumed F8")
 @pytest.mark.parametrize(
     ("first", "then", "expected", "event", "money"),
     [
@@ -256,6 +287,7 @@ def test_f8_what_was_told_is_told_anew_until_it_is_settled(
     assert told_since(sandbox, seen) == [(event, expected)]
 
 
+@pytest.mark.proves("assumed 1.7-edit")
 def test_f8_takes_reason_and_money_as_they_are_given(sandbox):
     waiting = paid(sandbox, at="passthrough_merchant")
 
@@ -272,6 +304,7 @@ def test_f8_takes_reason_and_money_as_they_are_given(sandbox):
     assert after["additional_details"]["remaining_amount"] == 400
 
 
+@pytest.mark.proves("assumed 1.7-edit")
 def test_f8_a_breakdown_replaces_all_of_the_old_one(sandbox):
     waiting = paid(sandbox, at="passthrough_merchant")
     breakdown = {"subtotal": 1500, "taxAmount": 100, "tipAmount": 300}
@@ -282,6 +315,7 @@ def test_f8_a_breakdown_replaces_all_of_the_old_one(sandbox):
     assert ledger(after) == (1900, 1900, 0, 0)
 
 
+@pytest.mark.proves("assumed F8, D17")
 def test_f8_what_was_told_is_captured_like_any_other(sandbox):
     waiting = paid(sandbox, at="passthrough_merchant", preauth=True)
     id = waiting["transaction_id"]
@@ -293,6 +327,7 @@ def test_f8_what_was_told_is_captured_like_any_other(sandbox):
     assert (read(sandbox, id)["status"], ledger(captured)) == ("settled", (1000, 900, 0, 0))
 
 
+@pytest.mark.proves("spec 4.3-search-edit")
 def test_f8_is_for_passthrough_payments_only(sandbox):
     # spec 4.3-search-edit
     sale = paid(sandbox)
@@ -306,6 +341,7 @@ def test_f8_is_for_passthrough_payments_only(sandbox):
 # --- F36, F37: settlement ---------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 3.2-settled", "assumed F36, F37, B10, 8.4")
 def test_f36_and_f37_an_accepted_batch_settles_what_is_captured_and_tells_of_itself_only(sandbox):
     # spec 6.3 has no event for the settlement of a transaction.
     sale = in_state(sandbox, "captured")
@@ -323,6 +359,7 @@ def test_f36_and_f37_an_accepted_batch_settles_what_is_captured_and_tells_of_its
         assert read(sandbox, before["transaction_id"]) == before | {"status": status}
 
 
+@pytest.mark.proves("assumed F36, B9")
 def test_f36_waits_for_the_result_of_the_batch(sandbox):
     set_switch(sandbox, "batch.settlement", "manual")
     sale = paid(sandbox)
@@ -332,6 +369,7 @@ def test_f36_waits_for_the_result_of_the_batch(sandbox):
     assert read(sandbox, sale["transaction_id"]) == sale
 
 
+@pytest.mark.proves("assumed F36, B11")
 def test_f36_does_not_happen_in_a_rejected_batch(sandbox):
     sale = in_state(sandbox, "captured, batch rejected")
 

@@ -146,6 +146,12 @@ TRIGGERS = {
 }
 
 
+@pytest.mark.proves(
+    "assumed F1, F5, F6, F7, F10, F13, F16, F19, F20, F22, F24, F25, F27, F28, F32, F33",
+    "assumed F34, F35, Q6, Q7, D18, Q3, Q4, 2.1, 2.1-rule, 2.1-silent, 1.8-capture",
+    "assumed 1.8-increment, 1.8-reverse, 1.8-adjust, 1.8-refund, 1.8-confirm",
+    "spec 2.4-invalid_capture_sequence, 2.4-invalid_tip_adjustment, 3.2-transitions, 3.2",
+)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_operation_in_every_status_does_what_its_row_says(sandbox, case):
     try_out(sandbox, case)
@@ -176,6 +182,7 @@ def test_every_row_of_a_follow_up_has_a_case_and_every_case_a_row():
     assert tried | ROWS_BY_THEMSELVES | ROWS_OF_A_LATE_ANSWER == rows
 
 
+@pytest.mark.proves("assumed D9")
 def test_the_rows_have_the_ids_that_the_table_has():
     follow_ups = {row.id for row in MOVES if row.id.startswith("F")}
 

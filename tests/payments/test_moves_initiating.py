@@ -239,11 +239,23 @@ def check_response(after, expected):
     assert (response["approvalCode"] is not None) == (expected[0] in "AP")
 
 
+@pytest.mark.proves(
+    "spec 2.4-approved, 2.4-declined, 2.4-insufficient_funds, 2.4-invalid_card",
+    "spec 2.4-payment_failed, 2.4-processor_timeout, 2.4-timed_out",
+    "spec 2.4-network_connectivity_error, 2.4-invalid_gateway_response, 2.4-format_error",
+    "spec 2.4-invalid_terminal, 2.4-partial_approval, 2.4-user_canceled",
+    "spec 2.4-merchant_canceled, 2.4-duplicate_event, 2.4-pending, 3.2-surcharge_pending",
+    "spec 3.2-declined, 3.2-error, 3.2-canceled, 3.2-pending, 2.4-batch-id, 4.4-paths-gap",
+    "spec 2.4-event-id",
+    "assumed I1, I2, I3, I4, I5, I6, I7, I8, I9, 5.1-silence, 5.2-cards, D11, Q15, Q16",
+    "assumed Q17, 2.1-outcome, 2.2, 2.6-processor, 5.2-timeouts, D17, C11, Q25, Q19",
+)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_initiation_does_what_its_row_says(sandbox, case):
     try_out(sandbox, case)
 
 
+@pytest.mark.proves("spec 2.4-invalid_terminal", "assumed I10, 4.7-blocked-terminal")
 @pytest.mark.parametrize("block", [block_terminal, block_location])
 @pytest.mark.parametrize("case", MISCONFIGURED, ids=lambda case: case.name)
 def test_a_blocked_terminal_or_location_takes_no_payment(sandbox, case, block):
@@ -260,6 +272,7 @@ def test_every_row_of_an_initiation_has_a_case_and_every_case_a_row():
     assert all(row.states == ("-",) for row in MOVES if row.id.startswith("I"))
 
 
+@pytest.mark.proves("assumed 1.8-start", "spec 4.4-paths-payments")
 def test_an_auth_can_be_asked_of_either_path(sandbox):
     # assumed 1.8-start
     by_type = paid(sandbox, type="auth")
@@ -268,6 +281,7 @@ def test_an_auth_can_be_asked_of_either_path(sandbox):
     assert kind(by_type) == kind(by_path) == "auth/authorized/approved"
 
 
+@pytest.mark.proves("assumed B2")
 def test_a_second_sale_joins_the_batch_that_is_open(sandbox):
     # assumed B2
     first = paid(sandbox)
@@ -280,6 +294,9 @@ def test_a_second_sale_joins_the_batch_that_is_open(sandbox):
     assert names == ["transaction.create", "transaction.sale"]
 
 
+@pytest.mark.proves(
+    "spec 2.4-surcharge_declined_by_payer, 2.4-surcharge_expired", "assumed 5.2-prompt"
+)
 @pytest.mark.parametrize("force", ["surcharge_declined_by_payer", "surcharge_expired"])
 def test_a_prompt_that_is_scripted_to_fail_is_shown_first(sandbox, force):
     # assumed 5.2-prompt: three events, and no confirm call
@@ -297,6 +314,7 @@ def test_a_prompt_that_is_scripted_to_fail_is_shown_first(sandbox, force):
     assert read(sandbox, after["transaction_id"]) == after
 
 
+@pytest.mark.proves("assumed 1.8-where")
 def test_a_payment_is_taken_at_the_terminal_of_a_location_or_of_an_account(sandbox):
     # assumed 1.8-where
     sale = paid(sandbox)
@@ -307,6 +325,7 @@ def test_a_payment_is_taken_at_the_terminal_of_a_location_or_of_an_account(sandb
     assert {sale["tid"], by_location["tid"], by_account["tid"]} == {sale["tid"]}
 
 
+@pytest.mark.proves("assumed 1.8-amount")
 def test_what_cannot_be_begun_leaves_nothing(sandbox):
     seen = message_count(sandbox)
     bodies = [{"amount": 0}, {"amount": 100_000_000}, {"amount": "12"}, {"amount": 1.5}, {}]

@@ -108,6 +108,11 @@ def expected_gateway(row, approval):
     }
 
 
+@pytest.mark.proves(
+    "spec 2.4-reasons, 6.2, 2.4-response",
+    "assumed 5.1, 5.1-codes, 5.2, 2.1-outcome, D3, 0.4-gateway-response, 5.1-silence, 6.3",
+    "assumed Q17",
+)
 @pytest.mark.parametrize(("key", "operation"), IN_SCOPE)
 def test_an_outcome_is_answered_announced_and_kept_as_its_row_says(sandbox, key, operation):
     row = ROWS[key]
@@ -137,6 +142,7 @@ def test_an_outcome_is_answered_announced_and_kept_as_its_row_says(sandbox, key,
         }
 
 
+@pytest.mark.proves("assumed 7.1-ids")
 @pytest.mark.parametrize("operation", INITIATIONS)
 @pytest.mark.parametrize("key", [key for key in ROWS if "init" in ROWS[key].scope])
 def test_a_first_attempt_has_a_gateway_id_where_its_row_says_so(sandbox, key, operation):
@@ -153,6 +159,7 @@ FAILED_FOLLOW_UPS = [
 ]
 
 
+@pytest.mark.proves("assumed 2.1-failed, M9, F12, F31")
 @pytest.mark.parametrize(("key", "operation"), FAILED_FOLLOW_UPS)
 def test_a_follow_up_that_fails_leaves_the_payment_as_it_was(sandbox, key, operation):
     id = ready_for(sandbox, operation)
@@ -178,6 +185,7 @@ FAILED_CONFIRMATIONS = [
 ]
 
 
+@pytest.mark.proves("assumed F2")
 @pytest.mark.parametrize("key", FAILED_CONFIRMATIONS)
 def test_a_confirmation_that_fails_ends_the_sale(sandbox, key):
     seen = attempt(sandbox, "confirm", key)
@@ -197,6 +205,7 @@ FAILED_INITIATIONS = [
 ]
 
 
+@pytest.mark.proves("assumed I4, I5, M6, 5.2-timeouts")
 @pytest.mark.parametrize(("key", "operation"), FAILED_INITIATIONS)
 def test_an_initiation_that_fails_holds_and_captures_nothing(sandbox, key, operation):
     seen = attempt(sandbox, operation, key)
@@ -208,6 +217,7 @@ def test_an_initiation_that_fails_holds_and_captures_nothing(sandbox, key, opera
     assert kept["additional_details"] == {"authorized_amount": 0, "captured_amount": 0}
 
 
+@pytest.mark.proves("assumed 5.1")
 @pytest.mark.parametrize(("key", "operation"), OUT_OF_SCOPE)
 def test_an_outcome_out_of_its_scope_is_ignored_and_noted(sandbox, key, operation):
     seen = attempt(sandbox, operation, key)
@@ -222,6 +232,7 @@ def test_an_outcome_out_of_its_scope_is_ignored_and_noted(sandbox, key, operatio
     assert near_misses[0].endswith(f", not for {operation}")
 
 
+@pytest.mark.proves("assumed 2.7, I3, I9")
 @pytest.mark.parametrize(
     ("amount", "operation", "part"), [(1000, "sale", 500), (1001, "sale", 500), (3, "auth", 1)]
 )
@@ -249,6 +260,7 @@ FORCED = [
 ]
 
 
+@pytest.mark.proves("assumed 5.2-forced, 2.1-rule, Q3, Q4")
 @pytest.mark.parametrize(("key", "operation"), FORCED)
 def test_a_forced_rule_failure_is_a_400_and_an_event(sandbox, key, operation):
     id = ready_for(sandbox, operation)
@@ -271,6 +283,7 @@ def test_a_forced_rule_failure_is_a_400_and_an_event(sandbox, key, operation):
     assert body["history"][-1]["status_reason"] == key
 
 
+@pytest.mark.proves("assumed 2.1-rule, Q3")
 @pytest.mark.parametrize(("key", "operation"), FORCED)
 def test_a_switch_answers_a_rule_failure_with_the_failed_transaction(sandbox, key, operation):
     switch(sandbox, {"lifecycle.rule_failures": "http_200"})
@@ -285,6 +298,7 @@ def test_a_switch_answers_a_rule_failure_with_the_failed_transaction(sandbox, ke
     assert (answer.json()["status"], answer.json()["status_reason"]) == ("error", key)
 
 
+@pytest.mark.proves("assumed 2.1-rule")
 def test_the_switch_is_for_rule_failures_that_nobody_forced_too(sandbox):
     id = paid(sandbox)
     refused = act(sandbox, id, "capture")
@@ -298,6 +312,7 @@ def test_the_switch_is_for_rule_failures_that_nobody_forced_too(sandbox):
     assert event_types(sandbox, answer) == event_types(sandbox, refused) == ["transaction.capture"]
 
 
+@pytest.mark.proves("assumed 2.1-silent")
 def test_what_is_refused_without_an_attempt_stays_a_400_under_the_switch(sandbox):
     switch(sandbox, {"lifecycle.rule_failures": "http_200"})
     id = paid(sandbox, operation="auth")
@@ -312,6 +327,7 @@ def test_what_is_refused_without_an_attempt_stays_a_400_under_the_switch(sandbox
 # --- prompts ----------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 5.2-prompt")
 def test_a_surcharge_prompt_proposes_three_percent_where_none_is_configured(sandbox):
     answer = pay(sandbox, 1000, outcome="surcharge_prompt")
 
@@ -324,6 +340,7 @@ def test_a_surcharge_prompt_proposes_three_percent_where_none_is_configured(sand
     assert chosen(answer) == "surcharge_prompt; source=header; rule=header"
 
 
+@pytest.mark.proves("assumed 5.2-prompt")
 @pytest.mark.parametrize("key", ["surcharge_declined_by_payer", "surcharge_expired"])
 def test_a_prompt_that_comes_to_nothing_is_shown_and_resolved_within_the_request(sandbox, key):
     answer = pay(sandbox, 1000, outcome=key)
@@ -368,6 +385,7 @@ def test_an_authorization_is_canceled_without_a_prompt(sandbox, key):
 # --- words that mean nothing ------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed D4")
 def test_an_outcome_that_does_not_exist_is_a_400_that_names_the_nearest(sandbox):
     seen = attempt(sandbox, "sale", "insuficient_funds")
 

@@ -90,6 +90,7 @@ def statuses(answers: list[httpx2.Response]) -> Counter[tuple[int, str]]:
 # --- one payment, many actions ----------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 2.6-serial, F32")
 def test_of_many_captures_of_one_authorization_exactly_one_captures(world):
     tx = world.made(1000, path="/v3/preauth")
     path = f"/v3/payments/{tx['transaction_id']}/capture"
@@ -106,6 +107,7 @@ def test_of_many_captures_of_one_authorization_exactly_one_captures(world):
     assert world.events()["transaction.capture"] == AT_ONCE
 
 
+@pytest.mark.proves("assumed 2.6-serial, M4")
 def test_many_refunds_at_once_never_give_back_more_than_was_captured(world):
     tx = world.made(1000)
     path = f"/v3/payments/{tx['transaction_id']}/refund"
@@ -123,6 +125,7 @@ def test_many_refunds_at_once_never_give_back_more_than_was_captured(world):
     assert len({attempt["event_id"] for attempt in after["history"]}) == 15
 
 
+@pytest.mark.proves("assumed 2.6-serial")
 def test_many_increments_and_one_capture_end_with_all_that_was_held_by_then(world):
     tx = world.made(1000, path="/v3/preauth")
     path = f"/v3/payments/{tx['transaction_id']}"
@@ -144,6 +147,7 @@ def test_many_increments_and_one_capture_end_with_all_that_was_held_by_then(worl
 # --- one event_id, one terminal ---------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 2.6-serial, M11")
 def test_many_sales_with_one_event_id_make_one_sale(world):
     answers = at_once(lambda _: world.pay(1000, event_id="once"))
 
@@ -153,6 +157,7 @@ def test_many_sales_with_one_event_id_make_one_sale(world):
     assert world.events() == {"transaction.create": 1, "batch.opened": 1, "transaction.sale": 1}
 
 
+@pytest.mark.proves("assumed B2, M12")
 def test_first_sales_at_once_open_one_batch_and_all_count_in_it(world):
     answers = at_once(lambda number: world.pay(100 + number))
 
@@ -166,6 +171,7 @@ def test_first_sales_at_once_open_one_batch_and_all_count_in_it(world):
     assert world.events()["batch.opened"] == 1
 
 
+@pytest.mark.proves("assumed B1")
 def test_batches_that_are_opened_at_once_are_one_and_the_rest_conflicts(world):
     body = {"terminal_id": world.facts["terminals"]["merchant"]}
 
@@ -232,6 +238,7 @@ def test_of_many_captures_with_a_slow_processor_exactly_one_captures(world):
     assert world.read(tx)["additional_details"]["captured_amount"] == 1000
 
 
+@pytest.mark.proves("assumed 2.6-serial")
 def test_of_many_refunds_with_one_event_id_and_a_slow_processor_exactly_one_refunds(world):
     # The second of two equal event_ids is the duplicate, also while the first one waits.
     tx, other = world.made(1000), world.made(1000)
@@ -260,6 +267,7 @@ def test_while_a_sale_waits_its_event_id_is_taken_and_other_sales_go_on(world):
     assert world.ask("GET", "/v2/transactions").json()["total"] == AT_ONCE // 2 + 1
 
 
+@pytest.mark.proves("assumed D2")
 def test_a_key_that_is_revoked_while_a_sale_waits_gets_a_401_and_the_sale_fails(world):
     # assumed D2
     slowly(world)

@@ -47,6 +47,7 @@ LEVELS = [
 ]
 
 
+@pytest.mark.proves("assumed 2.8, 2.8-surcharge")
 @pytest.mark.parametrize(("rates", "rate", "source"), LEVELS)
 def test_the_most_specific_level_gives_the_surcharge(sandbox, rates, rate, source):
     for level, value in zip(("location", "terminal", "account"), rates, strict=True):
@@ -61,6 +62,7 @@ def test_the_most_specific_level_gives_the_surcharge(sandbox, rates, rate, sourc
     assert sale["surcharge_confirmation_required"] is (False if source else None)
 
 
+@pytest.mark.proves("assumed 2.8, 2.8-tax")
 @pytest.mark.parametrize(("rates", "rate", "source"), LEVELS)
 @pytest.mark.parametrize("preauth", [False, True])
 def test_the_most_specific_level_gives_the_tax(sandbox, preauth, rates, rate, source):
@@ -74,6 +76,7 @@ def test_the_most_specific_level_gives_the_tax(sandbox, preauth, rates, rate, so
     assert shows(sale, TAX) == (rate, source, "subtotal" if source else None)
 
 
+@pytest.mark.proves("assumed 2.8")
 def test_the_request_wins_over_every_level(sandbox):
     for level in ("location", "terminal", "account"):
         quiet(sandbox, level, surcharge_rate=1, tax_rate=1)
@@ -87,6 +90,7 @@ def test_the_request_wins_over_every_level(sandbox):
     assert shows(sale, SURCHARGE) == (2, "transaction", "total", True)
 
 
+@pytest.mark.proves("assumed 2.8-tax")
 @pytest.mark.parametrize("stated", [{"taxRate": 0}, {"taxAmount": 0}])
 def test_a_tax_of_nothing_in_the_request_stops_the_search(sandbox, stated):
     sale = paid(sandbox, at="tax_merchant", breakdown={"subtotal": 1000, **stated})
@@ -95,6 +99,7 @@ def test_a_tax_of_nothing_in_the_request_stops_the_search(sandbox, stated):
     assert shows(sale, TAX) == (0, None, None)
 
 
+@pytest.mark.proves("assumed D16, 2.8")
 def test_a_location_that_is_named_gives_its_rates(sandbox):
     # assumed D16: without one, the location that points at the terminal
     set_rates(sandbox, "location", "merchant", tax_rate=10)
@@ -111,6 +116,7 @@ def test_a_location_that_is_named_gives_its_rates(sandbox):
 TIPPED = {"subtotal": 1000, "taxAmount": 100, "tipAmount": 200}
 
 
+@pytest.mark.proves("assumed 2.8-surcharge, 2.8-values")
 @pytest.mark.parametrize(
     ("basis", "cents"),
     [
@@ -130,6 +136,7 @@ def test_a_surcharge_is_counted_on_its_basis(sandbox, basis, cents):
     assert sale["surcharge_basis"] == (basis or "total")
 
 
+@pytest.mark.proves("assumed 2.8-tax, 2.8-values")
 @pytest.mark.parametrize(
     ("basis", "cents"), [("subtotal", 100), ("subtotal_plus_tip", 120), (None, 100)]
 )
@@ -142,6 +149,7 @@ def test_a_tax_is_counted_on_its_basis(sandbox, basis, cents):
     assert sale["tax_basis"] == (basis or "subtotal")
 
 
+@pytest.mark.proves("assumed 2.8-tax")
 def test_a_configured_tax_is_added_and_the_surcharge_counted_after_it(sandbox):
     quiet(sandbox, "account", surcharge_rate=3, tax_rate=10)
 
@@ -155,6 +163,7 @@ def test_a_configured_tax_is_added_and_the_surcharge_counted_after_it(sandbox):
 # --- rounding and units -----------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 2.8-rounding")
 @pytest.mark.parametrize(
     ("amount", "breakdown", "expected"),
     [
@@ -208,6 +217,7 @@ def test_a_configured_rate_may_be_in_basis_points(sandbox):
     assert (sale["tax_rate"], sale["surcharge_rate"]) == (8.75, 3.5)
 
 
+@pytest.mark.proves("spec 2.4-unset, 2.4-rates")
 def test_a_payment_without_rates_shows_zeros_and_nulls(sandbox):
     sale = paid(sandbox)
 
@@ -219,6 +229,7 @@ def test_a_payment_without_rates_shows_zeros_and_nulls(sandbox):
 # --- never surcharged -------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 2.8-never, M8")
 @pytest.mark.parametrize("card", ["tok_visa_debit", "tok_mc_debit", "tok_mc_prepaid"])
 @pytest.mark.parametrize("at", ["surcharge_merchant", "quiet_surcharge_merchant"])
 def test_debit_and_prepaid_cards_are_never_surcharged(sandbox, at, card):
@@ -228,6 +239,7 @@ def test_debit_and_prepaid_cards_are_never_surcharged(sandbox, at, card):
     assert shows(sale, SURCHARGE) == (0, None, None, False)
 
 
+@pytest.mark.proves("assumed D12, 2.8-never")
 @pytest.mark.parametrize("card", ["tok_visa_debit", "tok_mc_debit", "tok_mc_prepaid"])
 @pytest.mark.parametrize(
     ("amount", "surcharge"), [(1030, {"amount": 30}), (1000, {"percentage": 3})]
@@ -242,6 +254,7 @@ def test_an_explicit_surcharge_on_them_is_refused(sandbox, preauth, card, amount
     assert error(answer) == (400, "validation_error")
 
 
+@pytest.mark.proves("assumed 2.8-never")
 @pytest.mark.parametrize("state", ["CT", "MA", "ME", "PR"])
 def test_states_that_prohibit_it_have_no_surcharge(sandbox, state):
     # assumed D16: the state of the location
@@ -255,6 +268,7 @@ def test_states_that_prohibit_it_have_no_surcharge(sandbox, state):
     assert shows(sale, SURCHARGE) == (0, None, None, False)
 
 
+@pytest.mark.proves("assumed D16")
 def test_the_state_is_the_locations_before_it_is_the_accounts(sandbox):
     place = {"street_line1": "1 Main St", "city": "Town", "zip": "01234", "country": "USA"}
     quiet(sandbox, "account", surcharge_rate=3, address=place | {"state": "MA"})
@@ -268,6 +282,7 @@ def test_the_state_is_the_locations_before_it_is_the_accounts(sandbox):
     assert without_location["surcharge_amount"] == 0
 
 
+@pytest.mark.proves("assumed 2.8-never, Q15")
 @pytest.mark.parametrize("at", ["surcharge_merchant", "quiet_surcharge_merchant"])
 def test_a_preauthorization_is_surcharged_only_explicitly(sandbox, at):
     automatic = paid(sandbox, at=at, preauth=True)
@@ -290,6 +305,7 @@ def test_a_preauthorization_is_surcharged_only_explicitly(sandbox, at):
 # --- bypass, explicit -------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 2.8-surcharge")
 @pytest.mark.parametrize("at", ["surcharge_merchant", "quiet_surcharge_merchant"])
 @pytest.mark.parametrize(
     ("amount", "surcharge", "cents"),
@@ -329,6 +345,7 @@ def test_the_older_flat_form_of_a_surcharge_is_understood(sandbox):
 # --- asking -----------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 2.8-prompt")
 @pytest.mark.parametrize(
     ("required", "status"), [(True, "surcharge_pending"), (None, "surcharge_pending")]
 )
@@ -349,6 +366,7 @@ def test_the_cardholder_is_asked_unless_somebody_says_no(sandbox, required, stat
     assert (ledger(sale), sale["batch_id"]) == ((1000, 0, 0, 0), None)
 
 
+@pytest.mark.proves("assumed 2.8-prompt")
 def test_whether_to_ask_is_the_most_specific_levels_too(sandbox):
     set_rates(
         *(sandbox, "account", "merchant"), surcharge_rate=3, surcharge_confirmation_required=True
@@ -360,6 +378,7 @@ def test_whether_to_ask_is_the_most_specific_levels_too(sandbox):
     assert (sale["status"], sale["surcharge_confirmation_required"]) == ("captured", False)
 
 
+@pytest.mark.proves("assumed F1, F3, D12")
 @pytest.mark.parametrize(
     ("confirm", "expected", "applied", "money"),
     [
@@ -378,6 +397,7 @@ def test_the_answer_applies_the_proposal_or_takes_it_back(
     assert ledger(after) == money
 
 
+@pytest.mark.proves("assumed 2.8-prompt")
 def test_nobody_is_asked_about_a_surcharge_that_rounds_to_nothing(sandbox):
     sale = paid(sandbox, 16, at="surcharge_merchant")
 

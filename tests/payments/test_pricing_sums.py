@@ -5,10 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.payments.driving import acted, fresh_sandbox, messages_since, paid, parts, pay
+from tests.properties import examples
 
 # --- the sum rule -----------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 1.8-sum")
 @pytest.mark.parametrize(
     ("amount", "breakdown"),
     [
@@ -69,6 +71,7 @@ def test_null_says_nothing(sandbox):
     assert parts(paid(sandbox, breakdown=None)) == (1000, 0, 0, 0, 1000)
 
 
+@pytest.mark.proves("assumed 1.8-sum")
 def test_a_configured_tax_is_not_in_the_amount_that_is_asked_for(sandbox):
     # The client cannot know it: assumed 2.8-tax.
     breakdown = {"subtotal": 1000, "tipAmount": 200}
@@ -82,6 +85,7 @@ CENTS = st.integers(min_value=0, max_value=50_000)
 SELLING = fresh_sandbox()
 
 
+@pytest.mark.proves("assumed 1.8-sum")
 @given(
     subtotal=st.integers(min_value=1, max_value=50_000),
     tax=CENTS,
@@ -89,7 +93,7 @@ SELLING = fresh_sandbox()
     surcharge=CENTS,
     off=st.integers(min_value=-3, max_value=3),
 )
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_stated_components_are_taken_exactly_when_they_add_up(subtotal, tax, tip, surcharge, off):
     total = subtotal + tax + tip + surcharge
     breakdown = {
@@ -107,11 +111,12 @@ def test_stated_components_are_taken_exactly_when_they_add_up(subtotal, tax, tip
         assert (answer.status, answer.json()["error"]) == (400, "validation_error")
 
 
+@pytest.mark.proves("assumed 2.8-rounding")
 @given(
     subtotal=st.integers(min_value=1, max_value=2_000_000),
     hundredths=st.integers(min_value=1, max_value=2_000),
 )
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_a_computed_tax_is_its_percentage_rounded_half_up(subtotal, hundredths):
     # In whole numbers: subtotal x rate / 10000, with a half of it added first.
     expected = (2 * subtotal * hundredths + 10_000) // 20_000
@@ -127,6 +132,7 @@ def test_a_computed_tax_is_its_percentage_rounded_half_up(subtotal, hundredths):
 # --- the tip ----------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 2.10-values", "assumed 2.9, Q29")
 @pytest.mark.parametrize(
     ("amount", "more", "tip", "tip_type", "mode"),
     [
@@ -151,6 +157,7 @@ def test_a_tip_shows_how_and_when_it_was_stated(
     assert (after["tip_type"], after["tip_capture_mode"]) == (tip_type, mode)
 
 
+@pytest.mark.proves("assumed 2.9")
 @pytest.mark.parametrize(
     ("body", "mode"),
     [
@@ -168,6 +175,7 @@ def test_a_tip_that_comes_with_the_capture_says_so(sandbox, body, mode):
     assert after["tip_capture_mode"] == mode
 
 
+@pytest.mark.proves("assumed 2.9")
 def test_a_tip_that_was_held_keeps_its_mode_at_the_capture(sandbox):
     breakdown = {"subtotal": 1000, "tipAmount": 200}
     id = paid(sandbox, 1200, preauth=True, breakdown=breakdown)["transaction_id"]
@@ -175,6 +183,7 @@ def test_a_tip_that_was_held_keeps_its_mode_at_the_capture(sandbox):
     assert acted(sandbox, id, "capture")["tip_capture_mode"] == "sale"
 
 
+@pytest.mark.proves("assumed 2.5-increment, 2.9")
 def test_a_tip_that_an_increment_brings_is_not_shown_as_none(sandbox):
     # assumed 2.9: null means that there is no tip
     id = paid(sandbox, preauth=True)["transaction_id"]
@@ -186,6 +195,7 @@ def test_a_tip_that_an_increment_brings_is_not_shown_as_none(sandbox):
     assert after["tip_capture_mode"] is not None
 
 
+@pytest.mark.proves("assumed 2.8-values, 2.5-increment")
 @pytest.mark.parametrize("part", [{"taxAmount": 50}, {"surcharge": {"amount": 50}}])
 def test_what_an_increment_brings_has_a_source(sandbox, part):
     # assumed 2.8-values: null means that nothing applied

@@ -18,6 +18,7 @@ from tests.directory.making import NOBODY, a_terminal, account_id, location_id, 
 from tests.driving import InProcess
 from tests.payments.making import act, acted, ask, found, held, pay, refused, search, settled, sold
 from tests.profiles import BRANDED, NEUTRAL
+from tests.properties import examples
 
 # --- a world with something of everything -----------------------------------------------------
 
@@ -167,6 +168,11 @@ FILTERS = [
 ]
 
 
+@pytest.mark.proves(
+    "spec 4.3-search, 4.3-search-account, 4.3-search-status, 4.3-search-type",
+    "spec 4.3-search-min-amount, 4.3-search-dates",
+    "assumed 1.7, 1.7-dates, 1.7-filters, 1.7-amounts",
+)
 @pytest.mark.parametrize("name", FILTERS)
 def test_each_filter_alone_finds_what_the_model_finds(name):
     world = busy_world()
@@ -194,7 +200,10 @@ def queries(draw: st.DrawFn) -> Pairs:
     return draw(st.permutations(pairs))
 
 
-@settings(max_examples=200)
+@pytest.mark.proves(
+    "spec 4.3-search, 4.3-search-account, 4.3-search-status, 4.3-search-type", "assumed 1.7-filters"
+)
+@settings(max_examples=examples(200))
 @given(pairs=queries())
 def test_filters_together_find_what_the_model_finds(pairs):
     world = busy_world()
@@ -208,6 +217,7 @@ def test_filters_together_find_what_the_model_finds(pairs):
 # --- what is compared -------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 1.7-values, Q20")
 def test_filters_compare_what_a_payment_shows_now_and_an_event_id_fits_any_attempt():
     world = busy_world()
     (id,) = found(world.sandbox, "event_id=the-capture")
@@ -261,6 +271,7 @@ def test_a_search_term_is_looked_for_in_either_case(field):
 # --- whose payments ---------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 4.3-search-scope")
 def test_without_an_account_a_search_covers_the_callers_own_tree():
     world = busy_world()
     names = ("psp", "partner", "other_partner", "merchant", "second_merchant", "other_merchant")
@@ -272,6 +283,7 @@ def test_without_an_account_a_search_covers_the_callers_own_tree():
         assert ids
 
 
+@pytest.mark.proves("spec 4.3-search-scope", "assumed D6, 4.7-admin")
 def test_an_admin_sees_its_own_tree_unless_it_names_an_account_anywhere():
     # spec 4.3-search-scope, assumed D6
     world = busy_world()
@@ -283,6 +295,7 @@ def test_an_admin_sees_its_own_tree_unless_it_names_an_account_anywhere():
         assert ids == expected(world, pairs)
 
 
+@pytest.mark.proves("spec 4.3-search-account", "assumed 1.7-account, D20, Q21")
 @pytest.mark.parametrize("path", ["/v2/transactions", "/v1/transactions", "/v1/batches"])
 @pytest.mark.parametrize("outside", ["other_merchant", "other_partner", "psp", "admin", NOBODY])
 def test_an_account_outside_the_hierarchy_is_a_404_and_never_left_out_in_silence(path, outside):
@@ -294,6 +307,7 @@ def test_an_account_outside_the_hierarchy_is_a_404_and_never_left_out_in_silence
     refused(world.sandbox, answer, 404, "not_found", clause="spec 7-404")
 
 
+@pytest.mark.proves("assumed 1.7-account")
 def test_one_account_outside_among_several_is_a_404():
     world = busy_world()
     ids = [account_id(world.sandbox, name) for name in ("merchant", "other_merchant")]
@@ -304,6 +318,7 @@ def test_one_account_outside_among_several_is_a_404():
     refused(world.sandbox, answer, 404, "not_found")
 
 
+@pytest.mark.proves("spec 4.3-search-account", "assumed 1.7-account")
 def test_the_same_account_twice_or_with_the_one_above_it_counts_each_payment_once():
     world = busy_world()
     names = ["merchant", "merchant", "partner", "psp"]
@@ -314,6 +329,7 @@ def test_the_same_account_twice_or_with_the_one_above_it_counts_each_payment_onc
     assert page["total"] == len(world.payments)
 
 
+@pytest.mark.proves("spec 5.9")
 def test_a_key_without_the_read_permission_searches_nothing():
     world = busy_world()
     keys = {
@@ -333,6 +349,7 @@ NO_NUMBERS = ["", "null", "-1", "1.0", "1e3", "abc", "0x1", "+1", "%2B1", "9" * 
 ENUMS = ["status", "transaction_type", "sort_by", "sort_order"]
 
 
+@pytest.mark.proves("spec 4.3-search-min-amount, 4.3-search-empty", "assumed C12")
 @pytest.mark.parametrize("value", NO_NUMBERS)
 @pytest.mark.parametrize("name", NUMERIC)
 def test_a_numeric_filter_that_is_no_number_is_refused_and_named(name, value):
@@ -344,6 +361,7 @@ def test_a_numeric_filter_that_is_no_number_is_refused_and_named(name, value):
     assert name in refused(world.sandbox, answer)
 
 
+@pytest.mark.proves("spec 4.3-search-empty", "assumed C12")
 @pytest.mark.parametrize("value", ["", "null", "CAPTURED", "captured,settled", "sale;auth", "x"])
 @pytest.mark.parametrize("name", ENUMS)
 def test_an_enum_filter_that_is_no_word_of_its_list_is_refused_and_named(name, value):
@@ -383,6 +401,7 @@ def test_a_card_is_asked_for_by_its_last_four_or_by_what_is_shown_of_it(value):
 # --- dates under a profile's names ------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 4.3-search-dates")
 def test_under_a_profile_the_dates_have_its_names_and_ours_mean_nothing():
     world = busy_world(BRANDED)
     first, last = (world.payments[place]["created_at"] for place in (2, 8))

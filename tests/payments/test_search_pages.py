@@ -25,6 +25,7 @@ from tests.payments.making import (
     state,
     switch,
 )
+from tests.properties import examples
 
 V1 = "/v1/transactions"
 
@@ -41,6 +42,7 @@ def made(sandbox, count, **more):
 # --- pages ------------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 4.3-search-answer, 4.3-search-page, 8-page", "assumed 0.5-lists")
 def test_a_page_shows_whole_transactions_total_limit_offset_and_page(sandbox):
     ids = made(sandbox, 3)
 
@@ -56,6 +58,7 @@ def test_a_page_shows_whole_transactions_total_limit_offset_and_page(sandbox):
     }
 
 
+@pytest.mark.proves("spec 4.3-search-page, 4.3-search-answer")
 @pytest.mark.parametrize(
     ("limit", "offset", "page", "rows"),
     [(1, 0, 1, 1), (3, 3, 2, 3), (3, 5, 2, 2), (3, 6, 3, 1), (3, 7, 3, 0), (200, 0, 1, 7)],
@@ -70,11 +73,13 @@ def test_the_page_is_counted_from_limit_and_offset(sandbox, limit, offset, page,
     assert (shown_page["total"], shown_page["page"]) == (7, page)
 
 
+@pytest.mark.proves("spec 4.3-search-page, 8-page")
 @pytest.mark.parametrize("limit", ["1", "200"])
 def test_limits_from_1_to_200_are_served(sandbox, limit):
     assert search(sandbox, f"limit={limit}")["limit"] == int(limit)
 
 
+@pytest.mark.proves("spec 4.3-search-page, 8-page", "assumed D7, C12")
 @pytest.mark.parametrize("limit", ["0", "201", "500", "99999999"])
 def test_other_limits_are_refused_and_never_clamped(sandbox, limit):
     # assumed D7: a silent clamp hides a client's mistake.
@@ -122,6 +127,7 @@ def test_paging_up_to_a_moment_is_not_disturbed_by_what_comes_later(sandbox):
 # --- order ------------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 0.5-lists, 1.7-filters")
 def test_the_newest_come_first_unless_asked_otherwise(sandbox):
     ids = made(sandbox, 3)
 
@@ -205,7 +211,8 @@ def take(sandbox, ids, step, place, amount):
         act(sandbox, tx, step)
 
 
-@settings(max_examples=40)
+@pytest.mark.proves("assumed 1.7-values")
+@settings(max_examples=examples(40))
 @given(steps=STEPS)
 def test_a_search_that_is_repeated_shows_every_change_that_was_made_since(steps):
     sandbox = sandbox_with(Profile())
@@ -234,6 +241,7 @@ def test_a_payment_whose_amount_changes_moves_in_a_search_by_amount(sandbox):
 # --- the older list ---------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 4.3-search-v1, 4.4-paths-transactions, 9.3", "assumed 1.7-v1")
 def test_the_older_list_is_a_bare_array_of_whole_transactions_newest_first(sandbox):
     ids = made(sandbox, 3)
 
@@ -242,6 +250,7 @@ def test_the_older_list_is_a_bare_array_of_whole_transactions_newest_first(sandb
     assert listed == [read(sandbox, id) for id in ids[::-1]]
 
 
+@pytest.mark.proves("spec 9.6", "assumed 1.7-v1, D20")
 def test_the_older_list_has_100_unless_asked_and_500_at_most(sandbox):
     # spec 9.6, assumed D20
     ids = made(sandbox, 103)[::-1]
@@ -260,6 +269,7 @@ def test_the_older_list_has_100_unless_asked_and_500_at_most(sandbox):
     }
 
 
+@pytest.mark.proves("assumed D20")
 @pytest.mark.parametrize("value", ["0", "501", "", "null", "-1", "x"])
 def test_the_older_list_refuses_other_limits(sandbox, value):
     answer = ask(sandbox, "GET", V1, query=f"limit={value}")
@@ -267,6 +277,7 @@ def test_the_older_list_refuses_other_limits(sandbox, value):
     assert "limit" in refused(sandbox, answer)
 
 
+@pytest.mark.proves("assumed 1.7-v1")
 def test_the_older_list_has_the_older_filters(sandbox):
     used = a_terminal(sandbox)["terminal_id"]
     tx = sold(sandbox, at=used, event_id="mine", reader_identifier="cd" * 32)
@@ -286,6 +297,7 @@ def test_the_older_list_has_the_older_filters(sandbox):
     assert ids(f"mid={tx['mid']}&event_id=other") == []
 
 
+@pytest.mark.proves("assumed 2.6")
 def test_the_older_list_looks_up_what_became_of_an_event_id(sandbox):
     # assumed 2.6: this is how a client that got no answer recovers.
     tx = held(sandbox, event_id="lost")
@@ -300,6 +312,7 @@ def test_the_older_list_looks_up_what_became_of_an_event_id(sandbox):
 # --- detail, history, and what is retired -----------------------------------------------------
 
 
+@pytest.mark.proves("spec 2.4-history, 4.3-search-v1", "assumed 1.7-history, 2.10, M11")
 def test_the_history_has_every_attempt_oldest_first_and_only_grows(sandbox):
     tx = held(sandbox, 1000)
     kept = [shown(ask(sandbox, "GET", f"{V1}/{tx['transaction_id']}/history"))]
@@ -324,6 +337,7 @@ def test_the_history_has_every_attempt_oldest_first_and_only_grows(sandbox):
     assert after == read(sandbox, tx)["history"]
 
 
+@pytest.mark.proves("spec 7-404")
 @pytest.mark.parametrize("tail", ["", "/history"])
 def test_a_transaction_that_is_missing_or_outside_is_one_and_the_same_404(sandbox, tail):
     outside = sold(sandbox, at="other_merchant")["transaction_id"]
@@ -337,6 +351,7 @@ def test_a_transaction_that_is_missing_or_outside_is_one_and_the_same_404(sandbo
     assert len({one.body for one in answers}) == 1
 
 
+@pytest.mark.proves("spec 4.3-search-retired, 7-405, 9.3", "assumed C3")
 @pytest.mark.parametrize("by", ["merchant", "revoked", "svc_live_x", ""])
 @pytest.mark.parametrize("body", [{}, {"status": ["captured"]}, None, "x"])
 def test_the_retired_search_is_a_405_whoever_asks_and_whatever_is_sent(sandbox, by, body):
@@ -350,6 +365,7 @@ def test_the_retired_search_is_a_405_whoever_asks_and_whatever_is_sent(sandbox, 
     assert state(sandbox) == before
 
 
+@pytest.mark.proves("assumed F29, Q1")
 def test_the_switch_of_partial_refunds_decides_what_a_search_by_status_finds(sandbox):
     tx = sold(sandbox, 1000)
     switch(sandbox, "refund.partial_status", "refunded")

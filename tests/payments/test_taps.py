@@ -42,6 +42,7 @@ def carrying(token):
 # --- waiting ----------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed D24")
 def test_a_payment_waits_at_the_desk_with_its_request(sandbox):
     desk_opens(sandbox)
 
@@ -328,6 +329,7 @@ def test_a_processor_that_takes_its_time_does_so_after_the_tap(sandbox):
 # --- nobody taps ------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed D24, 8.2-deadline", "spec 2.4-processor_timeout, 2.4-timed_out")
 @pytest.mark.parametrize(
     ("then", "just_before", "event", "request_of"),
     [
@@ -411,6 +413,7 @@ def test_nothing_else_can_be_done_to_it(sandbox, segment):
     assert answer.json()["status"] == "captured"
 
 
+@pytest.mark.proves("assumed D2, 8.2-revoke")
 @pytest.mark.parametrize("how", [{"card": "tok_amex"}, {"cancel": "user"}])
 def test_a_key_that_is_revoked_while_a_tap_is_awaited_gets_401(sandbox, how):
     desk_opens(sandbox)

@@ -44,6 +44,7 @@ CLOSED = (httpx2.ReadError, httpx2.RemoteProtocolError)
 # --- answers instead of the engine's ----------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 5.3")
 @pytest.mark.parametrize("key", HTTP)
 def test_an_http_fault_is_answered_in_the_documented_shape(sandbox, key):
     status, error = HTTP[key]
@@ -59,6 +60,7 @@ def test_an_http_fault_is_answered_in_the_documented_shape(sandbox, key):
     assert chosen(answer) == f"{key}; source=header; rule=header"
 
 
+@pytest.mark.proves("assumed 5.3")
 @pytest.mark.parametrize("key", HTTP)
 def test_before_an_http_fault_nothing_is_recorded(sandbox, key):
     answer = pay(sandbox, outcome=key, event_id="E-1")
@@ -141,6 +143,7 @@ def test_without_a_server_a_closed_connection_is_raised(sandbox, key, recorded, 
     assert entry.status == (200 if recorded else 0)
 
 
+@pytest.mark.proves("assumed 5.3")
 def test_a_body_that_is_cut_off_is_half_of_what_was_committed(sandbox):
     answer = pay(sandbox, outcome="malformed_json", event_id="E-1")
 
@@ -214,6 +217,7 @@ def last_but_one(server):
     return ordered[-2]
 
 
+@pytest.mark.proves("assumed 5.3")
 @pytest.mark.parametrize(("key", "recorded"), [("drop_before", 0), ("drop_after", 1)])
 def test_the_connection_is_closed_without_an_answer(server, till, key, recorded):
     with pytest.raises(CLOSED):

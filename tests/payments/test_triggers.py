@@ -46,6 +46,7 @@ def sold_for(sandbox, amounts):
 # --- every amount of every block --------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 6.2, 6.1")
 def test_the_first_block_is_the_host_codes(sandbox):
     block = range(900000, 900100)
 
@@ -57,6 +58,7 @@ def test_the_first_block_is_the_host_codes(sandbox):
     }
 
 
+@pytest.mark.proves("assumed 6.2")
 def test_the_second_block_is_technical_and_human_outcomes(sandbox):
     block = range(900100, 900200)
 
@@ -68,6 +70,7 @@ def test_the_second_block_is_technical_and_human_outcomes(sandbox):
     }
 
 
+@pytest.mark.proves("assumed 6.2-later")
 def test_the_third_block_is_approved_for_now(sandbox):
     block = range(900200, 900300)
 
@@ -78,6 +81,7 @@ def test_the_third_block_is_approved_for_now(sandbox):
     }
 
 
+@pytest.mark.proves("assumed 6.2")
 def test_the_fourth_block_is_transport_faults(sandbox):
     block = [amount for amount in range(900300, 900400) if amount not in DROPS]
 
@@ -100,6 +104,7 @@ def test_two_amounts_of_it_close_the_connection(sandbox, amount, recorded):
     assert all_transactions(sandbox) == recorded
 
 
+@pytest.mark.proves("assumed 6.2-settlement")
 def test_the_fifth_block_is_approved_until_it_settles(sandbox):
     block = range(900400, 900500)
 
@@ -111,6 +116,7 @@ def test_the_fifth_block_is_approved_until_it_settles(sandbox):
     }
 
 
+@pytest.mark.proves("assumed 6.1")
 @pytest.mark.parametrize(
     "amount", [1, 5, 51, 405, 1051, 90005, 890051, 899999, 900500, 900551, 9000051]
 )
@@ -155,6 +161,7 @@ FOLLOW_UPS = [
 ]
 
 
+@pytest.mark.proves("assumed 6.2-amount")
 @pytest.mark.parametrize(("operation", "amount", "key", "status", "reason"), FOLLOW_UPS)
 def test_the_amount_of_a_follow_up_chooses_its_outcome(
     sandbox, operation, amount, key, status, reason
@@ -207,6 +214,7 @@ def test_a_transport_fault_spoils_a_follow_up_too(sandbox):
     assert read(sandbox, id) == before
 
 
+@pytest.mark.proves("assumed 6.2-amount")
 @pytest.mark.parametrize("operation", ["capture", "refund", "reverse"])
 def test_without_an_amount_of_its_own_a_follow_up_tests_nothing(sandbox, operation):
     id = ready_for(sandbox, operation, 900006, outcome="approved")
@@ -216,6 +224,7 @@ def test_without_an_amount_of_its_own_a_follow_up_tests_nothing(sandbox, operati
     assert (answer.json()["status_reason"], chosen(answer)) == ("approved", ORDINARY)
 
 
+@pytest.mark.proves("assumed 6.2-amount")
 @pytest.mark.parametrize(
     ("amount", "total", "expected"),
     [(831409, 900000, ORDINARY), (900051, 974305, by_amount(900051, "insufficient_funds"))],
@@ -232,6 +241,7 @@ def test_the_amount_is_that_of_the_request_before_a_configured_tax(
 # --- armed for later --------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 6.2-later")
 @pytest.mark.parametrize("amount", LATER)
 def test_the_named_operation_fails_once_and_then_no_more(sandbox, amount):
     operation, key = LATER[amount]
@@ -286,6 +296,7 @@ def test_another_payment_is_not_armed(sandbox):
 # --- switched off -----------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 6.2")
 @pytest.mark.parametrize("amount", [900005, 900051, 900101, 900114, 900201, 900303, 900308, 900401])
 def test_switched_off_an_amount_is_ordinary_and_noted(sandbox, amount):
     switch(sandbox, {"triggers.enabled": False})
@@ -317,6 +328,7 @@ def test_switched_off_the_header_still_chooses(sandbox):
 # --- how answers explain themselves -----------------------------------------------------------
 
 
+@pytest.mark.proves("assumed D3, D14")
 def test_the_journal_names_the_outcome_as_the_answer_does(sandbox):
     answer = pay(sandbox, 900051)
 
@@ -344,6 +356,7 @@ def test_an_answer_without_an_outcome_names_none(sandbox):
     assert event_types(sandbox, refused) == ["transaction.capture"]
 
 
+@pytest.mark.proves("assumed D3")
 def test_one_setting_removes_every_explaining_header():
     frozen = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
     silent = InProcess(build(Settings(clock=frozen, explain_headers=False)))

@@ -44,6 +44,7 @@ def test_a_waiting_payment_does_not_hold_up_other_requests(sandbox):
     assert answer.json()["status"] == "captured"
 
 
+@pytest.mark.proves("assumed 8.3-order")
 def test_the_creation_is_announced_before_the_wait_and_the_outcome_after_it(sandbox):
     delay(sandbox)
 
@@ -83,6 +84,7 @@ def test_two_payments_wait_side_by_side(sandbox):
 # --- one payment, one thing at a time ---------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 2.6-serial")
 def test_two_actions_on_one_payment_are_served_one_after_the_other(sandbox):
     id = paid(sandbox, operation="auth")
     delay(sandbox, operation=Operation.INCREMENT)
@@ -97,6 +99,7 @@ def test_two_actions_on_one_payment_are_served_one_after_the_other(sandbox):
     ]
 
 
+@pytest.mark.proves("assumed 2.6-serial")
 def test_of_two_captures_the_second_finds_the_payment_captured(sandbox):
     id = paid(sandbox, operation="auth")
     delay(sandbox, operation=Operation.CAPTURE)
@@ -162,6 +165,7 @@ def assert_second_is_the_duplicate(first, second):
     assert (second.status, second.json()["error"]) == (400, "duplicate_event")
 
 
+@pytest.mark.proves("assumed 2.6-serial")
 def test_of_two_sales_with_one_event_id_the_second_is_the_duplicate(sandbox):
     delay(sandbox)
 
@@ -230,6 +234,7 @@ def after_losing_the_key(sandbox, request, how="revoked"):
     return asyncio.run(lose_it())
 
 
+@pytest.mark.proves("assumed D2, 8.2-revoke")
 @pytest.mark.parametrize("how", LOST)
 def test_a_key_lost_during_a_sale_is_a_401_and_the_payment_failed(sandbox, how):
     delay(sandbox)
@@ -249,6 +254,7 @@ def test_a_key_lost_during_a_sale_is_a_401_and_the_payment_failed(sandbox, how):
     assert (last["verdict"], last["clause"]) == ("401", "assumed D2")
 
 
+@pytest.mark.proves("assumed D2")
 @pytest.mark.parametrize(
     ("operation", "event"),
     [
@@ -276,6 +282,7 @@ def test_a_key_lost_during_an_action_is_a_401_and_a_failed_attempt(sandbox, oper
     assert (after["status"], after["refunded"], after["reversed"]) == (expected, 0, 0)
 
 
+@pytest.mark.proves("assumed D2")
 def test_an_expired_key_is_lost_too(sandbox):
     key = mint(sandbox, ["all"], by="partner", expires_at="2026-03-01T12:00:10Z")
     delay(sandbox)

@@ -137,6 +137,7 @@ def timed(sandbox, request, **more):
     return asyncio.run(time_it())
 
 
+@pytest.mark.proves("assumed 5.1-latency")
 def test_by_default_nothing_is_waited_for(sandbox):
     # Thirty nominal seconds; what waited at all would fail here, without an event loop.
     answer = pay(sandbox, outcome="processor_timeout")
@@ -144,6 +145,7 @@ def test_by_default_nothing_is_waited_for(sandbox):
     assert answer.json()["status_reason"] == "processor_timeout"
 
 
+@pytest.mark.proves("assumed 5.1-latency")
 @pytest.mark.parametrize(
     ("key", "scale", "least_ms"),
     [
@@ -163,6 +165,7 @@ def test_the_nominal_latency_is_waited_for_as_far_as_the_switch_says(sandbox, ke
     assert least_ms - 2 <= took_ms < least_ms + 2_000
 
 
+@pytest.mark.proves("assumed D23")
 def test_a_queued_delay_is_waited_for_in_full_and_comes_on_top(sandbox):
     switch(sandbox, {"latency.scale": 0.05})
     delay(sandbox, ms=30)
@@ -172,6 +175,7 @@ def test_a_queued_delay_is_waited_for_in_full_and_comes_on_top(sandbox):
     assert took_ms >= 73
 
 
+@pytest.mark.proves("assumed 5.1-latency")
 def test_the_latency_of_an_action_is_that_of_its_outcome(sandbox):
     id = paid(sandbox)
     switch(sandbox, {"latency.scale": 0.05})

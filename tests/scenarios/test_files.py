@@ -1,13 +1,8 @@
 """Scenario files that cannot be read or used are refused with their path."""
 
-import re
-import tomllib
-from pathlib import Path
-
 import pytest
 
-from sandbox.rehearsing import rehearse
-from sandbox.scenarios.loading import ScenarioError, parse_scenario, read_scenario
+from sandbox.scenarios.loading import ScenarioError, read_scenario
 
 
 @pytest.mark.parametrize(
@@ -46,17 +41,3 @@ def test_a_file_that_is_as_it_should_be_is_read(tmp_path):
     scenario = read_scenario(path)
 
     assert (scenario.name, scenario.rule[0].then.outcome) == ("Mine", "lost_card")
-
-
-def blocks_of_the_readme():
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```toml\n(.*?)^```", readme, flags=re.MULTILINE | re.DOTALL)
-    return [block for block in blocks if "[[" in block]
-
-
-@pytest.mark.parametrize("block", blocks_of_the_readme())
-def test_what_the_readme_shows_of_a_scenario_can_be_used(block):
-    scenario = parse_scenario({"name": "shown"} | tomllib.loads(block))
-
-    assert all(not step.mistakes for step in rehearse(scenario))
-    assert scenario.rule or scenario.webhook

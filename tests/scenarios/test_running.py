@@ -20,6 +20,7 @@ NONE = "default default"
 # --- the words of when ------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed D24")
 @pytest.mark.parametrize(
     ("when", "fitting", "another"),
     [
@@ -92,6 +93,7 @@ def test_what_is_in_the_world_is_named_by_its_cast_name_or_its_id(sandbox, word)
     ]
 
 
+@pytest.mark.proves("assumed D24")
 def test_a_terminal_that_was_boarded_meanwhile_is_named_by_its_id(sandbox):
     body = {
         "account_id": sandbox.account("merchant"),
@@ -167,6 +169,7 @@ def test_a_tip_at_the_capture_can_be_ruled(sandbox):
     assert [source(without), source(with_tip)] == [NONE, "scenario 1"]
 
 
+@pytest.mark.proves("assumed D24")
 def test_attempts_on_a_payment_are_counted_from_its_initiation(sandbox):
     rules = [
         {"name": f"attempt {number}", "when": {"attempt": number}, "then": {"delay_ms": 0}}
@@ -208,6 +211,7 @@ def test_nth_counts_the_attempts_that_fit_everything_else(sandbox):
 # --- one rule after the other -----------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed D24")
 def test_the_first_rule_that_fits_applies_and_the_others_are_not_asked(sandbox):
     running(
         sandbox,

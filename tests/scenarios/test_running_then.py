@@ -34,6 +34,7 @@ def test_an_outcome_is_that_of_the_attempt(sandbox):
     assert answer.headers["x-sandbox-outcome"] == said
 
 
+@pytest.mark.proves("assumed D24")
 def test_a_rule_without_an_outcome_approves(sandbox):
     running(sandbox, {"then": {"delay_ms": 0}})
 
@@ -129,6 +130,7 @@ def test_a_fault_after_the_engine_spoils_an_answer_of_any_outcome(sandbox):
 # --- who is heard first -----------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed D4")
 def test_header_then_queue_then_scenario_then_card_then_amount(sandbox):
     running(sandbox, {"name": "mine", "then": LOST | {"times": 1}})
     sandbox.control("POST", NEXT, {"outcome": "expired_card"})

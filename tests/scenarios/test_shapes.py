@@ -43,6 +43,7 @@ def refused_rule(when: str = "", then: str = APPROVED) -> str:
 # --- what can be said -------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed D24")
 def test_a_scenario_needs_a_name_alone():
     scenario = parsed("")
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from tests.payments.driving import PATHS, act, in_state, paid, pay, read
 from tests.payments.tapping import at_desk, taps
 from tests.payments.till import ask, turns, until_busy
 from tests.payments.waits import sale
+from tests.properties import examples
 from tests.state.filling import KEPT_KEY, a_sandbox, control, fill, ok
 from tests.world.worlds import add_world
 
@@ -59,6 +61,33 @@ def test_a_world_with_everything_comes_back_byte_for_byte(full: bytes):
     restored(sandbox, full)
 
     assert saved(sandbox) == full
+
+
+def test_a_snapshot_that_was_written_anew_by_something_else_comes_back_as_well(full: bytes):
+    sandbox = a_sandbox()
+
+    restored(sandbox, json.dumps(json.loads(full), indent=2).encode())
+
+    assert saved(sandbox) == full
+
+
+def test_a_snapshot_holds_the_digest_of_its_tables_as_they_were_written(full: bytes):
+    (head,) = table(full, "file")
+
+    _, _, tables = full.partition(b"}},")
+    assert head["sha256"] == sha256(tables.removesuffix(b"}")).hexdigest()
+
+
+def test_a_message_is_looked_at_again_once_anything_was_edited(full: bytes):
+    sandbox = a_sandbox()
+    edited = json.loads(full)
+    (first, *_) = edited["records"]
+    edited["records"][first] = {"_id": edited["records"][first]["_id"], "accounts": {}}
+
+    answer = put(sandbox, json.dumps(edited, separators=(",", ":")).encode())
+
+    assert answer.status == 400
+    assert answer.json()["message"].startswith("snapshot: records, msg_")
 
 
 def test_the_full_world_has_something_in_every_table(full: bytes):
@@ -402,7 +431,7 @@ _STEPS = st.lists(
 )
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(_STEPS)
 def test_any_world_comes_back_as_it_was(steps: list[tuple[str, int]]):
     sandbox = a_sandbox()
@@ -452,7 +481,7 @@ def _places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
         yield from _places(value[0], (*place, 0))
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), nonsense=NONSENSE)
 def test_nonsense_anywhere_is_refused_or_harmless(full: bytes, data: Any, nonsense: Any):
     whole = json.loads(full)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sandbox.domain.accounts import Account
 from sandbox.domain.keys import ApiKey
 from sandbox.store.port import Store
+from tests.properties import examples
 from tests.store.records import AT, account, ids, key, put
 
 
@@ -149,7 +150,7 @@ class FindingContract:
     # --- against a list -----------------------------------------------------------------------
 
     @settings(
-        max_examples=150,
+        max_examples=examples(150),
         deadline=None,
         suppress_health_check=[
             HealthCheck.function_scoped_fixture,

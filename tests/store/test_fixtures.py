@@ -89,6 +89,7 @@ def test_busy_demo_and_empty_come_along():
     assert library.fixture_names() == ["busy", "demo", "empty"]
 
 
+@pytest.mark.proves("assumed 7.2-seed, D21")
 def test_the_demo_fixture_has_the_cast_that_users_tests_speak_of(sandbox):
     shown = sandbox.control("GET", "/worlds/default").json()
 
@@ -107,6 +108,7 @@ def test_the_demo_fixture_has_the_cast_that_users_tests_speak_of(sandbox):
     assert keys <= set(shown["keys"])
 
 
+@pytest.mark.proves("spec 1-kinds", "assumed 7.2-seed")
 @pytest.mark.parametrize(
     ("name", "parent"),
     [

@@ -14,6 +14,7 @@ from sandbox.store.answers import ANSWERS_MAX, CHANGES_MAX, Answers, Condition
 from sandbox.store.grams import TextIndex
 from sandbox.store.memory import MemoryStore
 from sandbox.store.tables import in_scope
+from tests.properties import examples
 from tests.store.records import AT, account, put
 
 TREE = {"root": (), "left": ("root",), "leaf": ("root", "left"), "right": ("root",)}
@@ -139,7 +140,7 @@ def play(steps: list[Put | Question], again: list[Question]) -> None:
             assert asked(store, question) == naive(model, question)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     steps=st.lists(PUTS | QUESTIONS, max_size=25), again=st.lists(QUESTIONS, min_size=1, max_size=4)
 )
@@ -156,7 +157,7 @@ def short_memory() -> Iterator[None]:
         yield
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     steps=st.lists(PUTS | QUESTIONS, max_size=25), again=st.lists(QUESTIONS, min_size=1, max_size=4)
 )
@@ -164,7 +165,7 @@ def test_every_answer_stays_right_when_remembered_ones_are_forgotten(short_memor
     play(steps, again)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     puts=st.lists(PUTS, max_size=15),
     question=QUESTIONS,
@@ -303,7 +304,7 @@ def test_a_store_that_was_cleared_has_no_answers_left():
 # --- the text index by itself -----------------------------------------------------------------
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     moves=st.lists(st.tuples(st.integers(0, 5), st.lists(st.none() | TEXTS, max_size=3))),
     piece=PIECES,

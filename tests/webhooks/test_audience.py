@@ -6,6 +6,7 @@ from tests.payments.till import pay
 from tests.webhooks.calling import add, reached, sample, types_reached, world_of
 
 
+@pytest.mark.proves("assumed 8.3-audience")
 @pytest.mark.parametrize(
     ("owner", "hears"),
     [
@@ -27,6 +28,7 @@ def test_an_endpoint_hears_its_own_account_and_those_below_it(sandbox, owner, he
     assert types_reached(sandbox, id) == (["transaction.sale"] if hears else [])
 
 
+@pytest.mark.proves("assumed 8.3-audience")
 def test_a_merchant_hears_nothing_of_its_partner(sandbox):
     below = add(sandbox, account_id=sandbox.account("merchant"))["id"]
     own = add(sandbox, account_id=sandbox.account("partner"))["id"]
@@ -65,6 +67,7 @@ def test_the_creation_of_an_account_is_heard_by_the_one_above(sandbox):
     assert types_reached(sandbox, other) == []
 
 
+@pytest.mark.proves("spec 6.1.3")
 def test_event_types_choose_and_none_means_all(sandbox):
     some = add(sandbox, event_types=["transaction.sale", "batch.opened"])["id"]
     every = add(sandbox)["id"]
@@ -82,6 +85,7 @@ def test_event_types_choose_and_none_means_all(sandbox):
 SALE = {"transaction_type": "sale", "status": "captured", "processor": "tsys"}
 
 
+@pytest.mark.proves("spec 6.1.11", "assumed 8.3-filters")
 @pytest.mark.parametrize(
     ("filters", "passes"),
     [
@@ -105,6 +109,7 @@ def test_all_filters_have_to_match_each_by_any_of_its_values(sandbox, filters, p
     assert reached(sandbox, sent) == ([id] if passes else [])
 
 
+@pytest.mark.proves("assumed 8.3-filters")
 @pytest.mark.parametrize("name", ["transaction_type", "processor"])
 def test_a_filter_on_a_field_that_the_body_lacks_never_matches(sandbox, name):
     add(sandbox, filters={name: ["sale"], "status": ["active"]})
@@ -114,6 +119,7 @@ def test_a_filter_on_a_field_that_the_body_lacks_never_matches(sandbox, name):
     assert reached(sandbox, sent) == []
 
 
+@pytest.mark.proves("assumed 8.3-filters")
 def test_a_field_that_is_null_matches_no_filter(sandbox):
     add(sandbox, filters={"status": ["captured"]})
 

@@ -234,14 +234,17 @@ def story():
         return Story(messages, receiver.requests, routes)
 
 
+@pytest.mark.proves("spec 6.3")
 def test_there_are_38_events_to_be_seen():
     assert len(EVENTS) == 38
 
 
+@pytest.mark.proves("spec 6, 6.3")
 def test_what_happened_is_what_the_spec_lists(story):
     assert {one["event_type"] for one in story.messages} == set(EVENTS)
 
 
+@pytest.mark.proves("spec 6.1.10")
 def test_every_message_arrives_once_and_in_the_order_of_what_happened(story):
     assert [one.id for one in story.requests] == [one["id"] for one in story.messages]
 
@@ -255,6 +258,7 @@ def test_every_message_counts_as_delivered_at_its_first_attempt(story):
     assert {each[0]["attempts"][0]["status_code"] for each in deliveries} == {200}
 
 
+@pytest.mark.proves("spec 6.1.2, 6.1.12", "assumed 8.3-signature")
 @pytest.mark.parametrize("event_type", EVENTS)
 def test_an_event_arrives_signed_so_that_both_libraries_take_it(story, event_type):
     message, request = story.first(event_type)
@@ -266,6 +270,7 @@ def test_an_event_arrives_signed_so_that_both_libraries_take_it(story, event_typ
     assert request.method == "POST"
 
 
+@pytest.mark.proves("spec 3.4-events, 6.3", "assumed 8.4")
 @pytest.mark.parametrize("event_type", EVENTS)
 def test_an_event_is_fired_by_the_operation_that_the_spec_names(story, event_type):
     message, _ = story.first(event_type)
@@ -274,6 +279,22 @@ def test_an_event_is_fired_by_the_operation_that_the_spec_names(story, event_typ
     assert story.routes.get(message["request_id"]) == operation
 
 
+@pytest.mark.proves(
+    "spec 2.1, 2.4, 2.5, 2.6, 2.7, 2.8, 2.9, 6.1.1, 6.1.2, 6.1.4, 6.1.8, 6.3-shapes",
+    "spec 6.3-transaction.authorize, 6.3-transaction.sale, 6.3-transaction.capture",
+    "spec 6.3-transaction.cancel, 6.3-transaction.create, 6.3-transaction.reverse",
+    "spec 6.3-transaction.refund, 6.3-transaction.increment, 6.3-transaction.tip_adjust",
+    "spec 6.3-batch.opened, 6.3-batch.rejected, 6.3-batch.accepted",
+    "spec 6.3-batch.partially_accepted, 6.3-batch.edited, 6.3-batch.submitted",
+    "spec 6.3-account.created, 6.3-account.updated, 6.3-account.blocked",
+    "spec 6.3-account.unblocked, 6.3-account.deleted, 6.3-terminal.created",
+    "spec 6.3-terminal.updated, 6.3-terminal.blocked, 6.3-terminal.unblocked",
+    "spec 6.3-terminal.deleted, 6.3-location.created, 6.3-location.updated",
+    "spec 6.3-location.blocked, 6.3-location.unblocked, 6.3-location.deleted",
+    "spec 6.3-api_key.created, 6.3-api_key.revoked, 6.3-api_key.reinstated",
+    "spec 6.3-api_key.deleted, 6.3-credential.created, 6.3-credential.blocked",
+    "spec 6.3-credential.unblocked, 6.3-credential.deleted",
+)
 @pytest.mark.parametrize("event_type", EVENTS)
 def test_an_event_arrives_with_the_body_that_the_spec_describes(story, event_type):
     message, request = story.first(event_type)
@@ -297,6 +318,7 @@ def test_an_event_arrives_as_its_golden_body_says(story, event_type):
     assert request.json() == json.loads(golden)
 
 
+@pytest.mark.proves("spec 2.5-times")
 @pytest.mark.parametrize("event_type", ["batch.accepted", "batch.partially_accepted"])
 def test_a_batch_that_was_taken_arrives_closed(story, event_type):
     _, request = story.first(event_type)
@@ -304,6 +326,7 @@ def test_a_batch_that_was_taken_arrives_closed(story, event_type):
     assert request.json()["closed_at"] == NOW
 
 
+@pytest.mark.proves("spec 6.1.6, 6.1.7")
 @pytest.mark.parametrize("event_type", [name for name in EVENTS if name.startswith("api_key.")])
 def test_a_key_arrives_masked(story, event_type):
     _, request = story.first(event_type)
@@ -314,6 +337,7 @@ def test_a_key_arrives_masked(story, event_type):
     assert (body["created_at"], body["expires_at"]) == (NOW, "2126-03-01T12:00:00.000Z")
 
 
+@pytest.mark.proves("spec 2.4-money, 2.4-created-at, 2.4-card, 6.1.5, 6.1.6, 6.1.7")
 def test_a_transaction_counts_milliseconds_and_cents_and_its_card_is_masked(story):
     transactions = [
         one.json() for one in story.requests if one.json().keys() >= {"transaction_id", "card"}
@@ -324,5 +348,6 @@ def test_a_transaction_counts_milliseconds_and_cents_and_its_card_is_masked(stor
     assert {type(one["total_amount"]) for one in transactions} == {int}
 
 
+@pytest.mark.proves("spec 6.1.7, 5.3")
 def test_no_body_holds_a_whole_key(story):
     assert [one.id for one in story.requests if b"svc_uat_" in one.body] == []

@@ -61,6 +61,7 @@ def other_world(sandbox):
 # --- the files --------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 6.1.8")
 @pytest.mark.parametrize("event_type", EVENTS)
 def test_a_golden_body_is_what_the_code_writes_now(event_type):
     assert library.sample(event_type) == written_now()[event_type], (

@@ -40,6 +40,7 @@ FAILURES = {
 }
 
 
+@pytest.mark.proves("assumed 8.3-success")
 @pytest.mark.parametrize("name", FAILURES)
 def test_what_is_no_success_is_recorded_and_tried_again_while_others_get_theirs(hooked, name):
     receiver_of, status_code, error = FAILURES[name]
@@ -82,6 +83,7 @@ def test_an_unknown_host_is_recorded_and_tried_again(hooked):
     assert 5 <= planned_wait(delivery) <= 6
 
 
+@pytest.mark.proves("assumed 8.3-success")
 def test_a_redirect_is_not_followed(hooked):
     with receiving() as target, receiving(Answer(307, {"location": target.url})) as receiver:
         endpoint = hooked.endpoint(receiver.url)
@@ -95,6 +97,7 @@ def test_a_redirect_is_not_followed(hooked):
 # --- successes --------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 8.3-success")
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
 def test_any_2xx_is_a_success(hooked, status):
     with receiving(status) as receiver:
@@ -138,6 +141,7 @@ def test_an_answer_that_is_not_utf_8_is_shown_all_the_same(hooked):
     assert delivery["attempts"][0]["response"] == "a\ufffd\x00"
 
 
+@pytest.mark.proves("spec 6.1.9", "assumed 8.3-id")
 def test_what_failed_once_arrives_at_the_next_attempt_under_the_same_id(hooked):
     with receiving([Answer(500, body=b"broken"), Answer(200, body=b"fine")]) as receiver:
         endpoint = hooked.endpoint(receiver.url)
@@ -157,6 +161,7 @@ def test_what_failed_once_arrives_at_the_next_attempt_under_the_same_id(hooked):
 # --- 410, 429, Retry-After --------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed D22")
 def test_410_disables_the_endpoint_and_cancels_what_waited(hooked):
     with receiving([500, 410]) as receiver:
         endpoint = hooked.endpoint(receiver.url)
@@ -194,6 +199,7 @@ FAR_AHEAD = format_datetime(parse_rfc3339("2100-01-01T00:00:00Z"), usegmt=True)
 LONG_AGO = format_datetime(parse_rfc3339("2000-01-01T00:00:00Z"), usegmt=True)
 
 
+@pytest.mark.proves("assumed D22")
 @pytest.mark.parametrize(
     ("status", "retry_after", "least", "most"),
     [
@@ -250,6 +256,7 @@ def send(url: str, timeout_s: float) -> Sent:
     return asyncio.run(attempt())
 
 
+@pytest.mark.proves("assumed 8.3-success")
 def test_an_endpoint_that_never_answers_is_given_up():
     with misbehaving(bad.hang) as receiver:
         sent = send(receiver.url, 0.1)
@@ -269,6 +276,7 @@ def test_an_answer_that_only_drips_is_given_up_and_what_came_is_kept():
     assert len(sent.response) < 100
 
 
+@pytest.mark.proves("assumed 8.3-success")
 def test_an_attempt_may_take_fifteen_seconds():
     from sandbox.domain.webhooks.schedule import TIMEOUT_S
 

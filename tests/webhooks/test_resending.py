@@ -23,6 +23,7 @@ def triggers(delivery):
     return [one["trigger"] for one in delivery["attempts"]]
 
 
+@pytest.mark.proves("spec 6.1.9", "assumed D22")
 def test_a_delivered_message_is_sent_once_more_under_its_id(hooked):
     with receiving() as receiver:
         hooked.endpoint(receiver.url, id="e")
@@ -64,6 +65,7 @@ def test_a_body_is_not_needed(hooked):
         receiver.wait_for(2)
 
 
+@pytest.mark.proves("assumed D22")
 def test_a_failed_resend_is_not_tried_again(hooked):
     with receiving([200, 500]) as receiver:
         hooked.endpoint(receiver.url, id="e")

@@ -71,6 +71,7 @@ def rotate(hooked, id, **body):
     return hooked.ask("POST", f"/endpoints/{id}/rotate-secret", body, status=200).json()["secret"]
 
 
+@pytest.mark.proves("assumed D22")
 @pytest.mark.parametrize(("grace", "grace_s"), [({}, 86_400), ({"grace_s": 90}, 90)])
 def test_the_old_secret_signs_along_until_its_grace_is_over(hooked, grace, grace_s):
     with receiving() as receiver:

@@ -25,16 +25,19 @@ def wait_s(failures, jitter=0.0, **more):
     return wait.total_seconds()
 
 
+@pytest.mark.proves("assumed 8.3-retry")
 def test_without_jitter_the_waits_are_the_documented_ones():
     assert [wait_s(number) for number in range(1, 8)] == DOCUMENTED_S
 
 
+@pytest.mark.proves("assumed 8.3-retry")
 @pytest.mark.parametrize("number", [8, 9, 100])
 def test_after_the_eighth_failure_there_is_no_further_attempt(number):
     assert wait_after(number, jitter=0.5) is None
     assert wait_after(number, jitter=0.5, retry_after_s=5, is_throttled=True) is None
 
 
+@pytest.mark.proves("assumed D22")
 @given(failures, jitters)
 def test_jitter_adds_at_most_a_fifth_and_takes_nothing_away(number, jitter):
     planned = DOCUMENTED_S[number - 1]
@@ -51,6 +54,7 @@ def test_more_jitter_never_means_a_shorter_wait(number, one, other):
     assert wait_s(number, less) <= wait_s(number, more)
 
 
+@pytest.mark.proves("assumed D22")
 @given(failures, jitters, asked)
 def test_what_an_endpoint_asks_for_is_heeded_between_one_and_two_planned_waits(
     number, jitter, retry_after_s

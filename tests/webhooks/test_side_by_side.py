@@ -3,6 +3,8 @@
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
+import pytest
+
 from tests.webhooks import misbehaving as bad
 from tests.webhooks.hooked import until
 from tests.webhooks.misbehaving import misbehaving, refusing
@@ -14,6 +16,7 @@ def emitted(hooked):
     return [one["id"] for one in hooked.ask("GET", "/messages").json()["messages"]]
 
 
+@pytest.mark.proves("spec 6.1.10")
 def test_first_attempts_come_in_the_order_of_the_events(hooked):
     with receiving() as one, receiving(Answer(200, delay_s=0.005)) as other:
         hooked.endpoint(one.url)

@@ -27,6 +27,7 @@ SIGNATURE = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 keys = st.binary(min_size=24, max_size=64)
 
 
+@pytest.mark.proves("assumed 8.3-signature", "spec 6.1.12")
 def test_the_published_vector_is_signed_as_published():
     headers = headers_of("webhook", ID, SENT_AT, BODY, [SECRET])
 
@@ -37,6 +38,7 @@ def test_the_published_vector_is_signed_as_published():
     }
 
 
+@pytest.mark.proves("assumed 8.3-timestamp, D1")
 def test_the_timestamp_is_whole_seconds():
     headers = headers_of("webhook", ID, SENT_AT + 0.999, BODY, [SECRET])
 
@@ -81,6 +83,7 @@ def test_the_prefix_of_a_profile_stands_in_what_is_sent(tmp_path):
     assert Profile().webhook_header_prefix == Settings().profile.webhook_header_prefix == "webhook"
 
 
+@pytest.mark.proves("assumed 8.3-signature")
 @given(keys, st.dictionaries(st.text(), st.text()))
 def test_both_libraries_accept_what_is_signed_now_and_nothing_else(key, fields):
     secret, body = write_secret(key), json.dumps(fields, ensure_ascii=False).encode()

@@ -28,6 +28,7 @@ def failing_message(hooked: Hooked, url: str) -> str:
 # --- the schedule -----------------------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 6.1.12", "assumed 8.3-retry")
 def test_eight_attempts_are_made_in_the_documented_schedule_and_then_no_more(hooked):
     with receiving(500) as receiver:
         id = failing_message(hooked, receiver.url)
@@ -105,6 +106,7 @@ def test_an_endpoint_that_fails_for_a_day_gets_everything_once_it_recovers(hooke
         assert all(least <= wait <= least * 1.2 for wait, least in planned)
 
 
+@pytest.mark.proves("spec 6.1.9", "assumed D1, 8.3-id, 8.3-timestamp")
 def test_every_attempt_keeps_the_id_and_body_and_has_a_timestamp_of_the_wall(hooked):
     with receiving(500) as receiver:
         failing_message(hooked, receiver.url)
@@ -191,6 +193,7 @@ def fail_daily(hooked: Hooked, days: int) -> list[str]:
     return ids
 
 
+@pytest.mark.proves("assumed 8.3-dead, D22")
 def test_five_days_of_failures_disable_an_endpoint_and_cancel_what_waited(hooked):
     with receiving(500) as receiver:
         hooked.endpoint(receiver.url, id="e")
@@ -207,6 +210,7 @@ def test_five_days_of_failures_disable_an_endpoint_and_cancel_what_waited(hooked
     assert hooked.delivery(hooked.emit(), "e") == {}
 
 
+@pytest.mark.proves("assumed 8.3-dead")
 def test_one_success_begins_the_five_days_anew(hooked):
     with receiving(500) as receiver:
         hooked.endpoint(receiver.url, id="e")
@@ -240,6 +244,7 @@ def recover(hooked: Hooked, since: str = to_wire(START)) -> int:
     return int(answer.json()["messages"])
 
 
+@pytest.mark.proves("assumed D22")
 def test_recovering_brings_what_was_missed_while_disabled_in_order_and_once(hooked):
     with receiving() as receiver:
         hooked.endpoint(receiver.url, id="e", event_types=["account.updated"])

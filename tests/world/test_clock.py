@@ -123,6 +123,7 @@ def test_a_running_clock_that_is_frozen_stands_where_it_was(wall):
     assert to_wire(clock.now()) == "2030-01-01T00:00:05.000Z"
 
 
+@pytest.mark.proves("assumed D21")
 def test_a_clock_may_be_set_back(wall):
     clock = Clock(wall, ClockSetting(now=at("2030-01-01T00:00:00"), mode="frozen"))
 
@@ -177,6 +178,7 @@ def test_anything_below_a_millisecond_is_cut_off(wall):
 # --- in a world -------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 8.2")
 def test_what_happens_in_a_world_happens_at_its_own_time(sandbox):
     sandbox.control("PUT", "/worlds/default/clock", {"now": "2026-05-06T07:08:09.010Z"})
     body = {"name": "x", "permissions": ["payments:read"]}
@@ -190,6 +192,7 @@ def test_what_happens_in_a_world_happens_at_its_own_time(sandbox):
     assert sandbox.journal(created)["at"] == "2026-05-06T07:08:09.010Z"
 
 
+@pytest.mark.proves("assumed 8.2")
 def test_a_clock_that_is_set_ahead_expires_keys_and_set_back_revives_them(sandbox):
     statuses = []
     for now in ("2025-06-29T23:59:59.999Z", "2025-06-30T00:00:00Z", "2025-06-01T00:00:00Z"):

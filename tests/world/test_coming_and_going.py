@@ -27,6 +27,7 @@ def test_default_cannot_be_deleted(sandbox):
     assert sandbox.ask("GET", "/v5/apikeys", key="merchant").status == 200
 
 
+@pytest.mark.proves("assumed D25")
 @pytest.mark.parametrize("id", ["a", "0", "-", "_", "a-b_c-9", "x" * 64])
 def test_ids_of_worlds_are_letters_digits_and_two_signs(sandbox, id):
     answer = sandbox.control("POST", "/worlds", {"id": id})
@@ -34,6 +35,7 @@ def test_ids_of_worlds_are_letters_digits_and_two_signs(sandbox, id):
     assert (answer.status, answer.json()["id"]) == (201, id)
 
 
+@pytest.mark.proves("assumed D25")
 @pytest.mark.parametrize("id", ["", "A", "a b", "a/b", "a.b", "x" * 65, "\u00e9", "a\n", 5, ["a"]])
 def test_other_ids_are_refused(sandbox, id):
     answer = sandbox.control("POST", "/worlds", {"id": id})

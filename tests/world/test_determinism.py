@@ -3,6 +3,8 @@
 import json
 import re
 
+import pytest
+
 from sandbox.app import build
 from sandbox.settings import Settings
 from tests.driving import InProcess, Response
@@ -125,6 +127,7 @@ def test_a_reset_gives_the_same_world_again_and_then_the_same_answers(sandbox):
     assert again == told
 
 
+@pytest.mark.proves("assumed D25")
 def test_a_reset_forgets_keys_that_were_made_and_brings_back_those_that_were_revoked(sandbox):
     world = add_world(sandbox, "one")
     made = create(world, permissions=["all"]).json()["key"]
@@ -137,6 +140,7 @@ def test_a_reset_forgets_keys_that_were_made_and_brings_back_those_that_were_rev
     assert world.ask("GET", "/v5/apikeys", key="merchant").status == 200
 
 
+@pytest.mark.proves("assumed D25")
 def test_a_reset_brings_back_the_clock_and_leaves_the_switches(sandbox):
     world = add_world(sandbox, "one")
     world.control("PUT", "/worlds/one/switches", {"strict_headers": True})

@@ -32,6 +32,7 @@ def running(frozen):
     return InProcess(build(Settings()))
 
 
+@pytest.mark.proves("assumed D23")
 def test_what_is_made_is_made_at_the_frozen_instant(running, frozen):
     body = {"name": "made", "permissions": ["payments:read"]}
 
@@ -64,6 +65,7 @@ def test_an_authorization_expires_at_its_own_moment_when_time_is_moved_on(runnin
     assert after["history"][-1]["created_at"] == 1_772_798_400_000
 
 
+@pytest.mark.proves("assumed 8.2-surcharge")
 def test_a_surcharge_prompt_expires_after_five_minutes(running, frozen):
     tx = prompted(running)
 
@@ -81,6 +83,7 @@ def test_a_surcharge_prompt_expires_after_five_minutes(running, frozen):
     )
 
 
+@pytest.mark.proves("spec 5.5")
 def test_a_legacy_key_works_until_the_day_on_which_all_of_them_end(running, frozen):
     frozen.move_to("2026-07-30T23:59:59Z")
     before = running.ask("GET", "/v5/apikeys", key="legacy").status

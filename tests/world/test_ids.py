@@ -56,6 +56,7 @@ def test_another_seed_gives_other_ids(seed):
     assert one.named_uuid("x") != other.named_uuid("x")
 
 
+@pytest.mark.proves("assumed 0.5-ids")
 def test_uuids_are_of_version_4_in_lower_case():
     ids = Ids(seed=1, world_id="a")
 
@@ -67,6 +68,7 @@ def test_uuids_are_of_version_4_in_lower_case():
     assert {id[19] for id in drawn} == {"8", "9", "a", "b"}
 
 
+@pytest.mark.proves("assumed 8.3-id, 8.3")
 def test_message_ids_are_msg_and_27_letters_and_digits():
     ids = Ids(seed=1, world_id="a")
 

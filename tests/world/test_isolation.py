@@ -66,6 +66,7 @@ def test_a_request_leaves_its_message_and_its_entry_in_its_own_world(two):
     assert totals(InProcess(one.sandbox)) == (0, 0)
 
 
+@pytest.mark.proves("assumed D25")
 def test_requests_without_a_known_key_stand_in_the_journal_of_default(two):
     one, other = two
 

@@ -220,6 +220,9 @@ def test_on_a_full_disk_nothing_is_acknowledged_and_reading_goes_on(path: Path):
         assert world.control("GET", "/health").status == 200
         refusal = world.control("PUT", "/worlds/default/switches", {"strict_headers": True})
         assert (refusal.status, refusal.json()["error"]) == (507, "not_written")
+        key = {"name": "new", "permissions": ["payments:read"]}
+        refusal = world.ask("POST", "/v5/apikeys", key="merchant", json_body=key)
+        assert (refusal.status, set(refusal.json())) == (500, {"error", "message", "details"})
         _said_why(server)
         server.kill()
 
@@ -284,6 +287,7 @@ STRAY = "4539578763621486"
 """A card number that a client sends where none belongs."""
 
 
+@pytest.mark.proves("assumed D26")
 def test_no_secret_stands_in_a_file_but_those_that_may_be_read_again(path: Path):
     with receiving() as receiver:
         with keeping(path, *FROZEN) as server:

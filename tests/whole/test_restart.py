@@ -124,7 +124,10 @@ def story(world: Remote, part: int) -> list[bytes]:
 
 def documents(saved: bytes) -> dict[str, list[Any]]:
     """What stands in each table, in its order, wherever it stands there."""
-    return {name: list(table.values()) for name, table in json.loads(saved).items()}
+    tables = json.loads(saved)
+    # It holds the digest of the rest, as that was written.
+    del tables["file"]
+    return {name: list(table.values()) for name, table in tables.items()}
 
 
 def test_the_same_requests_are_answered_the_same_with_a_restart_between(path: Path):

@@ -1,0 +1,147 @@
+"""Holds answers against an OpenAPI document."""
+
+import json
+from functools import cached_property
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
+
+from sandbox.api.router import Router
+from sandbox.app import Sandbox, build
+from sandbox.settings import Settings
+from tests.driving import InProcess, Response
+
+
+class _Path:
+    """An operation of the document, as the router takes it."""
+
+    def __init__(self, method: str, path: str, operation: dict[str, Any]) -> None:
+        self.method, self.path, self.operation = method.upper(), path, operation
+
+
+class Described:
+    """A document, and which of what it describes was seen so far."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.document = document
+        self.seen: set[tuple[str, str]] = set()
+        self._validators: dict[str, Draft202012Validator] = {}
+        resource = DRAFT202012.create_resource(document)
+        self._registry = Registry().with_resource("urn:document", resource)
+
+    @cached_property
+    def operations(self) -> dict[str, dict[str, Any]]:
+        """By operationId."""
+        return {one.operation["operationId"]: one.operation for one in self._paths}
+
+    @cached_property
+    def _paths(self) -> list[_Path]:
+        paths: dict[str, Any] = self.document["paths"]
+        return [
+            _Path(method, path, operation)
+            for path, item in paths.items()
+            for method, operation in item.items()
+        ]
+
+    @cached_property
+    def _router(self) -> Router[_Path]:
+        return Router(self._paths)
+
+    @property
+    def promised(self) -> set[tuple[str, str]]:
+        """Every operation with each status that it may answer."""
+        return {
+            (name, status) for name, one in self.operations.items() for status in one["responses"]
+        }
+
+    def check(self, method: str, path: str, answer: Response) -> None:
+        """Raises AssertionError for a status that is not described, or a body that is otherwise."""
+        match = self._router.match(method, path)
+        if match is None:
+            assert answer.status in (401, 404), (method, path, answer)
+            return
+        if match.row is None:
+            assert answer.status in (401, 405), (method, path, answer)
+            return
+        operation = match.row.operation
+        name, status = operation["operationId"], str(answer.status)
+        responses = operation["responses"]
+        assert status in responses, f"{name} answers {status}, which is not described: {answer}"
+        pointer = f"/paths/{_escaped(match.row.path)}/{method.lower()}/responses/{status}"
+        response = responses[status]
+        if "$ref" in response:
+            pointer = response["$ref"].removeprefix("#")
+            response = self._at(pointer)
+        self._check_body(name, pointer, response, answer)
+        self.seen.add((name, status))
+
+    def _check_body(
+        self, name: str, pointer: str, response: dict[str, Any], answer: Response
+    ) -> None:
+        content = response.get("content")
+        if content is None:
+            assert (answer.body, answer.headers.get("content-type")) == (b"", None), name
+            return
+        media_type = answer.headers["content-type"]
+        assert media_type in content, (name, media_type)
+        if media_type == "application/json":
+            self.validate(
+                json.loads(answer.body), f"{pointer}/content/application~1json/schema", name
+            )
+
+    def validate(self, value: Any, pointer: str, name: str) -> None:
+        """Raises AssertionError unless the value fits the schema at that place."""
+        validator = self._validators.get(pointer)
+        if validator is None:
+            validator = Draft202012Validator(
+                {"$ref": f"urn:document#{pointer}"}, registry=self._registry
+            )
+            self._validators[pointer] = validator
+        wrong = [f"{error.json_path}: {error.message}" for error in validator.iter_errors(value)]
+        assert wrong == [], f"{name}: {wrong}"
+
+    def fits(self, value: Any, schema: dict[str, Any], name: str) -> None:
+        """Raises AssertionError unless the value fits a schema of the document."""
+        whole = {**self.document, **schema}
+        wrong = [error.message for error in Draft202012Validator(whole).iter_errors(value)]
+        assert wrong == [], f"{name}: {wrong}"
+
+    def _at(self, pointer: str) -> Any:
+        found: Any = self.document
+        for part in pointer.split("/")[1:]:
+            found = found[part]
+        return found
+
+
+def _escaped(part: str) -> str:
+    return part.replace("~", "~0").replace("/", "~1").replace("{", "%7B").replace("}", "%7D")
+
+
+class Checked(InProcess):
+    """A sandbox of which every answer is held against the documents of its surfaces."""
+
+    def __init__(self, sandbox: Sandbox, platform: Described, control: Described) -> None:
+        super().__init__(sandbox, header=sandbox.worlds.profile.api_key_header)
+        self.platform, self.control_surface = platform, control
+
+    def ask(self, method: str, path: str, **more: Any) -> Response:
+        answer = super().ask(method, path, **more)
+        surface = self.control_surface if path.startswith("/_sandbox/") else self.platform
+        surface.check(method, path, answer)
+        return answer
+
+
+def checked(settings: Settings, documents: tuple[Described, Described] | None = None) -> Checked:
+    """A fresh sandbox; with `documents`, those of another with the same settings."""
+    sandbox = build(settings)
+    return Checked(sandbox, *(documents or described(sandbox)))
+
+
+def described(sandbox: Sandbox) -> tuple[Described, Described]:
+    """What the sandbox says of its platform and of its control surface."""
+    asked = InProcess(sandbox)
+    paths = ("/_sandbox/platform/openapi.json", "/_sandbox/openapi.json")
+    platform, control = (Described(asked.ask("GET", path).json()) for path in paths)
+    return platform, control

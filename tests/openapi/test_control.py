@@ -1,0 +1,225 @@
+"""What the control surface answers is what its OpenAPI document says."""
+
+import asyncio
+
+import pytest
+
+from sandbox.control.routes import CONTROL
+from sandbox.domain.instants import parse_rfc3339
+from sandbox.settings import Settings
+from sandbox.world.clock import ClockSetting
+from tests.conftest import NOW
+from tests.openapi.asking import Request
+from tests.openapi.described import Checked, checked, described
+from tests.payments.tapping import at_desk, desk_opens
+from tests.payments.waits import sale
+from tests.webhooks.calling import control
+
+SETTINGS = Settings(clock=ClockSetting(now=parse_rfc3339(NOW), mode="frozen"))
+GUARDED = Settings(token="a-token", clock=SETTINGS.clock)
+WORLD = "/worlds/default"
+
+NEEDS_A_LOOP = {"taps.tap", "messages.wait", "stream.read"}
+NEEDS_A_FULL_DISK = {"507"}
+
+
+@pytest.fixture(scope="module")
+def documents():
+    return described(checked(SETTINGS).sandbox)
+
+
+@pytest.fixture
+def sandbox(documents) -> Checked:
+    return checked(SETTINGS, documents)
+
+
+def test_the_document_has_an_operation_for_every_row_and_no_others(documents):
+    shown = {name: one["summary"] for name, one in documents[1].operations.items()}
+
+    assert shown == {row.name: row.summary for row in CONTROL}
+
+
+def test_every_answer_with_a_body_is_described(documents):
+    bare = [
+        row.name
+        for row in CONTROL
+        if "content" not in documents[1].operations[row.name]["responses"][str(row.status)]
+    ]
+
+    assert bare == [row.name for row in CONTROL if row.status == 204]
+
+
+def test_no_name_of_a_row_stands_for_an_operation_of_both_surfaces(documents):
+    assert set(documents[0].operations) & set(documents[1].operations) == set()
+
+
+def test_every_operation_answers_as_the_document_says(sandbox):
+    surface = sandbox.control_surface
+    surface.seen.clear()
+    succeed = {name: _success(sandbox, name) for name in _order(surface.operations)}
+
+    refused = {
+        name: sandbox.control(method, path, query="nonsense=1").status
+        for name, (method, path) in _addresses(surface).items()
+    }
+
+    expected = {str(row.status) for row in CONTROL}
+    seen = {name for name, status in surface.seen if status in expected}
+    assert set(surface.operations) - seen == NEEDS_A_LOOP
+    assert set(refused.values()) == {400}
+    assert all(status < 300 for status in succeed.values() if status), succeed
+
+
+def _order(names):
+    """What takes something away comes last."""
+    return sorted(names, key=lambda name: name.endswith((".delete", ".clear", ".stop")))
+
+
+def _addresses(surface):
+    """Method and path of each operation, in the world `default`."""
+    return {
+        operation["operationId"]: (
+            method.upper(),
+            path.removeprefix("/_sandbox").replace("{w}", "default").replace("{id}", "none"),
+        )
+        for path, item in surface.document["paths"].items()
+        for method, operation in item.items()
+    }
+
+
+def _success(sandbox: Checked, name: str) -> int:
+    """The status of the operation, asked with its example in a world where there is everything."""
+    if name in NEEDS_A_LOOP:
+        return 0
+    method, path = _addresses(sandbox.control_surface)[name]
+    operation = sandbox.control_surface.operations[name]
+    content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+    body = content.get("example", ...)
+    if name == "snapshot.restore":
+        body = sandbox.control("GET", f"{WORLD}/snapshot").json()
+    if name == "worlds.delete":
+        path = f"/worlds/{sandbox.control('POST', '/worlds', {}).json()['id']}"
+    if name == "scenario.read":
+        sandbox.control("PUT", f"{WORLD}/scenario", {"name": "approve_all"})
+    return sandbox.control(method, _with_id(sandbox, name, path), body).status
+
+
+def _with_id(sandbox: Checked, name: str, path: str) -> str:
+    """The path with the id of something that is there."""
+    kind = name.partition(".")[0]
+    if kind == "endpoints":
+        made = sandbox.control("POST", f"{WORLD}/endpoints", {"url": "http://127.0.0.1:9/hook"})
+        return path.replace("none", made.json()["id"])
+    sold = Request(sandbox, "payments.create").send()
+    if kind == "messages":
+        return path.replace("none", _newest(sandbox, "messages"))
+    if kind == "requests":
+        return path.replace("none", _newest(sandbox, "requests"))
+    if kind == "batches":
+        batch = sold.json()["batch_id"]
+        # A scenario that runs would say what becomes of the batch.
+        sandbox.control("DELETE", f"{WORLD}/scenario")
+        sandbox.control("PUT", f"{WORLD}/switches", {"batch.settlement": "manual"})
+        sandbox.ask("POST", f"/v1/batches/{batch}/close", key="merchant")
+        return path.replace("none", batch)
+    return path
+
+
+def _newest(sandbox: Checked, plural: str) -> str:
+    listed = sandbox.control("GET", f"{WORLD}/{plural}").json()[plural]
+    return str(listed[-1]["id"])
+
+
+@pytest.mark.parametrize("name", [row.name for row in CONTROL if "{" in row.path])
+def test_a_world_that_is_not_there_is_refused_as_the_document_says(sandbox, name):
+    method, path = _addresses(sandbox.control_surface)[name]
+
+    answer = sandbox.control(method, path.replace("default", "nowhere"))
+
+    assert answer.status == 404
+
+
+@pytest.mark.parametrize("name", [row.name for row in CONTROL if row.body is not None])
+def test_a_body_that_is_too_large_is_refused_as_the_document_says(sandbox, name):
+    method, path = _addresses(sandbox.control_surface)[name]
+
+    answer = sandbox.ask(method, f"/_sandbox{path}", body=b" " * 1_048_577)
+
+    assert answer.status == 413
+
+
+def test_what_is_there_already_is_refused_as_the_document_says(sandbox):
+    endpoint = {"url": "http://127.0.0.1:9/hook", "id": "taken", "disabled": True}
+    sandbox.control("POST", f"{WORLD}/endpoints", endpoint)
+    sandbox.control("POST", f"{WORLD}/messages", {"event_type": "account.created"})
+    sold = Request(sandbox, "payments.create").send().json()
+    message = _newest(sandbox, "messages")
+    for _ in range(10):
+        sandbox.control("POST", f"{WORLD}/endpoints/taken/rotate-secret", {})
+
+    asked = {
+        "worlds.create": ("/worlds", {"id": "default"}),
+        "endpoints.create": (f"{WORLD}/endpoints", endpoint),
+        "endpoints.rotate": (f"{WORLD}/endpoints/taken/rotate-secret", {}),
+        "endpoints.recover": (f"{WORLD}/endpoints/taken/recover", {"since": NOW}),
+        "messages.resend": (f"{WORLD}/messages/{message}/resend", {"endpoint_id": "taken"}),
+        "taps.tap": (f"{WORLD}/taps/{sold['transaction_id']}", {"cancel": "user"}),
+        "batches.answer": (f"{WORLD}/batches/{sold['batch_id']}/answer", {"answer": "accepted"}),
+    }
+    answers = {
+        name: sandbox.control("POST", path, body).status for name, (path, body) in asked.items()
+    }
+    answers["worlds.delete"] = sandbox.control("DELETE", WORLD).status
+
+    assert answers == dict.fromkeys([row.name for row in CONTROL if 409 in row.refuses], 409)
+
+
+def test_a_tap_and_a_wait_are_answered_as_the_document_says(sandbox):
+    surface = sandbox.control_surface
+
+    async def story():
+        desk_opens(sandbox)
+        payment = await at_desk(sandbox, sale(sandbox))
+        (tap,) = (await control(sandbox, "GET", f"{WORLD}/taps")).json()["taps"]
+        path = f"{WORLD}/taps/{tap['transaction_id']}"
+        tapped = await control(sandbox, "POST", path, {"card": "tok_visa_credit"})
+        await payment
+        path = f"{WORLD}/wait"
+        came = await control(sandbox, "GET", path, query="event_type=transaction.sale")
+        missed = await control(sandbox, "GET", path, query="event_type=account.deleted&timeout_s=0")
+        return tapped, came, missed
+
+    tapped, came, missed = asyncio.run(story())
+
+    surface.check("POST", f"/_sandbox{WORLD}/taps/any", tapped)
+    surface.check("GET", f"/_sandbox{WORLD}/wait", came)
+    surface.check("GET", f"/_sandbox{WORLD}/wait", missed)
+    assert (tapped.status, came.status, missed.status) == (200, 200, 408)
+
+
+# --- the token --------------------------------------------------------------------------------
+
+
+def test_with_a_token_all_that_is_not_open_is_refused_as_the_document_says():
+    sandbox = checked(GUARDED)
+    surface = sandbox.control_surface
+
+    answers = {
+        name: sandbox.control(method, path).status
+        for name, (method, path) in _addresses(surface).items()
+    }
+
+    assert {name for name, status in answers.items() if status == 401} == {
+        row.name for row in CONTROL if not row.is_open
+    }
+    assert surface.document["security"] == [{"token": []}]
+
+
+def test_the_documents_and_the_page_need_no_token_and_hold_no_key():
+    sandbox = checked(GUARDED)
+    keys = [key for _, key in sandbox.sandbox.worlds.default.cast.keys.values()]
+
+    for path in ("/openapi.json", "/platform/openapi.json", "/docs", "/docs/page.js"):
+        answer = sandbox.control("GET", path)
+        assert answer.status == 200
+        assert [key for key in keys if key.encode() in answer.body] == []

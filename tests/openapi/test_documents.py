@@ -1,0 +1,79 @@
+"""Both documents are OpenAPI 3.1, committed as they are now, and the page comes as it should."""
+
+import json
+
+import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from docs.openapi import FOLDER, documents
+from sandbox.app import build
+from sandbox.settings import Settings
+from tests.driving import InProcess
+from tests.openapi.described import Described
+
+
+@pytest.mark.parametrize("surface", ["platform", "control"])
+def test_the_document_is_valid(sandbox, surface):
+    path = {"platform": "/platform/openapi.json", "control": "/openapi.json"}[surface]
+
+    document = sandbox.control("GET", path).json()
+
+    mistakes = OpenAPIV31SpecValidator(document).iter_errors()
+    assert [str(mistake) for mistake in mistakes] == []
+    assert document["openapi"].startswith("3.1")
+
+
+@pytest.mark.parametrize("name", documents())
+def test_every_example_of_a_body_fits_its_schema(name):
+    described = Described(json.loads(documents()[name]))
+
+    for id, operation in described.operations.items():
+        content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+        if "example" in content:
+            described.fits(content["example"], content["schema"], id)
+
+
+@pytest.mark.parametrize("name", documents())
+def test_the_committed_document_is_what_the_tables_say_now(name):
+    written = (FOLDER / name).read_text(encoding="utf-8") if (FOLDER / name).exists() else ""
+
+    assert written == documents()[name], f"{name} is old: run `make golden` and commit"
+
+
+def test_the_page_runs_nothing_but_its_own_script_and_asks_nobody_else(sandbox):
+    answer = sandbox.control("GET", "/docs")
+
+    policy = answer.headers["content-security-policy"]
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert "default-src 'none'" in policy
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+    for name in ("/docs", "/docs/page.css", "/docs/page.js"):
+        body = sandbox.control("GET", name).body
+        assert b"://" not in body.replace(b"http://127.0.0.1", b"")
+        assert b" onclick=" not in body
+        assert b" style=" not in body
+
+
+@pytest.mark.parametrize(
+    ("path", "media_type"),
+    [
+        ("/docs/page.css", "text/css; charset=utf-8"),
+        ("/docs/page.js", "text/javascript; charset=utf-8"),
+        ("/openapi.json", "application/json"),
+    ],
+)
+def test_a_file_comes_as_what_it_is(sandbox, path, media_type):
+    answer = sandbox.control("GET", path)
+
+    assert (answer.status, answer.headers["content-type"]) == (200, media_type)
+    assert answer.headers["content-length"] == str(len(answer.body))
+
+
+def test_where_the_platform_has_a_port_of_its_own_the_document_says_which():
+    # What is asked in process is asked on port 8080.
+    asked = InProcess(build(Settings(port=9090, control_port=8080)))
+
+    document = asked.control("GET", "/platform/openapi.json").json()
+
+    assert document["servers"] == [{"url": "http://127.0.0.1:9090"}]

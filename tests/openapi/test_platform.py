@@ -1,0 +1,184 @@
+"""What the platform answers is what its OpenAPI document says, and the other way round."""
+
+import json
+import re
+
+import pytest
+
+from docs import golden_events
+from docs.golden_events import Places, tell
+from sandbox.api.openapi.examples import example_of
+from sandbox.api.openapi.webhooks import BODIES
+from sandbox.api.routes import OPERATIONS
+from sandbox.domain.events import EVENTS
+from sandbox.domain.instants import parse_rfc3339
+from sandbox.domain.profile import DateFilters, Errors, KeyPrefixes, Profile
+from sandbox.settings import Settings
+from sandbox.world.clock import ClockSetting
+from tests.conftest import NOW
+from tests.openapi.asking import Request, refused
+from tests.openapi.described import Checked, checked, described
+
+FROZEN = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
+NAMES = [row.name for row in OPERATIONS]
+SERVED = [row.name for row in OPERATIONS if row.run is not None]
+
+OTHER_NAMES = Profile(
+    name="other",
+    api_key_header="x-api-key",
+    webhook_header_prefix="hook",
+    supplied_key_field="own_key",
+    key_prefixes=KeyPrefixes(uat="pay_uat", production="pay_live", legacy="pay"),
+    date_filters=DateFilters(start="from", end="to"),
+    errors=Errors(shape="detail"),
+)
+THREE_FIELDS = Profile(errors=Errors(shape="error_message_details"))
+
+
+@pytest.fixture(scope="module")
+def documents():
+    return described(checked(Settings(clock=FROZEN)).sandbox)
+
+
+@pytest.fixture
+def sandbox(documents) -> Checked:
+    return checked(Settings(clock=FROZEN), documents)
+
+
+def test_the_document_has_an_operation_for_every_row_and_no_others(documents):
+    shown = {name: one["summary"] for name, one in documents[0].operations.items()}
+
+    assert shown == {row.name: row.summary for row in OPERATIONS}
+
+
+def test_every_operation_that_is_served_has_an_example():
+    assert [name for name in SERVED if example_of(name) is None] == []
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_an_example_succeeds_in_a_fresh_demo_world(sandbox, name):
+    request = Request(sandbox, name)
+
+    answer = request.send()
+
+    row = next(row for row in OPERATIONS if row.name == name)
+    assert answer.status == row.status, answer
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_operation_refuses_with_every_status_that_its_document_names(documents, name):
+    promised = [int(status) for status in documents[0].operations[name]["responses"]]
+    is_attempt = "429" in documents[0].operations[name]["responses"]
+
+    for status in promised:
+        # That the state file cannot be written takes a full disk.
+        if status < 400 or (status == 500 and not is_attempt):
+            continue
+        sandbox = checked(Settings(clock=FROZEN), documents)
+        assert refused(sandbox, name, status).status == status
+
+
+@pytest.mark.parametrize("path", sorted({row.path for row in OPERATIONS}))
+def test_a_method_that_a_path_does_not_serve_is_told_those_that_are_described(sandbox, path):
+    item = sandbox.platform.document["paths"][path]
+    described_ones = {name.upper() for name, one in item.items() if "deprecated" not in one}
+
+    answer = sandbox.ask("OPTIONS", re.sub(r"{\w+}", "some-id", path), key="merchant")
+
+    allowed = answer.headers.get("allow", "")
+    assert (answer.status, set(filter(None, allowed.split(", ")))) == (405, described_ones)
+    assert len(allowed.split(", ")) == max(1, len(described_ones))
+
+
+def test_the_story_of_all_events_is_answered_as_the_document_says(sandbox):
+    cast = sandbox.sandbox.worlds.default.cast
+
+    def ask(method, path, body=None, *, by="merchant", outcome=None):
+        headers = [(b"x-service-apikey", sandbox.key(by).encode())]
+        if outcome is not None:
+            headers.append((b"x-sandbox-outcome", outcome.encode()))
+        more = {} if body is None else {"json_body": body}
+        answer = sandbox.ask(method, path, headers=headers, **more)
+        return json.loads(answer.body or b"{}")
+
+    tell(
+        ask, Places(*(kind["merchant"] for kind in (cast.accounts, cast.terminals, cast.locations)))
+    )
+
+    assert len(sandbox.platform.seen) > 10
+
+
+def test_a_batch_is_described_with_its_members_too(sandbox):
+    sale = Request(sandbox, "payments.create").send().json()
+
+    answer = sandbox.ask(
+        "GET",
+        f"/v1/batches/{sale['batch_id']}",
+        key="merchant",
+        query="include_transactions=true",
+    )
+
+    assert [one["transaction_id"] for one in answer.json()["transactions"]] == [
+        sale["transaction_id"]
+    ]
+
+
+def test_a_body_that_is_otherwise_than_described_is_noticed(sandbox):
+    pointer = "/components/schemas/CredentialView"
+    shown = Request(sandbox, "credentials.create").send().json()
+
+    sandbox.platform.validate(shown, pointer, "as it is")
+    for wrong in ({**shown, "more": 1}, {**shown, "pin": None}, {"id": shown["id"]}):
+        with pytest.raises(AssertionError):
+            sandbox.platform.validate(wrong, pointer, "otherwise")
+
+
+# --- webhooks ---------------------------------------------------------------------------------
+
+
+def test_every_event_is_described_as_a_webhook_with_its_three_headers(documents):
+    webhooks = documents[0].document["webhooks"]
+
+    assert list(webhooks) == list(EVENTS)
+    for webhook in webhooks.values():
+        names = [one["name"] for one in webhook["post"]["parameters"]]
+        assert names == ["webhook-id", "webhook-timestamp", "webhook-signature"]
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_the_golden_body_of_an_event_is_what_its_webhook_says(documents, event):
+    body = json.loads((golden_events.FOLDER / f"{event}.json").read_text(encoding="utf-8"))
+
+    pointer = f"/webhooks/{event}/post/requestBody/content/application~1json/schema"
+    documents[0].validate(body, pointer, event)
+
+
+def test_every_category_of_events_has_a_body():
+    assert set(BODIES) == {event.category for event in EVENTS.values()}
+
+
+# --- profiles ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("profile", [OTHER_NAMES, THREE_FIELDS], ids=["names", "errors"])
+def test_the_document_speaks_of_the_names_of_the_profile(profile):
+    settings = Settings(clock=FROZEN, profile=profile)
+    documents = described(checked(settings).sandbox)
+
+    for name in ("payments.create", "apikeys.create", "transactions.search"):
+        assert Request(checked(settings, documents), name).send().status in (200, 201)
+        for status in (400, 401, 404, 406):
+            assert refused(checked(settings, documents), name, status).status == status
+
+
+def test_the_names_of_the_profile_stand_where_they_are_used():
+    document = described(checked(Settings(profile=OTHER_NAMES)).sandbox)[0].document
+
+    search = document["paths"]["/v2/transactions"]["get"]["parameters"]
+    headers = document["webhooks"]["account.created"]["post"]["parameters"]
+    key = document["components"]["schemas"]["CreateKey"]["properties"]
+    assert document["components"]["securitySchemes"]["apiKey"]["name"] == "x-api-key"
+    assert {"from", "to"} < {one["name"] for one in search}
+    assert headers[0]["name"] == "hook-id"
+    assert "own_key" in key
+    assert "key" not in key

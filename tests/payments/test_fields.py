@@ -1,0 +1,230 @@
+"""What a transaction says of itself, its place and its people. Source: spec 2.4, assumed 7.1."""
+
+import re
+
+import pytest
+
+from sandbox.domain.payments.showing import view
+from tests.directory.making import (
+    a_location,
+    a_terminal,
+    account_id,
+    an_account,
+    location_id,
+    terminal_id,
+)
+from tests.payments.driving import record_of
+from tests.payments.making import pay, refused, sold, state
+
+ATTEMPT = {
+    "transaction_type": "sale",
+    "amount": 1288,
+    "subtotal": 1000,
+    "tax_amount": 88,
+    "tip_amount": 200,
+    "surcharge_amount": 0,
+    "total_amount": 1288,
+    "refunded": 0,
+    "reversed": 0,
+    "created_at": 1772366400000,
+}
+UNANSWERED = {
+    "status": "pending",
+    "status_reason": "pending",
+    "gateway_transaction_id": None,
+    "gateway_transaction_response": None,
+    "processor_response_code": None,
+    "processor_response_message": None,
+    "batch_id": None,
+}
+SALE = {
+    "processor_mid": "886000001131",
+    "processor_tid": "00000001",
+    "processor": "tsys",
+    "gateway": "sierra",
+    "currency": "USD",
+    "subtotal": 1000,
+    "tip_amount": 200,
+    "tax_amount": 88,
+    "total_amount": 1288,
+    "surcharge_amount": 0,
+    "refunded": 0,
+    "reversed": 0,
+    "tip_type": "fixed",
+    "tip_capture_mode": "sale",
+    "tax_rate": 8.75,
+    "surcharge_rate": 0,
+    "tax_source": "transaction",
+    "tax_basis": "subtotal",
+    "surcharge_source": None,
+    "surcharge_basis": None,
+    "surcharge_applied": False,
+    "surcharge_confirmation_required": None,
+    "created_at": 1772366400000,
+    "status": "captured",
+    "status_reason": "approved",
+    "payment_method": "contactlessIcc",
+    "card_type": "Credit",
+    "card_brand": "MasterCard",
+    "card": "541333******4111",
+    "additional_details": {"authorized_amount": 1288, "captured_amount": 1288},
+    "processor_response_code": "A",
+    "processor_response_message": "APPROVAL",
+    "transaction_type": "sale",
+    "apple_transaction_id": "",
+    "merchant_name": "Barton Springs Bistro",
+    "psp": None,
+    "device_type": None,
+    "terminal_details": None,
+}
+
+
+@pytest.mark.proves(
+    "spec 2.4, 2.4-money, 2.4-rates, 2.4-card, 2.4-response, 2.4-apple, 2.4-parents, 2.4-type",
+    "spec 2.4-null-fields, 2.4-history, 2.4-unset, 2.10-shapes",
+    "assumed 7.1, 7.1-ids, 7.1-owner, 7.1-merchant-name, 7.3, 2.10, 5.1-codes",
+)
+def test_a_sale_with_tip_and_tax_shows_every_field_and_nothing_besides(sandbox):
+    breakdown = {"subtotal": 1000, "taxRate": 8.75, "tipAmount": 200, "tipType": "fixed"}
+
+    sale = sold(sandbox, 1288, breakdown=breakdown, card_reader_data=reader("tok_mc_credit"))
+
+    merchant, partner = (sandbox.account(name) for name in ("merchant", "partner"))
+    host_id, answer = sale["gateway_transaction_id"], sale["gateway_transaction_response"]
+    made = {
+        name: sale[name] for name in ("transaction_id", "event_id", "device_id", "batch_id")
+    } | {"gateway_transaction_id": host_id, "gateway_transaction_response": answer}
+    assert sale == SALE | made | {
+        "mid": merchant,
+        "account_id": merchant,
+        "tid": terminal_id(sandbox, "merchant"),
+        "location_id": location_id(sandbox, "merchant"),
+        "reader_identifier": sale["device_id"],
+        "owner_id": partner,
+        "parent_account_ids": [sandbox.account("psp"), partner],
+        "history": [
+            ATTEMPT | UNANSWERED | {"event_id": sale["event_id"]},
+            ATTEMPT
+            | {name: sale[name] for name in UNANSWERED}
+            | {"event_id": sale["event_id"], "status": "captured", "status_reason": "approved"},
+        ],
+    }
+    assert answer | {"approvalCode": ""} == {
+        "responseCode": "A",
+        "responseMessage": "APPROVAL",
+        "approvalCode": "",
+        "processorResponseCode": "00",
+    }
+    assert re.fullmatch(r"\d{6}", answer["approvalCode"])
+    assert re.fullmatch(r"[A-Z0-9]{10}", host_id)
+    assert re.fullmatch(r"[0-9a-f]{64}", sale["device_id"])
+
+
+def reader(card):
+    return {"paymentCardData": card}
+
+
+@pytest.mark.proves("assumed 7.1-processors")
+@pytest.mark.parametrize(
+    ("config", "processor", "gateway"),
+    [
+        ("cfg-tsys-001", "tsys", "sierra"),
+        ("cfg-payroc-001", "payroc", "payroc"),
+        ("cfg-elavon-001", "elavon", "viaconex"),
+        ("cfg-worldpay-001", "worldpay", "worldpay610"),
+        ("cfg-fiserv-001", "fiserv", "rapidconnect"),
+        ("cfg-pass-001", "passthrough", "passthrough"),
+    ],
+)
+def test_the_processor_is_that_of_the_terminal_and_has_its_gateway(
+    sandbox, config, processor, gateway
+):
+    shop = an_account(sandbox)
+    till = a_terminal(sandbox, shop["id"], processor_config_id=config, mid="5289003", tid="1021")
+
+    shown = pay(sandbox, at=till["terminal_id"]).json()
+
+    assert (shown["processor"], shown["gateway"]) == (processor, gateway)
+    assert (shown["processor_mid"], shown["processor_tid"]) == ("5289003", "1021")
+
+
+@pytest.mark.proves("assumed 7.1-merchant-name")
+def test_the_merchant_goes_by_the_name_that_its_terminal_has_for_it(sandbox):
+    till = a_terminal(sandbox, merchant_name="Bistro Bar")
+
+    assert sold(sandbox, at=till["terminal_id"])["merchant_name"] == "Bistro Bar"
+
+
+@pytest.mark.proves("assumed 7.1-owner")
+def test_a_merchant_that_stands_below_nobody_owns_its_payments(sandbox):
+    tx = record_of(sandbox, sold(sandbox)["transaction_id"])
+    site = tx.origin.site._replace(parent_account_ids=())
+
+    shown = view(tx._replace(origin=tx.origin._replace(site=site)))
+
+    assert (shown["owner_id"], shown["parent_account_ids"]) == (shown["account_id"], [])
+
+
+@pytest.mark.proves("assumed 1.8-merchant")
+@pytest.mark.parametrize("by", ["merchant", "partner", "psp"])
+def test_a_payment_is_the_terminals_merchants_whoever_of_those_above_takes_it(sandbox, by):
+    shown = sold(sandbox, by=by)
+
+    assert shown["account_id"] == account_id(sandbox, "merchant")
+
+
+@pytest.mark.proves("assumed 1.8-merchant")
+def test_who_is_no_merchant_takes_no_payment(sandbox):
+    till = a_terminal(sandbox, "partner")["terminal_id"]
+    before = state(sandbox)
+
+    answer = pay(sandbox, at=till)
+
+    refused(sandbox, answer, clause="assumed 1.8-merchant")
+    assert state(sandbox) == before
+
+
+@pytest.mark.proves("spec 2.10-values", "assumed 7.1-values")
+@pytest.mark.parametrize(
+    "method", ["contactlessIcc", "contactlessMsd", "contact", "swiped", "keyed"]
+)
+def test_how_the_card_was_read_is_shown_as_it_was_said(sandbox, method):
+    assert sold(sandbox, payment_method=method)["payment_method"] == method
+
+
+@pytest.mark.proves("assumed 7.1-values")
+@pytest.mark.parametrize("method", ["", "chip", "CONTACT", 1, [], True])
+def test_a_card_is_read_in_no_other_way(sandbox, method):
+    before = state(sandbox)
+
+    assert "payment_method" in refused(sandbox, pay(sandbox, payment_method=method))
+    assert state(sandbox) == before
+
+
+@pytest.mark.proves("assumed 1.8-currency")
+def test_the_currency_is_that_of_the_location_and_else_that_of_the_terminal(sandbox):
+    till = a_terminal(sandbox, currency_code="CAD")["terminal_id"]
+    without = sold(sandbox, at=till)
+    a_location(sandbox, terminal_id=till, currency="USD")
+
+    with_location = sold(sandbox, at=till, currency="USD")
+
+    assert (without["currency"], with_location["currency"]) == ("CAD", "USD")
+
+
+@pytest.mark.proves("assumed 1.8-currency, 7.2")
+def test_a_currency_by_number_says_nothing(sandbox):
+    till = a_terminal(sandbox, currency_code="124")["terminal_id"]
+
+    assert sold(sandbox, at=till)["currency"] == "USD"
+
+
+@pytest.mark.proves("assumed 1.8-where")
+def test_an_account_with_two_terminals_does_not_say_which(sandbox):
+    a_terminal(sandbox)
+    before = state(sandbox)
+
+    answer = pay(sandbox, account_id=account_id(sandbox, "merchant"))
+
+    refused(sandbox, answer, clause="assumed 1.8-where")
+    assert state(sandbox) == before

@@ -1,0 +1,146 @@
+"""The code blocks of the documentation, and what is done about those that cannot run as such."""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from tests.whole.installing import ROOT
+
+_FENCED = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FILE_NAME = re.compile(r"(?:#!.*\n)?(?:#|//) (\w[\w./-]*\.\w+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Block:
+    """What stands between two fences; `line` is that of the first, from 1."""
+
+    document: str
+    line: int
+    language: str
+    text: str
+
+    @cached_property
+    def file_name(self) -> str | None:
+        """The file that this is, where a comment at its beginning names one."""
+        named = _FILE_NAME.match(self.text)
+        return named[1] if named else None
+
+    def __str__(self) -> str:
+        return f"{self.document}:{self.line} ({self.language})"
+
+
+def documents() -> list[str]:
+    """README and guides. Generated pages and decisions hold no examples."""
+    paths = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    return [path.relative_to(ROOT).as_posix() for path in paths]
+
+
+def blocks_of(document: str) -> list[Block]:
+    """The blocks of a document, in order."""
+    text = (ROOT / document).read_text(encoding="utf-8")
+    return [
+        Block(document, text.count("\n", 0, found.start()) + 1, found[1], found[2])
+        for found in _FENCED.finditer(text)
+    ]
+
+
+def fences_of(document: str) -> int:
+    """How many lines of a document look like a fence: twice as many as it has blocks."""
+    lines = Path(ROOT / document).read_text(encoding="utf-8").splitlines()
+    return sum(line.lstrip().startswith("```") for line in lines)
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """A command that is not run as it stands; `pattern` fits a whole line."""
+
+    pattern: str
+    instead: str
+    why: str
+
+
+STAND_INS = (
+    StandIn(r"make run", "sandbox serve", "installing is what CI itself begins with"),
+    StandIn(r"make (test|whole)", ":", "this is run by it"),
+    StandIn(r"make dist", 'mkdir -p dist && cp "$WHEEL" dist/', "the wheel is built already"),
+    StandIn(
+        r"(\w+=\S+ )?docker .*",
+        ":",
+        "no engine runs where tests run; test_container.py carries out what it would do",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a reader has done by then, and no block shows. `fragment` stands in one block only."""
+
+    document: str
+    fragment: str
+    shell: str
+    why: str
+
+
+RECEIVER = """
+python3 -c '
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+class Receiver(BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(204)
+        self.end_headers()
+
+host, port = "127.0.0.1:9000".split(":")
+HTTPServer((host, int(port)), Receiver).serve_forever()
+' &
+"""
+
+PREPARED = (
+    Prepared(
+        "README.md",
+        "curl -s $W/taps/$ID",
+        """
+        curl -X PUT $URL/_sandbox/worlds/default/scenario --json '{"name": "slow_tap"}'
+        pay '"amount": 1000' &
+        first="import json, sys; print(json.load(sys.stdin)['taps'][0]['transaction_id'])"
+        until ID=$(curl $URL/_sandbox/worlds/default/taps | python3 -c "$first"); do
+            sleep 0.1
+        done
+        """,
+        "a payment waits for its card, and who reads has its id",
+    ),
+    Prepared(
+        "docs/command-line.md",
+        "$ sandbox listen 9000/hook --events",
+        RECEIVER,
+        "a receiver runs on this machine",
+    ),
+    Prepared(
+        "docs/command-line.md",
+        "$ sandbox tap --card",
+        """
+        W=http://127.0.0.1:8080/_sandbox/worlds/default
+        curl -X PUT $W/scenario --json '{"name": "slow_tap"}'
+        curl http://127.0.0.1:8080/v3/payment -H "x-service-apikey: $SANDBOX_KEY" \\
+            --json '{"amount": 1000, "terminal_id": "'$SANDBOX_TERMINAL'"}' &
+        until curl $W/taps | grep transaction_id; do sleep 0.1; done
+        curl -X DELETE $W/scenario
+        """,
+        "a payment waits for its card, in a scenario that has it wait",
+    ),
+    Prepared(
+        "README.md",
+        "$W/wait?event_type=transaction.sale&status=declined",
+        "pay '\"amount\": 900051'",
+        "a test has made a payment whose webhook it waits for",
+    ),
+    Prepared(
+        "README.md",
+        "world convert state.json state.db",
+        "quit_server",
+        "the server that used the file was stopped",
+    ),
+    Prepared("README.md", "world save friday.json", "sandbox serve", "a server was started again"),
+)

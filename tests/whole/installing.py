@@ -1,0 +1,68 @@
+"""The product as users get it: built into packages, installed into an empty environment."""
+
+import os
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*command: str | Path, cwd: Path, timeout: float = 300, **env: str) -> str:
+    """What a command that succeeds prints. Fails with all that it said otherwise."""
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env=clean_environment() | env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout}"
+    return done.stdout
+
+
+def clean_environment() -> dict[str, str]:
+    """This environment without what pytest, a virtual environment or a server puts into it."""
+    foreign = ("PYTEST_", "PYTHON", "VIRTUAL_ENV", "SANDBOX_", "COVERAGE_")
+    return {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+
+
+def uv(*arguments: str | Path, cwd: Path) -> str:
+    return run(sys.executable, "-m", "uv", *arguments, cwd=cwd)
+
+
+@dataclass(frozen=True)
+class Packages:
+    """A wheel and a source distribution."""
+
+    wheel: Path
+    sdist: Path
+
+
+def build(folder: Path, source: Path = ROOT) -> Packages:
+    """Both packages, the wheel from the source distribution, as `make dist` builds them."""
+    uv("build", "--quiet", "--out-dir", folder, source, cwd=folder)
+    (wheel,) = folder.glob("*.whl")
+    (sdist,) = folder.glob("*.tar.gz")
+    return Packages(wheel, sdist)
+
+
+def install(folder: Path, *what: str | Path) -> Path:
+    """A new environment in the folder, with pip and these packages; the folder of its commands."""
+    uv("venv", "--quiet", "--seed", "--python", sys.executable, folder, cwd=folder.parent)
+    bin = folder / "bin"
+    uv("pip", "install", "--quiet", "--python", bin / "python", *what, cwd=folder.parent)
+    return bin
+
+
+def free_port() -> int:
+    """A port that nobody listens on. Somebody else may take it before it is used, which is rare."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])

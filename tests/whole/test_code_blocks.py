@@ -1,0 +1,203 @@
+"""Every code block of README and guides runs, or is read by what it is meant for."""
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from sandbox.cli import main
+from sandbox.rehearsing import rehearse
+from sandbox.scenarios.loading import parse_scenario
+from sandbox.settings import read_profile
+from tests.whole.blocks import PREPARED, STAND_INS, Block, blocks_of, documents, fences_of
+from tests.whole.installing import install
+from tests.whole.narrating import Failed, Narrative
+
+TESTER = ("pytest>=9,<10", "pytest-xdist>=3.8,<4", "freezegun>=1.5,<2")
+"""What guides about tests say that one installs beside the sandbox."""
+
+
+@pytest.fixture(scope="session")
+def tester(packages: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The commands of an environment as a reader of the guides has it."""
+    return install(tmp_path_factory.mktemp("reader") / "venv", packages.wheel, *TESTER)
+
+
+@pytest.fixture
+def narrative(
+    packages: Any, tester: Path, node_modules: Path | str, tmp_path: Path
+) -> Iterator[Narrative]:
+    narrative = Narrative(tmp_path, tester, packages.wheel)
+    if isinstance(node_modules, Path):
+        (narrative.folder / "node_modules").symlink_to(node_modules)
+    yield narrative
+    narrative.close()
+
+
+# --- what is done with a block, by its language -------------------------------------------------
+
+
+def in_the_shell(narrative: Narrative, block: Block) -> None:
+    if block.file_name:
+        narrative.write(block, block.file_name)
+        return
+    prepare(narrative, block)
+    narrative.shell(block.text)
+
+
+def as_transcript(narrative: Narrative, block: Block) -> None:
+    """The commands behind `$` are run; what was answered is to be looked at."""
+    commands = re.findall(r"^\$ (.+)$", block.text, re.MULTILINE)
+    if commands:
+        prepare(narrative, block)
+        narrative.shell("\n".join(commands))
+
+
+def prepare(narrative: Narrative, block: Block) -> None:
+    for row in PREPARED:
+        if row.document == block.document and row.fragment in block.text:
+            narrative.shell(row.shell)
+
+
+def as_python(narrative: Narrative, block: Block) -> None:
+    name = block.file_name or f"test_line_{block.line}.py"
+    path = narrative.write(block, name)
+    if path.name == "conftest.py":
+        return
+    if re.search(r"^ *(async )?def test_", block.text, re.MULTILINE):
+        narrative.run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", path)
+    else:
+        narrative.run("python", path)
+
+
+def as_toml(narrative: Narrative, block: Block) -> None:
+    """A scenario is rehearsed, a profile read; settings of a tool must be TOML."""
+    content = tomllib.loads(block.text)
+    path = narrative.write(block, block.file_name or f"line_{block.line}.toml")
+    if {"rule", "webhook"} & content.keys():
+        mistakes = [
+            mistake
+            for step in rehearse(parse_scenario({"name": "shown"} | content))
+            for mistake in step.mistakes
+        ]
+        if mistakes:
+            raise Failed("\n".join(map(str, mistakes)))
+    elif "api_key_header" in content:
+        read_profile(path)
+    elif content.keys() - {"tool", "project"}:
+        raise Failed("is neither a scenario nor a profile nor settings of a tool")
+
+
+def as_json(narrative: Narrative, block: Block) -> None:
+    content = json.loads(block.text)
+    if block.file_name is None and not isinstance(content, dict | list):
+        raise Failed("is neither an object nor a list")
+
+
+def as_javascript(narrative: Narrative, block: Block) -> None:
+    path = narrative.write(block, block.file_name or f"line_{block.line}.mjs")
+    # Where there is no node, test_node.py is skipped and says so.
+    if (narrative.folder / "node_modules").exists():
+        narrative.run("node", path)
+
+
+def as_yaml(narrative: Narrative, block: Block) -> None:
+    """Jobs are run, step by step; of a compose file the options of the sandbox are read."""
+    content = yaml.safe_load(block.text)
+    if "services" in content:
+        for service in content["services"].values():
+            if service.get("image") == "uat-sandbox":
+                main.commands["serve"].make_context("serve", list(service.get("command", [])))
+    elif "jobs" in content:
+        for job in content["jobs"].values():
+            as_github_job(narrative, job)
+    elif any("script" in job for job in content.values()):
+        for job in content.values():
+            narrative.step("\n".join([*job.get("before_script", ()), *job["script"]]))
+            must_be_there(narrative, job.get("artifacts", {}).get("paths", ()))
+    else:
+        raise Failed("is neither a compose file nor a job of GitHub or GitLab")
+
+
+def as_github_job(narrative: Narrative, job: dict[str, Any]) -> None:
+    variables = "".join(f"export {name}={value}\n" for name, value in job.get("env", {}).items())
+    for step in job["steps"]:
+        if "run" in step:
+            narrative.step(variables + step["run"])
+        elif "upload-artifact" in step["uses"]:
+            must_be_there(narrative, step["with"]["path"].split())
+
+
+def must_be_there(narrative: Narrative, kept: Iterable[str]) -> None:
+    """What a job keeps, it has to have made."""
+    missing = [name for name in kept if not list(narrative.folder.glob(name))]
+    if missing:
+        raise Failed(f"{', '.join(missing)}: is kept, and not there")
+
+
+def not_at_all(narrative: Narrative, block: Block) -> None:
+    """What is to be looked at."""
+
+
+LANGUAGES: dict[str, Callable[[Narrative, Block], None]] = {
+    "sh": in_the_shell,
+    "python": as_python,
+    "toml": as_toml,
+    "json": as_json,
+    "js": as_javascript,
+    "yaml": as_yaml,
+    "text": as_transcript,
+    "mermaid": not_at_all,
+}
+OF_THE_SHELL = ("sh", "text")
+
+
+# --- tests --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("document", documents())
+def test_every_block_of_a_document_does_what_it_says(document, narrative):
+    failed = []
+    is_stuck = False
+
+    first = next((block for block in blocks_of(document) if block.language == "sh"), None)
+    if first is None or not re.search(r"sandbox serve|make run", first.text):
+        narrative.shell("sandbox serve")
+    for block in blocks_of(document):
+        if is_stuck and block.language in OF_THE_SHELL:
+            continue
+        try:
+            LANGUAGES[block.language](narrative, block)
+        except Exception as error:
+            # A shell that ended has lost its variables; what follows would fail for that alone.
+            is_stuck = is_stuck or block.language in OF_THE_SHELL
+            failed.append(f"{block}\n\n{block.text}\n--- said\n{error or type(error).__name__}")
+
+    assert not failed, "\n\n".join(failed)
+
+
+@pytest.mark.parametrize("document", documents())
+def test_every_fence_opens_or_closes_a_block_of_a_known_language(document):
+    blocks = blocks_of(document)
+
+    assert [str(block) for block in blocks if block.language not in LANGUAGES] == []
+    assert fences_of(document) == 2 * len(blocks)
+
+
+@pytest.mark.parametrize("row", STAND_INS, ids=lambda row: row.pattern)
+def test_every_command_that_is_not_run_as_it_stands_does_stand_somewhere(row):
+    texts = [block.text for name in documents() for block in blocks_of(name)]
+
+    assert any(re.search(rf"^{row.pattern}$", text, re.MULTILINE) for text in texts)
+
+
+@pytest.mark.parametrize("row", PREPARED, ids=lambda row: row.fragment)
+def test_everything_that_is_prepared_is_for_one_block(row):
+    blocks = [block for block in blocks_of(row.document) if row.fragment in block.text]
+
+    assert len(blocks) == 1

