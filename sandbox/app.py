@@ -84,6 +84,8 @@ def build(
         scenarios=library.scenarios,
         scenario=library.scenario,
         why_not_to=guard.why_not_to,
+        platform_url=settings.platform_url,
+        needs_token=token is not None,
     )
     control = Control(services, token=token)
     platform = Platform(

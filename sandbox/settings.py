@@ -61,6 +61,14 @@ class Settings:
         """Whether only this machine can reach the server."""
         return self.host in LOOPBACK_HOSTS or self.host.startswith("127.")
 
+    @property
+    def platform_url(self) -> str:
+        """Where the platform is, for who reads of it on the control surface."""
+        if self.control_port is None:
+            return "/"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
 
 def read_profile(path: Path) -> Profile:
     """The profile in a TOML file. Raises SettingsError with the file, the field and the reason."""

@@ -19,7 +19,7 @@ from sandbox.api.rows import Row, is_key_path
 from sandbox.api.trip import Answer, Asked, Presented, Trip
 from sandbox.api.wire import BadInput, ClientGone, by_name, read_body
 from sandbox.domain import keys
-from sandbox.domain.faults import INTERNAL_ERROR, METHOD_NOT_ALLOWED, Refusal
+from sandbox.domain.faults import INTERNAL_ERROR, METHOD_NOT_ALLOWED, NOT_WRITTEN, Refusal
 from sandbox.domain.keys import KeyKind
 from sandbox.domain.payments.transport import SLOW_MS, TRANSPORT_FAULTS
 from sandbox.operations.payments.attempting import Dropped
@@ -115,7 +115,7 @@ class Platform:
         fire_due(world)
         answer = await self.answer(asked, presented, world)
         if (saver := self._worlds.saver) is not None:
-            answer = await self._once_saved(answer, saver, is_read=asked.method == "GET")
+            answer = await self._once_saved(answer, saver, asked)
         if answer.delay_ms or answer.fault is not None:
             await _spoil(answer, scope, receive, send)
         else:
@@ -149,12 +149,13 @@ class Platform:
         if trip.fault is not None:
             self._note_fault(trip, answer)
         self._record(trip, status, body, (perf_counter() - started) * 1000)
+        self._count(trip, status)
         # A scenario may have webhooks of this request come before its answer (assumed D22).
         while trip.request_id in world.outbox.owed:
             await world.changed()
         return answer
 
-    async def _once_saved(self, answer: Answer, saver: "Saver", *, is_read: bool) -> Answer:
+    async def _once_saved(self, answer: Answer, saver: "Saver", asked: Asked) -> Answer:
         """The answer, once all that it says is in the state file; else that it could not be.
 
         Reading goes on while the file cannot be written.
@@ -162,15 +163,17 @@ class Platform:
         try:
             await saver.saved()
         except StoreError:
-            if is_read:
+            if asked.method == "GET":
                 return answer
             # Why, is on the log; the client hears nothing of files.
-            body = b'{"detail":"The state could not be written.","error":"internal_error"}'
+            body = error_body(
+                Refusal(NOT_WRITTEN), self._worlds.profile, is_for_keys=is_key_path(asked.path)
+            )
             headers = [
                 (b"content-type", b"application/json"),
                 (b"content-length", b"%d" % len(body)),
             ]
-            return Answer(INTERNAL_ERROR.status, body, headers)
+            return Answer(NOT_WRITTEN.status, body, headers)
         return answer
 
     def _note_fault(self, trip: Trip, answer: Answer) -> None:
@@ -201,6 +204,7 @@ class Platform:
         trip.decided(step, str(refusal.fault.status), refusal.reason, refusal.source)
         if not refusal.was_kept:
             trip.events.clear()
+        trip.refusal = refusal.fault.code
         body = error_body(refusal, self._worlds.profile, is_for_keys=is_key_path(trip.asked.path))
         return refusal.fault.status, body
 
@@ -220,6 +224,16 @@ class Platform:
             if methods:
                 headers.append((b"allow", methods.encode()))
         return headers
+
+    def _count(self, trip: Trip, status: int) -> None:
+        """Count what was exercised: in the world that the key names, if the path is one of ours."""
+        match, world = trip.asked.match, trip.presented.world
+        if match is None or world is None:
+            self._worlds.tally.answered(None, status, trip.refusal, None)
+            return
+        row = match.row
+        name = row.name if row is not None and row.run is not None else None
+        world.tally.answered(name, status, trip.refusal, trip.choice)
 
     def _record(self, trip: Trip, status: int, body: bytes, duration_ms: float) -> None:
         asked, key = trip.asked, trip.presented.key

@@ -24,7 +24,10 @@ RowT = TypeVar("RowT", bound=Routed)
 
 @dataclass(slots=True)
 class Match(Generic[RowT]):
-    """What a path leads to: a row and its parameters; or only the rows of other methods."""
+    """What a path leads to: a row and its parameters; or only the rows of other methods.
+
+    Where a segment is both a literal and a parameter, those are the rows of the literal.
+    """
 
     row: RowT | None
     params: dict[str, str]
@@ -85,7 +88,8 @@ class Router(Generic[RowT]):
                 return Match(row, dict(zip(node.names, values, strict=True)))
         if not nodes:
             return None
-        return Match(None, {}, tuple(row for node, _ in nodes for row in node.rows.values()))
+        most_literal, _ = nodes[0]
+        return Match(None, {}, tuple(most_literal.rows.values()))
 
     def _nodes(self, segments: list[str]) -> list[tuple[_Node[RowT], tuple[str, ...]]]:
         """Every node that the path leads to, with its parameters; literal segments first."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sandbox.domain.access import Need
 from sandbox.domain.accounts import Account
+from sandbox.domain.faults import Fault
 from sandbox.domain.hierarchy import Relation, relate
 from sandbox.domain.payments.pans import CARD_FIELDS
 from sandbox.domain.profile import Profile
@@ -102,7 +103,8 @@ class Row:
     `narrow` says which need the sent body comes down to, where the row's own leaves it open.
     `secrets` are fields of the body that the journal masks whatever they hold. With
     `stops_at_block` a blocked account answers 423. `may` is asked of the target before the body
-    is looked at. An `is_attempt` asks the processor, so that its outcome can be forced.
+    is looked at. An `is_attempt` asks the processor, so that its outcome can be forced. `refuses`
+    is what its operation alone refuses, besides what is refused on the way to any.
     """
 
     name: str
@@ -123,6 +125,7 @@ class Row:
     stops_at_block: bool = False
     may: Callable[[Call], None] | None = None
     is_attempt: bool = False
+    refuses: tuple[Fault, ...] = ()
 
 
 def is_key_path(path: str) -> bool:

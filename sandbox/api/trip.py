@@ -60,6 +60,7 @@ class Trip(Call):
     presented: Presented
     step: str = "route"
     fault: TransportFault | None = None
+    refusal: str | None = None
     notes: list[str] = field(default_factory=list)
     sent: dict[str, Any] | None = None
     may_hold_cards: bool = True

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from sandbox.api import wire
 from sandbox.api.router import Router
 from sandbox.control.routes import CONTROL
-from sandbox.control.rows import Ask, ControlFault, ControlRow, Services, shape
+from sandbox.control.rows import JSON, Ask, Content, ControlFault, ControlRow, Services, shape
 from sandbox.domain.words import nearest
 from sandbox.store.files import StoreError
 from sandbox.world.agenda import fire_due
@@ -46,11 +46,13 @@ class Control:
             await send({"type": "websocket.close", "code": 1000})
             return
         headers: dict[str, str] = {}
+        is_stream, media_type = False, JSON
         try:
             row, params = self._route(scope)
             has_body = row.body is not None or row.is_raw
             body = await wire.read_body(receive, is_capped=not row.is_raw) if has_body else b""
             status, shown = row.status, await self._carry_out(row, params, scope, body)
+            is_stream, media_type = row.is_stream, row.media_type
         except wire.ClientGone:
             return
         except ControlFault as fault:
@@ -61,7 +63,10 @@ class Control:
             log.exception("a control request failed: a defect of the sandbox")
             failed = ControlFault(500, "internal_error", "The sandbox failed; its log says why.")
             status, shown = failed.status, _error(failed, str)
-        await _send(send, status, shown, headers)
+        if is_stream:
+            await shown.deliver(scope, receive, send)
+        else:
+            await _send(send, status, shown, headers, media_type)
 
     def _route(self, scope: Scope) -> tuple[ControlRow, dict[str, str]]:
         match = self._router.match(scope["method"], scope["path"])
@@ -203,10 +208,14 @@ def _error(fault: ControlFault, scrub: Callable[[str], str]) -> dict[str, Any]:
     return body | fault.more
 
 
-async def _send(send: Send, status: int, shown: Any, headers: dict[str, str]) -> None:
-    body = b"" if status == 204 else shown if isinstance(shown, bytes) else to_json(shown)
-    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-    if body:
-        raw += [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+async def _send(
+    send: Send, status: int, shown: Any, headers: dict[str, str], media_type: str
+) -> None:
+    if not isinstance(shown, Content):
+        body = b"" if status == 204 else shown if isinstance(shown, bytes) else to_json(shown)
+        shown = Content(body)
+    raw = [(name.encode(), value.encode()) for name, value in {**headers, **shown.headers}.items()]
+    if body := shown.body:
+        raw += [(b"content-type", media_type.encode()), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": status, "headers": raw})
     await send({"type": "http.response.body", "body": body})

@@ -12,7 +12,7 @@ from sandbox.domain.batches import BATCH_STATUSES
 from sandbox.domain.events import EVENTS
 from sandbox.domain.instants import to_wire
 from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
-from sandbox.domain.webhooks.endpoints import BY_HAND, GRACE, Endpoint, OldSecret
+from sandbox.domain.webhooks.endpoints import BY_HAND, GRACE, Endpoint, OldSecret, problem_with
 from sandbox.webhooks.signing import KEY_BYTES, check_secret, write_secret
 from sandbox.world.world import World
 
@@ -111,25 +111,9 @@ def _check_audience(ask: Ask, fields: dict[str, Any]) -> None:
 
 
 def _check_url(ask: Ask, url: str) -> None:
-    problem = None
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        problem = "is not a URL"
-    else:
-        if parts.scheme not in ("http", "https"):
-            problem = "must begin with http:// or https://"
-        elif not parts.hostname:
-            problem = "names no host"
-        elif parts.username is not None or parts.password is not None:
-            problem = "must not hold a user name or password"
-        elif parts.fragment:
-            problem = "must not have a fragment"
-        elif not url.isascii() or any(character.isspace() for character in url):
-            problem = "must be ASCII, without spaces"
-        else:
-            problem = ask.services.why_not_to(parts.hostname)
+    problem = problem_with(url)
+    if problem is None:
+        problem = ask.services.why_not_to(urlsplit(url).hostname or "")
     if problem is not None:
         raise invalid(f"url: {problem}")
 

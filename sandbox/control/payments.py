@@ -115,13 +115,14 @@ def _rejected(wanted: int | list[str] | None, members: list[Transaction]) -> tup
 def list_outcomes(ask: Ask) -> dict[str, Any]:
     """How attempts can end, and what can go wrong on the way. Source: assumed 5.2, 5.3."""
     return {
-        "outcomes": [_outcome(row) for row in OUTCOMES.values()],
+        "outcomes": [outcome_view(row) for row in OUTCOMES.values()],
         "total": len(OUTCOMES),
-        "faults": [_fault(row) for row in TRANSPORT_FAULTS.values()],
+        "faults": [fault_view(row) for row in TRANSPORT_FAULTS.values()],
     }
 
 
-def _outcome(row: Outcome) -> dict[str, Any]:
+def outcome_view(row: Outcome) -> dict[str, Any]:
+    """An outcome as it is shown."""
     return {
         "key": row.key,
         "operations": sorted(row.scope),
@@ -135,17 +136,19 @@ def _outcome(row: Outcome) -> dict[str, Any]:
     }
 
 
-def _fault(row: TransportFault) -> dict[str, Any]:
+def fault_view(row: TransportFault) -> dict[str, Any]:
+    """A transport fault as it is shown."""
     status = row.answer.status if row.answer else None
     return {"key": row.key, "when": row.when, "status": status, "effect": row.effect}
 
 
 def list_cards(ask: Ask) -> dict[str, Any]:
     """The test cards. Source: assumed 6.4."""
-    return {"cards": [_card(card) for card in CARDS.values()], "total": len(CARDS)}
+    return {"cards": [card_view(card) for card in CARDS.values()], "total": len(CARDS)}
 
 
-def _card(card: Card) -> dict[str, Any]:
+def card_view(card: Card) -> dict[str, Any]:
+    """A test card as it is shown."""
     return {
         "token": card.token,
         "number": card.pan,
@@ -159,10 +162,11 @@ def _card(card: Card) -> dict[str, Any]:
 
 def list_triggers(ask: Ask) -> dict[str, Any]:
     """The amounts that choose an outcome. Source: assumed 6.2."""
-    return {"triggers": [_trigger(row) for row in TRIGGERS.values()], "total": len(TRIGGERS)}
+    return {"triggers": [trigger_view(row) for row in TRIGGERS.values()], "total": len(TRIGGERS)}
 
 
-def _trigger(row: Trigger) -> dict[str, Any]:
+def trigger_view(row: Trigger) -> dict[str, Any]:
+    """An amount that chooses an outcome, as it is shown."""
     return {
         "amount": row.amount,
         "kind": row.kind,

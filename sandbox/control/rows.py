@@ -1,7 +1,7 @@
 """What a row of the control table says of an endpoint, and what its function is given."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 PREFIX = "/_sandbox"
 WORLD = f"{PREFIX}/worlds/{{w}}"
+JSON = "application/json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +26,9 @@ class Services:
     `fixture_names` lists them; `default_fixture` and
     `default_seed` are what a world gets that names none. `samples` is the body of an event of that
     type; `scenarios` are those of the library by name, `scenario` the one of that name or title;
-    `why_not_to` tells why webhooks may not go to a host, None where they may.
+    `why_not_to` tells why webhooks may not go to a host, None where they may. `platform_url` is
+    where the platform is served, seen from the control surface; `needs_token` says whether that
+    asks for a token.
     """
 
     worlds: Worlds
@@ -40,6 +43,8 @@ class Services:
     scenarios: Callable[[], dict[str, Any]]
     scenario: Callable[[str], Any]
     why_not_to: Callable[[str], str | None]
+    platform_url: str
+    needs_token: bool
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,9 +68,11 @@ class Ask:
 class ControlRow:
     """One control endpoint.
 
-    `is_open` rows need no token; `is_raw` ones take a body as it is, of any size.
+    `is_open` rows need no token; `is_raw` ones take a body as it is, of any size. What
+    `is_stream` ones give is sent bit by bit, as it comes; all others answer what `media_type` says.
 
-    `body` and `query` name their shapes in `shapes`, which is loaded when one is first read.
+    `body` and `query` name their shapes in `shapes`, `response` what is shown in `views`; both are
+    loaded when one is first read. `refuses` are the statuses that its function alone answers with.
     """
 
     name: str
@@ -78,6 +85,18 @@ class ControlRow:
     status: int = 200
     is_open: bool = False
     is_raw: bool = False
+    is_stream: bool = False
+    media_type: str = JSON
+    response: str | None = None
+    refuses: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """An answer that is written already, with headers of its own."""
+
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def shape(name: str) -> "type[BaseModel]":

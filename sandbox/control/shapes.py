@@ -101,6 +101,10 @@ class InventBody(_Body):
         return Invention(**self.__dict__)
 
 
+def _or_an_instant(schema: dict[str, Any]) -> None:
+    schema["anyOf"] = [{"type": "string", "format": "date-time"}, *schema["anyOf"]]
+
+
 class CreateWorld(_Body):
     """How a new world begins. An instant as `clock` freezes it there (assumed D21)."""
 
@@ -108,7 +112,7 @@ class CreateWorld(_Body):
     name: Annotated[str, Field(max_length=200)] | None = None
     seed: _SeedNumber | None = None
     fixture: str | None = None
-    clock: ClockBody | None = None
+    clock: Annotated[ClockBody | None, Field(json_schema_extra=_or_an_instant)] = None
     switches: dict[str, Any] | None = None
     scenario: Any = None
     invent: InventBody | None = None
@@ -228,6 +232,18 @@ class WaitQuery(_Query):
 
 class NoQuery(_Query):
     """No parameters."""
+
+
+class LedgerQuery(_Query):
+    """Which clauses: those with a text in id, title or summary."""
+
+    search: str | None = None
+
+
+class StreamQuery(_Query):
+    """Which kinds of happenings to read, with commas between them; all where nothing is said."""
+
+    kinds: str | None = None
 
 
 class Listing(_Query):

@@ -132,6 +132,12 @@ INTERNAL_ERROR: Final = Fault(
     message="The sandbox failed. This is a defect of the sandbox, not of the request.",
     source="assumed 0.5-codes",
 )
+NOT_WRITTEN: Final = Fault(
+    code="internal_error",
+    status=500,
+    message="The state could not be written.",
+    source="assumed D25",
+)
 
 
 def _transport(code: str, status: int, message: str) -> Fault:
@@ -166,6 +172,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ACCOUNT_BLOCKED,
     RATE_LIMITED,
     INTERNAL_ERROR,
+    NOT_WRITTEN,
     SERVER_FAILED,
     BAD_GATEWAY,
     UNAVAILABLE,

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, Field, StrictFloat, StrictInt
+from pydantic import AfterValidator, Field, StrictFloat, StrictInt, WithJsonSchema
 
 Basis = Literal["subtotal", "subtotal_plus_tax", "subtotal_plus_tip", "total"]
 """What a rate is a percentage of. Source: assumed 2.8-values."""
@@ -24,6 +24,16 @@ def to_percent(rate: int | float) -> float:
 
 
 Rate = Annotated[
-    StrictInt | Annotated[StrictFloat, Field(allow_inf_nan=False)], AfterValidator(to_percent)
+    StrictInt | Annotated[StrictFloat, Field(allow_inf_nan=False)],
+    AfterValidator(to_percent),
+    WithJsonSchema(
+        {
+            "description": "Percent; an integer of 100 or more is basis points.",
+            "anyOf": [
+                {"type": "number", "minimum": 0, "maximum": PERCENT_MAX},
+                {"type": "integer", "minimum": PERCENT_MAX, "maximum": BASIS_POINTS_MAX},
+            ],
+        }
+    ),
 ]
 """A rate in a request body, read as percent."""

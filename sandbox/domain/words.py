@@ -1,6 +1,7 @@
 """Misspelt words: the nearest known one, so that an error can say what was probably meant."""
 
 from collections.abc import Iterable
+from typing import Any
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
@@ -25,3 +26,14 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`; did you mean 'capture'?`, or an empty string when nothing is near."""
     match = nearest(word, known)
     return f"; did you mean {match!r}?" if match else ""
+
+
+class OneOf:
+    """Of an annotated text: the words that it is one of, for the schema that is made of it."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self.words = tuple(words)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        """Asked only when somebody writes a schema; nothing is checked by it."""
+        return {**handler(schema), "enum": list(self.words)}

@@ -7,6 +7,7 @@ from sandbox.api.routes.directory import Paths, block_rows
 from sandbox.api.rows import Extended, Listing, Row, Target, shape
 from sandbox.domain.access import need
 from sandbox.domain.accounts import Account
+from sandbox.domain.faults import CONFLICT, FORBIDDEN
 from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.keys import ApiKeyView
 from sandbox.operations import accounts, directory
@@ -65,6 +66,7 @@ _V1: Final[tuple[Row, ...]] = (
         run=accounts.delete,
         status=204,
         events=("account.deleted",),
+        refuses=(CONFLICT,),
     ),
 )
 
@@ -82,6 +84,7 @@ _CREATE: Final = Row(
     response=Account,
     status=201,
     events=("account.created",),
+    refuses=(FORBIDDEN,),
 )
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from sandbox.api.rows import Row, Target, shape
 from sandbox.domain.access import need
+from sandbox.domain.faults import FORBIDDEN
 from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.keys import ApiKey, ApiKeyView
 from sandbox.domain.profile import Profile
@@ -21,7 +22,7 @@ def _create_key(profile: Profile) -> "type[CreateKey]":
     """The body under a profile: it names the field for a supplied key."""
     from sandbox.operations.bodies.apikeys import create_key_body
 
-    return create_key_body(profile.supplied_key_field)
+    return create_key_body(profile.supplied_key_field, profile.key_prefixes.uat)
 
 
 ROWS: Final[tuple[Row, ...]] = (
@@ -38,6 +39,7 @@ ROWS: Final[tuple[Row, ...]] = (
         response=ApiKeyView,
         status=201,
         events=("api_key.created",),
+        refuses=(FORBIDDEN,),
     ),
     Row(
         name="apikeys.list",

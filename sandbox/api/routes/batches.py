@@ -5,6 +5,7 @@ from typing import Final
 from sandbox.api.rows import Extended, Listing, Row, Target, shape
 from sandbox.domain.access import need
 from sandbox.domain.batches import Batch
+from sandbox.domain.faults import CONFLICT
 from sandbox.domain.hierarchy import relate_to_its_records, relate_with_admin_reach
 from sandbox.domain.payments.showing import TransactionView
 from sandbox.domain.terminals import Terminal
@@ -52,6 +53,7 @@ ROWS: Final[tuple[Row, ...]] = (
         response=Batch,
         status=201,
         events=("batch.opened",),
+        refuses=(CONFLICT,),
         stops_at_block=True,
     ),
     Row(
@@ -66,6 +68,7 @@ ROWS: Final[tuple[Row, ...]] = (
         body=shape("batches", "EditBatch"),
         response=Batch,
         events=("batch.edited",),
+        refuses=(CONFLICT,),
     ),
     Row(
         name="batches.close",

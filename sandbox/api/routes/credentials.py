@@ -7,6 +7,7 @@ from sandbox.api.routes.directory import Paths, block_rows
 from sandbox.api.rows import Listing, Row, Target, shape
 from sandbox.domain.access import need
 from sandbox.domain.credentials import Credential, CredentialView
+from sandbox.domain.faults import CONFLICT
 from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.payments.pans import CARD_FIELDS
 from sandbox.operations import credentials
@@ -28,6 +29,7 @@ ROWS: Final[tuple[Row, ...]] = (
         response=CredentialView,
         status=201,
         events=("credential.created",),
+        refuses=(CONFLICT,),
         secrets=("pin", *CARD_FIELDS),
     ),
     Row(

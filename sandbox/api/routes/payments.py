@@ -9,7 +9,10 @@ from typing import Any, Final
 
 from sandbox.api.rows import Row, Target, shape
 from sandbox.domain.access import need
+from sandbox.domain.faults import DUPLICATE_EVENT, Fault
 from sandbox.domain.locations import Location
+from sandbox.domain.payments.moves import MOVES
+from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.showing import TransactionView
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.terminals import Terminal
@@ -27,6 +30,12 @@ _WHERE: Final = Target(
     ),
 )
 _PAYMENT: Final = Target(where="path", name="id", kind=Transaction)
+
+
+def _refusals(operation: Operation) -> tuple[Fault, ...]:
+    """What the rows of the operation refuse, and a repeated event_id (assumed F38)."""
+    found = [row.fault for row in MOVES if row.trigger == operation and row.fault is not None]
+    return tuple(dict.fromkeys((DUPLICATE_EVENT, *found)))
 
 
 def _start(
@@ -47,10 +56,12 @@ def _start(
         events=("transaction.create", "batch.opened", *events, "transaction.cancel"),
         stops_at_block=True,
         is_attempt=True,
+        refuses=(DUPLICATE_EVENT,),
     )
 
 
 def _action(
+    operation: Operation,
     name: str,
     segment: str,
     summary: str,
@@ -75,6 +86,7 @@ def _action(
             events=events,
             stops_at_block=True,
             is_attempt=True,
+            refuses=_refusals(operation),
         )
 
 
@@ -94,6 +106,7 @@ ROWS: Final[tuple[Row, ...]] = (
         ("transaction.authorize",),
     ),
     *_action(
+        Operation.CAPTURE,
         "capture",
         "capture",
         "Capture an authorization",
@@ -104,6 +117,7 @@ ROWS: Final[tuple[Row, ...]] = (
         "transaction.capture",
     ),
     *_action(
+        Operation.INCREMENT,
         "increment",
         "auth",
         "Add to an authorization",
@@ -113,6 +127,7 @@ ROWS: Final[tuple[Row, ...]] = (
         "transaction.increment",
     ),
     *_action(
+        Operation.REVERSE,
         "reverse",
         "reverse",
         "Reverse a payment before settlement",
@@ -123,6 +138,7 @@ ROWS: Final[tuple[Row, ...]] = (
         "transaction.cancel",
     ),
     *_action(
+        Operation.ADJUST,
         "adjust",
         "adjust",
         "Adjust the tip of a captured payment",
@@ -132,6 +148,7 @@ ROWS: Final[tuple[Row, ...]] = (
         "transaction.tip_adjust",
     ),
     *_action(
+        Operation.REFUND,
         "refund",
         "refund",
         "Refund a payment",
@@ -142,6 +159,7 @@ ROWS: Final[tuple[Row, ...]] = (
         "transaction.refund",
     ),
     *_action(
+        Operation.CONFIRM,
         "confirm",
         "confirm",
         "Tell the cardholder's answer to a surcharge",
@@ -166,5 +184,6 @@ ROWS: Final[tuple[Row, ...]] = (
         events=("batch.opened", "transaction.refund"),
         stops_at_block=True,
         is_attempt=True,
+        refuses=_refusals(Operation.REFUND),
     ),
 )

@@ -6,6 +6,7 @@ from typing import Final
 from sandbox.api.routes.directory import Paths, block_rows
 from sandbox.api.rows import Listing, Row, Target, shape
 from sandbox.domain.access import need
+from sandbox.domain.faults import CONFLICT
 from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.terminals import Terminal
 from sandbox.operations import directory, terminals
@@ -27,6 +28,7 @@ ROWS: Final[tuple[Row, ...]] = (
         response=Terminal,
         status=201,
         events=("terminal.created",),
+        refuses=(CONFLICT,),
     ),
     Row(
         name="terminals.list",
@@ -64,6 +66,7 @@ ROWS: Final[tuple[Row, ...]] = (
         body=shape("terminals", "UpdateTerminal"),
         response=Terminal,
         events=("terminal.updated", "terminal.blocked", "terminal.unblocked"),
+        refuses=(CONFLICT,),
     ),
     Row(
         name="terminals.delete",
@@ -76,6 +79,7 @@ ROWS: Final[tuple[Row, ...]] = (
         run=terminals.delete,
         status=204,
         events=("terminal.deleted",),
+        refuses=(CONFLICT,),
     ),
     *block_rows(
         _PATHS,

@@ -4,6 +4,7 @@ from typing import Final
 
 from sandbox.api.rows import Listing, Row, Target, profiled, shape
 from sandbox.domain.access import need
+from sandbox.domain.faults import INVALID_TRANSACTION_STATE
 from sandbox.domain.hierarchy import relate_to_its_records, relate_with_admin_reach
 from sandbox.domain.payments.showing import AttemptView, TransactionView
 from sandbox.domain.payments.transactions import Transaction
@@ -98,5 +99,6 @@ ROWS: Final[tuple[Row, ...]] = (
             "transaction.cancel",
             "batch.opened",
         ),
+        refuses=(INVALID_TRANSACTION_STATE,),
     ),
 )

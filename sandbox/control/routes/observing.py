@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from sandbox.control import observe
-from sandbox.control.rows import WORLD, ControlRow
+from sandbox.control import coverage, docs, ledger, observe, streaming
+from sandbox.control.rows import PREFIX, WORLD, ControlRow
 
 ROWS: Final[tuple[ControlRow, ...]] = (
     ControlRow(
@@ -13,6 +13,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="List a world's journal, newest last",
         run=observe.requests,
         query="RequestsQuery",
+        response="Requests",
     ),
     ControlRow(
         name="requests.clear",
@@ -28,5 +29,85 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/requests/{{id}}",
         summary="Read a request of the journal",
         run=observe.request,
+        response="EntryView",
+    ),
+    ControlRow(
+        name="stream.read",
+        method="GET",
+        path=f"{WORLD}/stream",
+        summary="Read along what happens in a world, as server-sent events",
+        run=streaming.read_along,
+        query="StreamQuery",
+        is_stream=True,
+    ),
+    ControlRow(
+        name="coverage.read",
+        method="GET",
+        path=f"{WORLD}/coverage",
+        summary="What was exercised in a world, and what never was",
+        run=coverage.of_world,
+        response="Coverage",
+    ),
+    ControlRow(
+        name="coverage.total",
+        method="GET",
+        path=f"{PREFIX}/coverage",
+        summary="What was exercised in all worlds, and what never was",
+        run=coverage.of_server,
+        response="Coverage",
+    ),
+    ControlRow(
+        name="ledger.read",
+        method="GET",
+        path=f"{PREFIX}/ledger",
+        summary="Read which code and which tests stand behind each clause",
+        run=ledger.ledger,
+        query="LedgerQuery",
+        response="Ledger",
+    ),
+    ControlRow(
+        name="openapi.control",
+        method="GET",
+        path=f"{PREFIX}/openapi.json",
+        summary="The control surface as an OpenAPI document",
+        run=docs.control,
+        is_open=True,
+        response="Document",
+    ),
+    ControlRow(
+        name="openapi.platform",
+        method="GET",
+        path=f"{PREFIX}/platform/openapi.json",
+        summary="The platform as an OpenAPI document",
+        run=docs.platform,
+        is_open=True,
+        response="Document",
+    ),
+    ControlRow(
+        name="docs.page",
+        method="GET",
+        path=f"{PREFIX}/docs",
+        summary="A page to read and try both surfaces",
+        run=docs.page,
+        is_open=True,
+        media_type="text/html; charset=utf-8",
+    ),
+    ControlRow(
+        name="docs.style",
+        method="GET",
+        path=f"{PREFIX}/docs/page.css",
+        summary="How that page looks",
+        run=docs.style,
+        is_open=True,
+        media_type="text/css; charset=utf-8",
+    ),
+    ControlRow(
+        name="docs.script",
+        method="GET",
+        path=f"{PREFIX}/docs/page.js",
+        summary="What that page does",
+        run=docs.script,
+        is_open=True,
+        media_type="text/javascript; charset=utf-8",
     ),
 )

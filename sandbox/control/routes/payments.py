@@ -12,6 +12,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/scenarios",
         summary="List the scenarios of the library",
         run=scenarios.library,
+        response="Scenarios",
     ),
     ControlRow(
         name="scenario.schema",
@@ -20,6 +21,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="The JSON Schema of scenario files, for editors",
         run=scenarios.schema,
         is_open=True,
+        response="Document",
     ),
     ControlRow(
         name="scenario.run",
@@ -28,6 +30,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Have a scenario run in a world",
         run=scenarios.run,
         body="ScenarioBody",
+        response="RunningView",
     ),
     ControlRow(
         name="scenario.read",
@@ -35,6 +38,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/scenario",
         summary="Read the scenario that runs in a world",
         run=scenarios.read,
+        response="RunningView",
     ),
     ControlRow(
         name="scenario.stop",
@@ -52,6 +56,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         run=payments.add_next,
         body="NextOutcome",
         status=201,
+        response="QueuedView",
     ),
     ControlRow(
         name="next.list",
@@ -59,6 +64,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/scenario/next",
         summary="List the outcomes that wait",
         run=payments.list_next,
+        response="Queue",
     ),
     ControlRow(
         name="next.clear",
@@ -74,6 +80,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/taps",
         summary="List the payments that wait for a tap",
         run=taps.list_all,
+        response="Taps",
     ),
     ControlRow(
         name="taps.tap",
@@ -82,6 +89,8 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Tap a card for a payment that waits, choose how it ends, or cancel it",
         run=taps.tap,
         body="TapBody",
+        response="TappedView",
+        refuses=(409,),
     ),
     ControlRow(
         name="batches.answer",
@@ -90,6 +99,8 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Give a submitted batch its result",
         run=payments.answer_batch,
         body="BatchAnswer",
+        response="Batch",
+        refuses=(409,),
     ),
     ControlRow(
         name="outcomes.list",
@@ -97,6 +108,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/outcomes",
         summary="List the outcomes and transport faults",
         run=payments.list_outcomes,
+        response="Outcomes",
     ),
     ControlRow(
         name="cards.list",
@@ -104,6 +116,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/cards",
         summary="List the test cards",
         run=payments.list_cards,
+        response="Cards",
     ),
     ControlRow(
         name="triggers.list",
@@ -111,5 +124,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/triggers",
         summary="List the amounts that choose an outcome",
         run=payments.list_triggers,
+        response="Triggers",
     ),
 )

@@ -16,6 +16,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="List a world's messages, newest last",
         run=messages.list_all,
         query="MessagesQuery",
+        response="Messages",
     ),
     ControlRow(
         name="messages.read",
@@ -23,6 +24,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/messages/{{id}}",
         summary="Read a message",
         run=messages.read,
+        response="MessageView",
     ),
     ControlRow(
         name="messages.send",
@@ -32,6 +34,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         run=messages.send_sample,
         body="Sample",
         status=202,
+        response="MessageView",
     ),
     ControlRow(
         name="messages.resend",
@@ -41,6 +44,8 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         run=messages.resend,
         body="Resend",
         status=202,
+        response="Resent",
+        refuses=(409,),
     ),
     ControlRow(
         name="messages.wait",
@@ -49,6 +54,8 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Wait for a message",
         run=messages.wait,
         query="WaitQuery",
+        response="MessageView",
+        refuses=(408,),
     ),
     ControlRow(
         name="endpoints.create",
@@ -58,6 +65,8 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         run=endpoints.create,
         body="CreateEndpoint",
         status=201,
+        response="EndpointView",
+        refuses=(409,),
     ),
     ControlRow(
         name="endpoints.list",
@@ -65,6 +74,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=_ENDPOINTS,
         summary="List a world's webhook endpoints",
         run=endpoints.list_all,
+        response="Endpoints",
     ),
     ControlRow(
         name="endpoints.read",
@@ -72,6 +82,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=_ENDPOINT,
         summary="Read a webhook endpoint",
         run=endpoints.read,
+        response="EndpointView",
     ),
     ControlRow(
         name="endpoints.change",
@@ -80,6 +91,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Change a webhook endpoint",
         run=endpoints.change,
         body="ChangeEndpoint",
+        response="EndpointView",
     ),
     ControlRow(
         name="endpoints.delete",
@@ -96,6 +108,8 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Give a webhook endpoint a new secret",
         run=endpoints.rotate_secret,
         body="Rotate",
+        response="EndpointView",
+        refuses=(409,),
     ),
     ControlRow(
         name="endpoints.enable",
@@ -103,6 +117,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{_ENDPOINT}/enable",
         summary="Send to a disabled webhook endpoint again",
         run=endpoints.enable,
+        response="EndpointView",
     ),
     ControlRow(
         name="endpoints.recover",
@@ -112,5 +127,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         run=endpoints.recover,
         body="Recover",
         status=202,
+        response="Recovered",
+        refuses=(409,),
     ),
 )

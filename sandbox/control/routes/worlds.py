@@ -13,6 +13,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="That the server answers",
         run=worlds.health,
         is_open=True,
+        response="Health",
     ),
     ControlRow(
         name="worlds.create",
@@ -22,6 +23,8 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         run=worlds.create,
         body="CreateWorld",
         status=201,
+        response="WorldView",
+        refuses=(409,),
     ),
     ControlRow(
         name="worlds.list",
@@ -29,9 +32,15 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/worlds",
         summary="List the worlds",
         run=worlds.list_all,
+        response="Worlds",
     ),
     ControlRow(
-        name="worlds.read", method="GET", path=WORLD, summary="Read a world", run=worlds.read
+        name="worlds.read",
+        method="GET",
+        path=WORLD,
+        summary="Read a world",
+        run=worlds.read,
+        response="WorldView",
     ),
     ControlRow(
         name="worlds.delete",
@@ -40,6 +49,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Delete a world",
         run=worlds.delete,
         status=204,
+        refuses=(409,),
     ),
     ControlRow(
         name="worlds.reset",
@@ -47,6 +57,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/reset",
         summary="Bring a world back to its fixture",
         run=worlds.reset,
+        response="WorldView",
     ),
     ControlRow(
         name="snapshot.read",
@@ -54,6 +65,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/snapshot",
         summary="Save a whole world as one document",
         run=worlds.save,
+        response="Document",
     ),
     ControlRow(
         name="snapshot.restore",
@@ -62,6 +74,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Put a saved world in place of this one",
         run=worlds.load,
         is_raw=True,
+        response="WorldView",
     ),
     ControlRow(
         name="clock.read",
@@ -69,6 +82,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/clock",
         summary="Read a world's clock",
         run=worlds.read_clock,
+        response="ClockView",
     ),
     ControlRow(
         name="clock.set",
@@ -77,6 +91,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Set a world's clock",
         run=worlds.set_clock,
         body="ClockBody",
+        response="ClockView",
     ),
     ControlRow(
         name="clock.advance",
@@ -85,6 +100,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Move a world's clock ahead, letting everything happen on the way",
         run=worlds.advance_clock,
         body="Advance",
+        response="Advanced",
     ),
     ControlRow(
         name="switches.read",
@@ -92,6 +108,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/switches",
         summary="Read a world's switches",
         run=worlds.read_switches,
+        response="Switches",
     ),
     ControlRow(
         name="switches.set",
@@ -100,5 +117,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Set switches of a world",
         run=worlds.set_switches,
         body="Switches",
+        response="Switches",
     ),
 )

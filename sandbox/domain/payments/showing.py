@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from functools import lru_cache
 from json.encoder import encode_basestring_ascii
-from typing import Any, Final, TypedDict
+from typing import Annotated, Any, Final, TypedDict
 
 from pydantic_core import from_json, to_json
 
 from sandbox.domain.payments.cards import Card
 from sandbox.domain.payments.transactions import (
     NO_RATES,
+    STATUS_REASONS,
+    TRANSACTION_TYPES,
     Attempt,
     HostAnswer,
     Rates,
@@ -18,6 +20,10 @@ from sandbox.domain.payments.transactions import (
     TipCapture,
     Transaction,
 )
+from sandbox.domain.words import OneOf
+
+Type = Annotated[str, OneOf(TRANSACTION_TYPES)]
+Reason = Annotated[str, OneOf(STATUS_REASONS)]
 
 
 class HostAnswerView(TypedDict):
@@ -33,9 +39,9 @@ class AttemptView(TypedDict):
     """A history element. Source: assumed 2.10."""
 
     event_id: str
-    transaction_type: str
-    status: str
-    status_reason: str
+    transaction_type: Type
+    status: Status
+    status_reason: Reason
     amount: int
     subtotal: int
     tax_amount: int
@@ -75,7 +81,7 @@ class TransactionView(TypedDict):
     surcharge_amount: int
     refunded: int
     reversed: int
-    tip_type: str
+    tip_type: Annotated[str, OneOf(("fixed", "percentage"))]
     tip_capture_mode: TipCapture | None
     tax_rate: float
     surcharge_rate: float
@@ -87,7 +93,7 @@ class TransactionView(TypedDict):
     surcharge_confirmation_required: bool | None
     created_at: int
     status: Status
-    status_reason: str
+    status_reason: Reason
     payment_method: str
     card_type: str
     card_brand: str
@@ -96,7 +102,7 @@ class TransactionView(TypedDict):
     gateway_transaction_response: HostAnswerView | None
     processor_response_code: str | None
     processor_response_message: str | None
-    transaction_type: str
+    transaction_type: Type
     apple_transaction_id: str
     reader_identifier: str
     owner_id: str

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
 
 GRACE: Final = timedelta(hours=24)
 """How long an old secret goes on signing unless somebody says otherwise. Source: assumed D22."""
@@ -68,3 +69,23 @@ class Endpoint:
     def secrets_at(self, now: datetime) -> tuple[str, ...]:
         """What signs at this moment of the world: the secret, and old ones for a while."""
         return (self.secret, *(old.secret for old in self.old_secrets if now < old.until))
+
+
+def problem_with(url: str) -> str | None:
+    """What keeps webhooks from being sent to this URL, as a predicate; None for nothing."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return "is not a URL"
+    if parts.scheme not in ("http", "https"):
+        return "must begin with http:// or https://"
+    if not parts.hostname:
+        return "names no host"
+    if parts.username is not None or parts.password is not None:
+        return "must not hold a user name or password"
+    if parts.fragment:
+        return "must not have a fragment"
+    if not url.isascii() or any(character.isspace() for character in url):
+        return "must be ASCII, without spaces"
+    return None

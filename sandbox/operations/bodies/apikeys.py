@@ -6,8 +6,13 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, FailFast, Field, StrictBool, StrictStr, create_model
 
 from sandbox.domain.instants import Instant
+from sandbox.domain.keys import LOOKUP_CHARS, SECRET_CHARS
+from sandbox.domain.permissions import ALL, CONCRETE
+from sandbox.domain.words import OneOf
 
 _Name = Annotated[StrictStr, Field(min_length=1)]
+# What else is no permission, the operation says with the nearest one (spec 4.1.2).
+_Permission = Annotated[StrictStr, OneOf((*CONCRETE, ALL))]
 
 
 class _Body(BaseModel):
@@ -19,7 +24,7 @@ class CreateKey(_Body):
     """Body of the creation of a key. Source: spec 4.1."""
 
     name: _Name
-    permissions: Annotated[list[StrictStr], Field(min_length=1), FailFast()]
+    permissions: Annotated[list[_Permission], Field(min_length=1), FailFast()]
     account_id: StrictStr | None = None
     expires_at: Instant | None = None
     always_retrievable: StrictBool | None = None
@@ -35,7 +40,27 @@ class UpdateKey(_Body):
 
 
 @cache
-def create_key_body(supplied_key_field: str) -> type[CreateKey]:
-    """`CreateKey` with the supplied key under the name that the profile gives it."""
+def create_key_body(supplied_key_field: str, prefix: str) -> type[CreateKey]:
+    """`CreateKey` with the supplied key under the name and prefix that the profile gives it."""
     field = Field(default=None, alias=supplied_key_field)
-    return create_model("CreateKey", __base__=CreateKey, supplied_key=(StrictStr | None, field))
+    key = rf"^{prefix}_[A-Za-z0-9]{{{LOOKUP_CHARS}}}_[A-Za-z0-9]{{{SECRET_CHARS}}}$"
+    # For the schema: a supplied key and the flag go together (spec 4.1).
+    together = {
+        "required": ["always_retrievable", supplied_key_field],
+        "properties": {
+            "always_retrievable": {"const": True},
+            supplied_key_field: {"type": "string", "pattern": key},
+        },
+    }
+    neither = {
+        "properties": {
+            "always_retrievable": {"enum": [False, None]},
+            supplied_key_field: {"type": "null"},
+        }
+    }
+    return create_model(
+        "CreateKey",
+        __base__=CreateKey,
+        __cls_kwargs__={"json_schema_extra": {"anyOf": [neither, together]}},
+        supplied_key=(StrictStr | None, field),
+    )

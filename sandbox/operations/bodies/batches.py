@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field, StrictStr, field_validator
 
 from sandbox.domain.batches import BATCH_STATUSES
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.words import OneOf, did_you_mean
 from sandbox.operations.bodies.shared import CreateBody, Query, Text, WholeNumber
 
 LIMIT_MAX = 500
@@ -34,7 +34,7 @@ class ListBatches(Query):
 
     account_id: str | None = None
     terminal_id: Annotated[str, Field(min_length=1)] | None = None
-    statuses: list[str] = Field(default_factory=list)
+    statuses: list[Annotated[str, OneOf(BATCH_STATUSES)]] = Field(default_factory=list)
     processor_config_id: Annotated[str, Field(min_length=1)] | None = None
     limit: Annotated[WholeNumber, Field(ge=1, le=LIMIT_MAX)] = 50
     offset: Annotated[WholeNumber, Field(ge=0)] = 0

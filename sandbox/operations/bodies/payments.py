@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     AliasChoices,
+    ConfigDict,
     Field,
     StrictBool,
     StrictFloat,
@@ -28,10 +29,35 @@ EVENT_ID_CHARS_MAX = 128
 EventId = Annotated[StrictStr, Field(min_length=1, max_length=EVENT_ID_CHARS_MAX)]
 
 RESERVED_DETAILS = frozenset({"authorized_amount", "captured_amount", "remaining_amount"})
+_Details = Annotated[
+    dict[str, Any],
+    Field(json_schema_extra={"propertyNames": {"not": {"enum": sorted(RESERVED_DETAILS)}}}),
+]
+
+
+def _unless(*names: str) -> dict[str, Any]:
+    """For the schema: not all of these are said at once, with something other than nothing."""
+    said = {"not": {"enum": [None, False, 0]}}
+    return {"not": {"required": list(names), "properties": dict.fromkeys(names, said)}}
+
+
+def _is_given(name: str) -> dict[str, Any]:
+    """For the schema: the field is there, and is not null."""
+    return {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
 
 
 class SurchargeBody(Body):
     """What a client says of the surcharge: an amount, a percentage, or that there is none."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "allOf": [
+                {"not": {"allOf": [_is_given("amount"), _is_given("percentage")]}},
+                _unless("bypass", "amount"),
+                _unless("bypass", "percentage"),
+            ]
+        }
+    )
 
     amount: NotNegative | None = None
     percentage: Rate | None = None
@@ -48,6 +74,15 @@ class SurchargeBody(Body):
 
 class BreakdownBody(Body):
     """How an amount is split. Source: assumed 1.8-sum."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "allOf": [
+                _unless("surcharge", "surchargeAmount"),
+                _unless("surcharge", "surchargeRate"),
+            ]
+        }
+    )
 
     subtotal: NotNegative
     tax_amount: NotNegative | None = Field(default=None, validation_alias="taxAmount")
@@ -115,6 +150,12 @@ class _WithReader(Body):
 class StartPayment(_WithReader):
     """Body of a payment. Source: assumed 1.8-start."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [_is_given("terminal_id"), _is_given("location_id"), _is_given("account_id")]
+        }
+    )
+
     amount: Positive
     terminal_id: Text | None = None
     location_id: Text | None = None
@@ -130,7 +171,7 @@ class StartPayment(_WithReader):
     payment_method: (
         Literal["contactlessIcc", "contactlessMsd", "contact", "swiped", "keyed"] | None
     ) = None
-    additional_details: dict[str, Any] | None = None
+    additional_details: _Details | None = None
 
     @field_validator("additional_details")
     @classmethod
@@ -167,6 +208,14 @@ class Reverse(_Action):
 
 class Adjust(_Action):
     """Body of a tip adjustment. Source: assumed 1.8-adjust."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "if": {"properties": {"type": {"const": "percentage"}}},
+            "then": _is_given("percentage"),
+            "else": _is_given("amount"),
+        }
+    )
 
     type: Literal["fixed", "percentage", "amount"]
     amount: NotNegative | None = None

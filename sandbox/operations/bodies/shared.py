@@ -86,7 +86,7 @@ def _whole_number(value: Any) -> Any:
     return value
 
 
-WholeNumber = Annotated[int, BeforeValidator(_whole_number)]
+WholeNumber = Annotated[int, BeforeValidator(_whole_number), Field(le=10**18 - 1)]
 
 
 class Query(BaseModel):

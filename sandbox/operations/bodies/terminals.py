@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import AliasChoices, Field, StrictStr, model_validator
+from pydantic import AliasChoices, ConfigDict, Field, StrictStr, model_validator
 
 from sandbox.domain.accounts import ResourceStatus
 from sandbox.operations.bodies.shared import AccountsOwnQuery, CreateBody, PricedBody, Text
@@ -24,6 +24,26 @@ VAR_SHEET_FIELDS = {
 """Field of a VAR sheet, in either processor's form, to our field (assumed 1.4-var-sheet)."""
 
 
+_SHEET_TEXT: dict[str, Any] = {"type": "string", "minLength": 1}
+_SHEET: dict[str, Any] = {
+    "type": ["object", "null"],
+    "properties": {
+        name: {"description": f"`{field}`, where that is not given."}
+        for name, field in VAR_SHEET_FIELDS.items()
+    },
+}
+_SHEET_SAYS_BOTH: dict[str, Any] = {
+    "required": ["var_sheet"],
+    "properties": {
+        "var_sheet": {
+            "type": "object",
+            "required": ["merchant_number", "terminal_number"],
+            "properties": {"merchant_number": _SHEET_TEXT, "terminal_number": _SHEET_TEXT},
+        }
+    },
+}
+
+
 class _TerminalBody(PricedBody):
     """What both bodies share. A VAR sheet fills what is not given beside it."""
 
@@ -43,7 +63,7 @@ class _TerminalBody(PricedBody):
     currency_code: StrictStr = ""
     country_code: StrictStr = ""
     merchant_name: StrictStr = ""
-    var_sheet: Any = None
+    var_sheet: Annotated[Any, Field(json_schema_extra=_SHEET)] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -66,6 +86,20 @@ class _TerminalBody(PricedBody):
 
 class CreateTerminal(CreateBody, _TerminalBody):
     """Body of the creation of a terminal. Source: assumed 1.4-create."""
+
+    # A VAR sheet may tell what has to be told.
+    model_config = ConfigDict(
+        json_schema_extra={
+            "required": ["account_id", "processor_config_id", "name"],
+            "anyOf": [
+                {
+                    "required": ["mid", "tid"],
+                    "properties": {"mid": _SHEET_TEXT, "tid": _SHEET_TEXT},
+                },
+                _SHEET_SAYS_BOTH,
+            ],
+        }
+    )
 
     account_id: StrictStr
     processor_config_id: Text

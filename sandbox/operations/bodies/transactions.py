@@ -11,7 +11,7 @@ from sandbox.domain.payments.transactions import (
     TRANSACTION_TYPES,
 )
 from sandbox.domain.profile import Profile
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.words import OneOf, did_you_mean
 from sandbox.operations.bodies.payments import BreakdownBody, NotNegative, Positive
 from sandbox.operations.bodies.shared import Body, PageQuery, Query, Text, WholeNumber
 
@@ -42,8 +42,8 @@ class SearchTransactions(PageQuery):
     repeatable: ClassVar[frozenset[str]] = frozenset({"account_id", "status", "transaction_type"})
 
     account_id: list[Word] = Field(default_factory=list)
-    status: list[str] = Field(default_factory=list)
-    transaction_type: list[str] = Field(default_factory=list)
+    status: list[Annotated[str, OneOf(STATUSES)]] = Field(default_factory=list)
+    transaction_type: list[Annotated[str, OneOf(TRANSACTION_TYPES)]] = Field(default_factory=list)
     min_amount: Annotated[WholeNumber, Field(ge=0)] | None = None
     max_amount: Annotated[WholeNumber, Field(ge=0)] | None = None
     start_ms: Moment | None = None
@@ -127,7 +127,7 @@ class EditTransaction(Body):
         ]
         | None
     ) = None
-    status_reason: Text | None = None
+    status_reason: Annotated[Text, OneOf(STATUS_REASONS)] | None = None
 
     @field_validator("status_reason")
     @classmethod

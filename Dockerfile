@@ -1,0 +1,36 @@
+# The sandbox as an image, built from this checkout:
+#
+#   docker build --tag uat-sandbox .
+#   docker run --rm --publish 8080:8080 --env SANDBOX_TOKEN=choose-one uat-sandbox
+#
+# Bound to all addresses its control surface wants the token. Options of `sandbox serve` go behind
+# the name of the image. Worlds live in memory; `--store /data/state.db` keeps them in the volume.
+
+# The version of Python with which all tests run.
+ARG PYTHON=3.11
+
+FROM python:${PYTHON}-slim AS build
+WORKDIR /source
+# Dependencies first: they are built anew only when the lock changes.
+COPY requirements/run.lock requirements/run.lock
+RUN python -m venv --without-pip /opt/sandbox \
+    && pip --python /opt/sandbox/bin/python install --no-cache-dir --requirement requirements/run.lock
+COPY . .
+RUN pip --python /opt/sandbox/bin/python install --no-cache-dir --no-deps . \
+    && mkdir /data
+
+FROM python:${PYTHON}-slim
+COPY --from=build /opt/sandbox /opt/sandbox
+# A number, so that a cluster can see that it is not root.
+COPY --from=build --chown=10001:10001 /data /data
+ENV PATH=/opt/sandbox/bin:$PATH \
+    PYTHONUNBUFFERED=1
+USER 10001:10001
+WORKDIR /data
+VOLUME /data
+EXPOSE 8080
+# As Ctrl-C does it: answers under way are given, files are closed, and it ends with 0.
+STOPSIGNAL SIGINT
+HEALTHCHECK --interval=5s --timeout=3s --start-period=10s --retries=3 \
+    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8080/_sandbox/health', timeout=2)"]
+ENTRYPOINT ["sandbox", "serve", "--host", "0.0.0.0"]

@@ -1,0 +1,32 @@
+"""The two OpenAPI documents, as a server with the demo world gives them: `make golden`."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from sandbox.api.openapi import document as platform
+from sandbox.app import build
+from sandbox.control import openapi as control
+from sandbox.domain.profile import Profile
+from sandbox.settings import Settings
+
+FOLDER: Final = Path(__file__).parent / "generated" / "openapi"
+
+VERSION: Final = "current"
+"""What stands in place of the version, so that a release does not make the files old."""
+
+
+@cache
+def documents() -> dict[str, str]:
+    """File name to text."""
+    cast = build(Settings()).worlds.default.cast
+    ids = {"accounts": cast.accounts, "terminals": cast.terminals, "locations": cast.locations}
+    written = {
+        "platform.json": platform.document(Profile(), version=VERSION, url="/", cast=ids),
+        "control.json": control.document(version=VERSION, needs_token=False, cast=ids),
+    }
+    return {
+        name: json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+        for name, document in written.items()
+    }

@@ -1,0 +1,92 @@
+"""Control endpoints that describe both surfaces: OpenAPI documents, and a page to try them."""
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from sandbox.control.rows import Ask, Content
+
+if TYPE_CHECKING:
+    from sandbox.domain.profile import Profile
+
+_PAGE: Final = Path(__file__).parent / "page"
+
+_SAFE: Final[Mapping[str, str]] = {
+    # The page asks this server and nobody else, and runs nothing but its own script.
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-cache",
+}
+
+Ids = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+"""The cast as a value that can be remembered: kind to names and ids."""
+
+
+def platform(ask: Ask) -> bytes:
+    """The document of the platform, under the profile of this server."""
+    services = ask.services
+    profile = services.worlds.profile
+    return _platform(profile, services.version, services.platform_url, _ids(ask))
+
+
+def control(ask: Ask) -> bytes:
+    """The document of the control surface."""
+    services = ask.services
+    return _control(services.version, services.needs_token, _ids(ask))
+
+
+@lru_cache(maxsize=8)
+def _platform(profile: "Profile", version: str, url: str, ids: Ids) -> bytes:
+    from sandbox.api.openapi.document import document
+
+    return _written(document(profile, version=version, url=url, cast=_cast(ids)))
+
+
+@lru_cache(maxsize=8)
+def _control(version: str, needs_token: bool, ids: Ids) -> bytes:
+    from sandbox.control.openapi import document
+
+    return _written(document(version=version, needs_token=needs_token, cast=_cast(ids)))
+
+
+def _written(document: dict[str, Any]) -> bytes:
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _ids(ask: Ask) -> Ids:
+    """The ids of the world `default`, which the examples name."""
+    cast = ask.services.worlds.default.cast
+    kinds = {
+        "accounts": cast.accounts,
+        "terminals": cast.terminals,
+        "locations": cast.locations,
+    }
+    return tuple((kind, tuple(sorted(ids.items()))) for kind, ids in kinds.items())
+
+
+def _cast(ids: Ids) -> dict[str, dict[str, str]]:
+    return {kind: dict(named) for kind, named in ids}
+
+
+def page(ask: Ask) -> Content:
+    """The page itself, which needs no network besides this server."""
+    return _file("page.html")
+
+
+def style(ask: Ask) -> Content:
+    """How the page looks."""
+    return _file("page.css")
+
+
+def script(ask: Ask) -> Content:
+    """What the page does."""
+    return _file("page.js")
+
+
+def _file(name: str) -> Content:
+    return Content((_PAGE / name).read_bytes(), _SAFE)

@@ -1,0 +1,201 @@
+"""The OpenAPI 3.1 document of the control surface, written from its rows.
+
+The examples of bodies succeed in a fresh demo world, but for those that name something which has
+to be made first.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from sandbox.api.openapi.document import DIALECT, VERSION
+from sandbox.api.openapi.examples import Cast, with_ids
+from sandbox.api.openapi.schemas import Mode, Schema, query_of, record, schemas_of
+from sandbox.control import views
+from sandbox.control.routes import CONTROL
+from sandbox.control.rows import JSON, ControlRow, shape
+from sandbox.world.switches import SWITCHES, Switch
+
+_ABOUT: Final = (
+    "The operator's surface of uat-sandbox: worlds, clocks, scenarios, webhooks and what happened. "
+    "It imitates nothing and explains everything. Unknown fields and parameters are refused."
+)
+_PARAMETER: Final = re.compile(r"\{(\w+)\}")
+_TEXT: Final[Schema] = {"type": "string"}
+
+_SAID: Final = {
+    400: "Something in the body or the query cannot be; `nearest` is the word that was meant.",
+    401: "This server asks for the bearer token that is printed when it starts.",
+    404: "There is no such world, or nothing with this id in it.",
+    408: "Nothing came in time; `near_misses` came nearest, the newest first.",
+    409: "What is there already stands in the way.",
+    413: "The body is larger than 1 MiB.",
+    507: "The state file cannot be written.",
+}
+
+_EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
+    "worlds.create": {"seed": 7, "clock": "2026-03-01T12:00:00Z"},
+    "clock.set": {"mode": "frozen"},
+    "clock.advance": {"by": "3d"},
+    "switches.set": {"batch.settlement": "manual"},
+    "scenario.run": {"name": "batch_partially_accepted"},
+    "next.add": {"outcome": "lost_card", "operation": "sale"},
+    "taps.tap": {"card": "tok_visa_credit"},
+    "batches.answer": {"answer": "rejected", "reason": "hash_mismatch"},
+    "messages.send": {"event_type": "transaction.sale"},
+    "messages.resend": {},
+    "endpoints.create": {
+        "url": "http://127.0.0.1:9000/hook",
+        "account_id": "{accounts.merchant}",
+        "event_types": ["transaction.sale"],
+    },
+    "endpoints.change": {"disabled": True},
+    "endpoints.rotate": {"grace_s": 3600},
+    "endpoints.recover": {"since": "2026-03-01T12:00:00Z"},
+}
+
+
+def document(*, version: str, needs_token: bool, cast: Cast) -> dict[str, Any]:
+    """The document; `cast` has the ids for the examples."""
+    refs, named = schemas_of(_types())
+    named["Error"] = _error()
+    named["NothingCame"] = _error(near_misses={"type": "array", "items": _ref(refs, "NearMiss")})
+    paths: dict[str, Schema] = {}
+    for row in CONTROL:
+        shown = _operation(row, refs, named, cast, needs_token=needs_token)
+        paths.setdefault(row.path, {})[row.method.lower()] = shown
+    shown = {
+        "openapi": VERSION,
+        "info": {
+            "title": "Control surface of uat-sandbox",
+            "version": version,
+            "description": _ABOUT,
+        },
+        "jsonSchemaDialect": DIALECT,
+        "servers": [{"url": "/"}],
+        "tags": [{"name": tag} for tag in dict.fromkeys(map(_tag, CONTROL))],
+        "paths": paths,
+        "components": {"schemas": named},
+    }
+    if needs_token:
+        bearer = {"type": "http", "scheme": "bearer"}
+        shown["components"]["securitySchemes"] = {"token": bearer}
+        shown["security"] = [{"token": []}]
+    return shown
+
+
+def _types() -> list[tuple[Any, Mode]]:
+    read: list[tuple[Any, Mode]] = [
+        (shape(row.body), "validation") for row in CONTROL if row.body not in (None, "Switches")
+    ]
+    shown: list[tuple[Any, Mode]] = [
+        (getattr(views, name), "serialization")
+        for name in ("NearMiss", *(row.response for row in CONTROL))
+        if name not in (None, "Switches")
+    ]
+    return [*read, *shown]
+
+
+Refs = Mapping[tuple[int, Mode], Schema]
+
+
+def _ref(refs: Refs, view: str) -> Schema:
+    return refs[id(getattr(views, view)), "serialization"]
+
+
+def _error(**more: Schema) -> Schema:
+    """The body of every refusal; `nearest` is only there where a word was misspelt."""
+    shown = record({"error": _TEXT, "message": _TEXT, "details": _TEXT, **more})
+    return shown | {"properties": {**shown["properties"], "nearest": _TEXT}}
+
+
+def _tag(row: ControlRow) -> str:
+    return row.name.partition(".")[0]
+
+
+def _operation(
+    row: ControlRow, refs: Refs, named: Schema, cast: Cast, *, needs_token: bool
+) -> Schema:
+    shown: Schema = {"operationId": row.name, "summary": row.summary, "tags": [_tag(row)]}
+    if row.is_open and needs_token:
+        shown["security"] = []
+    parameters = [*_in_path(row), *_in_query(row, named)]
+    if parameters:
+        shown["parameters"] = parameters
+    if row.is_raw:
+        content: Schema = {"schema": {"type": "object"}}
+        shown["requestBody"] = {"required": True, "content": {"application/json": content}}
+    elif row.body is not None:
+        is_switches = row.body == "Switches"
+        schema = _switches() if is_switches else refs[id(shape(row.body)), "validation"]
+        content = {"schema": schema, "example": with_ids(_EXAMPLES[row.name], cast)}
+        # Where all fields may be left out, so may the body.
+        is_needed = bool(named.get(row.body, {}).get("required"))
+        shown["requestBody"] = {"required": is_needed, "content": {"application/json": content}}
+    success = _success(row, refs)
+    refusals = {str(status): _refusal(status) for status in _statuses(row, needs_token)}
+    shown["responses"] = {str(row.status): success, **refusals}
+    return shown
+
+
+def _in_path(row: ControlRow) -> Iterator[Schema]:
+    for name in _PARAMETER.findall(row.path):
+        schema = {"type": "string", "minLength": 1}
+        shown: Schema = {"name": name, "in": "path", "required": True, "schema": schema}
+        if name == "w":
+            shown |= {"description": "The id of a world.", "example": "default"}
+        yield shown
+
+
+def _in_query(row: ControlRow, named: Schema) -> Iterator[Schema]:
+    fields, needed = query_of(shape(row.query))
+    named.update(needed)
+    for name, schema in fields.items():
+        yield {"name": name, "in": "query", "schema": schema}
+
+
+def _success(row: ControlRow, refs: Refs) -> Schema:
+    shown: Schema = {"description": "Done."}
+    if row.is_stream:
+        shown["content"] = {"text/event-stream": {"schema": _TEXT}}
+    elif row.media_type != JSON:
+        shown["content"] = {row.media_type: {"schema": _TEXT}}
+    elif row.response == "Switches":
+        full = _switches() | {"required": list(SWITCHES)}
+        shown["content"] = {"application/json": {"schema": full}}
+    elif row.response is not None:
+        shown["content"] = {"application/json": {"schema": _ref(refs, row.response)}}
+    return shown
+
+
+def _statuses(row: ControlRow, needs_token: bool) -> list[int]:
+    """What the row may answer besides its success: an unknown parameter is refused anywhere."""
+    found = {400, *row.refuses}
+    if needs_token and not row.is_open:
+        found.add(401)
+    if "{" in row.path:
+        found.add(404)
+    if row.body is not None:
+        found.add(413)
+    if row.method != "GET":
+        found.add(507)
+    return sorted(found)
+
+
+def _refusal(status: int) -> Schema:
+    name = "NothingCame" if status == 408 else "Error"
+    schema = {"$ref": f"#/components/schemas/{name}"}
+    return {"description": _SAID[status], "content": {"application/json": {"schema": schema}}}
+
+
+def _switches() -> Schema:
+    """Switches by name, each with the values that it takes."""
+    fields = {switch.name: _switch(switch) for switch in SWITCHES.values()}
+    return {"type": "object", "properties": fields, "additionalProperties": False}
+
+
+def _switch(switch: Switch) -> Schema:
+    about = {"description": f"{switch.about} ({switch.source})", "default": switch.default}
+    if switch.values:
+        return {"enum": list(switch.values), **about}
+    return {"type": "number", "minimum": 0, "maximum": switch.number_max, **about}
