@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
 from tests.conftest import NOW
 from tests.driving import Served, serving
@@ -123,6 +123,18 @@ def test_the_control_surface_is_tried_there_as_well(page, server):
     page.get_by_role("button", name="Send").click()
 
     expect(page.locator("#answered")).to_contain_text('"now": "2026-03-04T12:00:00.000Z"')
+
+
+def test_what_is_chosen_before_the_documents_are_there_is_shown_once_they_are(page, server):
+    held: list[Route] = []
+    page.route("**/platform/openapi.json", lambda route: held.append(route))
+    _open(page, server)
+    page.get_by_role("button", name="Control").click()
+
+    held[0].continue_()
+
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Control")
+    expect(page.get_by_role("link", name="Create a world")).to_be_visible()
 
 
 def test_a_stream_is_read_along_until_it_is_stopped(page, server):

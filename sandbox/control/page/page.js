@@ -132,6 +132,8 @@ function entry({ path, method, operation }) {
 // --- an operation -----------------------------------------------------------------------------
 
 function show() {
+  // What is chosen before the documents are there is shown once they are.
+  if (!known.documents[known.surface]) return;
   const id = decodeURIComponent(location.hash.slice(1));
   const one = known.operations.get(id);
   underWay?.abort();
