@@ -299,6 +299,9 @@ def _banner(facts: dict[str, object]) -> str:
         "Why an answer was what it was:",
         f"  curl -s {facts['control_url']}/worlds/default/requests" + _bearer(facts["token"]),
         "",
+        "All of it to read and try, in a browser:",
+        f"  {facts['control_url']}/docs",
+        "",
         "Ctrl-C stops it.",
     ]
     if facts["token"]:

@@ -325,10 +325,13 @@ def curl(line: str) -> bytes:
 def test_the_banner_has_lines_to_paste_that_work():
     with banner_of("--clock", NOW) as (lines, process):
         pasted = [json.loads(curl(line)) for line in lines if line.strip().startswith("curl ")]
+        (address,) = [line.strip() for line in lines if line.endswith("/docs")]
+        page = curl(f"curl -s {address}")
         process.terminate()
         _, err = process.communicate(timeout=10)
 
     keys, payment, requests = pasted
+    assert page.startswith(b"<!doctype html>")
     named = {line.split()[0] for line in lines if "  svc_" in line}
     assert f"uat-sandbox {__version__} serves the platform on http://127.0.0.1:" in lines[0]
     assert {"admin", "psp", "partner", "merchant", "legacy", "revoked"} <= named
