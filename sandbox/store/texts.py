@@ -5,6 +5,7 @@ share is written once, and remembered for a while.
 """
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -40,7 +41,10 @@ class Texts:
         return to_json(to_document(record)).decode()
 
     def _after_origin(self, tx: Transaction) -> str:
-        """The rest of a payment's document."""
+        """The rest of a payment's document, which is that of the last message about it as well."""
+        return self._remembered(tx, self._written_after_origin)
+
+    def _written_after_origin(self, tx: Transaction) -> str:
         rest = to_json(to_document(tx._replace(origin=None, history=()))).decode()  # type: ignore[arg-type]
         history = ",".join(self._part(attempt) for attempt in tx.history)
         # It begins with the origin, which is none.
@@ -63,14 +67,21 @@ class Texts:
         return f'{{"{_NAMES[type(record)]}":{self.of_record(record)}}}'
 
     def _part(self, part: Any) -> str:
+        return self._remembered(part, _written)
+
+    def _remembered(self, part: Any, write: Callable[[Any], str]) -> str:
         known = self._parts.get(id(part))
         if known is not None and known[0] is part:
             return known[1]
-        text = to_json(to_document(part)).decode()
+        text = write(part)
         self._parts[id(part)] = part, text
         if len(self._parts) > self._max:
             self._parts.popitem(last=False)
         return text
+
+
+def _written(part: Any) -> str:
+    return to_json(to_document(part)).decode()
 
 
 _NO_ORIGIN: Final = '{"origin":null,'
