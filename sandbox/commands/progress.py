@@ -3,9 +3,12 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
+
+if TYPE_CHECKING:
+    from threading import Event
 
 _AFTER_S: Final = 0.5
 """What takes less than this needs no sign."""
@@ -32,10 +35,7 @@ def working(what: str) -> Iterator[None]:
         sign.join()
 
 
-def _show(what: str, done: "object") -> None:
-    from threading import Event
-
-    assert isinstance(done, Event)
+def _show(what: str, done: "Event") -> None:
     waited_s, line = _AFTER_S, ""
     if done.wait(_AFTER_S):
         return

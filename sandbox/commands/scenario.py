@@ -3,10 +3,14 @@
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from sandbox.commands.ending import EXIT_UNUSABLE, refuse
+
+if TYPE_CHECKING:
+    from sandbox.rehearsing import Step
 
 
 @click.group()
@@ -28,17 +32,8 @@ def check(paths: tuple[Path, ...], *, as_json: bool) -> None:
       sandbox scenario check scenarios/
       sandbox scenario check my-story.toml
     """
-    from sandbox.rehearsing import rehearse
-    from sandbox.scenarios.loading import ScenarioError, read_scenario
-
     files = [file for path in paths for file in _scenario_files(path)]
-    results, unusable = [], []
-    for file in files:
-        try:
-            results.append((file, list(rehearse(read_scenario(file)))))
-        except ScenarioError as error:
-            message = str(error)
-            unusable.append(message if message.startswith(str(file)) else f"{file}: {message}")
+    results, unusable = _proved(files)
     failed = any(step.mistakes for _, steps in results for step in steps)
     if as_json:
         shown = [
@@ -62,6 +57,23 @@ def check(paths: tuple[Path, ...], *, as_json: bool) -> None:
     for message in unusable:
         click.echo(f"sandbox: {message}", err=True)
     sys.exit(EXIT_UNUSABLE if unusable else int(failed))
+
+
+def _proved(files: list[Path]) -> "tuple[list[tuple[Path, list[Step]]], list[str]]":
+    """What came of the examples of each file, and what is wrong with those that cannot be used."""
+    from sandbox.rehearsing import rehearse
+    from sandbox.scenarios.loading import ScenarioError, read_scenario
+
+    results, unusable = [], []
+    is_hidden = not sys.stderr.isatty()
+    with click.progressbar(files, label="proving", file=sys.stderr, hidden=is_hidden) as going:
+        for file in going:
+            try:
+                results.append((file, list(rehearse(read_scenario(file)))))
+            except ScenarioError as error:
+                said = str(error)
+                unusable.append(said if said.startswith(str(file)) else f"{file}: {said}")
+    return results, unusable
 
 
 def _scenario_files(path: Path) -> list[Path]:

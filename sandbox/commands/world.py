@@ -10,6 +10,7 @@ import click
 
 from sandbox.commands.control import Server, server_options, world_path
 from sandbox.commands.ending import refuse
+from sandbox.commands.progress import working
 from sandbox.commands.worlds import delete, list_all, new, reset, show
 
 _File = click.Path(path_type=Path, allow_dash=True)
@@ -38,7 +39,8 @@ def save(file: Path, *, world_id: str, url: str, token: str | None, as_json: boo
     """
     if as_json and file == _STANDARD:
         refuse("--json: what goes to standard output is the world itself; name a FILE")
-    content = Server(url=url, token=token).ask("GET", world_path(world_id, "snapshot")).content
+    with working(f"saving {world_id}"):
+        content = Server(url=url, token=token).ask("GET", world_path(world_id, "snapshot")).content
     if file == _STANDARD:
         click.echo(content, nl=False)
         return
@@ -74,7 +76,8 @@ def load(file: Path, *, world_id: str, url: str, token: str | None, as_json: boo
         content = sys.stdin.buffer.read() if file == _STANDARD else file.read_bytes()
     except (OSError, ValueError) as error:
         refuse(f"{file}: cannot be read: {_why(error)}")
-    answer = Server(url=url, token=token).ask("PUT", world_path(world_id, "snapshot"), content)
+    with working(f"loading {world_id}"):
+        answer = Server(url=url, token=token).ask("PUT", world_path(world_id, "snapshot"), content)
     _tell(answer.json(), f"{world_id} is as {file} has it", as_json=as_json)
 
 
@@ -100,7 +103,11 @@ def convert(source: Path, target: Path, *, as_json: bool) -> None:
         refuse(f"{target}: is the file that is to be converted; name another")
     is_new = not target.exists()
     try:
-        with closing(open_file(source)) as before, closing(open_file(target)) as after:
+        with (
+            working(f"converting {source.name}"),
+            closing(open_file(source)) as before,
+            closing(open_file(target)) as after,
+        ):
             try:
                 copy(before, after)
             except StoreError:

@@ -1,6 +1,7 @@
 """The command line against a served sandbox: run to its end in process, or followed as it goes."""
 
 import contextlib
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -35,6 +36,13 @@ def assert_refused(done: Result, code: int, *words: str) -> None:
     assert isinstance(done.exception, SystemExit)
     assert done.stdout == ""
     assert [word for word in words if word not in done.stderr] == [], done.stderr
+
+
+def attach(terminal: str) -> None:
+    """Make this terminal what the command of this process reads from and complains to."""
+    descriptor = os.open(terminal, os.O_RDWR)
+    os.dup2(descriptor, 0)
+    os.dup2(descriptor, 2)
 
 
 def add_world(server: Served, id: str, **more: Any) -> dict[str, Any]:

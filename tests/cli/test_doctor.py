@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from sandbox.cli import main
 from sandbox.doctoring.probes import PROBES
 from tests import processes
+from tests.cli.asking import attach
 from tests.doctoring import receivers as of
 from tests.doctoring.receivers import SECRET
 from tests.webhooks.misbehaving import refusing
@@ -227,13 +228,6 @@ def test_a_host_that_does_not_exist_is_named(host):
 # --- at a terminal ----------------------------------------------------------------------------
 
 
-def _attach(terminal: str) -> None:
-    """Make this terminal what the command reads from and complains to."""
-    descriptor = os.open(terminal, os.O_RDWR)
-    os.dup2(descriptor, 0)
-    os.dup2(descriptor, 2)
-
-
 def test_at_a_terminal_a_secret_is_made_for_the_receiver_to_be_configured_with():
     ours, theirs = pty.openpty()
     configured: list[str] = []
@@ -241,7 +235,7 @@ def test_at_a_terminal_a_secret_is_made_for_the_receiver_to_be_configured_with()
     with receiving(lambda one: 204 if one.is_signed_by(configured[0]) else 401) as one:
         process = processes.Process(
             ["doctor", one.url, "--only", "bad-signature"],
-            before=partial(_attach, os.ttyname(theirs)),
+            before=partial(attach, os.ttyname(theirs)),
         )
         shown = b""
         while b"press Enter" not in shown:

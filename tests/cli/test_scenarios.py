@@ -1,6 +1,9 @@
 """The command with scenarios: served from the start, checked, listed and shown."""
 
 import json
+import os
+import pty
+from functools import partial
 
 import pytest
 from click.testing import CliRunner
@@ -8,9 +11,11 @@ from click.testing import CliRunner
 from sandbox import library
 from sandbox.cli import main
 from sandbox.scenarios.schema import scenario_schema
+from tests.cli.asking import attach
 from tests.cli.test_cli import assert_unusable, run
 from tests.conftest import NOW
 from tests.driving import serving
+from tests.processes import Process
 
 KNOWN, TITLE = "insufficient_funds_then_success", "Insufficient funds, then success"
 GOOD = """
@@ -123,6 +128,24 @@ def test_a_folder_is_all_its_scenarios_in_order(write, tmp_path):
 
     assert done.exit_code == 0
     assert done.stdout == f"{first}: 2 examples, ok\n{second}: 2 examples, ok\n"
+
+
+def test_on_a_terminal_a_bar_shows_how_far_it_is(write):
+    good = write("good.toml", GOOD)
+    person, terminal = pty.openpty()
+
+    at_terminal = partial(attach, os.ttyname(terminal))
+
+    process = Process(["scenario", "check", good], before=at_terminal)
+    code, shown = process.wait(20), os.read(person, 1_000).decode()
+    out = process.stdout.read()
+    process.close()
+    os.close(person)
+    os.close(terminal)
+
+    assert (code, out) == (0, f"{good}: 2 examples, ok\n")
+    assert "proving" in shown
+    assert "100%" in shown
 
 
 @pytest.mark.parametrize(
