@@ -158,7 +158,7 @@ class TappedView(TapView):
     status_reason: str | None
 
 
-class OutcomeView(TypedDict):
+class CatalogueOutcome(TypedDict):
     """A row of the catalogue of outcomes."""
 
     key: OutcomeKey
@@ -184,7 +184,7 @@ class FaultView(TypedDict):
 class Outcomes(TypedDict):
     """The catalogue of outcomes, and the transport faults."""
 
-    outcomes: list[OutcomeView]
+    outcomes: list[CatalogueOutcome]
     total: int
     faults: list[FaultView]
 

@@ -74,8 +74,13 @@ class Guard:
 
 
 def _is_public(number: Address) -> bool:
-    if isinstance(number, ipaddress.IPv6Address) and number.is_site_local:
-        return False
+    if isinstance(number, ipaddress.IPv6Address):
+        if number.is_site_local:
+            return False
+        # It leads where the address in it does, which is looked at as well. Versions of Python
+        # differ on whether it is public by itself.
+        if number.sixtofour is not None:
+            return True
     return number.is_global and not number.is_multicast
 
 

@@ -40,6 +40,17 @@ def test_the_committed_document_is_what_the_tables_say_now(name):
     assert written == documents()[name], f"{name} is old: run `make golden` and commit"
 
 
+def test_no_two_types_of_the_documents_have_one_name(sandbox):
+    names = [
+        name
+        for path in ("/_sandbox/platform/openapi.json", "/_sandbox/openapi.json")
+        for name in sandbox.ask("GET", path).json()["components"]["schemas"]
+    ]
+
+    # Made up from modules, they would differ from one version of Python to another.
+    assert [name for name in names if "__" in name] == []
+
+
 def test_the_page_runs_nothing_but_its_own_script_and_asks_nobody_else(sandbox):
     answer = sandbox.control("GET", "/docs")
 

@@ -135,7 +135,7 @@ def _in_classes(hint: Any) -> Any:
 def _as_class(kind: type) -> type:
     hints = get_type_hints(kind, include_extras=True)
     made = make_dataclass(kind.__name__, [(name, _in_classes(of)) for name, of in hints.items()])
-    made.__doc__ = kind.__doc__
+    made.__doc__, made.__module__ = kind.__doc__, kind.__module__
     return made
 
 

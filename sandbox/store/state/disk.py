@@ -52,8 +52,11 @@ class Hold:
     def __init__(self, path: Path) -> None:
         try:
             self.path = path.resolve()
+            if self.path.is_symlink():
+                # Links in a circle, from Python 3.13 on; before that it is a RuntimeError.
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
             _check(self.path)
-        # RuntimeError: links in a circle, before 3.13. ValueError: what no system takes as a name.
+        # ValueError: what no system takes as a name.
         except (OSError, RuntimeError, ValueError) as error:
             raise cannot(path, "be opened", error, "name another file") from error
         note = self.path.with_name(self.path.name + ".lock")
