@@ -16,8 +16,9 @@ class Commands(click.Group):
 
     `later` has for the name of each of those the module and the name in it, as `module:name`.
 
-    Ctrl-C ends with EXIT_INTERRUPTED. Whoever closes the pipe, as `head` does, has read what they
-    wanted: that is no failure. With NO_COLOR in the environment nothing is coloured.
+    Ctrl-C ends with EXIT_INTERRUPTED, at a question as well. Whoever closes the pipe, as `head`
+    does, has read what they wanted: that is no failure. With NO_COLOR in the environment nothing is
+    coloured.
     """
 
     def __init__(self, *args: Any, later: Mapping[str, str], **more: Any) -> None:
@@ -41,7 +42,7 @@ class Commands(click.Group):
             ctx.color = False
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, click.Abort):
             if sys.stderr.isatty():
                 # What the terminal shows for Ctrl-C has no line of its own.
                 click.echo(err=True)

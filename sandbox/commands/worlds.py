@@ -9,7 +9,7 @@ from urllib.parse import urljoin
 import click
 
 from sandbox.commands.control import Server, at_server, server_options, world_path
-from sandbox.commands.ending import refuse
+from sandbox.commands.ending import EXIT_REFUSED, refuse
 from sandbox.commands.params import CountsType, InstantType, SettingType
 from sandbox.commands.progress import working
 from sandbox.commands.tables import json_option, show_json, show_table
@@ -171,8 +171,9 @@ def delete(
       sandbox world delete uat-7 --yes
     """
     id = _which(named, world_id)
-    if not yes and sys.stdin.isatty():
-        click.confirm(f"Delete the world {id} with all that is in it?", abort=True, err=True)
+    question = f"Delete the world {id} with all that is in it?"
+    if not yes and sys.stdin.isatty() and not click.confirm(question, err=True):
+        refuse(f"{id} stays", EXIT_REFUSED)
     Server(url=url, token=token).ask("DELETE", world_path(id))
     if as_json:
         show_json({"deleted": id})

@@ -132,9 +132,13 @@ def sit_at(terminal: str) -> None:
     sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)))
 
 
-@pytest.mark.parametrize(("answer", "is_there"), [(b"y\n", False), (b"n\n", True)])
-def test_on_a_terminal_it_asks_first(served, answer, is_there):
-    id = f"cli-asked-{is_there}".lower()
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [(b"y\n", 0), (b"n\n", 1), (b"\x04", 130)],
+    ids=["yes", "no", "end of input"],
+)
+def test_on_a_terminal_it_asks_first(served, answer, expected):
+    id = f"cli-asked-{expected}"
     add_world(served, id)
     person, terminal = pty.openpty()
     os.write(person, answer)
@@ -149,9 +153,9 @@ def test_on_a_terminal_it_asks_first(served, answer, is_there):
     os.close(terminal)
 
     assert f"Delete the world {id} with all that is in it?" in err
-    assert code == int(is_there)
+    assert code == expected
     status = served.control("GET", f"/worlds/{id}").status_code
-    assert status == (200 if is_there else 404)
+    assert status == (404 if expected == 0 else 200)
 
 
 @pytest.mark.parametrize(
