@@ -3,7 +3,7 @@
 Nothing in a world knows of another. Which world a key belongs to is the registry's to say.
 """
 
-from asyncio import Event, Future, Lock, get_running_loop
+from asyncio import Event, Lock
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -32,6 +32,7 @@ from sandbox.world.host import Host
 from sandbox.world.ids import Ids, fixed_chars
 from sandbox.world.journal import Journal
 from sandbox.world.kept import Kept
+from sandbox.world.listening import Listening
 from sandbox.world.spec import WorldSpec
 from sandbox.world.tally import Tally
 from sandbox.world.uses import NotedUses, Uses
@@ -100,10 +101,11 @@ class World:
         self._on_new_key = on_new_key
         # How often an account, a terminal, a location or a key was put.
         self.directory_version = 0
+        self._listening = Listening()
         self.outbox = Outbox(
             self,
             on_work=lambda endpoint_id: host.work(self, endpoint_id),
-            on_change=self._note_change,
+            on_change=self._listening.tell,
             on_delivery=self._note_delivery,
             later=host.later,
         )
@@ -113,7 +115,6 @@ class World:
         # The number of the walk through the world's time that is going on; None: none is.
         self.walk: int | None = None
         self.walks = 0
-        self._listening: list[Future[None]] = []
         self.recorder: Recorder | None = None
         self.readers = Readers(self)
         self.has_begun = kept is None
@@ -304,24 +305,11 @@ class World:
             self.readers.on_messages(messages)
         if self.outbox.endpoints:
             self.outbox.accept(messages)
-        self._note_change()
-
-    def _note_change(self) -> None:
-        if self._listening:
-            listening, self._listening = self._listening, []
-            for future in listening:
-                if not future.done():
-                    future.set_result(None)
+        self._listening.tell()
 
     async def changed(self) -> None:
         """Wait until there is a new message, or something came of a delivery."""
-        future: Future[None] = get_running_loop().create_future()
-        self._listening.append(future)
-        try:
-            await future
-        finally:
-            if future in self._listening:
-                self._listening.remove(future)
+        await self._listening.wait()
 
     async def quiet(self) -> None:
         """Wait until no webhook is to be sent now."""
