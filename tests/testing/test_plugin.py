@@ -7,6 +7,8 @@ from importlib.metadata import entry_points
 
 import pytest
 
+from sandbox.settings import Settings
+from sandbox.testing.server import sandbox_server
 from tests.testing.pytesting import run_pytest
 
 TESTS = """
@@ -185,6 +187,25 @@ def test_a_sandbox_elsewhere_is_used_where_the_environment_names_one(kit, tmp_pa
     seen = json.loads((tmp_path / "seen.json").read_text())
     assert seen["operations"]["exercised"] == {"apikeys.list": 1}
     assert kit.control.ask("GET", "/worlds")["total"] == before
+
+
+def test_a_control_surface_elsewhere_is_named_by_options_and_needs_its_token(tmp_path):
+    (tmp_path / "test_it.py").write_text(
+        "def test_it(sandbox):\n"
+        "    assert sandbox.client().get('/v5/apikeys').status_code == 200\n"
+        "    assert '//localhost:' in sandbox.webhooks.url\n"
+    )
+    with sandbox_server(Settings(control_port=1, token="a-token")) as server:
+        at = [f"--sandbox-url={server.url}", f"--sandbox-control-url={server.control_url}"]
+
+        with_token = run_pytest(
+            tmp_path, *at, "--sandbox-token=a-token", "--sandbox-receiver-host=localhost"
+        )
+        without = run_pytest(tmp_path, *at, SANDBOX_RECEIVER_HOST="localhost")
+
+    assert with_token.code == 0, with_token.output
+    assert without.code == 1
+    assert "needs its bearer token" in without.output
 
 
 def test_a_sandbox_that_does_not_answer_is_said_plainly(tmp_path):
