@@ -62,8 +62,8 @@ dist: $(VENV)/.developed ## Build the wheel and the source distribution into dis
 	@ls dist/*
 
 lock: $(VENV)/.developed ## Resolve the dependencies anew into requirements/
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --custom-compile-command 'make lock' pyproject.toml --output-file requirements/run.lock
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --custom-compile-command 'make lock' pyproject.toml --group dev --output-file requirements/dev.lock
+	@$(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --custom-compile-command 'make lock' pyproject.toml --output-file requirements/run.lock
+	@$(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --custom-compile-command 'make lock' pyproject.toml --group dev --output-file requirements/dev.lock
 
 clean: ## Remove what the above made
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

@@ -1,0 +1,47 @@
+"""What the project installs: no version with a known hole, and nothing but what was locked."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parent.parent
+
+VULNERABLE = {
+    # Package: the newest version with a known hole, and its advisory.
+    "aiohttp": ("3.14.2", "GHSA-cq5v-8q36-5273"),
+    "filelock": ("3.20.2", "CVE-2026-22701"),
+    "starlette": ("1.2.9", "CVE-2026-54282"),
+}
+
+
+def declared() -> dict[str, Requirement]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return {one.name: one for one in map(Requirement, project["dependencies"])}
+
+
+@pytest.mark.parametrize(("name", "version"), [(name, row[0]) for name, row in VULNERABLE.items()])
+def test_no_version_with_a_known_hole_satisfies_the_declared_range(name: str, version: str) -> None:
+    assert not declared()[name].specifier.contains(version)
+
+
+@pytest.mark.parametrize("lock", ["run.lock", "dev.lock"])
+def test_a_locked_package_is_installed_only_with_the_hash_that_was_locked(lock: str) -> None:
+    logical = (ROOT / "requirements" / lock).read_text().replace("\\\n", " ").splitlines()
+    packages = [line for line in logical if line.strip() and not line.lstrip().startswith("#")]
+    assert len(packages) > 20
+    for line in packages:
+        assert re.match(r"\S+==\S+", line), line
+        assert "--hash=sha256:" in line, line
+
+
+def test_the_image_is_built_upon_one_that_a_digest_names() -> None:
+    lines = (ROOT / "Dockerfile").read_text().splitlines()
+    arguments = dict(line.removeprefix("ARG ").split("=", 1) for line in lines if "ARG " in line)
+    bases = [line.split()[1] for line in lines if line.startswith("FROM ")]
+    assert len(bases) == 2
+    for base in bases:
+        name = re.sub(r"\$\{(\w+)\}", lambda found: arguments[found[1]], base)
+        assert re.fullmatch(r"python:3\.\d+-slim@sha256:[0-9a-f]{64}", name), base
