@@ -274,6 +274,37 @@ def test_what_was_refused_can_be_added_to_the_next_batch_and_settles_there(sandb
     assert sums(sandbox, bad["batch_id"]) == (900901, 0, 2)
 
 
+@pytest.mark.proves("assumed M13, D10, B12")
+def test_a_batch_accepted_in_part_accounts_for_its_sums_less_what_it_refused(sandbox):
+    bad, good = sold(sandbox, 900401), sold(sandbox, 500)
+    id = bad["batch_id"]
+    settled(sandbox, id)
+
+    # The sums are those that were submitted (M10); what was refused counts as unbatched.
+    captured, _, _ = sums(sandbox, id)
+    assert captured - bad["total_amount"] == good["total_amount"]
+    assert read(sandbox, bad)["batch_id"] is None
+
+
+@pytest.mark.proves("assumed M11, 2.10")
+def test_an_attempt_says_in_which_batch_it_settles_and_never_changes_otherwise(sandbox):
+    bad = sold(sandbox, 900401)
+    sold(sandbox, 500)
+    refused_by = bad["batch_id"]
+    before = read(sandbox, bad)["history"]
+
+    settled(sandbox, refused_by)
+    freed = read(sandbox, bad)["history"]
+    following = open_batch(sandbox)["id"]
+    shown(edit(sandbox, following, added_transactions=[bad["transaction_id"]]))
+    moved = read(sandbox, bad)["history"]
+
+    assert [one[-1]["batch_id"] for one in (before, freed, moved)] == [refused_by, None, following]
+    assert [[one | {"batch_id": None} for one in history] for history in (freed, moved)] == [
+        [one | {"batch_id": None} for one in before]
+    ] * 2
+
+
 @pytest.mark.proves("assumed 6.2-settlement, B9")
 def test_an_amount_keeps_the_result_away(sandbox):
     tx = sold(sandbox, 900409)

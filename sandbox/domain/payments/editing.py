@@ -37,10 +37,11 @@ class Edit:
     status_reason: str | None = None
 
 
-def edited(tx: Transaction, edit: Edit) -> Transaction:
+def edited(tx: Transaction, edit: Edit, *, partial_refund_shows: str = "unchanged") -> Transaction:
     """The transaction as the edit has it, without a new event_id.
 
-    Raises ValueError when the money would no longer add up.
+    `partial_refund_shows` is the switch refund.partial_status. Raises ValueError when the money
+    would no longer add up.
     """
     head = edit.status or tx.status
     amounts = edit.breakdown.amounts if edit.breakdown else tx.amounts
@@ -66,6 +67,12 @@ def edited(tx: Transaction, edit: Edit) -> Transaction:
     )
     if wrong := broken(after):
         raise ValueError("; ".join(ABOUT[clause] for clause in wrong))
+    if head == "refunded" and ledger.refunded < ledger.kept and partial_refund_shows != head:
+        # Source: assumed M6.
+        raise ValueError(
+            f"refunded: {ledger.refunded} is a part of {ledger.kept}, and a partial refund leaves "
+            "the status as it is (the switch refund.partial_status)"
+        )
     return after
 
 

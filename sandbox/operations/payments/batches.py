@@ -119,12 +119,10 @@ def edit(call: Call) -> Batch:
 
 
 def _moved(tx: Transaction, batch_id: str | None) -> Transaction:
-    """The payment in another batch; its capture entry settles there."""
+    """The payment in another batch, or in none; what was captured settles there (assumed 2.10)."""
     history = tuple(
         attempt._replace(batch_id=batch_id)
-        if attempt.batch_id is not None
-        and attempt.batch_id == tx.batch_id
-        and attempt.transaction_type != "refund"
+        if attempt.status == "captured" and attempt.transaction_type != "refund"
         else attempt
         for attempt in tx.history
     )

@@ -153,7 +153,9 @@ def edit(call: Call) -> Transaction:
         status_reason=body.status_reason,
     )
     try:
-        after = editing.edited(tx, wanted)
+        after = editing.edited(
+            tx, wanted, partial_refund_shows=call.world.switches["refund.partial_status"]
+        )
     except ValueError as error:
         raise Refusal(VALIDATION_ERROR, str(error), source="assumed F8", step="rule") from None
     if after == tx:
