@@ -151,12 +151,12 @@ def test_a_stream_is_read_along_until_it_is_stopped(page, server):
 
 
 def test_where_a_token_is_needed_the_page_asks_for_it(page):
-    with serving("--clock", NOW, "--token", "a-token") as server:
+    with serving("--clock", NOW, "--token", "a-token-of-the-test") as server:
         _open(page, server, "payments.create")
         token = page.get_by_label("Control token")
         expect(token).to_be_visible()
 
-        token.fill("a-token")
+        token.fill("a-token-of-the-test")
         token.press("Tab")
 
         expect(page.get_by_label("API key", exact=True)).to_have_value("merchant")
