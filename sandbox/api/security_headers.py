@@ -15,16 +15,16 @@ Raw = tuple[tuple[bytes, bytes], ...]
 class AnswerKind(Enum):
     """What an answer is, as far as these headers go."""
 
-    CONTROL = "control"
+    CONTROL = "the control surface"
     """An answer of the control surface: it may hold keys, endpoint secrets, or anything else."""
 
-    OPEN = "open"
+    OPEN = "its open documents"
     """A document that holds no secret: health, OpenAPI, the schema of scenarios."""
 
-    PAGE = "page"
+    PAGE = "its docs page"
     """A file of the docs page."""
 
-    KEY = "key"
+    KEY = "API keys of the platform"
     """An answer of the platform that may hold the plaintext of an API key."""
 
 

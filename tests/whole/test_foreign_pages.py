@@ -338,7 +338,7 @@ def test_a_page_of_a_name_that_leads_here_now_gets_nothing_of_either_surface(bro
 
     read = [one for one in tried if one.get("text")]
     assert target.state() == before
-    # It is its own origin, so that it may read what it is told: that it is told nothing.
+    # The browser lets it read the answers, since they are of its own origin. They hold nothing.
     assert {one["status"] for one in read if "status" in one} == {421}
     assert {one["route"] for one in read} == {route["name"] for route in routes}
     assert [one for one in read if "--allow-host" not in one["text"]] == []
