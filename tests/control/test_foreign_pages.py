@@ -152,6 +152,18 @@ def test_a_page_is_refused_with_the_token_as_well():
     assert (foreign.status, own.status) == (403, 200)
 
 
+@pytest.mark.proves("assumed D25-origins")
+@pytest.mark.parametrize("path", ["/_sandbox/worlds", "/%5fsandbox/worlds", "/%5Fsandbox/%77orlds"])
+def test_no_spelling_of_a_path_is_a_way_round_on_a_socket(served, path):
+    foreign = {"sec-fetch-site": "cross-site"}
+
+    refused = [served.ask(method, path, headers=dict(foreign)) for method in ("GET", "POST")]
+    own = served.ask("GET", path)
+
+    assert [answer.status_code for answer in refused] == [403, 403]
+    assert own.status_code == 200
+
+
 # --- hosts ------------------------------------------------------------------------------------
 
 FOREIGN_HOSTS = [
