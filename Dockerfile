@@ -1,7 +1,7 @@
 # The sandbox as an image, built from this checkout:
 #
 #   docker build --tag uat-sandbox .
-#   docker run --rm --publish 8080:8080 --env SANDBOX_TOKEN=choose-one uat-sandbox
+#   docker run --rm --publish 8080:8080 --env SANDBOX_TOKEN=choose-a-long-secret uat-sandbox
 #
 # Bound to all addresses its control surface wants the token. Options of `sandbox serve` go behind
 # the name of the image. Worlds live in memory; `--store /data/state.db` keeps them in the volume.

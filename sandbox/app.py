@@ -4,7 +4,7 @@ import logging
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -12,9 +12,12 @@ from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sandbox import __version__, library
+from sandbox.api.hosts import Hosts, why_refused
 from sandbox.api.platform import Platform
+from sandbox.api.rare_log import RareLog
 from sandbox.control.control import Control
-from sandbox.control.rows import PREFIX, Services
+from sandbox.control.rows import PREFIX, ControlFault, Services
+from sandbox.domain.faults import MISDIRECTED, Refusal
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.files import StateFile, StoreError
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from sandbox.world.saving import Saver
 
 log = logging.getLogger("sandbox.store")
+requests_log = logging.getLogger("sandbox.requests")
 
 _CONTROL_PATHS: Final = PREFIX + "/"
 
@@ -46,7 +50,7 @@ class Sandbox:
 
     app: ASGIApp
     worlds: Worlds
-    token: str | None
+    token: str | None = field(repr=False)
     store: str
 
 
@@ -98,6 +102,8 @@ def build(
         platform=platform,
         control=control,
         control_port=settings.control_port,
+        # Who has the token is no page of another site.
+        hosts=Hosts((settings.host, *settings.allow_hosts)) if token is None else None,
         on_begin=worlds.wake,
         on_end=[
             dispatcher.close,
@@ -214,7 +220,8 @@ def _run(name_or_path: str, world: World) -> None:
 class Surfaces:
     """Two surfaces of one server. Both answer everything that comes to them, errors included.
 
-    On one port the path's prefix decides; with a `control_port` the port that was asked does.
+    On one port the path's prefix decides; with a `control_port` the port that was asked does. With
+    `hosts` a request for another one reaches neither.
     Starlette's router stands behind them: it serves the lifespan, and nothing that is asked for
     reaches its redirects and plain-text answers.
     """
@@ -222,15 +229,18 @@ class Surfaces:
     def __init__(
         self,
         *,
-        platform: ASGIApp,
-        control: ASGIApp,
+        platform: Platform,
+        control: Control,
         control_port: int | None,
+        hosts: Hosts | None,
         on_begin: Callable[[], None],
         on_end: Sequence[Callable[[], Awaitable[None]]],
     ) -> None:
         self._platform = platform
         self._control = control
         self._control_port = control_port
+        self._hosts = hosts
+        self._rare_log = RareLog(requests_log)
 
         @asynccontextmanager
         async def lifespan(_: object) -> AsyncIterator[None]:
@@ -251,7 +261,22 @@ class Surfaces:
         """Hand the request to its surface."""
         if scope["type"] == "lifespan":
             await self._rest(scope, receive, send)
+        elif self._hosts is not None and (host := self._hosts.refuses(scope)) is not None:
+            await self._refuse(scope, send, host)
         elif self._is_for_control(scope):
             await self._control(scope, receive, send)
         else:
             await self._platform(scope, receive, send)
+
+    async def _refuse(self, scope: Scope, send: Send, host: bytes) -> None:
+        """Answer a request for another host as its surface does (assumed D25-hosts)."""
+        why = why_refused(host)
+        self._rare_log.warn("host", f"a request was refused (421): {why}")
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+        elif self._is_for_control(scope):
+            await self._control.refuse(
+                send, ControlFault(MISDIRECTED.status, MISDIRECTED.code, why)
+            )
+        else:
+            await self._platform.refuse(scope, send, Refusal(MISDIRECTED, why))

@@ -10,6 +10,7 @@ import click
 from sandbox import __version__
 from sandbox.commands.ending import refuse
 from sandbox.commands.group import Commands
+from sandbox.commands.token_options import token_options
 
 _LATER: Final = {
     "cards": "sandbox.commands.catalogues:cards",
@@ -144,7 +145,17 @@ class _InventType(click.ParamType[Any]):
     help="Keep all worlds in this file, and go on from it: state.json for people, state.db for "
     "more than a thousand documents.",
 )
-@click.option("--token", envvar="SANDBOX_TOKEN", help="Bearer token of the control surface.")
+@token_options
+@click.option(
+    "--allow-host",
+    "allow_hosts",
+    multiple=True,
+    envvar="SANDBOX_ALLOW_HOST",
+    metavar="NAME",
+    help="A host name under which a tunnel or proxy leads here, which a server without a token "
+    "answers for as it does for loopback. May be given several times; SANDBOX_ALLOW_HOST takes "
+    "several names with spaces between them.",
+)
 @click.option(
     "--log-format",
     type=click.Choice(["text", "json"]),

@@ -196,11 +196,16 @@ async def serving(app: Application, sockets: list[socket.socket]) -> AsyncIterat
 
 
 def bound(settings: Settings) -> tuple[Settings, list[socket.socket]]:
-    """The settings with the ports that were taken, and their sockets. Raises SettingsError."""
+    """The settings with the address and the ports that were taken, and their sockets.
+
+    Raises SettingsError.
+    """
     sockets = [bind(settings.host, settings.port, "--port")]
-    settings = replace(settings, port=sockets[0].getsockname()[1])
+    address, port, *_ = sockets[0].getsockname()
+    settings = replace(settings, port=port, bound_address=address)
     if settings.control_port is not None:
-        sockets.append(bind(settings.host, settings.control_port, "--control-port"))
+        # The same address: a name may lead to another one when it is looked up again.
+        sockets.append(bind(address, settings.control_port, "--control-port"))
         settings = replace(settings, control_port=sockets[1].getsockname()[1])
     return settings, sockets
 
@@ -266,7 +271,9 @@ def _facts(sandbox: Sandbox, settings: Settings) -> dict[str, object]:
         "version": __version__,
         "url": url,
         "control_url": f"http://{host}:{control_port}/_sandbox",
-        "token": sandbox.token,
+        # One that was given is known already, and logs are read by many (assumed D25-token).
+        "token": sandbox.token if settings.token is None else None,
+        "needs_token": sandbox.token is not None,
         "store": sandbox.store,
         "fixture": world.spec.fixture.name,
         "seed": world.spec.seed,
@@ -296,17 +303,15 @@ def _banner(facts: dict[str, object]) -> str:
         f"  curl -s {facts['url']}/v5/apikeys -H '{facts['api_key_header']}: {first}'",
         "",
         *_first_payment(facts),
+        *_token_lines(facts),
         "Why an answer was what it was:",
-        f"  curl -s {facts['control_url']}/worlds/default/requests" + _bearer(facts["token"]),
+        f"  curl -s {facts['control_url']}/worlds/default/requests" + _bearer(facts),
         "",
         "All of it to read and try, in a browser:",
         f"  {facts['control_url']}/docs",
         "",
         "Ctrl-C stops it.",
     ]
-    if facts["token"]:
-        lines.insert(-1, f"The control surface needs this bearer token: {facts['token']}")
-        lines.insert(-1, "")
     return "\n".join(lines)
 
 
@@ -326,8 +331,21 @@ def _first_payment(facts: dict[str, object]) -> list[str]:
     ]
 
 
-def _bearer(token: object) -> str:
-    return f" -H 'Authorization: Bearer {token}'" if token else ""
+def _token_lines(facts: dict[str, object]) -> list[str]:
+    """What the control surface needs: a token that was made up is shown here and nowhere else."""
+    if not facts["needs_token"]:
+        return []
+    if facts["token"] is None:
+        return ["The control surface needs the token that you gave.", ""]
+    return [
+        "The control surface needs a token, which was made up for this start:",
+        f"  export SANDBOX_TOKEN={facts['token']}",
+        "",
+    ]
+
+
+def _bearer(facts: dict[str, object]) -> str:
+    return ' -H "Authorization: Bearer $SANDBOX_TOKEN"' if facts["needs_token"] else ""
 
 
 class _JsonLines(logging.Formatter):

@@ -1,6 +1,8 @@
 """How a server is set up: the values of the command line, checked, before anything live is made."""
 
+import re
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Final, Literal
 
@@ -8,10 +10,11 @@ from pydantic_core import ValidationError
 
 from sandbox.domain.profile import Profile, parse_profile
 from sandbox.store.invention import Invention
+from sandbox.tokens import TokenError, check_token
 from sandbox.world.clock import ClockSetting
 from sandbox.world.registry import Limits
 
-LOOPBACK_HOSTS: Final = frozenset({"127.0.0.1", "::1", "localhost"})
+_HOST_NAME: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 
 LogFormat = Literal["text", "json"]
 
@@ -27,11 +30,14 @@ class Settings:
     `fixture` is a name under `fixtures/` or the path of a file, `scenario` the same under
     `scenarios/`, or a title.
     `control_port` None serves the control surface on the platform's port. `token` None with a host
-    that is not loopback makes one up. Port 0 takes a free one. `webhooks_to` are networks and host
-    names that webhooks may go to besides public ones, where the host is not loopback. `watch` has
-    a server read the scenario again whenever its file changes.
+    that is not loopback makes one up. A server without one answers for loopback hosts, `host` and
+    `allow_hosts`. Port 0 takes a free one. `webhooks_to` are networks and host names that webhooks
+    may go to besides public ones, where the host is not loopback. `watch` has a server read the
+    scenario again whenever its file changes. `bound_address` is the address of the socket, once
+    there is one.
 
-    Raises SettingsError where there is nothing to watch.
+    Raises SettingsError for a token or a host that cannot be used, and where there is nothing to
+    watch.
     """
 
     host: str = "127.0.0.1"
@@ -42,7 +48,8 @@ class Settings:
     invention: Invention | None = None
     clock: ClockSetting = field(default_factory=ClockSetting)
     profile: Profile = field(default_factory=Profile)
-    token: str | None = None
+    token: str | None = field(default=None, repr=False)
+    allow_hosts: tuple[str, ...] = ()
     log_format: LogFormat = "text"
     log_requests: bool = False
     explain_headers: bool = True
@@ -51,15 +58,37 @@ class Settings:
     scenario: str | None = None
     store: Path | None = None
     watch: bool = False
+    bound_address: str | None = None
 
     def __post_init__(self) -> None:
+        if self.token is not None:
+            try:
+                check_token(self.token)
+            except TokenError as error:
+                raise SettingsError(
+                    f"--token: {error}; give one with SANDBOX_TOKEN, --token-file or --token"
+                ) from None
+        for name in self.allow_hosts:
+            if not _HOST_NAME.fullmatch(name):
+                raise SettingsError(
+                    f"--allow-host: {name!r} is no host name; write it like sandbox.example, "
+                    "without a scheme and a port"
+                )
         if self.watch and self.scenario is None:
             raise SettingsError("--watch: there is no file to watch; name one with --scenario")
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only this machine can reach the server."""
-        return self.host in LOOPBACK_HOSTS or self.host.startswith("127.")
+        """Whether only this machine can reach the server.
+
+        The address of its socket decides. Without one nothing is looked up: `host` has to be an
+        address of loopback, or `localhost`.
+        """
+        host = self.bound_address or self.host
+        try:
+            return ip_address(host).is_loopback
+        except ValueError:
+            return self.bound_address is None and host == "localhost"
 
     @property
     def platform_url(self) -> str:

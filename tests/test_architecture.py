@@ -23,6 +23,7 @@ RANKS = {
     "control": 5,
     "settings": 6,
     "library": 6,
+    "tokens": 6,
     "app": 6,
     "server": 7,
     "cli": 7,
@@ -36,7 +37,7 @@ RANKS = {
 """A module imports rooms of lower ranks and its own."""
 
 TOGETHER = [
-    {"settings", "library", "app"},
+    {"settings", "library", "tokens", "app"},
     {"server", "cli", "commands", "doctoring", "testing", "rehearsing", "watching", "__main__"},
 ]
 """Single modules that share a rank and make one room."""

@@ -1,8 +1,11 @@
 """What stands on the surface: endpoints, access, events, errors, control, switches."""
 
+from collections.abc import Iterator
+
 from docs.pages.markdown import NONE, code, listed, page, table
 from sandbox.api.routes import OPERATIONS
 from sandbox.api.rows import Row
+from sandbox.api.security_headers import SECURITY_HEADERS
 from sandbox.control.routes import CONTROL
 from sandbox.domain.access import ACCESS
 from sandbox.domain.events import EVENTS
@@ -87,7 +90,17 @@ def control() -> str:
         "For the operator; errors are `error`, `message`, `details`, and `nearest` for a\n"
         "misspelt word.",
         table(("endpoint", "what it does", "success"), rows),
+        "## Headers of answers\n",
+        table(("header", "value", "for", "why"), list(_headers())),
     )
+
+
+def _headers() -> Iterator[tuple[str, str, str, str]]:
+    """Each header of the table, once for each of its values."""
+    for row in SECURITY_HEADERS:
+        for value in dict.fromkeys(row.values.values()):
+            kinds = [kind.value for kind, one in row.values.items() if one == value]
+            yield code(row.name), code(value), ", ".join(kinds), row.why
 
 
 def switches() -> str:

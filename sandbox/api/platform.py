@@ -16,6 +16,7 @@ from sandbox.api.pipeline import NO_CONTENT, carry_out, methods_of
 from sandbox.api.router import Router
 from sandbox.api.routes import OPERATIONS
 from sandbox.api.rows import Row, is_key_path
+from sandbox.api.security_headers import SHOWS_KEY
 from sandbox.api.trip import Answer, Asked, Presented, Trip
 from sandbox.api.wire import BadInput, ClientGone, by_name, read_body
 from sandbox.domain import keys
@@ -123,6 +124,13 @@ class Platform:
         # What follows at once follows the answer: a batch has its result now (assumed D21).
         fire_due(world)
 
+    async def refuse(self, scope: Scope, send: Send, refusal: Refusal) -> None:
+        """Answer a request that no world and no journal is to know of."""
+        is_for_keys = is_key_path(scope["path"])
+        body = error_body(refusal, self._worlds.profile, is_for_keys=is_for_keys)
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+        await _send(send, refusal.fault.status, headers, body)
+
     async def answer(self, asked: Asked, presented: Presented, world: World) -> Answer:
         """The answer to a request. Never raises; a defect of ours is a logged 500."""
         started = perf_counter()
@@ -217,10 +225,13 @@ class Platform:
             headers.append((b"x-sandbox-request-id", trip.request_id.encode()))
             if trip.choice is not None:
                 headers.append((OUTCOME_HEADER, _explained(trip.choice)))
+        match = trip.asked.match
+        if match is not None and match.row is not None and match.row.shows_key:
+            headers += SHOWS_KEY
         if status == TOO_MANY_REQUESTS:
             headers.append((b"retry-after", b"1"))  # assumed 5.3
-        if status == METHOD_NOT_ALLOWED.status and trip.asked.match:
-            methods = methods_of(trip.asked.match)
+        if status == METHOD_NOT_ALLOWED.status and match:
+            methods = methods_of(match)
             if methods:
                 headers.append((b"allow", methods.encode()))
         return headers

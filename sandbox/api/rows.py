@@ -103,8 +103,9 @@ class Row:
     `narrow` says which need the sent body comes down to, where the row's own leaves it open.
     `secrets` are fields of the body that the journal masks whatever they hold. With
     `stops_at_block` a blocked account answers 423. `may` is asked of the target before the body
-    is looked at. An `is_attempt` asks the processor, so that its outcome can be forced. `refuses`
-    is what its operation alone refuses, besides what is refused on the way to any.
+    is looked at. An `is_attempt` asks the processor, so that its outcome can be forced. One that
+    `shows_key` may answer with the plaintext of an API key. `refuses` is what its operation alone
+    refuses, besides what is refused on the way to any.
     """
 
     name: str
@@ -125,6 +126,7 @@ class Row:
     stops_at_block: bool = False
     may: Callable[[Call], None] | None = None
     is_attempt: bool = False
+    shows_key: bool = False
     refuses: tuple[Fault, ...] = ()
 
 

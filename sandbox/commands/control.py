@@ -3,13 +3,14 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 from urllib.parse import quote
 
 import click
 
 from sandbox.commands.ending import EXIT_REFUSED, EXIT_UNUSABLE, refuse
+from sandbox.commands.token_options import token_options
 
 if TYPE_CHECKING:
     from httpx2 import Client, EventSource, Response
@@ -54,7 +55,7 @@ class Server:
     """A server by its URL, with or without the prefix of its control surface."""
 
     url: str
-    token: str | None
+    token: str | None = field(repr=False)
 
     def ask(
         self, method: str, path: str, body: bytes | None = None, *, answer_s: float = ANSWER_S
@@ -150,8 +151,8 @@ class Server:
         status = answer.status_code
         if status == 401:
             raise Unanswered(
-                f"{self.url} wants its bearer token, which it printed at its start: give it with "
-                "--token or SANDBOX_TOKEN",
+                f"{self.url} wants its bearer token, which it was given or printed at its start: "
+                "give it with SANDBOX_TOKEN, --token-file or --token",
                 EXIT_REFUSED,
                 status=status,
             )
@@ -180,20 +181,13 @@ def _error(answer: "Response") -> Mapping[str, Any] | None:
 
 def at_server(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of a command that asks a server."""
-    for option in (
-        click.option(
-            "--token", envvar="SANDBOX_TOKEN", help="Bearer token of the control surface."
-        ),
-        click.option(
-            "--url",
-            envvar="SANDBOX_URL",
-            default="http://127.0.0.1:8080",
-            show_default=True,
-            help="The server, also SANDBOX_URL; with a control port of its own, that one.",
-        ),
-    ):
-        command = option(command)
-    return command
+    return click.option(
+        "--url",
+        envvar="SANDBOX_URL",
+        default="http://127.0.0.1:8080",
+        show_default=True,
+        help="The server, also SANDBOX_URL; with a control port of its own, that one.",
+    )(token_options(command))
 
 
 def server_options(command: Callable[..., Any]) -> Callable[..., Any]:

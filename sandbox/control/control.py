@@ -11,9 +11,12 @@ from pydantic_core import ValidationError, to_json
 from starlette.types import Receive, Scope, Send
 
 from sandbox.api import wire
+from sandbox.api.rare_log import RareLog
 from sandbox.api.router import Router
+from sandbox.api.security_headers import HEADERS_OF, AnswerKind
+from sandbox.control.origins import why_foreign
 from sandbox.control.routes import CONTROL
-from sandbox.control.rows import JSON, Ask, Content, ControlFault, ControlRow, Services, shape
+from sandbox.control.rows import JSON, Ask, ControlFault, ControlRow, Services, shape
 from sandbox.domain.words import nearest
 from sandbox.store.files import StoreError
 from sandbox.world.agenda import fire_due
@@ -32,13 +35,15 @@ def _router() -> Router[ControlRow]:
 class Control:
     """Answers every request under `/_sandbox`.
 
-    With a `token`, all but open rows need it as a bearer token (assumed D25).
+    With a `token`, all but open rows need it as a bearer token (assumed D25). With or without one,
+    they do nothing for a page of another origin (assumed D25-origins).
     """
 
     def __init__(self, services: Services, *, token: str | None) -> None:
         self._services = services
         self._router = _router()
-        self._token = token
+        self._token = None if token is None else token.encode()
+        self._rare_log = RareLog(log)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request. Only HTTP is spoken here."""
@@ -46,13 +51,13 @@ class Control:
             await send({"type": "websocket.close", "code": 1000})
             return
         headers: dict[str, str] = {}
-        is_stream, media_type = False, JSON
+        is_stream, media_type, kind = False, JSON, AnswerKind.CONTROL
         try:
             row, params = self._route(scope)
             has_body = row.body is not None or row.is_raw
             body = await wire.read_body(receive, is_capped=not row.is_raw) if has_body else b""
             status, shown = row.status, await self._carry_out(row, params, scope, body)
-            is_stream, media_type = row.is_stream, row.media_type
+            is_stream, media_type, kind = row.is_stream, row.media_type, row.answer_kind
         except wire.ClientGone:
             return
         except ControlFault as fault:
@@ -66,12 +71,17 @@ class Control:
         if is_stream:
             await shown.deliver(scope, receive, send)
         else:
-            await _send(send, status, shown, headers, media_type)
+            await _send(send, status, shown, headers, media_type, kind)
+
+    async def refuse(self, send: Send, fault: ControlFault) -> None:
+        """Answer a request that reaches nothing of the control surface."""
+        await _send(send, fault.status, _error(fault, self._services.worlds.profile.scrub), {})
 
     def _route(self, scope: Scope) -> tuple[ControlRow, dict[str, str]]:
         match = self._router.match(scope["method"], scope["path"])
-        # The token is asked for before anything is said about what there is.
+        # Who asks is looked at before anything is said about what there is.
         if match is None or match.row is None or not match.row.is_open:
+            self._check_origin(scope)
             self._check_token(scope)
         if match is None:
             raise ControlFault(
@@ -87,19 +97,29 @@ class Control:
             )
         return match.row, match.params
 
+    def _check_origin(self, scope: Scope) -> None:
+        why = why_foreign(scope)
+        if why is not None:
+            self._rare_log.warn("origin", f"a control request was refused (403): {why}")
+            raise ControlFault(403, "foreign_origin", why)
+
     def _check_token(self, scope: Scope) -> None:
+        """Ask for the token. The scheme is read in any case (RFC 9110, 11.1; assumed D25-token)."""
         if self._token is None:
             return
         try:
             sent = wire.header(scope["headers"], b"authorization") or b""
         except wire.BadInput:
             sent = b""
-        if not compare_digest(sent, b"Bearer " + self._token.encode()):
+        scheme, _, token = sent.partition(b" ")
+        is_bearer = scheme.lower() == b"bearer"
+        if not (compare_digest(token.lstrip(b" "), self._token) and is_bearer):
             raise ControlFault(
                 401,
                 "unauthorized",
                 "this server's control surface needs its bearer token",
-                details="it is printed when the server starts",
+                details="it is the one that the server was given, or else the one that it printed "
+                "at its start",
                 headers={"www-authenticate": "Bearer"},
             )
 
@@ -209,13 +229,17 @@ def _error(fault: ControlFault, scrub: Callable[[str], str]) -> dict[str, Any]:
 
 
 async def _send(
-    send: Send, status: int, shown: Any, headers: dict[str, str], media_type: str
+    send: Send,
+    status: int,
+    shown: Any,
+    headers: dict[str, str],
+    media_type: str = JSON,
+    kind: AnswerKind = AnswerKind.CONTROL,
 ) -> None:
-    if not isinstance(shown, Content):
-        body = b"" if status == 204 else shown if isinstance(shown, bytes) else to_json(shown)
-        shown = Content(body)
-    raw = [(name.encode(), value.encode()) for name, value in {**headers, **shown.headers}.items()]
-    if body := shown.body:
+    body = b"" if status == 204 else shown if isinstance(shown, bytes) else to_json(shown)
+    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+    raw += HEADERS_OF[kind]
+    if body:
         raw += [(b"content-type", media_type.encode()), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": status, "headers": raw})
     await send({"type": "http.response.body", "body": body})

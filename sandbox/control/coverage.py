@@ -11,7 +11,7 @@ from typing import Any, Final
 from sandbox.api.routes import OPERATIONS
 from sandbox.control.rows import Ask
 from sandbox.domain.events import EVENTS
-from sandbox.domain.faults import FAULTS
+from sandbox.domain.faults import FAULTS, MISDIRECTED
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import STATUS_REASONS, STATUSES
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
@@ -24,8 +24,9 @@ TABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "statuses": STATUSES,
     "status_reasons": STATUS_REASONS,
     "events": tuple(EVENTS),
-    # Two faults that a client cannot tell apart have one code.
-    "refusals": tuple(dict.fromkeys(fault.code for fault in FAULTS)),
+    # Two faults that a client cannot tell apart have one code. A request for another host reaches
+    # nothing that counts.
+    "refusals": tuple(dict.fromkeys(fault.code for fault in FAULTS if fault is not MISDIRECTED)),
     "outcomes": (*OUTCOMES, *TRANSPORT_FAULTS),
 }
 """What there is to exercise, section by section, as far as the code alone knows it."""

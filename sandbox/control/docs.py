@@ -1,27 +1,16 @@
 """Control endpoints that describe both surfaces: OpenAPI documents, and a page to try them."""
 
 import json
-from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from sandbox.control.rows import Ask, Content
+from sandbox.control.rows import Ask
 
 if TYPE_CHECKING:
     from sandbox.domain.profile import Profile
 
 _PAGE: Final = Path(__file__).parent / "page"
-
-_SAFE: Final[Mapping[str, str]] = {
-    # The page asks this server and nobody else, and runs nothing but its own script.
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'",
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cache-control": "no-cache",
-}
 
 Ids = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 """The cast as a value that can be remembered: kind to names and ids."""
@@ -73,20 +62,20 @@ def _cast(ids: Ids) -> dict[str, dict[str, str]]:
     return {kind: dict(named) for kind, named in ids}
 
 
-def page(ask: Ask) -> Content:
+def page(ask: Ask) -> bytes:
     """The page itself, which needs no network besides this server."""
     return _file("page.html")
 
 
-def style(ask: Ask) -> Content:
+def style(ask: Ask) -> bytes:
     """How the page looks."""
     return _file("page.css")
 
 
-def script(ask: Ask) -> Content:
+def script(ask: Ask) -> bytes:
     """What the page does."""
     return _file("page.js")
 
 
-def _file(name: str) -> Content:
-    return Content((_PAGE / name).read_bytes(), _SAFE)
+def _file(name: str) -> bytes:
+    return (_PAGE / name).read_bytes()

@@ -25,11 +25,13 @@ _TEXT: Final[Schema] = {"type": "string"}
 
 _SAID: Final = {
     400: "Something in the body or the query cannot be; `nearest` is the word that was meant.",
-    401: "This server asks for the bearer token that is printed when it starts.",
+    401: "This server asks for its bearer token, which it was given or printed at its start.",
+    403: "A browser sent this for a page of another origin.",
     404: "There is no such world, or nothing with this id in it.",
     408: "Nothing came in time; `near_misses` came nearest, the newest first.",
     409: "What is there already stands in the way.",
     413: "The body is larger than 1 MiB.",
+    421: "The Host header names a host that this server does not answer for, see `--allow-host`.",
     507: "The state file cannot be written.",
 }
 
@@ -171,8 +173,10 @@ def _success(row: ControlRow, refs: Refs) -> Schema:
 def _statuses(row: ControlRow, needs_token: bool) -> list[int]:
     """What the row may answer besides its success: an unknown parameter is refused anywhere."""
     found = {400, *row.refuses}
-    if needs_token and not row.is_open:
-        found.add(401)
+    if not row.is_open:
+        found |= {401, 403} if needs_token else {403}
+    if not needs_token:
+        found.add(421)
     if "{" in row.path:
         found.add(404)
     if row.body is not None:

@@ -1,10 +1,11 @@
 """What a row of the control table says of an endpoint, and what its function is given."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from sandbox.api.security_headers import AnswerKind
 from sandbox.domain.words import nearest
 from sandbox.store.fixtures import Fixture
 from sandbox.world.registry import Worlds
@@ -90,13 +91,12 @@ class ControlRow:
     response: str | None = None
     refuses: tuple[int, ...] = ()
 
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """An answer that is written already, with headers of its own."""
-
-    body: bytes
-    headers: Mapping[str, str] = field(default_factory=dict)
+    @property
+    def answer_kind(self) -> AnswerKind:
+        """Which headers its success has, see `security_headers`."""
+        if not self.is_open:
+            return AnswerKind.CONTROL
+        return AnswerKind.OPEN if self.media_type == JSON else AnswerKind.PAGE
 
 
 def shape(name: str) -> "type[BaseModel]":

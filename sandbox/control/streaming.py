@@ -9,6 +9,7 @@ from pydantic_core import to_json
 from starlette.types import Receive, Scope, Send
 
 from sandbox.api.platform import ABORT
+from sandbox.api.security_headers import HEADERS_OF, AnswerKind
 from sandbox.control import messages
 from sandbox.control.rows import Ask, must_be_known
 from sandbox.world.watchers import (
@@ -37,7 +38,7 @@ LAST_WORDS_S: Final = 0.5
 """So long a stream that ends waits for a client to take what is left of it."""
 
 _HERE: Final = b": here\n\n"
-_HEADERS: Final = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store")]
+_HEADERS: Final = [(b"content-type", b"text/event-stream"), *HEADERS_OF[AnswerKind.CONTROL]]
 
 _SHOWN: Final[Mapping[str, Callable[[World, Any], Any]]] = {
     REQUEST: lambda world, entry: world.journal.view(entry),

@@ -120,6 +120,12 @@ REVERSE_EXCEEDS_AVAILABLE: Final = _rule_of_payments(
 REFUND_EXCEEDS_CAPTURED: Final = _rule_of_payments(
     "refund_exceeds_captured", "There is less than that to refund.", "assumed D18"
 )
+MISDIRECTED: Final = Fault(
+    code="misdirected_request",
+    status=421,
+    message="The server does not answer for this host.",
+    source="assumed D25-hosts",
+)
 ACCOUNT_BLOCKED: Final = Fault(
     code="account_blocked",
     status=423,
@@ -169,6 +175,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     INVALID_TIP_ADJUSTMENT,
     REVERSE_EXCEEDS_AVAILABLE,
     REFUND_EXCEEDS_CAPTURED,
+    MISDIRECTED,
     ACCOUNT_BLOCKED,
     RATE_LIMITED,
     INTERNAL_ERROR,

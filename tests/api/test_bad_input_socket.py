@@ -25,7 +25,7 @@ def _exchange(served: Served, sent: bytes) -> bytes:
 def _request(served: Served, line: bytes, *more: bytes, body: bytes = b"") -> bytes:
     """A request with the merchant's key, after whose answer the server closes."""
     key = b"x-service-apikey: " + served.key("merchant").encode()
-    head = b"\r\n".join([line, b"host: x", key, b"connection: close", *more])
+    head = b"\r\n".join([line, b"host: localhost", key, b"connection: close", *more])
     return head + b"\r\n\r\n" + body
 
 
@@ -54,19 +54,21 @@ def _lists_its_keys(served: Served) -> bool:
         b"GET\r\n\r\n",
         b"GET / HTTP/9.9\r\n\r\n",
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-        b"FOO / HTTP/1.1\r\nhost: x\r\n\r\n",
-        b"get / HTTP/1.1\r\nhost: x\r\n\r\n",
-        b"GET ?x HTTP/1.1\r\nhost: x\r\n\r\n",
-        b"GET /a b HTTP/1.1\r\nhost: x\r\n\r\n",
-        b"GET /\xff HTTP/1.1\r\nhost: x\r\n\r\n",
-        b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nhost: x\r\n\r\n",
-        b"CONNECT x:80 HTTP/1.1\r\nhost: x\r\n\r\n",
+        b"FOO / HTTP/1.1\r\nhost: localhost\r\n\r\n",
+        b"get / HTTP/1.1\r\nhost: localhost\r\n\r\n",
+        b"GET ?x HTTP/1.1\r\nhost: localhost\r\n\r\n",
+        b"GET /a b HTTP/1.1\r\nhost: localhost\r\n\r\n",
+        b"GET /\xff HTTP/1.1\r\nhost: localhost\r\n\r\n",
+        b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nhost: localhost\r\n\r\n",
+        b"CONNECT x:80 HTTP/1.1\r\nhost: localhost\r\n\r\n",
         b"GET / HTTP/1.1\r\nno colon\r\n\r\n",
-        b"POST /v5/apikeys HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n",
-        b"POST /v5/apikeys HTTP/1.1\r\nhost: x\r\ncontent-length: x\r\n\r\n",
-        b"POST /v5/apikeys HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
-        b"POST /v5/apikeys HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n\r\n",
-        b"POST /v5/apikeys HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n"
+        b"POST /v5/apikeys HTTP/1.1\r\nhost: localhost\r\ncontent-length: -1\r\n\r\n",
+        b"POST /v5/apikeys HTTP/1.1\r\nhost: localhost\r\ncontent-length: x\r\n\r\n",
+        b"POST /v5/apikeys HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\n"
+        b"content-length: 2\r\n\r\n",
+        b"POST /v5/apikeys HTTP/1.1\r\nhost: localhost\r\n"
+        b"transfer-encoding: chunked\r\n\r\nzz\r\n\r\n",
+        b"POST /v5/apikeys HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\n"
         b"transfer-encoding: chunked\r\n\r\n0\r\n\r\n",
     ],
     ids=lambda garbage: repr(garbage[:30]),
@@ -138,9 +140,8 @@ def test_an_encoded_path_is_read_once_and_nothing_is_redirected(served, target, 
 @pytest.mark.proves("spec 5-apikey", "assumed C6")
 def test_the_name_of_the_key_header_has_no_case(served):
     key = served.key("merchant").encode()
-    sent = (
-        b"GET /v5/apikeys HTTP/1.1\r\nhost: x\r\nX-SERVICE-ApiKey: %b\r\nconnection: close\r\n\r\n"
-    )
+    head = b"GET /v5/apikeys HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n"
+    sent = head + b"X-SERVICE-ApiKey: %b\r\n\r\n"
 
     status, _, _ = _parts(_exchange(served, sent % key))
 
@@ -148,7 +149,7 @@ def test_the_name_of_the_key_header_has_no_case(served):
 
 
 def test_a_header_that_is_not_ascii_is_no_key(served):
-    sent = b"GET /v5/apikeys HTTP/1.1\r\nhost: x\r\nx-service-apikey: \xff\xc3\xa9\r\n"
+    sent = b"GET /v5/apikeys HTTP/1.1\r\nhost: localhost\r\nx-service-apikey: \xff\xc3\xa9\r\n"
 
     status, _, body = _parts(_exchange(served, sent + b"connection: close\r\n\r\n"))
 
@@ -178,7 +179,7 @@ def keys(served):
 def test_a_chunked_body_is_read_whole(served, keys, size):
     body = json.dumps({"name": "chunked " * 20, "permissions": ["payments:read"]}).encode()
     pieces = [body[start : start + size] for start in range(0, len(body), size)]
-    head = b"POST /v5/apikeys HTTP/1.1\r\nhost: x\r\nconnection: close\r\n"
+    head = b"POST /v5/apikeys HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n"
     head += b"content-type: application/json\r\ntransfer-encoding: chunked\r\n"
     head += b"x-service-apikey: %b\r\n\r\n" % keys["merchant"].encode()
 
@@ -238,7 +239,7 @@ def test_a_body_one_byte_larger_is_a_413_from_the_socket(served, keys):
     ids=["half a body", "no body", "no last chunk", "half a header", "expects to continue"],
 )
 def test_a_client_that_leaves_in_the_middle_changes_nothing_and_harms_nobody(served, keys, cut):
-    head = b"POST /v5/apikeys HTTP/1.1\r\nhost: x\r\nx-service-apikey: "
+    head = b"POST /v5/apikeys HTTP/1.1\r\nhost: localhost\r\nx-service-apikey: "
     before = served.ask("GET", "/v5/apikeys", key=keys["admin"]).json()
 
     with _connect(served) as connection:
@@ -253,7 +254,7 @@ def test_a_client_that_leaves_in_the_middle_changes_nothing_and_harms_nobody(ser
 
 
 def test_many_clients_that_leave_at_once_harm_nobody(served, keys):
-    head = b"POST /v5/apikeys HTTP/1.1\r\nhost: x\r\nx-service-apikey: "
+    head = b"POST /v5/apikeys HTTP/1.1\r\nhost: localhost\r\nx-service-apikey: "
 
     for _ in range(50):
         with _connect(served) as connection:
@@ -277,7 +278,7 @@ def test_pipelined_requests_are_both_answered_in_their_order(served):
 
 
 def test_a_refused_body_does_not_leak_into_the_next_request_of_its_connection(served):
-    smuggled = b"GET /v5/other HTTP/1.1\r\nhost: x\r\n\r\n"
+    smuggled = b"GET /v5/other HTTP/1.1\r\nhost: localhost\r\n\r\n"
     length = b"content-length: %d" % len(smuggled)
     first = _request(served, b"POST /v5/apikeys HTTP/1.1", length, body=smuggled)
 
@@ -294,10 +295,9 @@ def test_a_refused_body_does_not_leak_into_the_next_request_of_its_connection(se
 
 def test_a_body_of_a_request_that_has_none_does_not_become_the_next_request(served):
     key = served.key("merchant").encode()
-    head = (
-        b"GET /v5/apikeys HTTP/1.1\r\nhost: x\r\nx-service-apikey: %b\r\ncontent-length: %d\r\n\r\n"
-    )
-    smuggled = b"GET /v5/other HTTP/1.1\r\nhost: x\r\n\r\n"
+    head = b"GET /v5/apikeys HTTP/1.1\r\nhost: localhost\r\n"
+    head += b"x-service-apikey: %b\r\ncontent-length: %d\r\n\r\n"
+    smuggled = b"GET /v5/other HTTP/1.1\r\nhost: localhost\r\n\r\n"
 
     first = head % (key, len(smuggled)) + smuggled
     answer = _exchange(served, first + _request(served, b"GET /v1/accounts/x HTTP/1.1"))

@@ -17,7 +17,7 @@ def connection(served: Served) -> Iterator[socket.socket]:
 
 def request(served: Served, line: str, *more: str) -> bytes:
     key = f"x-service-apikey: {served.key('merchant')}"
-    return "\r\n".join([line, "host: x", key, *more, "", ""]).encode()
+    return "\r\n".join([line, "host: localhost", key, *more, "", ""]).encode()
 
 
 def head_of(connection: socket.socket) -> bytes:

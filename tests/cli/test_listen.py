@@ -293,10 +293,12 @@ def test_it_ends_with_its_world(served, world):
 
 
 def test_a_token_is_wanted_of_who_follows_too():
-    with serving("--token", "s3cret") as server:
+    with serving("--token", "s3cret-of-the-day") as server:
         refused = [ask("listen", "9000", server=server)]
         refused += [ask("tail", "--token", "wrong", server=server)]
-        with following("listen", "9000", "--token", "s3cret", server=server) as listening:
+        with following(
+            "listen", "9000", "--token", "s3cret-of-the-day", server=server
+        ) as listening:
             listening.until("^C to quit")
             code, err = listening.stop()
 

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from sandbox.api.security_headers import HEADERS_OF, AnswerKind
 from tests.driving import InProcess
 
 STREAM = "/worlds/default/stream"
@@ -88,7 +89,10 @@ async def reading(
     assert start == {
         "type": "http.response.start",
         "status": 200,
-        "headers": [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store")],
+        "headers": [
+            (b"content-type", b"text/event-stream"),
+            *HEADERS_OF[AnswerKind.CONTROL],
+        ],
     }
     assert await one.text() == ": here\n\n"
     yield one

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sandbox.app import build
-from sandbox.settings import Settings
+from sandbox.settings import Settings, SettingsError
 from sandbox.world.registry import Limits
 from tests.control.test_control import assert_refused
 from tests.driving import InProcess, Response
@@ -20,7 +20,7 @@ def with_token(sandbox: InProcess, method: str, path: str, *tokens: str) -> Resp
 @pytest.fixture
 def guarded() -> InProcess:
     """A sandbox that is not bound to loopback, with a token that was given."""
-    return InProcess(build(Settings(host="0.0.0.0", token="open-sesame")))
+    return InProcess(build(Settings(host="0.0.0.0", token="open-sesame-open-sesame")))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
@@ -32,7 +32,14 @@ def test_on_loopback_no_token_is_needed(host):
 
 
 @pytest.mark.proves("assumed D25")
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "sandbox.example"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("0.0.0.0", "::", "10.0.0.1", "sandbox.example"),
+        # Nothing is looked up, and a name may begin like an address.
+        *("127.evil.example", "127.0.0.1.nip.io", "127.1", "2130706433", "localhost.example"),
+    ],
+)
 def test_elsewhere_a_token_is_made_up_that_nobody_guesses(host):
     one, other = (InProcess(build(Settings(host=host))) for _ in range(2))
 
@@ -42,15 +49,44 @@ def test_elsewhere_a_token_is_made_up_that_nobody_guesses(host):
     assert with_token(one, "GET", "/worlds", f"Bearer {other.sandbox.token}").status == 401
 
 
-def test_a_given_token_opens_the_surface(guarded):
-    assert with_token(guarded, "GET", "/worlds", "Bearer open-sesame").status == 200
+@pytest.mark.proves("assumed D25-token")
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "bEaReR", "Bearer  "])
+def test_a_given_token_opens_the_surface_whatever_the_case_of_its_scheme(guarded, scheme):
+    answer = with_token(guarded, "GET", "/worlds", f"{scheme} open-sesame-open-sesame")
+
+    assert answer.status == 200
+
+
+@pytest.mark.proves("assumed D25-token")
+@pytest.mark.parametrize(
+    ("token", "why"),
+    [
+        ("", "the token is empty, and needs at least 16"),
+        ("fifteen-letters", "the token has only 15 characters, and needs at least 16"),
+        ("sixteen-letters\n", "printable ASCII"),
+        (" sixteen-letters", "without a space at either end"),
+        ("sixteen-lëtters-", "printable ASCII"),
+    ],
+)
+def test_a_token_that_can_be_guessed_or_never_sent_is_refused(token, why):
+    with pytest.raises(SettingsError, match=why) as refused:
+        Settings(token=token)
+
+    assert "--token-file" in str(refused.value)
+    assert len(token) < 15 or token.strip() not in str(refused.value)
+
+
+def test_a_token_does_not_show_where_settings_are_shown(guarded):
+    settings = Settings(token="open-sesame-open-sesame")
+
+    assert "sesame" not in repr(settings) + repr(guarded.sandbox)
 
 
 def test_a_token_that_is_given_is_asked_for_on_loopback_too():
-    sandbox = InProcess(build(Settings(token="open-sesame")))
+    sandbox = InProcess(build(Settings(token="open-sesame-open-sesame")))
 
     assert sandbox.control("GET", "/worlds").status == 401
-    assert with_token(sandbox, "GET", "/worlds", "Bearer open-sesame").status == 200
+    assert with_token(sandbox, "GET", "/worlds", "Bearer open-sesame-open-sesame").status == 200
 
 
 @pytest.mark.proves("assumed D25")
@@ -61,13 +97,16 @@ def test_a_token_that_is_given_is_asked_for_on_loopback_too():
         ("",),
         ("Bearer",),
         ("Bearer ",),
-        ("open-sesame",),
-        ("Bearer open-sesam",),
-        ("Bearer open-sesame2",),
-        ("Bearer OPEN-SESAME",),
-        ("Basic open-sesame",),
+        ("open-sesame-open-sesame",),
+        ("Bearer open-sesame-open-sesam",),
+        ("Bearer open-sesame-open-sesame2",),
+        ("Bearer OPEN-SESAME-OPEN-SESAME",),
+        ("Basic open-sesame-open-sesame",),
+        ("Bearer\topen-sesame-open-sesame",),
+        ("Beareropen-sesame-open-sesame",),
+        ("bearer",),
         ("Bearer \xff\xfe",),
-        ("Bearer open-sesame", "Bearer other"),
+        ("Bearer open-sesame-open-sesame", "Bearer other"),
     ],
     ids=str,
 )
@@ -88,7 +127,7 @@ def test_without_the_token_everything_is_a_401_that_tells_nothing(guarded, metho
 
     assert_refused(answer, 401, "unauthorized")
     assert answer.headers["www-authenticate"] == "Bearer"
-    assert "open-sesame" not in answer.body.decode()
+    assert "open-sesame-open-sesame" not in answer.body.decode()
 
 
 @pytest.mark.proves("assumed D25")

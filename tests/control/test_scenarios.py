@@ -114,7 +114,7 @@ def test_the_scenarios_of_the_library_are_listed(sandbox):
 
 
 def test_the_schema_of_scenario_files_is_for_everybody():
-    guarded = InProcess(build(Settings(token="open-sesame")))
+    guarded = InProcess(build(Settings(token="open-sesame-open-sesame")))
 
     answer = guarded.control("GET", "/scenario.schema.json")
 

@@ -235,7 +235,7 @@ def test_a_world_that_is_not_there_cannot_be_read(sandbox):
 
 
 def test_reading_needs_the_token():
-    guarded = InProcess(build(Settings(token="open-sesame")))
+    guarded = InProcess(build(Settings(token="open-sesame-open-sesame")))
 
     assert_refused(guarded.control("GET", STREAM), 401, "unauthorized")
 

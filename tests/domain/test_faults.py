@@ -32,6 +32,7 @@ EXPECTED = {
     "REVERSE_EXCEEDS_AVAILABLE": ("reverse_exceeds_available", 400),
     "REFUND_EXCEEDS_CAPTURED": ("refund_exceeds_captured", 400),
     "CONFLICT": ("conflict", 409),
+    "MISDIRECTED": ("misdirected_request", 421),
     "ACCOUNT_BLOCKED": ("account_blocked", 423),
     "INTERNAL_ERROR": ("internal_error", 500),
     "NOT_WRITTEN": ("internal_error", 500),

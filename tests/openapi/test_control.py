@@ -16,7 +16,7 @@ from tests.payments.waits import sale
 from tests.webhooks.calling import control
 
 SETTINGS = Settings(clock=ClockSetting(now=parse_rfc3339(NOW), mode="frozen"))
-GUARDED = Settings(token="a-token", clock=SETTINGS.clock)
+GUARDED = Settings(token="a-token-of-the-test", clock=SETTINGS.clock)
 WORLD = "/worlds/default"
 
 NEEDS_A_LOOP = {"taps.tap", "messages.wait", "stream.read"}
@@ -195,6 +195,33 @@ def test_a_tap_and_a_wait_are_answered_as_the_document_says(sandbox):
     surface.check("GET", f"/_sandbox{WORLD}/wait", came)
     surface.check("GET", f"/_sandbox{WORLD}/wait", missed)
     assert (tapped.status, came.status, missed.status) == (200, 200, 408)
+
+
+# --- who asks ---------------------------------------------------------------------------------
+
+
+def test_a_page_of_another_origin_is_refused_as_the_document_says(sandbox):
+    sandbox.defaults |= {"sec-fetch-site": "cross-site"}
+
+    answers = {
+        name: sandbox.control(method, path).status
+        for name, (method, path) in _addresses(sandbox.control_surface).items()
+    }
+
+    assert {name for name, status in answers.items() if status == 403} == {
+        row.name for row in CONTROL if not row.is_open
+    }
+
+
+def test_a_request_for_another_host_is_refused_as_the_document_says(sandbox):
+    sandbox.defaults |= {"host": "evil.example"}
+
+    answers = [
+        sandbox.control(method, path).status
+        for method, path in _addresses(sandbox.control_surface).values()
+    ]
+
+    assert set(answers) == {421}
 
 
 # --- the token --------------------------------------------------------------------------------

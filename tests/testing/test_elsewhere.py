@@ -25,12 +25,17 @@ def test_its_worlds_are_made_there_and_deleted_and_its_webhooks_come(kit):
 
 def test_a_control_surface_of_its_own_with_a_token_and_another_profile():
     settings = Settings(
-        control_port=1, token="a token", profile=replace(Profile(), api_key_header="x-key")
+        control_port=1,
+        token="a token of the test",
+        profile=replace(Profile(), api_key_header="x-key"),
     )
     with (
         sandbox_server(settings) as server,
         sandbox_at(
-            server.url, control_url=server.control_url, token="a token", api_key_header="x-key"
+            server.url,
+            control_url=server.control_url,
+            token="a token of the test",
+            api_key_header="x-key",
         ) as elsewhere,
         elsewhere.world() as world,
     ):

@@ -195,11 +195,14 @@ def test_a_control_surface_elsewhere_is_named_by_options_and_needs_its_token(tmp
         "    assert sandbox.client().get('/v5/apikeys').status_code == 200\n"
         "    assert '//localhost:' in sandbox.webhooks.url\n"
     )
-    with sandbox_server(Settings(control_port=1, token="a-token")) as server:
+    with sandbox_server(Settings(control_port=1, token="a-token-of-the-test")) as server:
         at = [f"--sandbox-url={server.url}", f"--sandbox-control-url={server.control_url}"]
 
         with_token = run_pytest(
-            tmp_path, *at, "--sandbox-token=a-token", "--sandbox-receiver-host=localhost"
+            tmp_path,
+            *at,
+            "--sandbox-token=a-token-of-the-test",
+            "--sandbox-receiver-host=localhost",
         )
         without = run_pytest(tmp_path, *at, SANDBOX_RECEIVER_HOST="localhost")
 

@@ -133,8 +133,8 @@ def test_a_bad_entry_is_refused_at_the_start_in_words(entry):
 
 @pytest.mark.parametrize("host", ["127.0.0.1:9", "[::1]", "169.254.169.254", "10.1", "[fd00::1]"])
 def test_an_endpoint_at_an_internal_address_is_refused_when_others_can_reach_the_server(host):
-    sandbox = InProcess(build(Settings(host="0.0.0.0", token="secret")))
-    sandbox.defaults |= {"authorization": "Bearer secret"}
+    sandbox = InProcess(build(Settings(host="0.0.0.0", token="secret-of-the-test")))
+    sandbox.defaults |= {"authorization": "Bearer secret-of-the-test"}
 
     answer = sandbox.control("POST", "/worlds/default/endpoints", {"url": f"http://{host}/x"})
 
@@ -148,8 +148,10 @@ def test_an_endpoint_at_an_internal_address_is_refused_when_others_can_reach_the
     [("127.0.0.1", ()), ("localhost", ()), ("::1", ()), ("0.0.0.0", ("10.0.0.0/8",))],
 )
 def test_an_endpoint_at_an_internal_address_is_fine_from_loopback_or_when_listed(host, webhooks_to):
-    sandbox = InProcess(build(Settings(host=host, token="secret", webhooks_to=webhooks_to)))
-    sandbox.defaults |= {"authorization": "Bearer secret"}
+    sandbox = InProcess(
+        build(Settings(host=host, token="secret-of-the-test", webhooks_to=webhooks_to))
+    )
+    sandbox.defaults |= {"authorization": "Bearer secret-of-the-test"}
 
     answer = sandbox.control("POST", "/worlds/default/endpoints", {"url": "http://10.0.0.1/x"})
 

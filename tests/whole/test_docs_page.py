@@ -1,31 +1,22 @@
 """The page that shows both surfaces, in a browser: it reads, sends, and explains."""
 
-import shutil
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.conftest import NOW
 from tests.driving import Served, serving
+from tests.whole.browsing import chromium, needs_chromium
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed here")
-
-QUIET = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update"),
-]
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+    with chromium() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")
@@ -151,12 +142,12 @@ def test_a_stream_is_read_along_until_it_is_stopped(page, server):
 
 
 def test_where_a_token_is_needed_the_page_asks_for_it(page):
-    with serving("--clock", NOW, "--token", "a-token") as server:
+    with serving("--clock", NOW, "--token", "a-token-of-the-test") as server:
         _open(page, server, "payments.create")
         token = page.get_by_label("Control token")
         expect(token).to_be_visible()
 
-        token.fill("a-token")
+        token.fill("a-token-of-the-test")
         token.press("Tab")
 
         expect(page.get_by_label("API key", exact=True)).to_have_value("merchant")

@@ -183,14 +183,14 @@ def test_a_snapshot_that_is_refused_says_why_and_changes_nothing(server, content
 
 
 def test_a_token_is_wanted_and_taken_from_the_environment_too(tmp_path):
-    with serving("--host", "0.0.0.0", "--token", "s3cret") as server:
+    with serving("--host", "0.0.0.0", "--token", "s3cret-of-the-test") as server:
         url = f"http://127.0.0.1:{server.url.rpartition(':')[2]}"
 
         for token in ([], ["--token", "wrong"]):
             assert_refused(run("save", "--url", url, *token), 1, "--token", "SANDBOX_TOKEN")
-        content = succeeded("save", "--url", url, "--token", "s3cret")
+        content = succeeded("save", "--url", url, "--token", "s3cret-of-the-test")
         assert json.loads(content)
-        assert succeeded("save", "--url", url, SANDBOX_TOKEN="s3cret") == content
+        assert succeeded("save", "--url", url, SANDBOX_TOKEN="s3cret-of-the-test") == content
 
 
 # --- no server, no file -----------------------------------------------------------------------

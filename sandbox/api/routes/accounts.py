@@ -114,6 +114,7 @@ ROWS: Final[tuple[Row, ...]] = (
         source="spec 4.4-paths-provisioning",
         run=accounts.create_with_key,
         response=Extended(Account, "api_key", ApiKeyView | None),
+        shows_key=True,
         events=("account.created", "api_key.created"),
     ),
 )

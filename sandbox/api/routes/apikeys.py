@@ -37,6 +37,7 @@ ROWS: Final[tuple[Row, ...]] = (
         run=apikeys.create,
         body=_create_key,
         response=ApiKeyView,
+        shows_key=True,
         status=201,
         events=("api_key.created",),
         refuses=(FORBIDDEN,),
@@ -51,6 +52,7 @@ ROWS: Final[tuple[Row, ...]] = (
         target=Target(where="query", name="account_id", relate=relate_with_admin_reach),
         run=apikeys.list_all,
         response=list[ApiKeyView],
+        shows_key=True,
     ),
     Row(
         name="apikeys.read",
@@ -62,6 +64,7 @@ ROWS: Final[tuple[Row, ...]] = (
         target=_KEY_IN_PATH,
         run=apikeys.read,
         response=ApiKeyView,
+        shows_key=True,
     ),
     Row(
         name="apikeys.update",
@@ -74,6 +77,7 @@ ROWS: Final[tuple[Row, ...]] = (
         run=apikeys.update,
         body=shape("apikeys", "UpdateKey"),
         response=ApiKeyView,
+        shows_key=True,
         events=("api_key.revoked", "api_key.reinstated"),
     ),
     Row(
@@ -93,6 +97,7 @@ ROWS: Final[tuple[Row, ...]] = (
         ),
         run=apikeys.delete,
         response=ApiKeyView,
+        shows_key=True,
         events=("api_key.deleted",),
     ),
 )

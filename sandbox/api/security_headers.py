@@ -1,0 +1,98 @@
+"""The headers that keep an answer to its reader: one table for both surfaces.
+
+The platform's answers are bare (assumed D3): theirs say only what may not be stored. None of these
+headers is one of CORS: no page of another origin may read an answer (decision 36).
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+Raw = tuple[tuple[bytes, bytes], ...]
+"""Headers as ASGI has them."""
+
+
+class AnswerKind(Enum):
+    """What an answer is, as far as these headers go."""
+
+    CONTROL = "the control surface"
+    """An answer of the control surface: it may hold keys, endpoint secrets, or anything else."""
+
+    OPEN = "its open documents"
+    """A document that holds no secret: health, OpenAPI, the schema of scenarios."""
+
+    PAGE = "its docs page"
+    """A file of the docs page."""
+
+    KEY = "API keys of the platform"
+    """An answer of the platform that may hold the plaintext of an API key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecurityHeader:
+    """One header, why it is there, and its value for each kind of answer that has it."""
+
+    name: str
+    why: str
+    values: dict[AnswerKind, str]
+
+
+_CONTROL_SURFACE: Final = (AnswerKind.CONTROL, AnswerKind.OPEN, AnswerKind.PAGE)
+_NOTHING: Final = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+_OWN_FILES: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+SECURITY_HEADERS: Final = (
+    SecurityHeader(
+        name="x-content-type-options",
+        why="a browser takes the answer for what it says it is",
+        values=dict.fromkeys(_CONTROL_SURFACE, "nosniff"),
+    ),
+    SecurityHeader(
+        name="cache-control",
+        why="no cache keeps a secret",
+        values={
+            AnswerKind.CONTROL: "no-store",
+            AnswerKind.KEY: "no-store",
+            AnswerKind.OPEN: "no-cache",
+            AnswerKind.PAGE: "no-cache",
+        },
+    ),
+    SecurityHeader(
+        name="content-security-policy",
+        why="an answer that is opened in a browser loads nothing, runs nothing, and is not framed; "
+        "the docs page loads its own files",
+        values={
+            AnswerKind.CONTROL: _NOTHING,
+            AnswerKind.OPEN: _NOTHING,
+            AnswerKind.PAGE: _OWN_FILES,
+        },
+    ),
+    SecurityHeader(
+        name="referrer-policy",
+        why="the ids in an address go nowhere else",
+        values=dict.fromkeys(_CONTROL_SURFACE, "no-referrer"),
+    ),
+    SecurityHeader(
+        name="cross-origin-resource-policy",
+        why="a page of another origin gets nothing into its process",
+        values=dict.fromkeys(_CONTROL_SURFACE, "same-origin"),
+    ),
+)
+"""Source: assumed D25-headers."""
+
+
+def _raw(kind: AnswerKind) -> Raw:
+    return tuple(
+        (row.name.encode(), row.values[kind].encode())
+        for row in SECURITY_HEADERS
+        if kind in row.values
+    )
+
+
+HEADERS_OF: Final[dict[AnswerKind, Raw]] = {kind: _raw(kind) for kind in AnswerKind}
+"""The headers of each kind of answer, written once."""
+
+SHOWS_KEY: Final = HEADERS_OF[AnswerKind.KEY]

@@ -1,0 +1,53 @@
+"""Which requests a browser makes for a page of another origin.
+
+Any page that a developer opens can send requests to a server on loopback. It cannot read the
+answers, but it does not need to: a request without a body, or with one that calls itself text, is
+sent without asking the server first.
+"""
+
+from typing import Final
+
+from starlette.types import Scope
+
+from sandbox.api import wire
+from sandbox.api.rare_log import shown
+
+_OWN_SITES: Final = frozenset({b"same-origin", b"none"})
+"""The page is the sandbox's own, or there is no page: an address typed, a bookmark."""
+
+_PORTS: Final = {b"http": b":80", b"https": b":443"}
+
+
+def why_foreign(scope: Scope) -> str | None:
+    """Why the request counts as one of a foreign page; None where it does not.
+
+    `Sec-Fetch-Site` decides where a browser sends it. Without it an `Origin` has to be the one that
+    was asked. Clients that are no browsers send neither. Source: assumed D25-origins.
+    """
+    headers = scope["headers"]
+    try:
+        site = wire.header(headers, b"sec-fetch-site")
+        origin = wire.header(headers, b"origin")
+        host = wire.header(headers, b"host")
+    except wire.BadInput as error:
+        return str(error)
+    if site is not None:
+        if site in _OWN_SITES:
+            return None
+        return (
+            f"a page of another origin sent this (Sec-Fetch-Site: {shown(site)}), and the control "
+            "surface answers to its own pages only"
+        )
+    asked = scope.get("scheme", "http").encode() + b"://" + (host or b"")
+    if origin is None or _plain(origin) == _plain(asked):
+        return None
+    return (
+        f"a page of another origin sent this (Origin: {shown(origin)}, and {shown(asked)} was "
+        "asked), and the control surface answers to its own pages only"
+    )
+
+
+def _plain(origin: bytes) -> bytes:
+    """An origin in the one form in which origins compare: lower case, without the usual port."""
+    origin = origin.lower()
+    return origin.removesuffix(_PORTS.get(origin.partition(b"://")[0], b""))

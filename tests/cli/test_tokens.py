@@ -1,0 +1,243 @@
+"""The token of the control surface at the command line, and who is taken for loopback."""
+
+import shlex
+import subprocess
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from sandbox.tokens import TokenError, read_token
+from tests.cli.asking import ask, assert_refused, told
+from tests.cli.test_cli import assert_unusable, banner_of, refuse
+from tests.driving import Served, serving
+from tests.processes import Process
+
+TOKEN = "open-sesame-open-sesame"
+OTHER = "another-one-another-one"
+BEARER = {"authorization": f"Bearer {TOKEN}"}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A file with the token, as `openssl rand -hex 16 > token` leaves it."""
+    path = tmp_path / "token"
+    path.write_text(f"{TOKEN}\n", encoding="utf-8")
+    return path
+
+
+def statuses(server: Served) -> list[int]:
+    """What the control surface answers without the token, and with it."""
+    return [
+        server.control("GET", "/worlds", headers=headers).status_code for headers in ({}, BEARER)
+    ]
+
+
+# --- a server ---------------------------------------------------------------------------------
+
+
+def test_a_token_from_the_environment_guards_the_control_surface(monkeypatch):
+    monkeypatch.setenv("SANDBOX_TOKEN", TOKEN)
+
+    with serving() as server:
+        assert statuses(server) == [401, 200]
+
+
+def test_a_token_from_a_file_guards_the_control_surface(file):
+    with serving("--token-file", str(file)) as server:
+        assert statuses(server) == [401, 200]
+
+
+def test_a_file_that_the_environment_names_is_read(file, monkeypatch):
+    monkeypatch.setenv("SANDBOX_TOKEN_FILE", str(file))
+
+    with serving() as server:
+        assert statuses(server) == [401, 200]
+
+
+def test_an_option_counts_before_a_variable(file, monkeypatch):
+    monkeypatch.setenv("SANDBOX_TOKEN", OTHER)
+    with serving("--token-file", str(file)) as server:
+        by_file = statuses(server)
+    monkeypatch.delenv("SANDBOX_TOKEN")
+    file.write_text(OTHER, encoding="utf-8")
+    monkeypatch.setenv("SANDBOX_TOKEN_FILE", str(file))
+    with serving("--token", TOKEN) as server:
+        by_option = statuses(server)
+
+    assert (by_file, by_option) == ([401, 200], [401, 200])
+
+
+@pytest.mark.proves("assumed D25-token")
+def test_an_empty_variable_has_one_made_up_where_one_is_needed(monkeypatch):
+    monkeypatch.setenv("SANDBOX_TOKEN", "")
+    monkeypatch.setenv("SANDBOX_TOKEN_FILE", "")
+
+    with serving() as on_loopback, serving("--host", "0.0.0.0") as elsewhere:
+        facts = [on_loopback.facts, elsewhere.facts]
+
+    assert [one["needs_token"] for one in facts] == [False, True]
+    assert facts[0]["token"] is None
+    assert len(facts[1]["token"]) >= 32
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--token", ""], ["--token", "is empty", "--token-file"]),
+        (["--host", "0.0.0.0", "--token", ""], ["--token", "is empty", "--token-file"]),
+        (["--token", "fifteen-letters"], ["--token", "only 15 characters", "at least 16"]),
+        (["--token", TOKEN, "--token-file", "x"], ["--token and --token-file: give one"]),
+        (["--token-file", "nowhere"], ["--token-file", "nowhere", "cannot be read"]),
+        (["--token-file", "/"], ["--token-file", "/", "cannot be read"]),
+        (["--token-file", "/dev/null"], ["--token-file", "/dev/null", "is empty"]),
+        (["--token-file", "/dev/zero"], ["--token-file", "/dev/zero", "a token alone"]),
+        (["--allow-host", "http://a.example"], ["--allow-host", "http://a.example", "no host"]),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_used_is_refused_before_anything_is_served(arguments, words):
+    done = refuse(*arguments)
+
+    assert_unusable(done.exit_code, done.stdout, done.stderr, *words)
+
+
+def test_two_variables_are_refused(file):
+    done = ask("serve", SANDBOX_TOKEN=TOKEN, SANDBOX_TOKEN_FILE=str(file))
+
+    assert_refused(done, 2, "SANDBOX_TOKEN and SANDBOX_TOKEN_FILE")
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "is empty"),
+        (b" \n\n", "is empty"),
+        (b"one\ntwo\n", "more than one line"),
+        (b"x" * 5_000, "more than one line"),
+        (b"\xff\xfe", "cannot be read"),
+    ],
+)
+def test_a_file_that_is_no_token_is_refused_with_its_name(tmp_path, content, why):
+    path = tmp_path / "token"
+    path.write_bytes(content)
+
+    with pytest.raises(TokenError, match=why) as refused:
+        read_token(path)
+
+    assert str(path) in str(refused.value)
+
+
+# --- what is said of it -------------------------------------------------------------------------
+
+
+def everything_said_by(*options: str, **env: str) -> str:
+    """What a server says from its start to its end, in both formats."""
+    said = ""
+    for log_format in ("text", "json"):
+        process = Process(
+            ["serve", "--port", "0", "--log-format", log_format, "--log-requests", *options],
+            env=env,
+        )
+        try:
+            first = process.stdout.readline()
+            assert first, process.communicate(timeout=10)
+            process.terminate()
+            out, err = process.communicate(timeout=10)
+            said += first + out + err
+        finally:
+            process.close()
+    return said
+
+
+@pytest.mark.proves("assumed D25-token")
+def test_a_token_that_was_given_is_never_printed(file):
+    assert TOKEN not in everything_said_by("--token", TOKEN)
+    assert TOKEN not in everything_said_by("--token-file", str(file))
+    said = everything_said_by(SANDBOX_TOKEN=TOKEN)
+
+    assert TOKEN not in said
+    assert "needs the token that you gave" in said
+
+
+@pytest.mark.proves("assumed D25-token")
+def test_a_token_that_was_made_up_is_printed_once_for_the_lines_to_paste():
+    with banner_of("--host", "0.0.0.0") as (lines, _):
+        (export,) = [line.strip() for line in lines if "SANDBOX_TOKEN=" in line]
+        (line,) = [line for line in lines if line.strip().startswith("curl ") and "Bearer" in line]
+        script = f"{export}; {line}"
+        done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=10, check=True)
+
+    token = export.partition("=")[2]
+    assert "\n".join(lines).count(token) == 1
+    assert lines.index(f"  {export}") < lines.index(line)
+    assert b'"total":0' in done.stdout
+
+
+def test_the_lines_to_paste_take_a_token_that_was_given_from_the_environment():
+    with banner_of("--token", TOKEN) as (lines, _):
+        (line,) = [line for line in lines if line.strip().startswith("curl ") and "Bearer" in line]
+        words = shlex.split(line)
+        header = words[words.index("-H") + 1].replace("$SANDBOX_TOKEN", TOKEN)
+        name, _, value = header.partition(": ")
+        answer = httpx2.get(words[2], headers={name: value})
+
+    assert answer.status_code == 200
+
+
+# --- commands that ask a server -----------------------------------------------------------------
+
+
+def test_commands_take_the_token_from_a_file_a_variable_or_an_option(file):
+    with serving("--token", TOKEN) as server:
+        told("keys", "--token-file", str(file), server=server)
+        told("keys", server=server, SANDBOX_TOKEN_FILE=str(file))
+        told("keys", server=server, SANDBOX_TOKEN=TOKEN)
+        told("keys", "--token", TOKEN, server=server)
+        told("keys", "--token-file", str(file), server=server, SANDBOX_TOKEN=OTHER)
+        wrong = ask("keys", "--token", OTHER, server=server, SANDBOX_TOKEN_FILE=str(file))
+        missing = ask("keys", server=server)
+        unreadable = ask("keys", "--token-file", "nowhere", server=server)
+
+    assert_refused(wrong, 1, "SANDBOX_TOKEN", "--token-file")
+    assert_refused(missing, 1, "SANDBOX_TOKEN", "--token-file")
+    assert_refused(unreadable, 2, "--token-file", "nowhere")
+
+
+# --- who counts as loopback, and as the host that was meant ---------------------------------------
+
+
+@pytest.mark.parametrize("host", ["2130706433", "127.1", "0x7f000001", "localhost", "::1"])
+def test_what_is_bound_to_loopback_needs_no_token(host):
+    with serving("--host", host, "--control-port", "0") as server:
+        answer = server.client.get(f"{server.facts['control_url']}/worlds")
+
+    assert server.facts["needs_token"] is False
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("host", ["0", "0.0", "::"])
+def test_what_is_bound_to_more_than_loopback_needs_one(host):
+    with serving("--host", host) as server:
+        assert server.facts["needs_token"] is True
+        path = "/worlds/default/endpoints"
+        bearer = {"authorization": f"Bearer {server.facts['token']}"}
+        internal = {"url": "http://127.0.0.1:9/hook"}
+        answer = server.control("POST", path, json=internal, headers=bearer)
+
+    assert answer.status_code == 400
+    assert "--webhooks-to" in answer.text
+
+
+def test_a_server_answers_for_the_hosts_that_it_is_given(monkeypatch):
+    monkeypatch.setenv("SANDBOX_ALLOW_HOST", "one.example two.example")
+
+    def answers(server: Served) -> list[int]:
+        hosts = ("one.example", "two.example:443", "three.example", "evil.example")
+        return [
+            server.control("GET", "/worlds", headers={"host": host}).status_code for host in hosts
+        ]
+
+    with serving() as by_variable, serving("--allow-host", "three.example") as by_option:
+        assert answers(by_variable) == [200, 200, 421, 421]
+        assert answers(by_option) == [421, 421, 200, 421]

@@ -1,0 +1,305 @@
+"""Pages of other origins change nothing and read nothing. Assumed D25-origins, D25-hosts."""
+
+import logging
+
+import pytest
+
+from sandbox.app import build
+from sandbox.control.routes import CONTROL
+from sandbox.settings import Settings, SettingsError
+from tests.control.test_control import assert_refused
+from tests.driving import InProcess, Response
+
+HERE = "127.0.0.1:8080"
+EVIL = "https://evil.example"
+CLOSED = [row for row in CONTROL if not row.is_open]
+OPEN = [row for row in CONTROL if row.is_open]
+
+
+def from_page(sandbox: InProcess, method: str, path: str, **headers: str) -> Response:
+    """A request as a browser sends it for a page, with a body that needs no preflight."""
+    sent = {"host": HERE, "content-type": "text/plain"} | headers
+    return sandbox.ask(
+        method,
+        path,
+        body=b'{"url": "http://127.0.0.1:9/internal"}',
+        headers=[(name.replace("_", "-").encode(), sent[name].encode()) for name in sent],
+    )
+
+
+def at(row) -> str:
+    return row.path.replace("{w}", "default").replace("{id}", "any")
+
+
+def state(sandbox: InProcess) -> list[bytes]:
+    """Everything that a page could have changed."""
+    world = "/worlds/default"
+    paths = [world, f"{world}/endpoints", f"{world}/requests", f"{world}/messages"]
+    paths += [f"{world}/snapshot", f"{world}/switches", f"{world}/scenario/next", "/worlds"]
+    return [sandbox.control("GET", path).body for path in paths]
+
+
+# --- origins ----------------------------------------------------------------------------------
+
+
+@pytest.mark.proves("assumed D25-origins")
+@pytest.mark.parametrize("row", CLOSED, ids=lambda row: row.name)
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"sec_fetch_site": "cross-site", "origin": EVIL},
+        {"sec_fetch_site": "same-site", "origin": "http://127.0.0.1:9999"},
+        {"sec_fetch_site": "cross-site"},
+        {"origin": EVIL},
+    ],
+    ids=str,
+)
+def test_every_route_that_is_not_open_refuses_a_page_of_another_origin(sandbox, row, headers):
+    before = state(sandbox)
+
+    answer = from_page(sandbox, row.method, at(row), **headers)
+
+    assert_refused(answer, 403, "foreign_origin")
+    assert "page of another origin" in answer.json()["message"]
+    assert state(sandbox) == before
+
+
+@pytest.mark.proves("assumed D25-origins")
+@pytest.mark.parametrize("row", OPEN, ids=lambda row: row.name)
+def test_a_route_that_is_open_answers_any_page(sandbox, row):
+    answer = from_page(sandbox, "GET", row.path, sec_fetch_site="cross-site", origin=EVIL)
+
+    assert answer.status == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/_sandbox/nowhere"),
+        ("POST", "/_sandbox/health"),
+        ("OPTIONS", "/_sandbox/worlds"),
+        ("HEAD", "/_sandbox/docs"),
+        ("GET", "/_sandbox/"),
+        ("GET", "/_sandbox//health"),
+    ],
+)
+def test_what_is_no_route_is_not_open_either(sandbox, method, path):
+    answer = from_page(sandbox, method, path, sec_fetch_site="cross-site")
+
+    assert answer.status == 403
+
+
+@pytest.mark.proves("assumed D25-origins")
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"sec_fetch_site": "Same-Origin"},
+        {"sec_fetch_site": ""},
+        {"sec_fetch_site": "same-origin, none"},
+        {"origin": "null"},
+        {"origin": ""},
+        {"origin": "https://127.0.0.1:8080"},
+        {"origin": "http://127.0.0.1:80800"},
+        {"origin": "http://127.0.0.1"},
+        {"origin": "http://127.0.0.2:8080"},
+        {"origin": "http://localhost:8080"},
+        {"origin": "http://127.0.0.1:8080.evil.example"},
+        {"origin": "127.0.0.1:8080"},
+        {"origin": "http://127.0.0.1:80", "host": "127.0.0.1:443"},
+        {"origin": "http://evil.example", "host": "localhost:8080"},
+    ],
+    ids=str,
+)
+def test_what_is_not_the_origin_that_was_asked_is_foreign(sandbox, headers):
+    assert from_page(sandbox, "GET", "/_sandbox/worlds", **headers).status == 403
+
+
+@pytest.mark.proves("assumed D25-origins")
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"sec_fetch_site": "same-origin", "origin": f"http://{HERE}"},
+        {"sec_fetch_site": "none"},
+        {"origin": f"http://{HERE}"},
+        {"origin": "HTTP://LocalHost:8080", "host": "LOCALHOST:8080"},
+        {"origin": "http://127.0.0.1", "host": "127.0.0.1:80"},
+        {"origin": "http://127.0.0.1:80", "host": "127.0.0.1"},
+        {"origin": "http://[::1]:8080", "host": "[::1]:8080"},
+        {"sec_fetch_mode": "cors", "content_type": "application/x-www-form-urlencoded"},
+    ],
+    ids=str,
+)
+def test_its_own_pages_and_clients_that_are_no_browsers_are_served(sandbox, headers):
+    path = "/_sandbox/worlds/default/endpoints"
+
+    assert from_page(sandbox, "POST", path, **headers).status == 201
+
+
+def test_two_origins_of_one_request_are_foreign(sandbox):
+    headers = [(b"host", HERE.encode()), (b"origin", f"http://{HERE}".encode()), (b"origin", b"x")]
+
+    assert sandbox.ask("GET", "/_sandbox/worlds", headers=headers).status == 403
+
+
+def test_a_page_is_refused_with_the_token_as_well():
+    sandbox = InProcess(build(Settings(token="open-sesame-open-sesame")))
+    token = {"authorization": "Bearer open-sesame-open-sesame"}
+
+    foreign = from_page(sandbox, "GET", "/_sandbox/worlds", sec_fetch_site="cross-site", **token)
+    own = from_page(sandbox, "GET", "/_sandbox/worlds", sec_fetch_site="same-origin", **token)
+
+    assert (foreign.status, own.status) == (403, 200)
+
+
+@pytest.mark.proves("assumed D25-origins")
+@pytest.mark.parametrize("path", ["/_sandbox/worlds", "/%5fsandbox/worlds", "/%5Fsandbox/%77orlds"])
+def test_no_spelling_of_a_path_is_a_way_round_on_a_socket(served, path):
+    foreign = {"sec-fetch-site": "cross-site"}
+
+    refused = [served.ask(method, path, headers=dict(foreign)) for method in ("GET", "POST")]
+    own = served.ask("GET", path)
+
+    assert [answer.status_code for answer in refused] == [403, 403]
+    assert own.status_code == 200
+
+
+# --- hosts ------------------------------------------------------------------------------------
+
+FOREIGN_HOSTS = [
+    "evil.example",
+    "evil.example:8080",
+    "127.0.0.1.evil.example:8080",
+    "127.evil.example",
+    "localhost.evil.example",
+    "evillocalhost",
+    "10.0.0.1:8080",
+    "0.0.0.0:8080",
+    "128.0.0.1",
+    "[::2]:8080",
+    "[2001:db8::1]",
+    "localhost@evil.example",
+    "evil.example#localhost",
+    "localhost:8080:8080",
+    "localhost, evil.example",
+    "[::1",
+    "",
+    "\xe9\xff",
+]
+OWN_HOSTS = [
+    "127.0.0.1",
+    "127.0.0.1:8080",
+    "127.8.8.8:1",
+    "[::1]:8080",
+    "[0:0:0:0:0:0:0:1]",
+    "localhost",
+    "LocalHost:8080",
+    "localhost.:8080",
+    "sandbox.localhost:8080",
+    "a.b.localhost",
+]
+
+
+def for_host(sandbox: InProcess, method: str, path: str, host: str, **more) -> Response:
+    headers = [(b"accept", b"application/json"), (b"host", host.encode("latin-1"))]
+    if "key" in more:
+        headers.append((b"x-service-apikey", sandbox.key(more.pop("key")).encode()))
+    return sandbox.ask(method, path, headers=headers, **more)
+
+
+@pytest.mark.proves("assumed D25-hosts")
+@pytest.mark.parametrize("host", FOREIGN_HOSTS)
+def test_without_a_token_another_host_reaches_neither_surface(sandbox, host):
+    before = state(sandbox)
+
+    control = for_host(sandbox, "POST", "/_sandbox/worlds", host)
+    health = for_host(sandbox, "GET", "/_sandbox/health", host)
+    keys = for_host(sandbox, "GET", "/v5/apikeys", host, key="merchant")
+    payments = for_host(sandbox, "GET", "/v2/transactions", host, key="merchant")
+
+    assert_refused(control, 421, "misdirected_request")
+    assert_refused(health, 421, "misdirected_request")
+    assert "--allow-host" in control.json()["message"]
+    assert (keys.status, list(keys.json())) == (421, ["error", "message", "details"])
+    assert keys.json()["error"] == "misdirected_request"
+    assert (payments.status, list(payments.json())) == (421, ["detail", "error"])
+    assert "--allow-host" in payments.json()["detail"]
+    assert "x-sandbox-request-id" not in payments.headers
+    assert state(sandbox) == before
+
+
+@pytest.mark.proves("assumed D25-hosts")
+@pytest.mark.parametrize("host", OWN_HOSTS)
+def test_loopback_under_any_of_its_names_reaches_both_surfaces(sandbox, host):
+    # The second time it is remembered.
+    for _ in range(2):
+        control = for_host(sandbox, "GET", "/_sandbox/worlds", host)
+        platform = for_host(sandbox, "GET", "/v5/apikeys", host, key="merchant")
+        assert (control.status, platform.status) == (200, 200)
+
+
+@pytest.mark.proves("assumed D25-hosts")
+@pytest.mark.parametrize(
+    "host", ["Sandbox.Example:8443", "sandbox.example.", "10.0.0.7", "[fd00::1]"]
+)
+def test_a_host_that_is_allowed_is_answered(host):
+    allowed = ("sandbox.example", "10.0.0.7", "FD00:0::1")
+    sandbox = InProcess(build(Settings(allow_hosts=allowed)))
+
+    assert for_host(sandbox, "GET", "/_sandbox/worlds", host).status == 200
+    assert for_host(sandbox, "GET", "/_sandbox/worlds", "x.sandbox.example").status == 421
+
+
+def test_the_host_that_the_server_was_told_to_listen_on_is_answered():
+    sandbox = InProcess(build(Settings(host="me.internal", bound_address="127.0.0.1")))
+
+    assert sandbox.sandbox.token is None
+    assert for_host(sandbox, "GET", "/_sandbox/worlds", "me.internal:8080").status == 200
+
+
+@pytest.mark.proves("assumed D25-hosts")
+def test_with_a_token_any_host_is_answered():
+    sandbox = InProcess(build(Settings(token="open-sesame-open-sesame")))
+
+    assert for_host(sandbox, "GET", "/_sandbox/health", "sandbox.example").status == 200
+    assert for_host(sandbox, "GET", "/v5/apikeys", "sandbox.example", key="merchant").status == 200
+
+
+def test_more_hosts_than_are_remembered_are_answered_and_none_of_another(sandbox):
+    for number in range(200):
+        assert for_host(sandbox, "GET", "/_sandbox/health", f"w{number}.localhost").status == 200
+
+    assert for_host(sandbox, "GET", "/_sandbox/health", "w1.localhost.evil.example").status == 421
+
+
+@pytest.mark.parametrize(
+    "name", ["http://a.example", "a.example:80", "", "a b", "a.example/x", "*"]
+)
+def test_what_is_no_host_name_cannot_be_allowed(name):
+    with pytest.raises(SettingsError, match="--allow-host"):
+        Settings(allow_hosts=(name,))
+
+
+# --- what the operator is told ------------------------------------------------------------------
+
+
+def test_the_log_says_each_kind_once_a_minute_in_one_line(sandbox, caplog):
+    with caplog.at_level(logging.WARNING):
+        for _ in range(50):
+            for_host(sandbox, "GET", "/_sandbox/worlds", "evil.example\x1b[31m")
+            from_page(sandbox, "GET", "/_sandbox/worlds", origin=f"{EVIL}\x1b[31m")
+
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == 2
+    assert "421" in said[0]
+    assert "--allow-host" in said[0]
+    assert "403" in said[1]
+    assert EVIL in said[1]
+    assert all(line.isprintable() for line in said)
+
+
+def test_a_host_of_any_length_is_refused_in_a_short_sentence(sandbox):
+    answer = for_host(sandbox, "GET", "/_sandbox/worlds", "e" * 60_000)
+
+    assert answer.status == 421
+    assert len(answer.body) < 600

@@ -1,0 +1,150 @@
+"""Answers stay with their reader: no CORS anywhere, nothing guessed, nothing stored."""
+
+import dataclasses
+import re
+import types
+import typing
+
+import pytest
+
+from sandbox.api.routes import OPERATIONS
+from sandbox.api.rows import Extended, Listing
+from sandbox.api.security_headers import SECURITY_HEADERS, AnswerKind
+from sandbox.app import build
+from sandbox.control.routes import CONTROL
+from sandbox.domain.keys import ApiKeyView
+from sandbox.settings import Settings
+from tests.driving import InProcess, Response
+
+PREFLIGHT = [
+    (b"host", b"127.0.0.1:8080"),
+    (b"origin", b"https://evil.example"),
+    (b"access-control-request-method", b"POST"),
+    (b"access-control-request-headers", b"content-type,x-service-apikey"),
+    (b"access-control-request-private-network", b"true"),
+]
+ON_THE_LOOP = {"stream.read", "messages.wait"}
+"""They do not answer at once; the stream's headers are looked at where streams are tested."""
+
+
+def asked(sandbox: InProcess, method: str, path: str, **more) -> Response:
+    return sandbox.ask(method, re.sub(r"\{(\w+)\}", "default", path), **more)
+
+
+def is_cors(name: str) -> bool:
+    return name.startswith(("access-control-", "timing-allow-origin"))
+
+
+@pytest.mark.proves("assumed D25-headers")
+@pytest.mark.parametrize("row", [*OPERATIONS, *CONTROL], ids=lambda row: row.name)
+def test_no_answer_of_either_surface_lets_another_origin_read_it(sandbox, row):
+    key = {"key": "merchant"} if row in OPERATIONS else {}
+    answers = [
+        asked(sandbox, "OPTIONS", row.path, headers=PREFLIGHT),
+        asked(sandbox, row.method, row.path, headers=PREFLIGHT),
+    ]
+    if row.name not in ON_THE_LOOP:
+        answers.append(asked(sandbox, row.method, row.path, **key))
+
+    assert [name for one in answers for name in one.headers if is_cors(name)] == []
+    assert [one.status for one in answers[:1]] in ([405], [403])
+
+
+# --- the control surface ------------------------------------------------------------------------
+
+
+@pytest.mark.proves("assumed D25-headers")
+@pytest.mark.parametrize(
+    "row", [row for row in CONTROL if row.name not in ON_THE_LOOP], ids=lambda row: row.name
+)
+def test_every_answer_of_the_control_surface_has_its_headers(sandbox, row):
+    answer = asked(sandbox, row.method, row.path)
+
+    shown = {name: answer.headers.get(name) for name in [one.name for one in SECURITY_HEADERS]}
+    policy = shown.pop("content-security-policy")
+    assert shown == {
+        "x-content-type-options": "nosniff",
+        "cache-control": "no-cache" if row.is_open else "no-store",
+        "referrer-policy": "no-referrer",
+        "cross-origin-resource-policy": "same-origin",
+    }
+    directives = dict(one.strip().partition(" ")[::2] for one in policy.split(";"))
+    assert directives["default-src"] == "'none'"
+    assert directives["frame-ancestors"] == "'none'"
+    assert ("script-src" in directives) == row.name.startswith("docs.")
+
+
+@pytest.mark.proves("assumed D25-headers")
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "status"),
+    [
+        ("GET", "/nowhere", [], 404),
+        ("PATCH", "/worlds", [], 405),
+        ("GET", "/worlds/nowhere", [], 404),
+        ("GET", "/health", [(b"host", b"evil.example")], 421),
+        ("GET", "/worlds", [(b"sec-fetch-site", b"cross-site")], 403),
+    ],
+)
+def test_refusals_have_them_too(sandbox, method, path, headers, status):
+    answer = sandbox.ask(method, f"/_sandbox{path}", headers=headers)
+
+    assert answer.status == status
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "content-security-policy" in answer.headers
+
+
+def test_so_has_the_refusal_without_the_token():
+    sandbox = InProcess(build(Settings(token="open-sesame-open-sesame")))
+
+    answer = sandbox.control("GET", "/worlds")
+
+    assert (answer.status, answer.headers["cache-control"]) == (401, "no-store")
+    assert answer.headers["www-authenticate"] == "Bearer"
+
+
+def test_each_row_of_the_table_says_why_and_is_sent_by_something():
+    assert [row.name for row in SECURITY_HEADERS if not (row.why and row.values)] == []
+    assert {kind for row in SECURITY_HEADERS for kind in row.values} == set(AnswerKind)
+    assert [row.name for row in SECURITY_HEADERS if is_cors(row.name)] == []
+
+
+# --- keys on the platform -------------------------------------------------------------------------
+
+
+def shows_a_key(response: object) -> bool:
+    """Whether something that the platform answers has a key in it, however deep."""
+    if isinstance(response, Listing):
+        return shows_a_key(response.of)
+    if isinstance(response, Extended):
+        return shows_a_key(response.of) or shows_a_key(response.extra)
+    if isinstance(response, types.GenericAlias | types.UnionType) or typing.get_args(response):
+        return any(map(shows_a_key, typing.get_args(response)))
+    if response is ApiKeyView:
+        return True
+    if dataclasses.is_dataclass(response) and isinstance(response, type):
+        return any(map(shows_a_key, typing.get_type_hints(response).values()))
+    return False
+
+
+def test_the_rows_that_can_show_a_key_are_marked_and_no_others():
+    marked = [row.name for row in OPERATIONS if row.shows_key]
+
+    assert marked == [row.name for row in OPERATIONS if shows_a_key(row.response)]
+    assert {"apikeys.create", "apikeys.list", "accounts.create_v2"} <= set(marked)
+
+
+@pytest.mark.proves("assumed D25-headers")
+def test_an_answer_with_a_key_is_not_stored(sandbox):
+    key = {"name": "till", "permissions": ["payments:read"]}
+    made = sandbox.ask("POST", "/v5/apikeys", key="merchant", json_body=key)
+    account = {"type": "merchant", "name": "Cafe", "description": "Coffee", "mcc": "5814"}
+    account["address"] = {"street_line1": "1 Main", "city": "A", "state": "TX", "zip": "78701"}
+    onboarded = sandbox.ask("POST", "/v2/accounts", key="partner", json_body=account)
+    listed = sandbox.ask("GET", "/v5/apikeys", key="merchant")
+    others = sandbox.ask("GET", "/v2/transactions", key="merchant")
+
+    assert onboarded.json()["api_key"]["key"].startswith("svc_")
+    with_keys = [made, onboarded, listed]
+    assert [one.headers.get("cache-control") for one in with_keys] == ["no-store"] * 3
+    assert "cache-control" not in others.headers

@@ -1,0 +1,26 @@
+"""A real Chromium for tests, which asks nobody but this machine."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed here")
+
+_QUIET = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+]
+
+
+@contextmanager
+def chromium(*arguments: str) -> Iterator[Browser]:
+    """A browser of its own, until the block ends."""
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=[*_QUIET, *arguments])
+        yield opened
+        opened.close()
