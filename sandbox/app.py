@@ -73,7 +73,7 @@ def build(
     worlds = _worlds(settings, wall, dispatcher, fixture)
     saver = worlds.saver
     token = settings.token
-    if token is None and not settings.is_loopback:
+    if token is None and not settings.is_private:
         token = secrets.token_urlsafe(24)
     services = Services(
         worlds=worlds,
@@ -203,7 +203,7 @@ def _not_heeded(settings: Settings, began: WorldSpec) -> list[str]:
 def _guard(settings: Settings) -> Guard:
     """What keeps webhooks from internal addresses. Raises SettingsError."""
     try:
-        return Guard(is_open=settings.is_loopback, allowed=settings.webhooks_to)
+        return Guard(is_open=settings.is_private, allowed=settings.webhooks_to)
     except ValueError as error:
         raise SettingsError(f"--webhooks-to: {error}") from error
 

@@ -157,6 +157,13 @@ class _InventType(click.ParamType[Any]):
     "several names with spaces between them.",
 )
 @click.option(
+    "--shared",
+    is_flag=True,
+    envvar="SANDBOX_SHARED",
+    help="Other people reach this server, through a proxy or a tunnel: ask for a token and keep "
+    "webhooks from internal addresses, also on loopback.",
+)
+@click.option(
     "--log-format",
     type=click.Choice(["text", "json"]),
     default="text",

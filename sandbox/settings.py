@@ -33,7 +33,8 @@ class Settings:
     that is not loopback makes one up. A server without one answers for loopback hosts, `host` and
     `allow_hosts`. Port 0 takes a free one. `webhooks_to` are networks and host names that webhooks
     may go to besides public ones, where the host is not loopback. `watch` has a server read the
-    scenario again whenever its file changes. `bound_address` is the address of the socket, once
+    scenario again whenever its file changes. `shared` says that other people reach a server on
+    loopback, through a proxy or a tunnel. `bound_address` is the address of the socket, once
     there is one.
 
     Raises SettingsError for a token or a host that cannot be used, and where there is nothing to
@@ -58,6 +59,7 @@ class Settings:
     scenario: str | None = None
     store: Path | None = None
     watch: bool = False
+    shared: bool = False
     bound_address: str | None = None
 
     def __post_init__(self) -> None:
@@ -89,6 +91,11 @@ class Settings:
             return ip_address(host).is_loopback
         except ValueError:
             return self.bound_address is None and host == "localhost"
+
+    @property
+    def is_private(self) -> bool:
+        """Whether one person has the server, who needs no token and no guard."""
+        return self.is_loopback and not self.shared
 
     @property
     def platform_url(self) -> str:

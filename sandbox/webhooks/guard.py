@@ -68,8 +68,8 @@ class Guard:
         if any(one in network for one in meant for network in self._networks):
             return None
         return (
-            f"{address} is an internal address, which a server that is not bound to loopback does "
-            "not send to; allow it with --webhooks-to"
+            f"{address} is an internal address, which a server that others can reach "
+            "does not send to; allow it with --webhooks-to"
         )
 
 

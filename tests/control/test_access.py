@@ -49,6 +49,23 @@ def test_elsewhere_a_token_is_made_up_that_nobody_guesses(host):
     assert with_token(one, "GET", "/worlds", f"Bearer {other.sandbox.token}").status == 401
 
 
+@pytest.mark.proves("assumed D25")
+def test_a_shared_server_on_loopback_asks_for_a_token_and_guards_internal_addresses():
+    sandbox = InProcess(build(Settings(shared=True)))
+
+    assert sandbox.control("GET", "/worlds").status == 401
+    token = f"Bearer {sandbox.sandbox.token}"
+    assert with_token(sandbox, "GET", "/worlds", token).status == 200
+    refused = sandbox.ask(
+        "POST",
+        "/_sandbox/worlds/default/endpoints",
+        headers=[(b"authorization", token.encode())],
+        body=b'{"url": "http://127.0.0.1:9000/hook"}',
+    )
+    assert refused.status == 400
+    assert "internal address" in refused.json()["message"]
+
+
 @pytest.mark.proves("assumed D25-token")
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "bEaReR", "Bearer  "])
 def test_a_given_token_opens_the_surface_whatever_the_case_of_its_scheme(guarded, scheme):
