@@ -1,7 +1,7 @@
 """Which hosts a server without a token answers for.
 
-A page of another site reaches a server on loopback by a name of its own that it has lead there (DNS
-rebinding). Its browser then takes the server for that site, and sends the name as Host.
+The owner of a web page can make a name of theirs lead to 127.0.0.1 (DNS rebinding). The browser
+then takes the server for the page's own, and sends that name as Host.
 """
 
 import re

@@ -118,7 +118,7 @@ class Control:
                 401,
                 "unauthorized",
                 "this server's control surface needs its bearer token",
-                details="it is the one that the server was given, or else the one that it printed "
+                details="the server was given one (SANDBOX_TOKEN, --token-file), or printed one "
                 "at its start",
                 headers={"www-authenticate": "Bearer"},
             )
