@@ -56,15 +56,24 @@ class ConnectionPool:
         self._warnings: dict[str, _Warning] = {}
         self._next_look: asyncio.TimerHandle | None = None
 
+    @property
+    def count(self) -> int:
+        """How many connections have a place."""
+        return len(self._places)
+
+    def has_silent(self) -> bool:
+        """Whether a connection has a reserved place and has asked for nothing yet."""
+        return bool(self._unasked)
+
     # --- places ------------------------------------------------------------------------------
 
     def admit(self, connection: Connection, connections: Collection[Connection]) -> bool:
         """Give a new connection a place, perhaps a reserved one. False where there is none."""
         self._look_after(connections)
-        if len(self._places) >= self._connections_max:
+        if self.count >= self._connections_max:
             self.warn(
                 "crowded",
-                f"{len(self._places)} connections are open: no more are served, but for the "
+                f"{self.count} connections are open: no more are served, but for the "
                 "control surface; --connections-max changes it",
             )
             if self._control_port not in (None, connection.port):
@@ -78,7 +87,7 @@ class ConnectionPool:
 
     def _make_room(self) -> bool:
         """Whether a reserved place is free now; who has asked for nothing yet may lose his."""
-        if len(self._places) < self._connections_max + self._reserved:
+        if self.count < self._connections_max + self._reserved:
             return True
         longest = next(iter(self._unasked), None)
         if longest is None:

@@ -44,8 +44,9 @@ class Times:
     idle_s: float = 5.0
     """Between two requests of a connection."""
 
-    unread_s: float = 30.0
-    """For which a client may read nothing of an answer that waits for it."""
+    unread_s: float = 120.0
+    """In which a client has to read something of an answer that waits for it. The system takes
+    some megabytes before any of it is noticed here, which a slow client reads in that time."""
 
     last_words_s: float = 2.0
     """In which a client that is being turned away may read why."""

@@ -79,6 +79,7 @@ class Protocol(TimedProtocol):
         self._stage = ENDING
         self._pool.leave(self)
         self._release()
+        cast(WholeAnswers, self.transport).lose()
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
@@ -138,8 +139,8 @@ class Protocol(TimedProtocol):
         for start in range(0, len(data), SLICE_BYTES):
             if self._stage == ENDING:
                 return
-            if self.pipeline:
-                self._rest = data[start:]
+            if self.pipeline or self._rest:
+                self._rest += data[start:]
                 cast(Flow, self.flow).is_held = True
                 self.flow.pause_reading()
                 return

@@ -80,7 +80,7 @@ class TimedProtocol(HttpToolsProtocol):
     def _is_being_read(self, now: float) -> bool:
         """Whether the client has yet to take an answer; one that takes nothing more loses it."""
         unsent = cast(WholeAnswers, self.transport).unsent()
-        if not unsent or not self._is_answered():
+        if not unsent:
             return False
         if unsent != self._unsent:
             self._unsent, self._since = unsent, now

@@ -55,6 +55,14 @@ class WholeAnswers(asyncio.Transport):
         self.is_closing = _always  # type: ignore[method-assign]
         self._transport.write_eof()
 
+    def lose(self) -> None:
+        """Forget the connection, which is lost: of several requests one may still be answered."""
+        self._head = b""
+        self.write = self._drop  # type: ignore[method-assign]
+
+    def _drop(self, data: bytes | bytearray | memoryview) -> None:
+        """Nobody is there to take it."""
+
     def unsent(self) -> int:
         """How many bytes of answers the client has yet to take."""
         return self._transport.get_write_buffer_size()
