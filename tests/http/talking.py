@@ -73,6 +73,14 @@ class Client:
         except ConnectionResetError:
             return True
 
+    def is_broken_by(self, part: bytes) -> bool:
+        """Send this; whether the server has given the connection up."""
+        try:
+            self.socket.sendall(part)
+        except OSError:
+            return True
+        return False
+
     def send_until_refused(self, part: bytes, parts_max: int) -> int:
         """Send the same again and again until an answer comes; how many bytes that were."""
         self.socket.settimeout(0)
