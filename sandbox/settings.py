@@ -35,7 +35,8 @@ class Settings:
     may go to besides public ones, where the host is not loopback. `watch` has a server read the
     scenario again whenever its file changes. `shared` says that other people reach a server on
     loopback, through a proxy or a tunnel. `bound_address` is the address of the socket, once
-    there is one.
+    there is one. `connections_max` None serves as many clients at a time as the process may open
+    files for.
 
     Raises SettingsError for a token or a host that cannot be used, and where there is nothing to
     watch.
@@ -61,6 +62,7 @@ class Settings:
     watch: bool = False
     shared: bool = False
     bound_address: str | None = None
+    connections_max: int | None = None
 
     def __post_init__(self) -> None:
         if self.token is not None:

@@ -1,0 +1,173 @@
+"""Plain sockets to a server, and servers whose limits a test chooses."""
+
+import contextlib
+import socket
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
+
+from sandbox.app import Sandbox, build
+from sandbox.descriptors import Shares
+from sandbox.http.connections import ConnectionPool
+from sandbox.http.limits import BODIES_BYTES_MAX, Times
+from sandbox.server import bound
+from sandbox.settings import Settings
+from sandbox.testing.background import Background
+
+HOST = "127.0.0.1"
+WAIT_S = 10.0
+PLENTY = Shares(connections=1_000, reserved=16, webhooks=100)
+
+HEALTH = b"GET /_sandbox/health HTTP/1.1\r\nhost: localhost\r\n\r\n"
+LAST_HEALTH = HEALTH.replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer as it came: status, headers by lower-case name, body."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class Client:
+    """A connection on which a test sends any bytes, and reads answers one by one."""
+
+    def __init__(self, port: int) -> None:
+        self.socket = socket.create_connection((HOST, port), timeout=WAIT_S)
+        self._reader = self.socket.makefile("rb")
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._reader.close()
+        self.socket.close()
+
+    def send(self, *parts: bytes) -> None:
+        for part in parts:
+            self.socket.sendall(part)
+
+    def answer(self, *, has_body: bool = True) -> Answer:
+        """The next answer. Raises EOFError where the connection is closed without one."""
+        line = self._reader.readline()
+        if not line:
+            raise EOFError
+        headers: dict[str, str] = {}
+        while (field := self._reader.readline().decode("latin-1").strip()) != "":
+            name, _, value = field.partition(": ")
+            headers[name.lower()] = value
+        size = int(headers.get("content-length", 0)) if has_body else 0
+        return Answer(int(line.split()[1]), headers, self._reader.read(size))
+
+    def ask(self, *parts: bytes) -> Answer:
+        self.send(*parts)
+        return self.answer()
+
+    def is_closed(self) -> bool:
+        """Whether the server closes the connection, without another byte, before long."""
+        try:
+            return self._reader.read(1) == b""
+        except ConnectionResetError:
+            return True
+
+    def is_broken_by(self, part: bytes) -> bool:
+        """Send this; whether the server has given the connection up."""
+        try:
+            self.socket.sendall(part)
+        except OSError:
+            return True
+        return False
+
+    def send_until_refused(self, part: bytes, parts_max: int) -> int:
+        """Send the same again and again until an answer comes; how many bytes that were."""
+        self.socket.settimeout(0)
+        sent = 0
+        try:
+            for _ in range(parts_max):
+                with contextlib.suppress(BlockingIOError):
+                    if self.socket.recv(1, socket.MSG_PEEK):
+                        return sent
+                with contextlib.suppress(BlockingIOError):
+                    sent += self.socket.send(part)
+                # What was sent is taken in by another thread or process.
+                time.sleep(0.0005)
+        finally:
+            self.socket.settimeout(WAIT_S)
+        raise AssertionError(f"no answer after {sent} bytes")
+
+
+@dataclass(frozen=True)
+class Serving:
+    """A sandbox in this process, on real sockets."""
+
+    sandbox: Sandbox
+    pool: ConnectionPool
+    port: int
+    control_port: int
+
+    def key(self, name: str = "merchant") -> bytes:
+        return self.sandbox.worlds.default.cast.keys[name][1].encode()
+
+
+@contextlib.contextmanager
+def serving(
+    *,
+    times: Times | None = None,
+    places: Shares = PLENTY,
+    bodies_bytes_max: int = BODIES_BYTES_MAX,
+    has_control_port: bool = False,
+    token: str | None = None,
+) -> Iterator[Serving]:
+    """A sandbox on free ports, with these limits, until the block ends."""
+    settings, sockets = bound(
+        Settings(port=0, control_port=0 if has_control_port else None, token=token)
+    )
+    with contextlib.ExitStack() as stack:
+        for one in sockets:
+            stack.callback(one.close)
+        sandbox = build(settings)
+        background = Background()
+        stack.callback(background.close)
+        pool = ConnectionPool(
+            places=places,
+            times=times,
+            bodies_bytes_max=bodies_bytes_max,
+            control_port=settings.control_port,
+            is_for_control=sandbox.is_for_control,
+        )
+        background.serve(sandbox.app, sockets, pool)
+        yield Serving(sandbox, pool, settings.port, settings.control_port or settings.port)
+
+
+def quickly(**seconds: float) -> Times:
+    """Times that are long enough for every test, but for those that are named."""
+    patient = Times(head_s=60, body_s=60, idle_s=60, unread_s=60, last_words_s=60)
+    return _Eager(**{field: getattr(replace(patient, **seconds), field) for field in _FIELDS})
+
+
+class _Eager(Times):
+    """Times of a server that looks at its connections all the time."""
+
+    @property
+    def interval_s(self) -> float:
+        return 0.02
+
+
+_FIELDS = ("head_s", "body_s", "idle_s", "unread_s", "last_words_s")
+
+
+def port_of(url: str) -> int:
+    port = urlsplit(url).port
+    assert port is not None
+    return port
+
+
+def eventually(is_so: Callable[[], bool]) -> None:
+    """Wait until it is so."""
+    deadline = time.monotonic() + WAIT_S
+    while not is_so():
+        assert time.monotonic() < deadline, "it never was so"
+        time.sleep(0.01)

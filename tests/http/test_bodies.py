@@ -1,0 +1,345 @@
+"""Bodies: read only once it is known that somebody may send one, and nothing of what is beside."""
+
+import json
+import select
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from sandbox.api.wire import BODY_BYTES_MAX
+from sandbox.control.rows import SNAPSHOT_BYTES_MAX
+from tests.driving import Served
+from tests.http.talking import HEALTH, WAIT_S, Answer, Client, Serving, port_of, serving
+
+KIB = 1024
+NEW_KEY = b'{"name":"made","permissions":["payments:read"]}'
+
+
+@pytest.fixture
+def client(served: Served) -> Iterator[Client]:
+    with Client(port_of(served.url)) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[Serving]:
+    """A sandbox whose control surface needs a token."""
+    with serving(token="a-token-that-is-long") as sandbox:
+        yield sandbox
+
+
+def post(path: str, *fields: str, key: str = "") -> bytes:
+    """The head of a POST; the fields are those besides the host and the key."""
+    named = [f"x-service-apikey: {key}"] if key else []
+    lines = [
+        f"POST {path} HTTP/1.1",
+        "host: localhost",
+        "content-type: application/json",
+        *named,
+        *fields,
+    ]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def chunked(*chunks: bytes, trailers: bytes = b"") -> bytes:
+    framed = b"".join(b"%x\r\n%b\r\n" % (len(one), one) for one in chunks)
+    return framed + b"0\r\n" + trailers + b"\r\n"
+
+
+def made_keys(served: Served, name: str) -> int:
+    listed = served.ask("GET", "/v5/apikeys", key="merchant").json()
+    return sum(one["name"] == name for one in listed)
+
+
+def entry_of(served: Served, answer: Answer) -> dict[str, object]:
+    id = answer.headers["x-sandbox-request-id"]
+    entry: dict[str, object] = served.control("GET", f"/worlds/default/requests/{id}").json()
+    return entry
+
+
+# --- beside the body --------------------------------------------------------------------------
+
+
+def test_a_key_in_a_trailer_is_no_key(client, served):
+    trailers = b"x-service-apikey: %b\r\n" % served.key("merchant").encode()
+
+    answer = client.ask(
+        post("/v5/apikeys", "transfer-encoding: chunked"), chunked(NEW_KEY, trailers=trailers)
+    )
+
+    assert answer.status == 401
+
+
+def test_trailers_change_nothing_of_a_request(client, served):
+    key = served.key("merchant")
+    trailers = b"accept: text/html\r\nhost: y\r\nx-sandbox-outcome: nonsense\r\nexpect: x\r\n"
+
+    answer = client.ask(
+        post("/v5/apikeys", "transfer-encoding: chunked", key=key),
+        chunked(NEW_KEY.replace(b"made", b"with trailers"), trailers=trailers),
+    )
+
+    assert answer.status == 201
+    assert client.ask(HEALTH).status == 200
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [b"0\r\na: ", b"0\r\na", b"5;a=", b'2\r\n{}\r\n0\r\na: x\r\nb: "'],
+    ids=["value", "name", "extension", "second"],
+)
+def test_trailers_and_chunk_extensions_without_end_are_refused(client, served, begin):
+    client.send(post("/v5/apikeys", "transfer-encoding: chunked", key=served.key("merchant")))
+    client.send(begin)
+
+    client.send_until_refused(b"x" * KIB, 4_000)
+
+    answer = client.answer()
+    assert answer.status == 431
+    assert "chunk extensions" in json.loads(answer.body)["detail"]
+
+
+def test_trailers_without_end_and_many_names_are_refused(client, served):
+    client.send(post("/v5/apikeys", "transfer-encoding: chunked", key=served.key("merchant")))
+    client.send(b"0\r\n")
+
+    client.send_until_refused(b"a: x\r\n" * 200, 4_000)
+
+    assert client.answer().status == 431
+
+
+def test_chunks_with_short_extensions_are_read(client, served):
+    body = NEW_KEY.replace(b"made", b"with extensions")
+    framed = b"".join(b"1;a=%b\r\n%c\r\n" % (b"x" * 2_000, byte) for byte in body)
+
+    answer = client.ask(
+        post("/v5/apikeys", "transfer-encoding: chunked", key=served.key("merchant")),
+        framed + b"0\r\n\r\n",
+    )
+
+    assert answer.status == 201
+
+
+# --- who may send one -------------------------------------------------------------------------
+
+
+PRODUCTION = "svc_live_abcdefghijkl_abcdefghijklmnopqrstuvwxyz012345"
+UNKNOWN = "svc_uat_abcdefghijkl_abcdefghijklmnopqrstuvwxyz012345"
+
+
+@pytest.mark.parametrize("key", ["", "nonsense", UNKNOWN, PRODUCTION, "revoked", "deleted"])
+def test_without_a_usable_key_the_answer_does_not_wait_for_the_body(client, served, key):
+    key = served.facts["keys"].get(key, key)
+
+    answer = client.ask(post("/v5/apikeys", f"content-length: {len(NEW_KEY)}", key=key))
+
+    assert answer.status == 401
+    entry = entry_of(served, answer)
+    assert entry["request"] is None
+    assert "the body was neither read nor kept: the key comes first" in str(entry["notes"])
+    client.send(NEW_KEY)
+    assert client.ask(HEALTH).status == 200
+
+
+@pytest.mark.parametrize("key", ["", "revoked"])
+def test_the_journal_shows_no_body_either_where_it_came_with_the_head(client, served, key):
+    key = served.facts["keys"].get(key, key)
+
+    answer = client.ask(post("/v5/apikeys", f"content-length: {len(NEW_KEY)}", key=key) + NEW_KEY)
+
+    assert answer.status == 401
+    assert entry_of(served, answer)["request"] is None
+
+
+def test_a_body_that_comes_after_its_head_is_read_with_a_usable_key(client, served):
+    body = NEW_KEY.replace(b"made", b"came later")
+    client.send(post("/v5/apikeys", f"content-length: {len(body)}", key=served.key("merchant")))
+
+    answer = client.ask(body[:10], body[10:])
+
+    assert answer.status == 201
+    assert entry_of(served, answer)["request"] == json.loads(body)
+
+
+def test_a_client_that_sends_all_before_it_reads_gets_its_answer(served):
+    head = post("/v5/apikeys", f"content-length: {BODY_BYTES_MAX}", "connection: close")
+
+    with Client(port_of(served.url)) as client:
+        answer = client.ask(head, *[b"x" * 65_536] * 16)
+
+        assert answer.status == 401
+        assert client.is_closed()
+
+
+def test_after_a_refused_body_the_connection_goes_on(client, served):
+    refused = post("/v5/apikeys", f"content-length: {BODY_BYTES_MAX}")
+
+    for _ in range(3):
+        assert client.ask(refused, *[b"x" * 65_536] * 16).status == 401
+    assert client.ask(HEALTH).status == 200
+
+
+def test_a_client_that_is_refused_before_it_was_told_to_go_on_has_to_connect_anew(client):
+    head = post("/v5/apikeys", "content-length: 5", "expect: 100-continue")
+
+    answer = client.ask(head)
+
+    assert (answer.status, answer.headers["connection"]) == (401, "close")
+    assert client.is_closed()
+
+
+def test_a_client_that_was_told_to_go_on_keeps_its_connection(client, served):
+    fields = (f"content-length: {len(NEW_KEY)}", "expect: 100-continue")
+    invitation = client.ask(post("/v5/apikeys", *fields, key=served.key("merchant")))
+
+    answer = client.ask(NEW_KEY)
+
+    assert (invitation.status, answer.status) == (100, 201)
+    assert client.ask(HEALTH).status == 200
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("POST /_sandbox/worlds", 401),
+        ("PUT /_sandbox/worlds/default/snapshot", 401),
+        ("POST /_sandbox/nothing", 401),
+    ],
+)
+def test_without_the_token_the_answer_does_not_wait_for_the_body(guarded, line, status):
+    head = f"{line} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\n".encode()
+
+    with Client(guarded.port) as client:
+        assert client.ask(head).status == status
+        client.send(b"x" * 1_000)
+        assert client.ask(HEALTH).status == 200
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("POST /_sandbox/worlds/nowhere/clock/advance", 404),
+        ("PUT /_sandbox/worlds/nowhere/snapshot", 404),
+        ("POST /_sandbox/nothing", 404),
+        ("PUT /_sandbox/worlds", 405),
+        ("POST /v5/nothing", 404),
+        ("PUT /v3/payment", 405),
+    ],
+)
+def test_where_nothing_takes_a_body_the_answer_does_not_wait_for_it(client, line, status):
+    head = f"{line} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\n".encode()
+
+    assert client.ask(head).status == status
+    client.send(b"x" * 1_000)
+    assert client.ask(HEALTH).status == 200
+
+
+@pytest.mark.parametrize(
+    ("line", "size", "said"),
+    [
+        ("PUT /_sandbox/worlds/default/snapshot", SNAPSHOT_BYTES_MAX, "256 MiB"),
+        ("POST /_sandbox/worlds", BODY_BYTES_MAX, "1 MiB"),
+    ],
+)
+def test_a_control_body_that_says_it_is_too_large_is_not_read(client, line, size, said):
+    head = f"{line} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {size + 1}\r\n\r\n".encode()
+
+    answer = client.ask(head)
+
+    assert (answer.status, json.loads(answer.body)["error"]) == (413, "body_too_large")
+    assert said in json.loads(answer.body)["message"]
+
+
+def test_bodies_that_are_too_large_together_are_a_503_and_small_ones_go_on():
+    with serving(bodies_bytes_max=500_000) as sandbox, ExitStack() as stack:
+        key = sandbox.key().decode()
+        large = post("/v5/apikeys", "content-length: 400001", key=key)
+        clients = [stack.enter_context(Client(sandbox.port)) for _ in range(3)]
+        for client in clients[:2]:
+            client.send(large, b" " * 400_000)
+
+        (refused, *_), _, _ = select.select([one.socket for one in clients[:2]], [], [], WAIT_S)
+
+        (turned_away,) = [one for one in clients if one.socket is refused]
+        (other,) = [one for one in clients[:2] if one is not turned_away]
+        answer = turned_away.answer()
+        assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+        assert "bodies" in json.loads(answer.body)["detail"]
+        assert turned_away.is_closed()
+        length = f"content-length: {len(NEW_KEY)}"
+        assert clients[2].ask(post("/v5/apikeys", length, key=key) + NEW_KEY).status == 201
+        assert other.ask(b" ").status == 400
+        # What was held for both is free again.
+        assert other.ask(large, b" " * 400_001).status == 400
+
+
+# --- offers of other protocols ----------------------------------------------------------------
+
+H2C = ("connection: Upgrade, HTTP2-Settings", "upgrade: h2c", "http2-settings: AAMAAABkAAQAAP__")
+
+
+@pytest.mark.parametrize("is_chunked", [True, False])
+@pytest.mark.parametrize("is_split", [True, False])
+def test_a_post_that_offers_http_2_is_served_with_its_body(client, served, is_chunked, is_split):
+    name = f"offers h2c {is_chunked} {is_split}"
+    body = NEW_KEY.replace(b"made", name.encode())
+    framing = "transfer-encoding: chunked" if is_chunked else f"content-length: {len(body)}"
+    head = post("/v5/apikeys", *H2C, framing, key=served.key("merchant"))
+    sent = chunked(body[:20], body[20:]) if is_chunked else body
+
+    if is_split:
+        client.send(head)
+        client.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        client.send(sent[:15], sent[15:] + HEALTH)
+    else:
+        client.send(head + sent + HEALTH)
+
+    assert client.answer().status == 201
+    assert made_keys(served, name) == 1
+    assert client.answer().status == 200
+    assert client.ask(HEALTH).status == 200
+
+
+def test_a_body_behind_an_offer_is_never_a_request(client, served):
+    smuggled = post("/v5/apikeys", f"content-length: {len(NEW_KEY)}", key=served.key("merchant"))
+    smuggled += NEW_KEY.replace(b"made", b"evil")
+    before = made_keys(served, "evil")
+
+    answer = client.ask(
+        post("/v5/apikeys", *H2C, f"content-length: {len(smuggled)}") + smuggled + HEALTH
+    )
+
+    assert answer.status == 401
+    assert client.answer().status == 200
+    assert made_keys(served, "evil") == before
+
+
+def test_hundreds_of_offers_in_one_packet_are_all_answered(client):
+    head = b"GET /_sandbox/health HTTP/1.1\r\nhost: localhost\r\n"
+    offer = head + b"connection: upgrade\r\nupgrade: a\r\n\r\n"
+
+    client.send(offer * 1_000)
+
+    assert {client.answer().status for _ in range(1_000)} == {200}
+
+
+def test_a_websocket_is_a_400_in_words(client):
+    head = b"GET /_sandbox/worlds/default/stream HTTP/1.1\r\nhost: localhost\r\n"
+    head += b"connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-key: eDEyMw==\r\nsec-websocket-version: 13\r\n\r\n"
+
+    answer = client.ask(head)
+
+    assert (answer.status, answer.headers["content-type"]) == (400, "application/json")
+    assert json.loads(answer.body) == {
+        "detail": "This server does not speak WebSocket.",
+        "error": "validation_error",
+    }
+
+
+def test_a_tunnel_is_refused_and_what_would_go_through_it_is_not_read(client):
+    answer = client.ask(b"CONNECT /v5/apikeys HTTP/1.1\r\nhost: localhost\r\n\r\n" + HEALTH)
+
+    assert answer.status == 405
+    assert client.is_closed()
