@@ -327,7 +327,8 @@ def test_hundreds_of_offers_in_one_packet_are_all_answered(client):
 
 def test_a_websocket_is_a_400_in_words(client):
     head = b"GET /_sandbox/worlds/default/stream HTTP/1.1\r\nhost: localhost\r\n"
-    head += b"connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-key: eDEyMw==\r\nsec-websocket-version: 13\r\n\r\n"
+    head += b"connection: Upgrade\r\nupgrade: websocket\r\n"
+    head += b"sec-websocket-key: eDEyMw==\r\nsec-websocket-version: 13\r\n\r\n"
 
     answer = client.ask(head)
 
