@@ -296,7 +296,6 @@ class Client(InProcess):
 def in_process(round: Round, dice: Random, **settings: Any) -> Iterator[Client]:
     """A client of a fresh sandbox, its clock frozen or running as the dice fall."""
     loop = Loop()
-    asyncio.set_event_loop(None)
     clock = ClockSetting(
         now=from_ms(int(BEGINNING_S * 1000)),
         mode=settings.pop("mode", None) or dice.choice(["frozen", "frozen", "running"]),

@@ -241,7 +241,9 @@ class Maker:
         parts = re.findall(r"(\[[^\]]+\]|\\?.)(\{\d+(?:,\d+)?\}|[*+?])?", first)
         made = ""
         for what, count in parts:
-            low, _, high = count.strip("{}").partition(",") if count.startswith("{") else ("1", "", "")
+            low, _, high = (
+                count.strip("{}").partition(",") if count.startswith("{") else ("1", "", "")
+            )
             least = int(low)
             many = self._dice.randint(least, min(int(high or least), least + 8))
             letters = _letters(what)
@@ -256,7 +258,9 @@ class Maker:
             return [self.anything(depth + 1) for _ in range(self._dice.randrange(3))]
         if kind == "object":
             return {str(number): self.anything(depth + 1) for number in range(2)}
-        return {"text": "a b", "number": self._dice.randrange(1000), "true": True, "null": None}[kind]
+        return {"text": "a b", "number": self._dice.randrange(1000), "true": True, "null": None}[
+            kind
+        ]
 
 
 def _letters(what: str) -> str:

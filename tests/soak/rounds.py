@@ -5,10 +5,11 @@ before it and however quick the machine was.
 """
 
 import logging
+import shutil
 import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -18,22 +19,24 @@ from typing import Any
 from sandbox.app import build
 from tests.soak.loop import TooSlow
 from tests.soak.report import Finding, Found, Report
+from tests.soak.served import Target, started
 from tests.state.killing import Ordeal
 
 EXCHANGES_SHOWN = 3
 FRAMES_SHOWN = 6
+SAYS_EVERY_S = 60
 
 
 @dataclass(frozen=True)
 class Means:
     """What is soaked. A test of the soak itself puts something else in its place.
 
-    `build` makes a sandbox in process. `command` comes before the arguments of the command that
-    serves one. `ordeal` is what is killed.
+    `build` makes a sandbox in process, `serving` starts one in a process of its own, `ordeal` is
+    what servers go through that are killed.
     """
 
     build: Callable[..., Any] = build
-    serving: Callable[..., Any] | None = None
+    serving: Callable[..., AbstractContextManager[Target]] = started
     ordeal: type[Ordeal] = Ordeal
 
 
@@ -132,30 +135,48 @@ def soak(
     means: Means | None = None,
     say: Callable[[str], None] = print,
 ) -> Report:
-    """Play rounds of the parts by turns until the time is over, each part as its share has it."""
+    """Play rounds of the parts by turns until the time is over, or somebody stops it."""
     report = Report()
-    began = said = monotonic()
-    spent = dict.fromkeys(wanted.parts, 0.0)
-    played = dict.fromkeys(wanted.parts, 0)
-    with listening():
-        while left := [name for name in wanted.parts if played[name] != wanted.rounds]:
-            name = min(left, key=lambda one: (spent[one] / parts[one].share, -parts[one].share))
-            start = monotonic()
-            if wanted.rounds is None and start - began >= wanted.minutes * 60:
-                break
-            number = wanted.first + played[name]
+    turns = _Turns(wanted, parts)
+    said = turns.began
+    with listening(), suppress(KeyboardInterrupt):
+        for name, number in turns:
             at = folder / f"{name}-{number}"
             at.mkdir()
-            finding = _play(parts[name], Round(wanted.seed, name, number, at, means or Means()), report)
+            round = Round(wanted.seed, name, number, at, means or Means())
+            finding = _play(parts[name], round, report)
+            shutil.rmtree(at, ignore_errors=True)
             if finding is not None and report.add(finding):
                 say(str(finding))
-            played[name] += 1
-            now = monotonic()
-            spent[name] += now - start
-            if now - said >= 60:
-                said = now
-                say(f"{(now - began) / 60:.0f} min: {_so_far(report)}")
+            if monotonic() - said >= SAYS_EVERY_S:
+                said = monotonic()
+                say(f"{(said - turns.began) / 60:.0f} min: {_so_far(report)}")
     return report
+
+
+class _Turns:
+    """Which round of which part is next: of the part that had least of its share so far."""
+
+    def __init__(self, wanted: Wanted, parts: Mapping[str, Part]) -> None:
+        self._wanted = wanted
+        self._shares = {name: parts[name].share for name in wanted.parts}
+        self._spent = dict.fromkeys(wanted.parts, 0.0)
+        self._played = dict.fromkeys(wanted.parts, 0)
+        self.began = monotonic()
+
+    def __iter__(self) -> Iterator[tuple[str, int]]:
+        wanted = self._wanted
+        while left := [name for name in wanted.parts if self._played[name] != wanted.rounds]:
+            start = monotonic()
+            if wanted.rounds is None and start - self.began >= wanted.minutes * 60:
+                return
+            name = min(left, key=self._had)
+            yield name, wanted.first + self._played[name]
+            self._played[name] += 1
+            self._spent[name] += monotonic() - start
+
+    def _had(self, name: str) -> tuple[float, float]:
+        return self._spent[name] / self._shares[name], -self._shares[name]
 
 
 def _so_far(report: Report) -> str:

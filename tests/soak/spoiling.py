@@ -11,13 +11,26 @@ DEEP: Any = []
 for _ in range(250):
     DEEP = [DEEP]
 
+PRODUCTION_KEY = "svc_live_abcdefghijkl_" + "b" * 32
+CARD = "4539578763621486"
+SECRETS = (PRODUCTION_KEY, CARD)
+"""A key of the real platform, and a number that passes for a real card's: kept nowhere."""
+
 ODD: list[Any] = [
     *(None, True, False, 0, -1, 1, 2**31, 2**63, -(2**63) - 1, 10**25, 1.5, -0.0, 1e308, 5e-324),
     *("", " ", "0", "null", "a" * 300, "a" * 5000, "\x00", "a\r\nX-Injected: yes", "\x1b[31mred"),
     *("\u202eabc", "😀", "é" * 130, "\ud800", "../../etc/passwd", "{}", "[", "%00", "'; --"),
     *("2026-02-30T00:00:00Z", "9999-12-31T23:59:59.999Z", "0001-01-01T00:00:00Z", "P1D", "-5m"),
-    *("10000y", "1e9s", "svc_uat_abcdefghijkl_" + "a" * 32, "svc_live_abcdefghijkl_" + "b" * 32),
-    *("4539578763621486", "4539 5787 6362 1486", "tok_nobody", "http://[::1", "http://a b/"),
+    *("10000y", "1e9s", "svc_uat_abcdefghijkl_" + "a" * 32, PRODUCTION_KEY),
+    *(
+        CARD,
+        CARD,
+        PRODUCTION_KEY,
+        "4539 5787 6362 1486",
+        "tok_nobody",
+        "http://[::1",
+        "http://a b/",
+    ),
     *("whsec_", "whsec_AA", "default", "admin", "merchant", "constructor", "__proto__"),
     *([], {}, [[]], {"a": {}}, [None], ["a", "a"], {"": 0}, list(range(120)), DEEP),
 ]
@@ -26,7 +39,10 @@ HEADERS: list[tuple[bytes, list[bytes]]] = [
     (b"accept", [b"", b"*/*", b"text/html", b"application/json;q=0", b"application/*;q=x", b",;,"]),
     (b"content-type", [b"", b"text/plain", b"application/json; charset=utf-16", b"json", b"a/b;;"]),
     (b"content-encoding", [b"gzip", b"identity"]),
-    (b"x-sandbox-outcome", [b"", b"nonsense", b"approved, approved", b"\xff", b"http_501", b"slow"]),
+    (
+        b"x-sandbox-outcome",
+        [b"", b"nonsense", b"approved, approved", b"\xff", b"http_501", b"slow"],
+    ),
     (b"authorization", [b"Bearer", b"Bearer x", b"bearer x", b"Basic Og==", b"\x00"]),
     (b"origin", [b"null", b"https://elsewhere.example", b"http://127.0.0.1:8080"]),
     (b"sec-fetch-site", [b"cross-site", b"same-origin", b"none", b"?"]),
@@ -168,8 +184,17 @@ def odd_query(query: str, names: list[str], dice: Random) -> str:
     value = dice.choice(
         [
             *("", "0", "-1", "1.5", "200", "201", "99999999999999999999", "null", "true", "a,b"),
-            *("%", "%zz", "%00", "%ff", "%ed%a0%80", "2026-02-30", "2026-03-01T12:00:00Z", "x" * 3000),
-            *("+", "4539578763621486", "[]", "desc", "captured&status=captured"),
+            *(
+                "%",
+                "%zz",
+                "%00",
+                "%ff",
+                "%ed%a0%80",
+                "2026-02-30",
+                "2026-03-01T12:00:00Z",
+                "x" * 3000,
+            ),
+            *("+", CARD, "[]", "desc", "captured&status=captured"),
         ]
     )
     added = f"{quote(name)}={value}"
