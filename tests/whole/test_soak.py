@@ -204,9 +204,9 @@ def applied_without_fitting(scope: Scope, messages: list[dict[str, Any]], sandbo
 
 
 PLANTED = {
-    "a 500": ("requests", 2, changed("GET", "/batches", with_status(500)), "answered 500"),
+    "a 500": ("requests", 4, changed("GET", "/batches", with_status(500)), "answered 500"),
     "a status of nobody": (
-        *("requests", 2, changed("GET", "/v2/terminals", with_status(418))),
+        *("requests", 4, changed("GET", "/v2/terminals", with_status(418))),
         "answers 418, which is not described",
     ),
     "a field that is missing": (
@@ -214,39 +214,39 @@ PLANTED = {
         "'status_reason' is a required property",
     ),
     "no answer": (
-        *("requests", 2, changed("GET", "/switches", without_an_answer)),
+        *("requests", 4, changed("GET", "/switches", without_an_answer)),
         "got no answer",
     ),
     "an answer that never comes": (
-        *("requests", 2, changed("GET", "/switches", never_answered)),
+        *("requests", 4, changed("GET", "/switches", never_answered)),
         "was not answered in 7200 s",
     ),
     "an application that fails": (
-        *("requests", 2, changed("GET", "/switches", fails)),
+        *("requests", 4, changed("GET", "/switches", fails)),
         "KeyError: 'planted'",
     ),
     "a loop without end": (
-        *("requests", 3, changed("GET", "/switches", spins)),
+        *("requests", 4, changed("GET", "/switches", spins)),
         "it took more than 0.5 s",
     ),
     "an error in the log": (
-        *("requests", 2, changed("GET", "/switches", logs_an_error)),
+        *("requests", 4, changed("GET", "/switches", logs_an_error)),
         "the sandbox logged an error: planted",
     ),
     "a length that is wrong": (
-        *("requests", 2, changed("GET", "/switches", too_long)),
+        *("requests", 4, changed("GET", "/switches", too_long)),
         "content-length is",
     ),
     "a world that another disturbs": (
-        *("isolation", 1, changed("GET", "/v2/transactions", disturbs_the_world_beside)),
+        *("isolation", 2, changed("POST", "/v3/p", disturbs_the_world_beside)),
         "the world beside differs in GET",
     ),
     "a world that shows another": (
-        *("isolation", 1, changed("GET", "/clock", shows_the_world_beside)),
+        *("isolation", 3, changed("GET", "/clock", shows_the_world_beside)),
         f"shows '{BESIDE}' of the world beside",
     ),
     "money from nowhere": (
-        *("money", 2, changed("GET", "/v2/transactions", a_cent_too_much)),
+        *("money", 4, changed("GET", "/v2/transactions", a_cent_too_much)),
         "M4",
     ),
     "a payment that changes with another": (
@@ -254,15 +254,15 @@ PLANTED = {
         "changed too: device_id",
     ),
     "a refused snapshot that changes something": (
-        *("snapshots", 2, changed("PUT", "/snapshot", a_refused_snapshot_changes_the_world)),
+        *("snapshots", 3, changed("PUT", "/snapshot", a_refused_snapshot_changes_the_world)),
         "a snapshot that was refused changed the world",
     ),
     "a refusal without a place": (
-        *("scenarios", 2, changed("PUT", "/scenario", a_refusal_names_no_rule)),
+        *("scenarios", 3, changed("PUT", "/scenario", a_refusal_names_no_rule)),
         "something is wrong; as a document: ",
     ),
     "a rule that applies too often": (
-        *("scenarios", 2, changed("GET", "/default/scenario", applied_without_fitting)),
+        *("scenarios", 3, changed("GET", "/default/scenario", applied_without_fitting)),
         "fitted",
     ),
 }
