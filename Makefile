@@ -3,11 +3,12 @@
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 PORT ?= 8080
+MINUTES ?= 60
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help setup run test whole fast check fix bench golden dist lock clean
+.PHONY: help setup run test whole soak fast check fix bench golden dist lock clean
 
 help: ## List what there is to do
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -38,6 +39,9 @@ test: $(VENV)/.developed ## Run all tests but those of `make whole`
 whole: $(VENV)/.developed ## Test the whole product, in minutes: kills and restarts, package, documentation, other languages
 	@$(BIN)/python -m pytest tests/whole --numprocesses 2 --dist worksteal
 	@SANDBOX_THOROUGH=yes $(BIN)/python -m pytest -m hypothesis --numprocesses 2 --dist worksteal
+
+soak: $(VENV)/.developed ## Attack everything with random input (MINUTES=60, SEED=a new one each time)
+	@$(BIN)/python -m tests.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 fast: $(VENV)/.developed ## Run the tests of the pure core
 	@$(BIN)/python -m pytest tests/domain

@@ -12,9 +12,16 @@ import pytest
 
 from sandbox.store.files import RECORDS, Change, Document, StateFile, StoreError
 from sandbox.store.state.json_file import JsonFile
-from sandbox.store.state.migrations import Migrations, Plain, World
+from sandbox.store.state.migrations import (
+    Migrations,
+    Plain,
+    UnknownFormat,
+    World,
+    check_format,
+)
 from sandbox.store.state.opening import copy, open_file
 from sandbox.store.state.sqlite_file import SqliteFile
+from tests.soak.loop import watched
 from tests.store.state_files import contents, document, kept, loaded, plain, put, running, write
 
 KINDS = {"state.json": JsonFile, "state.db": SqliteFile}
@@ -562,6 +569,11 @@ def test_a_file_of_an_older_format_is_brought_to_this_one(old: Path):
 
 def test_a_file_of_an_older_format_without_a_way_to_this_one_is_refused(old: Path):
     unusable(old, "of format 0, and nothing leads on from 0")
+
+
+def test_a_format_far_below_all_others_is_refused_at_once():
+    with watched(0.5), pytest.raises(UnknownFormat, match="nothing leads on from"):
+        check_format(-(2**63), 1, {})
 
 
 def test_a_migration_that_fails_leaves_the_file_as_it_is(old: Path):

@@ -117,7 +117,8 @@ def _act(call: Call, asked: Asked) -> Any:
         return again
     case, ruled = _ruled(call, tx, asked)
     if ruled is not None:
-        return _conclude(call, case, ruled, None, attempting.event_id_for(call, sent))
+        event_id = attempting.event_id_for(call, tx.account_id, sent)
+        return _conclude(call, case, ruled, None, event_id)
     choice = attempting.decide(
         call,
         asked.operation,
@@ -134,7 +135,7 @@ def _act(call: Call, asked: Asked) -> Any:
             attempt=max(2, len(tx.history)),
         ),
     )
-    event_id = attempting.event_id_for(call, sent)
+    event_id = attempting.event_id_for(call, tx.account_id, sent)
     if choice.follow:
         attempting.schedule_follow_ups(
             call,

@@ -31,9 +31,23 @@ class Dropped(Exception):
     """The connection is closed without an answer, before anything was done."""
 
 
-def event_id_for(call: Call, sent: str | None) -> str:
+def event_id_for(call: Call, account_id: str, sent: str | None) -> str:
     """The event_id of this attempt: the client's, else a new one in capitals (assumed 7.1)."""
-    return sent or call.world.draws.uuid().upper()
+    return sent or new_event_id(call, account_id)
+
+
+def new_event_id(call: Call, account_id: str) -> str:
+    """An event_id that no attempt of the merchant has: assumed 7.1, 2.6.
+
+    Draws repeat after a reset, so a client may have sent the one that comes next. It is skipped.
+    """
+    while True:
+        event_id = call.world.draws.uuid().upper()
+        used = used_event(account_id, event_id)
+        if used in call.world.taken_events:
+            continue
+        if call.unit.one(Transaction, "used_event", used) is None:
+            return event_id
 
 
 def earlier_use(

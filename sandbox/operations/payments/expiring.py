@@ -28,7 +28,7 @@ from sandbox.domain.timers import (
 )
 from sandbox.operations import apikeys, directory
 from sandbox.operations.call import Call
-from sandbox.operations.payments import batches, keeping
+from sandbox.operations.payments import attempting, batches, keeping
 
 FallsDue = Callable[[Call, Timer], None]
 """What a timer does. The call's present is the moment at which the timer was due."""
@@ -46,7 +46,7 @@ def _expiry(row_id: str) -> FallsDue:
             return
         # What is still pending is one attempt with its beginning (assumed D11).
         is_begun = tx.status == "pending"
-        event_id = tx.event_id if is_begun else call.world.draws.uuid().upper()
+        event_id = tx.event_id if is_begun else attempting.new_event_id(call, tx.account_id)
         # The history says when it fell due, not when somebody noticed (assumed 8.1).
         conclusion = follow_ups.expire(tx, row, event_id=event_id, at=call.now_ms)
         keeping.keep(call, conclusion, tx)

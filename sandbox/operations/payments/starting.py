@@ -70,7 +70,7 @@ def _start(call: Call, operation: Operation) -> Any:
         return again
     decision = _decide(call, operation, known, card)
     cost = _price(call, operation, known.place, card, decision)
-    event_id = attempting.event_id_for(call, body.event_id)
+    event_id = attempting.event_id_for(call, site.account_id, body.event_id)
     origin = _origin(call, operation, site, card)
     choice = decision.choice
     tx = initiating.created(

@@ -173,7 +173,7 @@ def edit(call: Call) -> Transaction:
     conclusion = editing.conclude(
         tx,
         after,
-        event_id=attempting.event_id_for(call, None),
+        event_id=attempting.event_id_for(call, tx.account_id, None),
         at=call.now_ms,
         capture_batch_id=_capture_batch(tx, captures, batch.id if batch else None),
         refund_batch_id=batch.id if batch and refunds else None,

@@ -41,8 +41,10 @@ def check_format(found: object, newest: int, migrations: Migrations) -> int:
             f"it is of format {found}, and this version knows formats up to {newest}: "
             "a later version has written it"
         )
-    if missing := [step for step in range(found, newest) if step not in migrations]:
-        raise UnknownFormat(f"it is of format {found}, and nothing leads on from {missing[0]}")
+    # The first is enough: a number below all formats would leave no end of them.
+    missing = next((step for step in range(found, newest) if step not in migrations), None)
+    if missing is not None:
+        raise UnknownFormat(f"it is of format {found}, and nothing leads on from {missing}")
     return found
 
 
