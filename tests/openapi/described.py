@@ -10,6 +10,7 @@ from referencing.jsonschema import DRAFT202012
 
 from sandbox.api.router import Router
 from sandbox.app import Sandbox, build
+from sandbox.domain.faults import MISDIRECTED
 from sandbox.settings import Settings
 from tests.driving import InProcess, Response
 
@@ -68,6 +69,10 @@ class Described:
         operation = match.row.operation
         name, status = operation["operationId"], str(answer.status)
         responses = operation["responses"]
+        if answer.status == MISDIRECTED.status and status not in responses:
+            # The server does not answer for this host, whatever was asked (assumed D25-hosts).
+            assert answer.json()["error"] == MISDIRECTED.code, answer
+            return
         assert status in responses, f"{name} answers {status}, which is not described: {answer}"
         pointer = f"/paths/{_escaped(match.row.path)}/{method.lower()}/responses/{status}"
         response = responses[status]
