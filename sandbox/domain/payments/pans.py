@@ -44,4 +44,3 @@ def scrub(text: str) -> str:
         parts += (text[done:start], masked(digits))
         done = end
     return "".join(parts) + text[done:] if parts else text
-
