@@ -71,7 +71,7 @@ def build(
     Raises FixtureError when the fixture cannot be used, ScenarioError when the scenario cannot,
     SettingsError when a setting cannot, StoreError when the state file cannot.
     """
-    fixture = library.fixture_or_file(settings.fixture)
+    fixture = _fixture(settings)
     guard = _guard(settings)
     dispatcher = Dispatcher(
         sender or _sender(settings, guard),
@@ -120,6 +120,19 @@ def build(
     return Sandbox(
         app=app, is_for_control=app.is_for_control, worlds=worlds, token=token, store=services.store
     )
+
+
+def _fixture(settings: Settings) -> Fixture:
+    """What the world `default` begins with. Raises FixtureError."""
+    fixture = library.fixture_or_file(settings.fixture)
+    if fixture.document is not None:
+        from sandbox.world.secret_documents import refuse_secrets_of_fixture
+
+        try:
+            refuse_secrets_of_fixture(fixture.document, settings.profile.key_format)
+        except NotRestored as error:
+            raise FixtureError(f"{settings.fixture}: {error}") from None
+    return fixture
 
 
 def _worlds(settings: Settings, wall: Wall, host: Host, fixture: Fixture) -> Worlds:

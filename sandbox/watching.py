@@ -65,4 +65,5 @@ class Watcher:
 
 def _complain(message: str, world: World) -> None:
     goes_on = world.scenario and f"scenario {world.scenario.scenario.name!r} goes on"
-    log.warning("%s; %s", message, goes_on or "no scenario runs")
+    # What is wrong is said with names out of the file.
+    log.warning("%s; %s", world.profile.scrub(message), goes_on or "no scenario runs")

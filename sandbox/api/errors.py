@@ -1,9 +1,14 @@
 """How a refusal looks on the wire. Source: spec 7-body; elsewhere assumed 0.5-errors."""
 
+from typing import Final
+
 from pydantic_core import to_json
 
 from sandbox.domain.faults import Refusal
 from sandbox.domain.profile import Profile
+
+DETAILS_CHARS_MAX: Final = 4_096
+"""No more is ever said of what was wrong: nobody gets back a book that was sent."""
 
 
 def error_body(refusal: Refusal, profile: Profile, *, is_for_keys: bool) -> bytes:
@@ -11,7 +16,7 @@ def error_body(refusal: Refusal, profile: Profile, *, is_for_keys: bool) -> byte
 
     What looks like a key or a card number is masked: nothing secret is ever sent back.
     """
-    fault, details = refusal.fault, profile.scrub(refusal.details)
+    fault, details = refusal.fault, profile.scrub_start(refusal.details, DETAILS_CHARS_MAX)
     if is_for_keys or profile.errors.shape == "error_message_details":
         return to_json({"error": fault.code, "message": fault.message, "details": details})
     text = f"{fault.message} {details}".rstrip()

@@ -20,11 +20,12 @@ from sandbox.domain.faults import (
     VALIDATION_ERROR,
     Refusal,
 )
+from sandbox.domain.keys import KeyFormat
 from sandbox.domain.payments import pans
 from sandbox.domain.payments.pans import CARD_FIELD, READER_FIELD
+from sandbox.domain.secret_text import PRODUCTION_KEY, misplaced, written_out
 from sandbox.domain.words import did_you_mean
 from sandbox.scenarios.choosing import UnknownOutcome, check_word
-from sandbox.world.journal import unescaped
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -57,15 +58,12 @@ def check_form(trip: Trip, row: Row) -> None:
 
 
 def _body(trip: Trip, shape: "type[BaseModel]") -> "BaseModel":
-    """The body in the row's shape, and no key in it where none belongs."""
+    """The body in the row's shape, and nothing secret in it where that does not belong."""
     sent, body = read_object(trip), trip.asked.body or b""
     checked = shape.model_validate_json(body)
-    has_escapes = b"\\u" in body
-    if has_escapes or trip.world.profile.key_format.hint_bytes in body:
-        _refuse_misplaced_key(trip, body, sent)
-    trip.may_hold_cards = has_escapes or pans.may_mention(body)
-    if trip.may_hold_cards:
-        _refuse_misplaced_card(sent, shape)
+    trip.may_hold_cards = b"\\u" in body or pans.may_mention(body)
+    if trip.may_hold_cards or trip.world.profile.key_format.hint_bytes in body:
+        _refuse_misplaced(trip, sent, shape)
     _note_unknown(trip, sent, shape, "body field")
     return checked
 
@@ -108,52 +106,57 @@ def read_object(trip: Trip) -> dict[str, Any]:
         raise Refusal(UNSUPPORTED_MEDIA_TYPE)
     if body and not content_type:
         _missing_header(trip, "Content-Type")
-    trip.sent = wire.parse_object(body)
+    sent = wire.parse_object(body)
     if b"\\u" in body or trip.world.profile.key_format.hint_bytes in body:
-        _refuse_production_key(trip, body)
-    return trip.sent
+        _refuse_production_key(trip, sent)
+    # Not before it was looked at: whoever asks again is refused again.
+    trip.sent = sent
+    return sent
 
 
-def _refuse_production_key(trip: Trip, body: bytes) -> None:
+def _refuse_production_key(trip: Trip, sent: dict[str, Any]) -> None:
     """Nothing of a production key is kept, wherever in a body it stands (assumed D5)."""
-    if trip.world.profile.key_format.mentions_production(unescaped(body)):
+    if trip.world.profile.key_format.mentions_production(written_out(sent)):
         note = "a production key was sent to a sandbox, in a body; nothing of it was kept"
         trip.notes.append(note)
         raise Refusal(
             VALIDATION_ERROR,
-            "a production key must never be sent to a sandbox",
+            PRODUCTION_KEY.sentence,
             reason=note,
-            source="assumed D5",
+            source=PRODUCTION_KEY.source,
         )
 
 
-def _refuse_misplaced_key(trip: Trip, body: bytes, sent: dict[str, Any]) -> None:
-    """No key is kept as part of a name or a note: as such it would be shown (decision 8)."""
-    profile = trip.world.profile
-    if profile.key_format.mentions_whole_key(unescaped(body)):
-        # The one place in a body where a key belongs.
-        others = {name: sent[name] for name in sent if name != profile.supplied_key_field}
-        if profile.key_format.mentions_whole_key(str(others)):
-            raise Refusal(VALIDATION_ERROR, "an API key stands where none belongs")
+def _refuse_misplaced(trip: Trip, sent: dict[str, Any], shape: "type[BaseModel]") -> None:
+    """No key and no card number is kept but in the fields for them (decisions 8, 19 and 44).
 
-
-def _refuse_misplaced_card(sent: dict[str, Any], shape: "type[BaseModel]") -> None:
-    """Card numbers stand in the one field for them, which takes those of test cards alone.
-
-    Source: assumed 6.4.
+    Which fields those are, the row's shape says. What belongs there, the operation says.
     """
-    others = dict(sent)
-    if READER_FIELD in wire.field_names(shape):
-        reader = others.get(READER_FIELD)
-        if isinstance(reader, dict):
-            others[READER_FIELD] = reader | {CARD_FIELD: None}
-        others.pop(CARD_FIELD, None)
-    if pans.mentions(str(others)):
-        raise Refusal(
-            VALIDATION_ERROR,
-            "a card number stands where none belongs",
-            source="assumed 6.4-unknown",
-        )
+    profile, known, others = trip.world.profile, wire.field_names(shape), dict(sent)
+    if profile.supplied_key_field in known:
+        others.pop(profile.supplied_key_field, None)
+    if READER_FIELD in known:
+        _set_card_data_apart(others, profile.key_format)
+    found = misplaced(others, profile.key_format)
+    if found is not None:
+        raise Refusal(VALIDATION_ERROR, str(found), source=found.secret.source)
+
+
+def _set_card_data_apart(fields: dict[str, Any], key_format: KeyFormat) -> None:
+    """Leave out what a reader read of a card: the operation looks at it. A key is no such thing.
+
+    Of two that differ, the operation looks at the reader's own, and this leaves in the other.
+    """
+    reader = fields.get(READER_FIELD)
+    reader = reader if isinstance(reader, dict) else {}
+    within = reader.get(CARD_FIELD)
+    data = within or fields.get(CARD_FIELD)
+    if not isinstance(data, str) or key_format.mentions_whole_key(data):
+        return
+    if within:
+        fields[READER_FIELD] = {**reader, CARD_FIELD: None}
+    if fields.get(CARD_FIELD) == data:
+        del fields[CARD_FIELD]
 
 
 def _forced_outcome(trip: Trip) -> str | None:

@@ -27,7 +27,7 @@ from sandbox.operations.payments.attempting import Dropped
 from sandbox.scenarios.choosing import Choice
 from sandbox.store.files import StoreError
 from sandbox.world.agenda import fire_due
-from sandbox.world.journal import ADDRESS_CHARS_MAX, Entry, captured
+from sandbox.world.journal import ADDRESS_CHARS_MAX, REASON_CHARS_MAX, Entry, captured
 from sandbox.world.registry import Worlds
 from sandbox.world.world import World
 
@@ -86,7 +86,6 @@ class Platform:
         self._router = _router() if rows is OPERATIONS else Router(rows)
         self._key_header = worlds.profile.api_key_header_bytes
         self._key_format = worlds.profile.key_format
-        self._key_hint = worlds.profile.key_format.hint_bytes
         self._explain_headers = explain_headers
         self._log_requests = log_requests
 
@@ -273,24 +272,25 @@ class Platform:
 
     def _record(self, trip: Trip, status: int, body: bytes, duration_ms: float) -> None:
         asked, key = trip.asked, trip.presented.key
-        scrub = self._worlds.profile.scrub
+        profile = self._worlds.profile
         row = asked.match.row if asked.match else None
-        query = unquote(asked.query_string.decode("latin-1")) if asked.query_string else ""
         is_literal = row is not None and row.path == asked.path
-        path_shown = asked.path if is_literal else scrub(asked.path)
-        query_shown = scrub(query) if query else ""
-        if path_shown != asked.path or query_shown != query:
-            # Reasons and notes quote them.
+        path = asked.path if is_literal else profile.scrub_start(asked.path, ADDRESS_CHARS_MAX)
+        query = unquote(asked.query_string.decode("latin-1")) if asked.query_string else ""
+        query = profile.scrub_start(query, ADDRESS_CHARS_MAX) if query else ""
+        if trip.refusal is not None or query:
+            # Reasons and notes quote what was sent.
             trip.decisions = [
-                (step, word, scrub(why), of) for step, word, why, of in trip.decisions
+                (step, word, profile.scrub_start(why, REASON_CHARS_MAX), of)
+                for step, word, why, of in trip.decisions
             ]
-            trip.notes = [scrub(note) for note in trip.notes]
+            trip.notes = [profile.scrub_start(note, REASON_CHARS_MAX) for note in trip.notes]
         entry = Entry(
             trip.request_id,
             trip.now,
             asked.method,
-            path_shown[:ADDRESS_CHARS_MAX],
-            query_shown[:ADDRESS_CHARS_MAX],
+            path,
+            query,
             row.name if row else None,
             keys.mask(key.key_last4) if key else None,
             key.account_id if key else None,
@@ -299,12 +299,11 @@ class Platform:
             captured(
                 # Who is not known has nothing kept.
                 asked.body if trip.caller is not None else None,
-                scrub,
-                self._key_hint,
+                profile,
                 row.secrets if row else (),
                 may_hold_cards=trip.may_hold_cards,
             ),
-            captured(body, scrub, self._key_hint, may_hold_cards=False),
+            captured(body, profile, may_hold_cards=False),
             trip.decisions,
             tuple(trip.events),
             tuple(trip.notes),
@@ -320,7 +319,7 @@ class Platform:
                 entry.path,
                 status,
                 trip.request_id,
-                scrub(last[2]),
+                profile.scrub(last[2]),
                 last[3],
             )
         if trip.presented.is_production:

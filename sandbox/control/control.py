@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import cache
 from hmac import compare_digest
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from pydantic_core import ValidationError, to_json
 from starlette.types import Receive, Scope, Send
@@ -25,6 +25,8 @@ from sandbox.control.rows import (
     Services,
     shape,
 )
+from sandbox.domain.keys import KeyFormat
+from sandbox.domain.secret_text import CARD_NUMBER, may_hold, misplaced
 from sandbox.domain.words import nearest
 from sandbox.store.files import StoreError
 from sandbox.world.agenda import fire_due
@@ -32,6 +34,9 @@ from sandbox.world.world import World
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+TEXT_CHARS_MAX: Final = 4_096
+"""No more is said of what was wrong: an error repeats words that were sent."""
 
 log = logging.getLogger("sandbox.control")
 
@@ -71,9 +76,10 @@ class Control:
         except wire.ClientGone:
             return
         except ControlFault as fault:
-            # What is said of a misspelt word must not repeat a key (assumed D5).
-            scrub = self._services.worlds.profile.scrub
-            status, shown, headers = fault.status, _error(fault, scrub), fault.headers
+            # What is said of a misspelt word must not repeat a key (assumed D5), nor a book.
+            scrub = self._services.worlds.profile.scrub_start
+            status, shown = fault.status, _error(fault, lambda text: scrub(text, TEXT_CHARS_MAX))
+            headers = fault.headers
         except Exception:
             log.exception("a control request failed: a defect of the sandbox")
             failed = ControlFault(500, "internal_error", "The sandbox failed; its log says why.")
@@ -162,7 +168,7 @@ class Control:
         if row.is_raw:
             ask.body = body
         elif row.body is not None:
-            ask.body = _body(shape(row.body), body)
+            ask.body = _body(shape(row.body), body, self._services.worlds.profile.key_format)
         shown = row.run(ask)
         shown = await shown if isawaitable(shown) else shown
         if (saver := self._services.worlds.saver) is not None:
@@ -211,15 +217,19 @@ async def _read(row: ControlRow, scope: Scope, receive: Receive) -> bytes:
     return body
 
 
-def _body(shape: "type[BaseModel]", body: bytes) -> Any:
+def _body(shape: "type[BaseModel]", body: bytes, key_format: KeyFormat) -> Any:
     try:
         # An endpoint whose fields are all optional can be asked without a body.
-        wire.parse_object(body or b"{}")
+        sent = wire.parse_object(body or b"{}")
         checked = shape.model_validate_json(body or b"{}")
     except wire.BadInput as error:
         raise ControlFault(400, "validation_error", str(error)) from None
     except ValidationError as error:
         raise _invalid(error, shape) from None
+    # No field of this surface is for a key or a card number.
+    if may_hold(body or b"", key_format) and (found := misplaced(sent, key_format)) is not None:
+        details = "a test card is named by its token" if found.secret is CARD_NUMBER else ""
+        raise ControlFault(400, "validation_error", str(found), details=details)
     return getattr(checked, "root", checked)
 
 

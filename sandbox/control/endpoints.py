@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from sandbox.control.rows import Ask, ControlFault, invalid, must_be_known
 from sandbox.domain.accounts import Account
@@ -12,6 +12,7 @@ from sandbox.domain.batches import BATCH_STATUSES
 from sandbox.domain.events import EVENTS
 from sandbox.domain.instants import to_wire
 from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
+from sandbox.domain.secret_text import secret_in
 from sandbox.domain.webhooks.endpoints import BY_HAND, GRACE, Endpoint, OldSecret, problem_with
 from sandbox.webhooks.signing import KEY_BYTES, check_secret, write_secret
 from sandbox.world.world import World
@@ -76,10 +77,6 @@ def _checked(ask: Ask, sent: dict[str, Any]) -> dict[str, Any]:
     fields = {
         name: value for name, value in sent.items() if value is not None or name == "account_id"
     }
-    key_format = ask.services.worlds.profile.key_format
-    for name, value in fields.items():
-        if key_format.mentions_production(str(value)):
-            raise invalid(f"{name}: a production key must never be sent to a sandbox")
     if "url" in fields:
         _check_url(ask, fields["url"])
     if "secret" in fields:
@@ -111,6 +108,9 @@ def _check_audience(ask: Ask, fields: dict[str, Any]) -> None:
 
 
 def _check_url(ask: Ask, url: str) -> None:
+    secret = secret_in(unquote(url), ask.services.worlds.profile.key_format)
+    if secret is not None:
+        raise invalid(f"url: {secret.sentence}")
     problem = problem_with(url)
     if problem is None:
         problem = ask.services.why_not_to(urlsplit(url).hostname or "")

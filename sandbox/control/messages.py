@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import from_json
 
-from sandbox.control.rows import Ask, ControlFault, invalid, must_be_known, window
+from sandbox.control.rows import Ask, ControlFault, must_be_known, window
 from sandbox.domain.events import EVENTS, Message, body_of
 from sandbox.domain.instants import to_wire
-from sandbox.domain.payments import pans
 from sandbox.domain.webhooks.deliveries import Attempt, Delivery
 from sandbox.webhooks.samples import sample
 from sandbox.world.ids import Ids
@@ -96,10 +95,6 @@ def send_sample(ask: Ask) -> dict[str, Any]:
     """A sample of an event, sent for real to the endpoints that want it."""
     body: Sample = ask.body
     must_be_known("event_type", body.event_type, EVENTS)
-    if ask.services.worlds.profile.key_format.mentions_production(str(body.changes)):
-        raise invalid("changes: a production key must never be sent to a sandbox")
-    if pans.mentions(str(body.changes)):
-        raise invalid("changes: a card number stands where none belongs")
     world = ask.world
     message = sample(
         body.event_type,

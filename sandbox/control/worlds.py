@@ -27,10 +27,6 @@ def create(ask: Ask) -> dict[str, Any]:
     """A new world, filled from its fixture. Everything is checked before anything is made."""
     body: CreateWorld = ask.body
     scenario = None if body.scenario is None else scenarios.chosen(ask, body.scenario)
-    if ask.services.worlds.profile.key_format.mentions_production(body.name or ""):
-        raise ControlFault(
-            400, "validation_error", "name: a production key must never be sent to a sandbox"
-        )
     spec = WorldSpec(
         id=body.id or "",
         name=body.name or "",
@@ -136,10 +132,13 @@ def save(ask: Ask) -> bytes:
 def load(ask: Ask) -> dict[str, Any]:
     """A saved world in place of this one, whose id and keys of the cast stay (assumed D25)."""
     from sandbox.world.restoring import spec_of
+    from sandbox.world.secret_documents import refuse_secrets
     from sandbox.world.snapshots import read_snapshot
 
     try:
         kept = read_snapshot(ask.body)
+        if not kept.is_trusted:
+            refuse_secrets(kept, ask.services.worlds.profile.key_format)
         spec = spec_of(kept, ask.services.fixture_of, id=ask.world.id)
         world = ask.services.worlds.restore(spec, kept)
     except (NotRestored, FixtureError) as error:

@@ -18,6 +18,9 @@ _HEADER_NAME: Final = re.compile(r"[A-Za-z0-9-]+")
 _KEY_PREFIX: Final = re.compile(r"[A-Za-z0-9]+(_[A-Za-z0-9]+)*")
 _FIELD_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
+SECRET_CHARS_MAX: Final = 128
+"""No key and no card number, with what separates its digits, is longer than this."""
+
 # What pydantic is told when it checks a file: unknown names and wrong types are mistakes.
 _LOUD: Final = {"extra": "forbid", "strict": True}
 
@@ -109,6 +112,15 @@ class Profile:
     def scrub(self, text: str) -> str:
         """The text with everything masked that looks like a key or a card number."""
         return pans.scrub(self.key_format.scrub(text))
+
+    def scrub_start(self, text: str, chars_max: int) -> str:
+        """The first characters of the text, scrubbed, without a part of what is masked in whole.
+
+        Somebody may have put a book there: no more is looked at than is kept.
+        """
+        if len(text) <= chars_max:
+            return self.scrub(text)
+        return self.scrub(text[: chars_max + SECRET_CHARS_MAX])[:-SECRET_CHARS_MAX][:chars_max]
 
     @cached_property
     def api_key_header_bytes(self) -> bytes:

@@ -1,11 +1,16 @@
 """Misspelt words: the nearest known one, so that an error can say what was probably meant."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
+
+WORD_CHARS_MAX: Final = 250
+"""A longer word resembles no known one: those have 100 characters at most."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word closest to `word`, or None when none is near enough to be what was meant."""
+    if len(word) > WORD_CHARS_MAX:
+        return None
     # Imported here: only a refusal needs it, and starting should not pay for it.
     from difflib import get_close_matches
 

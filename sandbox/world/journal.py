@@ -16,6 +16,7 @@ from pydantic_core import from_json, to_json
 from sandbox.domain.instants import Instant, to_wire
 from sandbox.domain.payments import pans
 from sandbox.domain.payments.cards import CARDS
+from sandbox.domain.profile import SECRET_CHARS_MAX, Profile
 from sandbox.operations.call import Decision
 from sandbox.scenarios.choosing import Choice
 
@@ -24,6 +25,12 @@ CAPTURE_BYTES_MAX: Final = 16_384
 
 ADDRESS_CHARS_MAX: Final = 2_048
 """Paths and queries are kept up to this many characters."""
+
+REASON_CHARS_MAX: Final = 4_096
+"""So are reasons and notes, which quote what was sent."""
+
+_CUT_OFF: Final = b" ... cut off"
+_ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 Scrub = Callable[[str], str]
 
@@ -123,15 +130,14 @@ def _outcome(choice: Choice | None) -> OutcomeView | None:
 
 def captured(
     body: bytes | None,
-    scrub: Scrub,
-    hint: bytes,
+    profile: Profile,
     secrets: tuple[str, ...] = (),
     *,
     may_hold_cards: bool = True,
 ) -> bytes | None:
     """As much of a body as is kept, with everything in it that looks like a key or a card masked.
 
-    `hint` is what every key begins with: a body without it, without a long run of digits, and
+    A body without what every key begins with, without as many digits as a card number has, and
     without an escape that could hide either, needs no closer look. `secrets` are fields whose
     values are masked whatever they are. Our own answers hold no cards: they are made of records,
     and what comes in is refused or masked before it is one.
@@ -142,11 +148,43 @@ def captured(
     has_escapes = b"\\" in body and b"\\u" in body
     if secrets and (has_escapes or _any_of(secrets).search(body)):
         body = _without(body, secrets)
+    hint = profile.key_format.hint_bytes
     if hint in body or has_escapes or (may_hold_cards and pans.may_mention(body)):
-        body = scrub(unescaped(body)).encode("utf-8", "replace")
+        return _scrubbed(body, profile)
     if len(body) > CAPTURE_BYTES_MAX:
-        return body[:CAPTURE_BYTES_MAX] + b" ... cut off"
+        return body[:CAPTURE_BYTES_MAX] + _CUT_OFF
     return body
+
+
+def _scrubbed(body: bytes, profile: Profile) -> bytes:
+    """What is kept of a body, scrubbed: no more of it is looked at than that."""
+    if len(body) > CAPTURE_BYTES_MAX:
+        start = body[: CAPTURE_BYTES_MAX + SECRET_CHARS_MAX].decode("utf-8", "replace")
+        # It ends somewhere, so that it is no JSON any more, which would resolve them.
+        start = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), start)
+        shown = profile.scrub_start(start, max(len(start) - SECRET_CHARS_MAX, 0))
+        return shown.encode("utf-8", "replace")[:CAPTURE_BYTES_MAX] + _CUT_OFF
+    try:
+        value = from_json(body)
+    except ValueError:
+        text = body.decode("utf-8", "replace")
+        if "\\u" in text:
+            return b"(not shown: it has escapes and is not JSON)"
+        return profile.scrub(text).encode("utf-8", "replace")
+    return to_json(_each_scrubbed(value, profile.scrub))
+
+
+def _each_scrubbed(value: Any, scrub: Scrub) -> Any:
+    """The JSON value with every text in it scrubbed, and every number that is a card's."""
+    if isinstance(value, dict):
+        return {scrub(name): _each_scrubbed(inner, scrub) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_each_scrubbed(inner, scrub) for inner in value]
+    if value is None or isinstance(value, bool):
+        return value
+    text = str(value)
+    shown = scrub(text)
+    return value if shown == text else shown
 
 
 @cache
@@ -171,19 +209,6 @@ def _masked(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _masked(inner) for name, inner in value.items()}
     return value if isinstance(value, str) and value in CARDS else "****"
-
-
-def unescaped(body: bytes) -> str:
-    r"""The body as text, with \u escapes resolved where it is JSON, so that none hides a key."""
-    import json
-
-    text = body.decode("utf-8", "replace")
-    if "\\u" not in text:
-        return text
-    try:
-        return json.dumps(json.loads(text), ensure_ascii=False)
-    except (ValueError, RecursionError):
-        return "(not shown: it has escapes and is not JSON)"
 
 
 def _shown(body: bytes | None) -> Any:

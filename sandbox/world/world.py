@@ -14,6 +14,7 @@ from sandbox.domain.keys import ApiKey, expiry_of
 from sandbox.domain.locations import Location
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.profile import Profile
+from sandbox.domain.secret_text import misplaced
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import Timer
 from sandbox.domain.webhooks.deliveries import Delivery
@@ -354,8 +355,8 @@ class World:
 
         Raises ScenarioError where it names what this world does not have; then nothing changed.
         """
-        if self.profile.key_format.mentions_production(scenario.model_dump_json()):
-            raise ScenarioError("a production key must never be sent to a sandbox")
+        if found := misplaced(scenario.model_dump(exclude_unset=True), self.profile.key_format):
+            raise ScenarioError(str(found))
         unit = self.store.begin()
 
         def resolve(kind: str, name: str) -> str:

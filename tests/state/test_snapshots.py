@@ -338,6 +338,10 @@ REFUSED: dict[str, tuple[Callable[[Document], Any], tuple[str, ...]]] = {
     ),
     "a card number": (
         changed(_first("transactions"), "origin", "card", to="4761739001010119"),
+        ("transactions", "origin.card", "a card number"),
+    ),
+    "a test card that there is not": (
+        changed(_first("transactions"), "origin", "card", to="tok_nobody"),
         ("transactions", "origin.card", "test card"),
     ),
     "an unknown field": (

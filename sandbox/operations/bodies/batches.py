@@ -6,7 +6,7 @@ from pydantic import Field, StrictStr, field_validator
 
 from sandbox.domain.batches import BATCH_STATUSES
 from sandbox.domain.words import OneOf, did_you_mean
-from sandbox.operations.bodies.shared import CreateBody, Query, Text, WholeNumber
+from sandbox.operations.bodies.shared import CreateBody, Offset, Query, Text, WholeNumber
 
 LIMIT_MAX = 500
 ProcessorBatchId = Annotated[StrictStr, Field(min_length=1, max_length=64)]
@@ -37,7 +37,7 @@ class ListBatches(Query):
     statuses: list[Annotated[str, OneOf(BATCH_STATUSES)]] = Field(default_factory=list)
     processor_config_id: Annotated[str, Field(min_length=1)] | None = None
     limit: Annotated[WholeNumber, Field(ge=1, le=LIMIT_MAX)] = 50
-    offset: Annotated[WholeNumber, Field(ge=0)] = 0
+    offset: Offset = 0
 
     @field_validator("statuses")
     @classmethod

@@ -89,6 +89,10 @@ def _whole_number(value: Any) -> Any:
 WholeNumber = Annotated[int, BeforeValidator(_whole_number), Field(le=10**18 - 1)]
 
 
+Offset = Annotated[WholeNumber, Field(ge=0, le=10**12 - 1)]
+"""Where a page begins. Answers say it again, so that no card number fits (assumed C12)."""
+
+
 class Query(BaseModel):
     """Query parameters; unknown ones are ignored, as unknown body fields are."""
 
@@ -99,7 +103,7 @@ class PageQuery(Query):
     """A window on a list: at most 200 rows, 50 unless said otherwise (spec 8-page; assumed C12)."""
 
     limit: Annotated[WholeNumber, Field(ge=1, le=200)] = 50
-    offset: Annotated[WholeNumber, Field(ge=0)] = 0
+    offset: Offset = 0
 
 
 class AccountsOwnQuery(PageQuery):

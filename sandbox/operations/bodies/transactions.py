@@ -13,7 +13,7 @@ from sandbox.domain.payments.transactions import (
 from sandbox.domain.profile import Profile
 from sandbox.domain.words import OneOf, did_you_mean
 from sandbox.operations.bodies.payments import BreakdownBody, NotNegative, Positive
-from sandbox.operations.bodies.shared import Body, PageQuery, Query, Text, WholeNumber
+from sandbox.operations.bodies.shared import Body, Offset, PageQuery, Query, Text, WholeNumber
 
 V1_PAGE = 100
 V1_PAGE_MAX = 500
@@ -101,7 +101,7 @@ class ListTransactions(Query):
     reader_identifier: Word | None = None
     gateway_transaction_id: Word | None = None
     limit: Annotated[WholeNumber, Field(ge=1, le=V1_PAGE_MAX)] = V1_PAGE
-    offset: Annotated[WholeNumber, Field(ge=0)] = 0
+    offset: Offset = 0
 
 
 class EditTransaction(Body):

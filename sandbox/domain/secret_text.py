@@ -1,0 +1,98 @@
+"""Text that must never be kept: production keys, whole keys of the sandbox, card numbers.
+
+Everything that could be stored is asked here, on both surfaces and in files: whatever is kept
+comes back in messages, snapshots and state files. Source: assumed D5, 6.4-unknown.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sandbox.domain.keys import KeyFormat
+from sandbox.domain.payments import pans
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A kind of secret: what is said of one in the wrong place, and by which clause."""
+
+    name: str
+    sentence: str
+    source: str
+
+
+PRODUCTION_KEY: Final = Secret(
+    "production key", "a production key must never be sent to a sandbox", "assumed D5"
+)
+API_KEY: Final = Secret("API key", "an API key stands where none belongs", "assumed D26")
+CARD_NUMBER: Final = Secret(
+    "card number", "a card number stands where none belongs", "assumed 6.4-unknown"
+)
+
+_APART: Final = "   "
+"""More than may be between two digits of a number: two values are never read as one."""
+
+_ESCAPES: Final = re.compile(r"\\(?:[bfnrt]|u00[01][0-9a-f])")
+"""What JSON writes for characters that it must not hold as they are."""
+
+_NAME_CHARS_MAX: Final = 80
+"""So many characters of a field's name are said: a client may have put a book there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Misplaced:
+    """A secret where none belongs; `place` is the field, empty where the whole text was asked."""
+
+    secret: Secret
+    place: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.secret.sentence}" if self.place else self.secret.sentence
+
+
+def may_hold(body: bytes, key_format: KeyFormat) -> bool:
+    """Whether a closer look at a body is worth it. It hardly ever is, and this is quick to tell."""
+    return key_format.hint_bytes in body or b"\\u" in body or pans.may_mention(body)
+
+
+def secret_in(text: str, key_format: KeyFormat) -> Secret | None:
+    """The first kind of secret that is in the text."""
+    if key_format.mentions_production(text):
+        return PRODUCTION_KEY
+    if key_format.mentions_whole_key(text):
+        return API_KEY
+    return CARD_NUMBER if pans.mentions(text) else None
+
+
+def written_out(value: Any) -> str:
+    """All that a JSON value says, names and values, in one text in which each is by itself."""
+    text = json.dumps(value, ensure_ascii=False, separators=(_APART, _APART), default=str)
+    return _ESCAPES.sub(" ", text) if "\\" in text else text
+
+
+def misplaced(value: Any, key_format: KeyFormat) -> Misplaced | None:
+    """The first secret within a JSON value, with the field that holds it."""
+    found = secret_in(written_out(value), key_format)
+    if found is None:
+        return None
+    for place, text in _texts(value, ""):
+        secret = secret_in(text, key_format)
+        if secret is not None:
+            return Misplaced(secret, place)
+    return Misplaced(found)
+
+
+def _texts(value: Any, place: str) -> Iterator[tuple[str, str]]:
+    """Each text and number within the value, and its field. A name is in the field around it."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield place, str(name)
+            within = str(name)[:_NAME_CHARS_MAX]
+            yield from _texts(inner, f"{place}.{within}" if place else within)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _texts(inner, place)
+    elif value is not None and not isinstance(value, bool):
+        yield place, str(value)

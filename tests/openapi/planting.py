@@ -1,0 +1,117 @@
+"""Every place of a request in which a client can write a text, by the document of its surface."""
+
+import copy
+import json
+from collections.abc import Iterator
+from typing import Any
+
+Place = tuple[str, ...]
+"""Names of fields from the outside in; `[]` is an element of a list, NAME the name of a field."""
+
+ELEMENT = "[]"
+NAME = "(name)"
+FREE = "note"
+"""A field that no schema knows."""
+
+PRODUCTION = "svc_live_PlantLookup0_PlAnTeDpRoDuCtIoNsEcReToFtHiRtY000"
+WHOLE = "svc_uat_PlantLookup0_PlAnTeDsAnDbOxSeCrEtOfThIrTyTwO0"
+LIVE = "4532015112830366"
+
+KEYS = {
+    "a production key": PRODUCTION,
+    "a production key within a sentence": f"my key:\n{PRODUCTION}!",
+    "a whole key": WHOLE,
+    "a whole key within a sentence": f"key {WHOLE}, thanks",
+}
+
+
+def _in_fours(between: str) -> str:
+    return between.join(LIVE[at : at + 4] for at in range(0, len(LIVE), 4))
+
+
+CARDS = {
+    "plain": LIVE,
+    "with spaces": _in_fours(" "),
+    "with dashes": _in_fours("-"),
+    "with dots": _in_fours("."),
+    "with slashes": _in_fours("/"),
+    "with underscores": _in_fours("_"),
+    "with two spaces": _in_fours("  "),
+    "with no-break spaces": _in_fours("\xa0"),
+    "with thin spaces": _in_fours("\u2009"),
+    "with tabs": _in_fours("\t"),
+    "with line breaks": _in_fours("\n"),
+    "with en dashes": _in_fours("\u2013"),
+    "with zero width spaces": _in_fours("\u200b"),
+    "in full-width digits": "".join(chr(0xFF10 + int(digit)) for digit in LIVE),
+    "in Arabic digits": "".join(chr(0x660 + int(digit)) for digit in LIVE),
+    "with its expiry date": f"{LIVE}1228",
+    "with a security code beside it": f"{LIVE} 123",
+    "as a stripe has it": f"%B{LIVE}^DOE/JANE^25121010000?",
+    "within a sentence": f"the card {LIVE}, please",
+    "of another brand": "6759649826438453",
+}
+
+SECRETS = KEYS | {f"a card number {spelling}": text for spelling, text in CARDS.items()}
+
+
+def is_card(secret: str) -> bool:
+    return secret not in KEYS.values()
+
+
+class Places:
+    """The places of a body, by its schema in a document."""
+
+    def __init__(self, document: dict[str, Any], schema: dict[str, Any]) -> None:
+        self._document = document
+        self._seen: tuple[str, ...] = ()
+        self.all = sorted({*self._of(schema, ()), (FREE,), (NAME,)})
+
+    def _of(self, schema: Any, place: Place) -> Iterator[Place]:
+        if not isinstance(schema, dict):
+            return
+        if "$ref" in schema:
+            pointer = schema["$ref"]
+            if pointer in place or len(place) > 12:
+                return
+            found: Any = self._document
+            for part in pointer.split("/")[1:]:
+                found = found[part]
+            yield from self._of(found, place)
+        for several in ("anyOf", "oneOf", "allOf"):
+            for one in schema.get(several, ()):
+                yield from self._of(one, place)
+        yield from self._here(schema, place)
+
+    def _here(self, schema: dict[str, Any], place: Place) -> Iterator[Place]:
+        kinds = schema.get("type", ())
+        kinds = {kinds} if isinstance(kinds, str) else set(kinds)
+        is_anything = not kinds and not {"$ref", "anyOf", "oneOf", "allOf", "const", "not"} & set(
+            schema
+        )
+        for name, inner in schema.get("properties", {}).items():
+            yield from self._of(inner, (*place, name))
+        if "object" in kinds and schema.get("additionalProperties", True) is not False and place:
+            yield (*place, FREE)
+            yield (*place, NAME)
+        if "array" in kinds:
+            yield from self._of(schema.get("items", {}), (*place, ELEMENT))
+        if place and ("string" in kinds or (is_anything and "properties" not in schema)):
+            yield place
+
+
+def planted(body: Any, place: Place, text: str) -> Any:
+    """The body with the text at the place, all else as it was."""
+    if not place:
+        return text
+    first, *rest = place
+    if first == ELEMENT:
+        return [planted(body[0] if isinstance(body, list) and body else None, tuple(rest), text)]
+    fields = copy.copy(body) if isinstance(body, dict) else {}
+    if first == NAME:
+        return fields | {text: 1}
+    return fields | {first: planted(fields.get(first), tuple(rest), text)}
+
+
+def spelt(body: Any) -> bytes:
+    return json.dumps(body, ensure_ascii=False).encode()

@@ -1,0 +1,325 @@
+"""What must never be kept is refused in every field of every row, and is nowhere afterwards.
+
+The fields are those of both surfaces' own documents, which are made of the rows: a row that is
+added is tried as well. Source: assumed D5, 6.4-unknown; decisions 8, 19 and 44.
+"""
+
+import json
+import logging
+import unicodedata
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from sandbox.scenarios.schema import scenario_schema
+from sandbox.settings import Settings
+from tests.api.refusals import FROZEN
+from tests.api.test_secrets import everything_kept, secret_of
+from tests.conftest import NOW
+from tests.driving import InProcess, Response
+from tests.openapi.asking import Request
+from tests.openapi.described import Checked, checked, described
+from tests.openapi.planting import (
+    CARDS,
+    LIVE,
+    PRODUCTION,
+    SECRETS,
+    WHOLE,
+    Place,
+    Places,
+    planted,
+    spelt,
+)
+from tests.state.keeping import keeping
+
+SETTINGS = Settings(clock=FROZEN, log_requests=True)
+
+SENTENCES = (
+    "a production key must never be sent to a sandbox",
+    "an API key stands where none belongs",
+    "a card number stands where none belongs",
+)
+
+SCENARIO = {
+    "name": "story",
+    "about": "a story",
+    "rule": [{"name": "r", "when": {"operation": "sale"}, "then": {"outcome": "lost_card"}}],
+    "webhook": [{"name": "w", "when": {"event": "transaction.sale"}, "then": {"drop": True}}],
+    "example": [{"name": "e", "operation": "sale", "amount": 1000}],
+}
+
+WITH_A_SUPPLIED_KEY = ("apikeys.create", ("key",))
+"""The one field of a body in which a whole key of the sandbox belongs."""
+
+DOCUMENTS = described(checked(SETTINGS).sandbox)
+
+
+def _bodies(surface: int) -> list[str]:
+    """The operations with a body in a shape. A snapshot is tried by itself."""
+    return [
+        name
+        for name, one in DOCUMENTS[surface].operations.items()
+        if "requestBody" in one and name != "snapshot.restore"
+    ]
+
+
+PLATFORM, CONTROL = _bodies(0), _bodies(1)
+
+
+class Quick(Checked):
+    """A sandbox whose answers are not held against the documents: other tests do that."""
+
+    ask = InProcess.ask
+
+
+@pytest.fixture
+def sandbox() -> Quick:
+    return a_sandbox()
+
+
+def a_sandbox() -> Quick:
+    return Quick(checked(SETTINGS, DOCUMENTS).sandbox, *DOCUMENTS)
+
+
+# --- what is tried, and what may be left of it ------------------------------------------------
+
+
+def _schema(surface: int, name: str) -> dict[str, Any]:
+    content = DOCUMENTS[surface].operations[name]["requestBody"]["content"]
+    schema: dict[str, Any] = content["application/json"]["schema"]
+    return schema
+
+
+def _places(surface: int, name: str) -> list[Place]:
+    return Places(DOCUMENTS[surface].document, _schema(surface, name)).all
+
+
+def _without_separators(text: str) -> str:
+    """The text as somebody reads it who looks for a number: its letters and digits alone."""
+    plain = unicodedata.normalize("NFKC", text)
+    return "".join(
+        str(unicodedata.digit(char)) if char.isdigit() else char for char in plain if char.isalnum()
+    )
+
+
+PARTS = [
+    *(part for key in (PRODUCTION, WHOLE) for part in (secret_of(key), secret_of(key)[:12])),
+    *(_without_separators(number) for number in (LIVE, CARDS["of another brand"])),
+]
+
+
+def _left_in(text: str) -> list[str]:
+    whole = _without_separators(text)
+    return [part for part in PARTS if part in whole]
+
+
+def _assert_nothing_is_kept(sandbox: InProcess, log: str) -> None:
+    snapshot = sandbox.control("GET", "/worlds/default/snapshot").body.decode()
+    # As JSON escapes would hide it.
+    assert _left_in(everything_kept(sandbox)) == []
+    assert _left_in(json.dumps(json.loads(snapshot), ensure_ascii=False)) == []
+    assert _left_in(log) == []
+
+
+def test_what_is_left_would_be_found():
+    texts = [*SECRETS.values(), json.dumps({"x": PRODUCTION}), f"x {CARDS['with tabs']} y"]
+
+    assert [text for text in texts if not _left_in(text)] == []
+
+
+def _all(places: list[Place]) -> Iterator[tuple[Place, str]]:
+    return ((place, secret) for place in places for secret in SECRETS.values())
+
+
+def _said(answer: Response) -> str:
+    body = answer.json()
+    return str(body.get("detail") or body.get("details") or body.get("message"))
+
+
+# --- the platform -----------------------------------------------------------------------------
+
+
+@pytest.mark.proves("assumed D5, 6.4-unknown", "spec 6.1.7")
+@pytest.mark.parametrize("name", PLATFORM)
+def test_no_field_of_a_body_takes_a_secret(sandbox, caplog, name):
+    caplog.set_level(logging.INFO)
+    request = Request(sandbox, name)
+    refused: list[str] = []
+
+    for place, secret in _all(_places(0, name)):
+        if (name, place) == WITH_A_SUPPLIED_KEY and secret == WHOLE:
+            continue
+        answer = request.send(json_body=..., body=spelt(planted(request.body, place, secret)))
+        # A place to pay at that the caller does not see is looked for before anything is kept.
+        assert answer.status in (400, 404), (place, secret, answer)
+        assert _left_in(answer.body.decode()) == [], (place, secret)
+        if any(sentence in _said(answer) for sentence in SENTENCES):
+            refused.append(secret)
+
+    assert set(refused) == set(SECRETS.values())
+    _assert_nothing_is_kept(sandbox, caplog.text)
+
+
+@pytest.mark.parametrize("name", PLATFORM)
+def test_what_is_no_secret_is_refused_for_none(sandbox, name):
+    request = Request(sandbox, name)
+    harmless = ["table 12", "+49 151 30535805", "2026-08-30 10:12:15.604", "svc_live", LIVE[:-1]]
+
+    for place in _places(0, name):
+        for text in harmless:
+            body = spelt(planted(request.body, place, text))
+            said = request.send(json_body=..., body=body).body.decode()
+            assert [sentence for sentence in SENTENCES if sentence in said] == [], (place, text)
+
+    assert Request(a_sandbox(), name).send().status < 300
+
+
+# --- the control surface ----------------------------------------------------------------------
+
+
+def _control_places(name: str) -> list[Place]:
+    """Those of the row's shape, and where it takes a scenario those of its file."""
+    found = _places(1, name)
+    if name in ("scenario.run", "worlds.create"):
+        schema = scenario_schema()
+        within = () if name == "scenario.run" else ("scenario",)
+        found += [(*within, *place) for place in Places(schema, schema).all]
+    return found
+
+
+def _base(name: str) -> Any:
+    content = DOCUMENTS[1].operations[name]["requestBody"]["content"]["application/json"]
+    bases = {"scenario.run": SCENARIO, "worlds.create": {"scenario": SCENARIO}}
+    return bases.get(name, content.get("example", {}))
+
+
+def _control_address(name: str) -> tuple[str, str]:
+    return next(
+        (method.upper(), path.removeprefix("/_sandbox").replace("{w}", "default"))
+        for path, item in DOCUMENTS[1].document["paths"].items()
+        for method, operation in item.items()
+        if operation["operationId"] == name
+    )
+
+
+@pytest.mark.proves("assumed D5, 6.4-unknown")
+@pytest.mark.parametrize("name", CONTROL)
+def test_no_field_of_a_control_body_takes_a_secret(sandbox, caplog, name):
+    caplog.set_level(logging.INFO)
+    method, path = _control_address(name)
+    if "{id}" in path:
+        made = sandbox.control("POST", "/worlds/default/endpoints", {"url": "http://127.0.0.1:9/"})
+        path = path.replace("{id}", made.json()["id"])
+
+    for place, secret in _all(_control_places(name)):
+        body = spelt(planted(_base(name), place, secret))
+        answer = sandbox.ask(method, f"/_sandbox{path}", body=body)
+
+        assert (answer.status, answer.json()["error"]) == (400, "validation_error"), (place, secret)
+        assert _left_in(answer.body.decode()) == [], (place, secret)
+
+    assert [one.id for one in sandbox.sandbox.worlds] == ["default"]
+    _assert_nothing_is_kept(sandbox, caplog.text)
+
+
+@pytest.mark.parametrize("name", ["worlds.create", "scenario.run", "endpoints.create"])
+def test_the_refusal_names_the_field(sandbox, name):
+    method, path = _control_address(name)
+    place = {"scenario.run": ("rule", "[]", "name")}.get(name, ("name",))
+    place = ("description",) if name == "endpoints.create" else place
+
+    body = spelt(planted(_base(name), place, LIVE))
+    answer = sandbox.ask(method, f"/_sandbox{path}", body=body).json()
+
+    field = ".".join(part for part in place if part != "[]")
+    assert answer["message"] == f"{field}: a card number stands where none belongs"
+    assert answer["details"] == "a test card is named by its token"
+
+
+@pytest.mark.parametrize("secret", ["4532%200151%201128%2030366", "%34532015112830366", WHOLE])
+def test_the_address_of_an_endpoint_hides_none_in_its_escapes(sandbox, secret):
+    secret = secret.replace("1128%203", "1283%20")
+
+    answer = sandbox.control(
+        "POST", "/worlds/default/endpoints", {"url": f"http://127.0.0.1:9/hook?of={secret}"}
+    )
+
+    assert (answer.status, answer.json()["message"].split(": ")[0]) == (400, "url")
+    _assert_nothing_is_kept(sandbox, "")
+
+
+# --- paths and queries ------------------------------------------------------------------------
+
+NEEDS_A_LOOP = {"messages.wait", "stream.read"}
+
+
+def _by_query(surface: int) -> list[tuple[str, str, list[str]]]:
+    """Method, path and parameters of each operation."""
+    prefix = ("", "/_sandbox")[surface]
+    return [
+        (
+            method.upper(),
+            path.removeprefix(prefix).replace("{w}", "default"),
+            [one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"],
+        )
+        for path, item in DOCUMENTS[surface].document["paths"].items()
+        for method, operation in item.items()
+        if operation["operationId"] not in NEEDS_A_LOOP
+    ]
+
+
+@pytest.mark.proves("assumed D5, 6.4-unknown")
+@pytest.mark.parametrize("surface", [0, 1], ids=["the platform", "the control surface"])
+@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
+def test_no_path_and_no_query_has_one_kept(sandbox, caplog, surface, secret):
+    caplog.set_level(logging.INFO)
+    prefix = ("", "/_sandbox")[surface]
+    tail = "%20".join(secret.split(" ")).replace("&", "").replace("\n", "%0A")
+
+    for method, path, names in _by_query(surface):
+        asked = _filled(path, secret)
+        queries = [f"{name}={tail}" for name in (*names, "unknown")] + [f"{tail}=1"]
+        for query in ("", *queries) if method == "GET" else ("",):
+            answer = sandbox.ask(
+                method, prefix + asked, key="merchant", query=query.encode().decode("latin-1")
+            )
+            assert answer.status < 500, (method, asked, query)
+            if answer.status >= 400:
+                assert _left_in(answer.body.decode()) == [], (method, asked, query)
+
+    _assert_nothing_is_kept(sandbox, caplog.text)
+
+
+def _filled(path: str, secret: str) -> str:
+    """The path with the secret in place of each id."""
+    return "/".join(secret if part.startswith("{") else part for part in path.split("/"))
+
+
+# --- what is written by a server --------------------------------------------------------------
+
+
+def test_a_server_writes_none_to_its_log_or_its_state_file(tmp_path):
+    state = tmp_path / "state.json"
+    secrets = list(SECRETS.values())
+    with keeping(state, "--clock", NOW, "--log-requests") as server:
+        tried = 0
+        for name in PLATFORM:
+            request = Request(a_sandbox(), name)
+            for place in _places(0, name):
+                tried += 1
+                body = spelt(planted(request.body, place, secrets[tried % len(secrets)]))
+                path = request.path.replace("{", "").replace("}", "")
+                server.ask(request.method, path, key=request.by, content=body)
+        for name in CONTROL:
+            method, path = _control_address(name)
+            for place in _control_places(name):
+                tried += 1
+                body = spelt(planted(_base(name), place, secrets[tried % len(secrets)]))
+                server.control(method, path.replace("{id}", "none"), content=body)
+        server.end()
+
+    log = server.log.read_text(encoding="utf-8")
+    assert log.count("sandbox.requests") > 300
+    assert _left_in(log) == []
+    assert _left_in(state.read_text(encoding="utf-8")) == []

@@ -1,0 +1,209 @@
+"""A fixture, a saved world or a scenario that somebody brings holds no secret, whatever the field.
+
+Source: assumed D5, D26, 6.4-unknown; decision 44.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.app import build
+from sandbox.scenarios.loading import ScenarioError
+from sandbox.settings import Settings
+from sandbox.store.fixtures import FixtureError
+from tests.api.minting import PROJECT
+from tests.driving import InProcess
+from tests.openapi.planting import LIVE, PRODUCTION, WHOLE, Place, planted
+from tests.state.filling import KEPT_KEY, a_sandbox, fill
+
+SECRETS = {
+    "a production key": (PRODUCTION, "a production key must never be sent to a sandbox"),
+    "a whole key": (f"key {WHOLE}", "an API key stands where none belongs"),
+    "a card number": ("4532.0151.1283.0366", "a card number stands where none belongs"),
+}
+
+
+def _texts(value: Any, place: Place = ()) -> Iterator[Place]:
+    """Where texts are in a document; of a list, its first element."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if name == "_claims":
+                # What such a document claims is not read.
+                continue
+            yield from _texts(inner, (*place, name))
+    elif isinstance(value, list) and value:
+        yield from _texts(value[0], (*place, "[]"))
+    elif isinstance(value, str):
+        yield place
+
+
+@pytest.fixture(scope="module")
+def full() -> dict[str, Any]:
+    """A saved world with everything in it, which was changed: so it is looked through."""
+    sandbox = a_sandbox()
+    fill(sandbox)
+    saved = sandbox.control("GET", "/worlds/default/snapshot").json()
+    (world,) = saved["world"].values()
+    world["name"] = "changed"
+    return saved
+
+
+def _put(sandbox: InProcess, saved: dict[str, Any]) -> tuple[int, str]:
+    answer = sandbox.control("PUT", "/worlds/default/snapshot", saved)
+    return answer.status, str(answer.json().get("message"))
+
+
+def _tables(full: dict[str, Any]) -> list[tuple[str, str]]:
+    """Every table with its first document, and of records one of each shape."""
+    return [(table, number) for table, found in full.items() for number in list(found)[:2]]
+
+
+@pytest.mark.proves("assumed D26")
+def test_a_saved_world_with_masked_cards_and_readable_keys_is_as_good_as_ever(full):
+    assert KEPT_KEY in json.dumps(full)
+    assert "476173******0011" in json.dumps(full)
+
+    assert _put(a_sandbox(), full) == (200, "None")
+
+
+@pytest.mark.proves("assumed D5, 6.4-unknown")
+@pytest.mark.parametrize("what", SECRETS)
+def test_no_text_of_a_saved_world_may_hold_one(full, what):
+    secret, sentence = SECRETS[what]
+    sandbox = a_sandbox()
+    before = sandbox.control("GET", "/worlds/default/snapshot").body
+    said = []
+
+    for table, number in _tables(full):
+        if table == "file":
+            continue
+        for place in _texts(full[table][number]):
+            broken = full | {
+                table: full[table] | {number: planted(full[table][number], place, secret)}
+            }
+            status, message = _put(sandbox, broken)
+            assert status == 400, (table, place)
+            assert secret not in message
+            assert LIVE not in message
+            said.append(message)
+
+    # Some are an id, which is looked at first.
+    assert sum(sentence in message for message in said) > len(said) * 0.7 > 50
+    assert sandbox.control("GET", "/worlds/default/snapshot").body == before
+
+
+@pytest.mark.parametrize(
+    ("place", "is_taken"),
+    [
+        (("api_keys", "readable_key"), True),
+        (("api_keys", "name"), False),
+        (("accounts", "readable_key"), False),
+        (("endpoints", "description"), False),
+    ],
+)
+def test_a_key_of_a_sandbox_may_stand_in_the_one_field_for_it(full, place, is_taken):
+    table, field = place
+    number = next(iter(full[table]))
+    changed = full | {table: full[table] | {number: full[table][number] | {field: KEPT_KEY}}}
+
+    status, message = _put(a_sandbox(), changed)
+
+    assert (status == 200) is is_taken, message
+
+
+def test_a_readable_key_must_be_one_of_a_sandbox(full):
+    number = next(number for number, one in full["api_keys"].items() if one.get("readable_key"))
+    key = full["api_keys"][number] | {"readable_key": PRODUCTION}
+
+    status, message = _put(a_sandbox(), full | {"api_keys": full["api_keys"] | {number: key}})
+
+    assert status == 400
+    assert "readable_key: a production key must never be sent to a sandbox" in message
+
+
+# --- files ------------------------------------------------------------------------------------
+
+
+def _demo() -> dict[str, Any]:
+    fixture: dict[str, Any] = json.loads((PROJECT / "fixtures" / "demo.json").read_text("utf-8"))
+    return fixture
+
+
+@pytest.mark.proves("assumed D5, 6.4-unknown")
+@pytest.mark.parametrize("what", SECRETS)
+@pytest.mark.parametrize(
+    ("table", "place"),
+    [
+        ("accounts", ("name",)),
+        ("accounts", ("address", "city")),
+        ("terminals", ("mid",)),
+        ("locations", ("phone",)),
+        ("api_keys", ("name",)),
+    ],
+)
+def test_no_text_of_a_fixture_may_hold_one(tmp_path: Path, what, table, place):
+    secret, sentence = SECRETS[what]
+    fixture = _demo()
+    number = next(iter(fixture[table]))
+    fixture[table][number] = planted(fixture[table][number], place, secret)
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps(fixture), encoding="utf-8")
+
+    with pytest.raises(FixtureError) as refused:
+        build(Settings(fixture=str(path)))
+
+    assert str(refused.value) == f"{path}: {table}, {number}: {'.'.join(place)}: {sentence}"
+
+
+def test_nor_may_one_of_a_saved_world_that_is_given_as_a_fixture(tmp_path: Path, full):
+    number = next(iter(full["endpoints"]))
+    endpoint = full["endpoints"][number] | {"description": LIVE}
+    path = tmp_path / "friday.json"
+    broken = full | {"endpoints": full["endpoints"] | {number: endpoint}}
+    path.write_text(json.dumps(broken), encoding="utf-8")
+
+    with pytest.raises(FixtureError, match="description: a card number stands where none"):
+        build(Settings(fixture=str(path)))
+
+
+def test_a_saved_world_without_one_begins_as_ever(tmp_path: Path, full):
+    path = tmp_path / "friday.json"
+    path.write_text(json.dumps(full), encoding="utf-8")
+
+    assert build(Settings(fixture=str(path))).worlds.default.spec.fixture.name == "friday"
+
+
+SCENARIO = """
+name = "story"
+about = "a story of {about}"
+
+[[rule]]
+name = "a rule of {rule}"
+when.operation = "sale"
+then.outcome = "lost_card"
+
+[[webhook]]
+when.event = "transaction.sale"
+then.contradict = {{ status = "{contradict}" }}
+"""
+BLAND = {"about": "money", "rule": "three", "contradict": "declined"}
+
+
+@pytest.mark.proves("assumed D5, 6.4-unknown")
+@pytest.mark.parametrize("what", SECRETS)
+@pytest.mark.parametrize(
+    ("field", "named"),
+    [("about", "about"), ("rule", "rule.name"), ("contradict", "webhook.then.contradict.status")],
+)
+def test_no_text_of_a_scenario_file_may_hold_one(tmp_path: Path, what, field, named):
+    secret, sentence = SECRETS[what]
+    path = tmp_path / "story.toml"
+    path.write_text(SCENARIO.format(**(BLAND | {field: secret})), encoding="utf-8")
+
+    with pytest.raises(ScenarioError) as refused:
+        build(Settings(scenario=str(path)))
+
+    assert str(refused.value) == f"{path}: {named}: {sentence}"
