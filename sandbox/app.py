@@ -63,7 +63,8 @@ def build(
     fixture = library.fixture_or_file(settings.fixture)
     guard = _guard(settings)
     dispatcher = Dispatcher(
-        sender or Sender(guard, user_agent=f"uat-sandbox/{__version__}"),
+        sender
+        or Sender(guard, user_agent=f"uat-sandbox/{__version__}", mask=settings.profile.scrub),
         header_prefix=settings.profile.webhook_header_prefix,
     )
     worlds = _worlds(settings, wall, dispatcher, fixture)

@@ -34,7 +34,7 @@ CLOSED = Guard(is_open=False)
 
 def send(guard: Guard, url: str) -> Sent:
     async def attempt() -> Sent:
-        sender = Sender(guard, "test")
+        sender = Sender(guard, "test", mask=str)
         try:
             return await sender.send(url, b"{}", {})
         finally:
