@@ -17,7 +17,7 @@ from sandbox.api.router import Router
 from sandbox.api.routes import OPERATIONS
 from sandbox.api.rows import Row, is_key_path
 from sandbox.api.trip import Answer, Asked, Presented, Trip
-from sandbox.api.wire import BadInput, ClientGone, by_name, read_body
+from sandbox.api.wire import BadInput, ClientGone, by_name, read_body, until_gone
 from sandbox.domain import keys
 from sandbox.domain.faults import INTERNAL_ERROR, METHOD_NOT_ALLOWED, NOT_WRITTEN, Refusal
 from sandbox.domain.keys import KeyKind
@@ -315,8 +315,7 @@ async def _spoil(answer: Answer, scope: Scope, receive: Receive, send: Send) -> 
             raise ConnectionClosed(f"the transport fault {fault.key} was asked for")
         abort()
         # The server has to notice before this ends, or it would answer by itself.
-        while (await receive())["type"] != "http.disconnect":
-            pass
+        await until_gone(receive)
         return
     body, headers = answer.body, answer.headers
     if fault is not None and fault.key == "malformed_json":

@@ -51,7 +51,8 @@ class Control:
             row, params = self._route(scope)
             has_body = row.body is not None or row.is_raw
             body = await wire.read_body(receive, is_capped=not row.is_raw) if has_body else b""
-            status, shown = row.status, await self._carry_out(row, params, scope, body)
+            status = row.status
+            shown = await self._carry_out(row, params, scope, receive, body)
             is_stream, media_type = row.is_stream, row.media_type
         except wire.ClientGone:
             return
@@ -104,7 +105,12 @@ class Control:
             )
 
     async def _carry_out(
-        self, row: ControlRow, params: dict[str, str], scope: Scope, body: bytes | None
+        self,
+        row: ControlRow,
+        params: dict[str, str],
+        scope: Scope,
+        receive: Receive,
+        body: bytes | None,
     ) -> Any:
         ask = Ask(services=self._services, params=params)
         if "w" in params:
@@ -126,8 +132,7 @@ class Control:
             ask.body = body
         elif row.body is not None:
             ask.body = _body(shape(row.body), body)
-        shown = row.run(ask)
-        shown = await shown if isawaitable(shown) else shown
+        shown = await _result(row, ask, receive)
         if (saver := self._services.worlds.saver) is not None:
             if row.method != "GET" and ask.found is not None:
                 # It may have changed what is no record: a switch, the clock, the queue.
@@ -139,6 +144,13 @@ class Control:
                 if row.method != "GET":
                     raise _not_written(error) from None
         return shown
+
+
+async def _result(row: ControlRow, ask: Ask, receive: Receive) -> Any:
+    shown = row.run(ask)
+    if not isawaitable(shown):
+        return shown
+    return await (wire.unless_gone(shown, receive) if row.ends_with_client else shown)
 
 
 def _not_written(error: StoreError) -> ControlFault:

@@ -30,6 +30,7 @@ _SAID: Final = {
     408: "Nothing came in time; `near_misses` came nearest, the newest first.",
     409: "What is there already stands in the way.",
     413: "The body is larger than 1 MiB.",
+    429: "As many requests of this kind are open as may be; one of them has to end first.",
     507: "The state file cannot be written.",
 }
 
