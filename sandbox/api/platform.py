@@ -26,7 +26,7 @@ from sandbox.operations.payments.attempting import Dropped
 from sandbox.scenarios.choosing import Choice
 from sandbox.store.files import StoreError
 from sandbox.world.agenda import fire_due
-from sandbox.world.journal import ADDRESS_CHARS_MAX, Entry, captured
+from sandbox.world.journal import ADDRESS_CHARS_MAX, REASON_CHARS_MAX, Entry, captured
 from sandbox.world.registry import Worlds
 from sandbox.world.world import World
 
@@ -201,7 +201,8 @@ class Platform:
 
     def _refused(self, trip: Trip, refusal: Refusal) -> tuple[int, bytes]:
         step = refusal.step or trip.step
-        trip.decided(step, str(refusal.fault.status), refusal.reason, refusal.source)
+        reason = refusal.reason[:REASON_CHARS_MAX]
+        trip.decided(step, str(refusal.fault.status), reason, refusal.source)
         if not refusal.was_kept:
             trip.events.clear()
         trip.refusal = refusal.fault.code

@@ -17,6 +17,7 @@ from sandbox.domain.instants import Instant, to_wire
 from sandbox.domain.payments import pans
 from sandbox.domain.payments.cards import CARDS
 from sandbox.operations.call import Decision
+from sandbox.scenarios import near_misses
 from sandbox.scenarios.choosing import Choice
 
 CAPTURE_BYTES_MAX: Final = 16_384
@@ -24,6 +25,9 @@ CAPTURE_BYTES_MAX: Final = 16_384
 
 ADDRESS_CHARS_MAX: Final = 2_048
 """Paths and queries are kept up to this many characters."""
+
+REASON_CHARS_MAX: Final = 1_000
+"""Characters that are kept of why a request was refused, which may quote what was sent."""
 
 Scrub = Callable[[str], str]
 
@@ -109,7 +113,9 @@ class Entry:
                 for step, verdict, reason, source in self.decisions
             ],
             "outcome": _outcome(self.choice),
-            "near_misses": [*self.near_misses, *(self.choice.near_misses if self.choice else ())],
+            "near_misses": near_misses.shown(
+                self.near_misses, self.choice.near_misses if self.choice else ()
+            ),
             "events": self.events,
             "notes": [scrub(note) for note in self.notes],
         }
