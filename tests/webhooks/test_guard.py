@@ -148,7 +148,13 @@ def test_a_bad_entry_is_refused_at_the_start_in_words(entry):
 # --- endpoints --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1:9", "[::1]", "169.254.169.254", "10.1", "[fd00::1]"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("127.0.0.1:9", "[::1]", "169.254.169.254", "10.1", "[fd00::1]", "192.88.99.1"),
+        *("[64:ff9b:1::a00:1]", "[::ffff:0:10.0.0.1]", "[2001:470::5efe:a00:1]", "[3fff::1]"),
+    ],
+)
 def test_an_endpoint_at_an_internal_address_is_refused_when_others_can_reach_the_server(host):
     sandbox = InProcess(build(Settings(host="0.0.0.0", token="secret")))
     sandbox.defaults |= {"authorization": "Bearer secret"}
@@ -178,7 +184,10 @@ def test_an_endpoint_at_an_internal_address_is_fine_from_loopback_or_when_listed
 
 @pytest.mark.parametrize(
     "host",
-    ["127.0.0.1", "localhost", "LOCALHOST", "[::ffff:127.0.0.1]", "127.1", "2130706433", "0"],
+    [
+        *("127.0.0.1", "localhost", "LOCALHOST", "[::ffff:127.0.0.1]", "127.1", "2130706433", "0"),
+        *("[::ffff:0:127.0.0.1]", "[64:ff9b:1::7f00:1]", "[2001:470::5efe:7f00:1]"),
+    ],
 )
 def test_nothing_is_sent_to_this_machine_however_it_is_written(host):
     with receiving() as receiver:
