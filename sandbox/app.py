@@ -235,6 +235,7 @@ def _sender(settings: Settings, guard: Guard) -> Sender:
     return Sender(
         guard,
         user_agent=f"uat-sandbox/{__version__}",
+        mask=settings.profile.scrub,
         connections_max=shares(settings.connections_max).webhooks,
     )
 

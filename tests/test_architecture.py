@@ -67,7 +67,7 @@ THIRD_PARTIES = {
     "tinydb": ("store/state/json_file.py", "store/state/json_reading.py"),
     "filelock": ("store/state/disk.py",),
     "faker": ("store/invention.py",),
-    "aiohttp": ("webhooks/sending.py",),
+    "aiohttp": ("webhooks/connections.py", "webhooks/sending.py"),
     "standardwebhooks": ("webhooks/signing.py", "testing/"),
     "httpx2": ("commands/", "doctoring/", "testing/"),
     "pytest": ("testing/",),

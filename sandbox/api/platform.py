@@ -18,7 +18,7 @@ from sandbox.api.routes import OPERATIONS
 from sandbox.api.rows import Row, is_key_path
 from sandbox.api.security_headers import SHOWS_KEY
 from sandbox.api.trip import Answer, Asked, Presented, Trip
-from sandbox.api.wire import BadInput, ClientGone, by_name, read_body
+from sandbox.api.wire import BadInput, ClientGone, by_name, read_body, until_gone
 from sandbox.domain import keys
 from sandbox.domain.faults import INTERNAL_ERROR, METHOD_NOT_ALLOWED, NOT_WRITTEN, Refusal
 from sandbox.domain.keys import KeyKind
@@ -231,7 +231,8 @@ class Platform:
 
     def _refused(self, trip: Trip, refusal: Refusal) -> tuple[int, bytes]:
         step = refusal.step or trip.step
-        trip.decided(step, str(refusal.fault.status), refusal.reason, refusal.source)
+        reason = refusal.reason[:REASON_CHARS_MAX]
+        trip.decided(step, str(refusal.fault.status), reason, refusal.source)
         if not refusal.was_kept:
             trip.events.clear()
         trip.refusal = refusal.fault.code
@@ -359,8 +360,7 @@ async def _spoil(answer: Answer, scope: Scope, receive: Receive, send: Send) -> 
             raise ConnectionClosed(f"the transport fault {fault.key} was asked for")
         abort()
         # The server has to notice before this ends, or it would answer by itself.
-        while (await receive())["type"] != "http.disconnect":
-            pass
+        await until_gone(receive)
         return
     body, headers = answer.body, answer.headers
     if fault is not None and fault.key == "malformed_json":

@@ -3,9 +3,10 @@
 Everything a client can send wrongly in form is refused here, as `BadInput` or by a plain false.
 """
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Awaitable, Iterable, Sequence
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import parse_qs
 
 import jiter
@@ -14,6 +15,8 @@ from starlette.types import Receive
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+T = TypeVar("T")
 
 BODY_BYTES_MAX: Final = 1_048_576
 """A larger body is refused with 413. Source: assumed D25."""
@@ -47,6 +50,27 @@ async def read_body(receive: Receive, *, bytes_max: int = BODY_BYTES_MAX) -> byt
             return b"".join([*chunks, chunk]) if chunks else bytes(chunk)
         chunks.append(chunk)
         message = await receive()
+
+
+async def until_gone(receive: Receive) -> None:
+    """Wait until the client has closed the connection; what it still sends is not read."""
+    while (await receive())["type"] != "http.disconnect":
+        # What sends without end leaves others their turn.
+        await asyncio.sleep(0)
+
+
+async def unless_gone(work: Awaitable[T], receive: Receive) -> T:
+    """What the work gives. Raises ClientGone, and ends the work, where the client goes first."""
+    working = asyncio.ensure_future(work)
+    going = asyncio.ensure_future(until_gone(receive))
+    try:
+        await asyncio.wait((working, going), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise ClientGone
+        return working.result()
+    finally:
+        working.cancel()
+        going.cancel()
 
 
 def parse_json(body: bytes) -> Any:

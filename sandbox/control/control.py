@@ -71,7 +71,8 @@ class Control:
             # A body is read only for an endpoint and a world that exist.
             self._world(params)
             body = await _read(row, scope, receive)
-            status, shown = row.status, await self._carry_out(row, params, scope, body)
+            status = row.status
+            shown = await self._carry_out(row, params, scope, receive, body)
             is_stream, media_type, kind = row.is_stream, row.media_type, row.answer_kind
         except wire.ClientGone:
             return
@@ -155,7 +156,12 @@ class Control:
         return found
 
     async def _carry_out(
-        self, row: ControlRow, params: dict[str, str], scope: Scope, body: bytes
+        self,
+        row: ControlRow,
+        params: dict[str, str],
+        scope: Scope,
+        receive: Receive,
+        body: bytes,
     ) -> Any:
         ask = Ask(services=self._services, params=params)
         ask.found = self._world(params)
@@ -169,8 +175,7 @@ class Control:
             ask.body = body
         elif row.body is not None:
             ask.body = _body(shape(row.body), body, self._services.worlds.profile.key_format)
-        shown = row.run(ask)
-        shown = await shown if isawaitable(shown) else shown
+        shown = await _result(row, ask, receive)
         if (saver := self._services.worlds.saver) is not None:
             if row.method != "GET" and ask.found is not None:
                 # It may have changed what is no record: a switch, the clock, the queue.
@@ -182,6 +187,13 @@ class Control:
                 if row.method != "GET":
                     raise _not_written(error) from None
         return shown
+
+
+async def _result(row: ControlRow, ask: Ask, receive: Receive) -> Any:
+    shown = row.run(ask)
+    if not isawaitable(shown):
+        return shown
+    return await (wire.unless_gone(shown, receive) if row.ends_with_client else shown)
 
 
 def _not_written(error: StoreError) -> ControlFault:

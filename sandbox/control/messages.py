@@ -1,8 +1,6 @@
 """Control endpoints on messages: what was emitted, how it fared, and sending it again."""
 
-import asyncio
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
@@ -15,9 +13,7 @@ from sandbox.world.ids import Ids
 from sandbox.world.world import DEFAULT_WORLD, World
 
 if TYPE_CHECKING:
-    from sandbox.control.shapes import MessagesQuery, Resend, Sample, WaitQuery
-
-NEAR_MISSES_MAX: Final = 5
+    from sandbox.control.shapes import MessagesQuery, Resend, Sample
 
 
 def list_all(ask: Ask) -> dict[str, Any]:
@@ -145,79 +141,3 @@ def resend(ask: Ask) -> dict[str, Any]:
     for endpoint in endpoints:
         outbox.resend(message, endpoint)
     return {"endpoints": [endpoint.id for endpoint in endpoints]}
-
-
-# --- waiting ----------------------------------------------------------------------------------
-
-
-async def wait(ask: Ask) -> dict[str, Any]:
-    """The first message that fits, as soon as it is there. 408 with near misses if none comes."""
-    query: WaitQuery = ask.query
-    must_be_known("event_type", query.event_type, EVENTS)
-    world = ask.world
-    if query.after is not None and world.store.message(query.after) is None:
-        raise ControlFault(404, "not_found", "after: the world has no message with this id")
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + query.timeout_s
-    while True:
-        for message in _later(world, query.after):
-            if _misfit(world, message, query) is None:
-                return view(world, message)
-        try:
-            async with asyncio.timeout_at(deadline):
-                await world.changed()
-        except TimeoutError:
-            raise _nothing_came(world, query) from None
-
-
-def _later(world: World, after: str | None) -> Iterator[Message]:
-    messages = iter(world.store.messages())
-    if after is not None:
-        for message in messages:
-            if message.id == after:
-                break
-    return messages
-
-
-def _misfit(world: World, message: Message, query: "WaitQuery") -> str | None:
-    """Why this is not the message that is waited for; None when it is."""
-    if query.event_type is not None and message.event_type != query.event_type:
-        return f"it is {message.event_type}"
-    if query.subject is not None and message.subject != query.subject:
-        return f"it is about {message.subject}"
-    if query.status is not None:
-        status = from_json(body_of(message)).get("status")
-        if status != query.status:
-            return f"its status is {status}"
-    if query.delivered:
-        deliveries = world.outbox.deliveries_of(message.id)
-        if not deliveries:
-            return "it is for no endpoint"
-        if all(one.status != "delivered" for one in deliveries):
-            return "its deliveries are " + ", ".join(one.status for one in deliveries)
-    return None
-
-
-def _nothing_came(world: World, query: "WaitQuery") -> ControlFault:
-    """The messages that come nearest: of the event, or about the subject, newest first."""
-    near: list[dict[str, Any]] = []
-    for message in reversed(list(_later(world, query.after))):
-        is_near = query.event_type in (None, message.event_type) or (
-            query.subject == message.subject
-        )
-        if is_near and len(near) < NEAR_MISSES_MAX:
-            near.append(
-                {
-                    "id": message.id,
-                    "event_type": message.event_type,
-                    "subject": message.subject,
-                    "why": _misfit(world, message, query),
-                }
-            )
-    return ControlFault(
-        408,
-        "nothing_came",
-        f"no such message within {query.timeout_s:g} s",
-        details="" if near else "nothing like it was emitted",
-        more={"near_misses": near},
-    )

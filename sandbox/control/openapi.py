@@ -32,6 +32,7 @@ _SAID: Final = {
     409: "What is there already stands in the way.",
     413: "The body is larger than 1 MiB, that of a snapshot larger than 256 MiB.",
     421: "The Host header names a host that this server does not answer for, see `--allow-host`.",
+    429: "As many requests of this kind are open as may be; one of them has to end first.",
     507: "The state file cannot be written.",
 }
 

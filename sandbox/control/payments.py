@@ -14,7 +14,7 @@ from sandbox.domain.rendering import to_wire_fields
 from sandbox.domain.timers import BATCH_RESULT
 from sandbox.operations.call import Call
 from sandbox.operations.payments import batches
-from sandbox.scenarios.queue import Queued
+from sandbox.scenarios.queue import Queued, QueueFull
 
 if TYPE_CHECKING:
     from sandbox.control.shapes import BatchAnswer, NextOutcome
@@ -38,7 +38,12 @@ def add_next(ask: Ask) -> dict[str, Any]:
     if body.approved_amount is not None and body.outcome != _PARTIAL:
         raise invalid(f"approved_amount: belongs to the outcome {_PARTIAL} alone")
     entry = Queued(**body.__dict__)
-    ask.world.queue.add(entry)
+    try:
+        ask.world.queue.add(entry)
+    except QueueFull as error:
+        raise ControlFault(
+            409, "queue_full", str(error), details="DELETE .../scenario/next forgets them"
+        ) from None
     return asdict(entry)
 
 

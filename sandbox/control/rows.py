@@ -75,6 +75,7 @@ class ControlRow:
     `is_open` rows need no token; `is_raw` ones take a body as it is, up to
     SNAPSHOT_BYTES_MAX. What `is_stream` ones give is sent bit by bit, as it comes; all others
     answer what `media_type` says.
+    `ends_with_client` ones take long, and are given up when the client hangs up.
 
     `body` and `query` name their shapes in `shapes`, `response` what is shown in `views`; both are
     loaded when one is first read. `refuses` are the statuses that its function alone answers with.
@@ -91,6 +92,7 @@ class ControlRow:
     is_open: bool = False
     is_raw: bool = False
     is_stream: bool = False
+    ends_with_client: bool = False
     media_type: str = JSON
     response: str | None = None
     refuses: tuple[int, ...] = ()

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic_core import to_json
 from starlette.types import Receive, Scope, Send
 
+from sandbox.api import wire
 from sandbox.api.platform import ABORT
 from sandbox.api.security_headers import HEADERS_OF, AnswerKind
 from sandbox.control import messages
-from sandbox.control.rows import Ask, must_be_known
+from sandbox.control.rows import Ask, ControlFault, must_be_known
 from sandbox.world.watchers import (
     ATTEMPT,
     CLOCK,
@@ -27,6 +28,10 @@ from sandbox.world.world import World
 
 if TYPE_CHECKING:
     from sandbox.control.shapes import StreamQuery
+
+STREAMS_MAX: Final = 100
+"""Streams of one world that are open at a time. All that happens is written out for each of them;
+tools and tests that read along need one or two each."""
 
 ON_STOP: Final = "sandbox.on_stop"
 """Where a stream puts how it ends, in the scope of its request, for a server that stops."""
@@ -62,13 +67,13 @@ def _tried(tried: Tried) -> dict[str, Any]:
 
 
 class Stream:
-    """One reader of a world, and how what it reads is sent."""
+    """One reader of a world from now on, and how what it reads is sent."""
 
     def __init__(
         self, world: World, kinds: Collection[str], on_silence: Callable[[], None]
     ) -> None:
         self._world = world
-        self._kinds = kinds
+        self._reader = world.readers.join(kinds)
         self._on_silence = on_silence
 
     async def deliver(
@@ -81,10 +86,10 @@ class Stream:
         last_words_s: float = LAST_WORDS_S,
     ) -> None:
         """Send what happens until the client has gone, or nothing more will happen."""
-        reader = self._world.readers.join(self._kinds)
+        reader = self._reader
         scope[ON_STOP] = reader.end
         sending = asyncio.ensure_future(self._send(reader, send, silence_s))
-        leaving = asyncio.ensure_future(_left(receive))
+        leaving = asyncio.ensure_future(wire.until_gone(receive))
         ending = asyncio.ensure_future(reader.over.wait())
         tasks = (sending, leaving, ending)
         try:
@@ -136,12 +141,6 @@ class Stream:
         )
 
 
-async def _left(receive: Receive) -> None:
-    """Wait until the client has gone."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
 def read_along(ask: Ask) -> Stream:
     """What happens in a world from now on, as it happens."""
     query: StreamQuery = ask.query
@@ -149,5 +148,12 @@ def read_along(ask: Ask) -> Stream:
     for kind in kinds:
         must_be_known("kinds", kind, KINDS)
     world = ask.world
+    if len(world.readers) >= STREAMS_MAX:
+        raise ControlFault(
+            429,
+            "too_many_streams",
+            f"{STREAMS_MAX} streams of this world are already open, which is the most",
+            details="a stream ends when its client hangs up",
+        )
     # A world that somebody watches is in use.
     return Stream(world, kinds, lambda: ask.services.worlds.touch(world))

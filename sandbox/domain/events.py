@@ -119,6 +119,18 @@ class Message(NamedTuple):
         return record.get() if isinstance(record, Kept) else record
 
 
+def status_of(message: Message) -> Any:
+    """The status in the body of the webhook, without writing the rest; None where it has none."""
+    record, sparse = message.said(), EVENTS[message.event_type].sparse
+    if isinstance(record, dict):
+        return record.get("status")
+    if sparse:
+        return None
+    if isinstance(record, ApiKey):
+        return keys.event_body(record)["status"]
+    return getattr(record, "status", None)
+
+
 def body_of(message: Message) -> bytes:
     """The exact bytes of the webhook: the flat resource, no envelope. Source: spec 6.1.1."""
     record, sparse = message.said(), EVENTS[message.event_type].sparse

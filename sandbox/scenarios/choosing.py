@@ -24,6 +24,7 @@ from sandbox.domain.payments.outcomes import (
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS, TransportFault
 from sandbox.domain.payments.triggers import TRIGGERS
 from sandbox.domain.words import did_you_mean
+from sandbox.scenarios.near_misses import NearMisses
 from sandbox.scenarios.queue import Queue
 from sandbox.scenarios.running import Running, Words
 
@@ -85,7 +86,7 @@ class Choice:
     tap: timedelta | None = None
     is_final: bool = True
     follow: "Sequence[FollowUp]" = ()
-    near_misses: list[str] = field(default_factory=list)
+    near_misses: NearMisses = field(default_factory=NearMisses)
 
     @property
     def key(self) -> str:
@@ -109,7 +110,7 @@ def check_word(word: str) -> str:
 
 def choose(facts: Facts, queue: Queue) -> Choice:
     """The outcome of this attempt. A next outcome that is used leaves the queue."""
-    near: list[str] = []
+    near = NearMisses()
     # Source of the order: assumed D4. Who has nothing to say is not asked.
     choice = (
         (_by_header(facts, near) if facts.header is not None else None)
@@ -134,21 +135,24 @@ def choose_at_tap(facts: Facts, waiting: Choice) -> Choice:
         return waiting
     said = choose(facts, Queue())
     if said.fault is not None and said.fault.when == "before":
-        near = [*said.near_misses, f"{said.rule}: {said.fault.key} is too late for a tap"]
-        said = Choice(APPROVED, "default", "default", near_misses=near)
+        said.near_misses.append(f"{said.rule}: {said.fault.key} is too late for a tap")
+        said = Choice(APPROVED, "default", "default", near_misses=said.near_misses)
     if said.source == "default":
         # It was the scenario that had it approved, whatever the card.
         said = replace(said, source=waiting.source, rule=waiting.rule)
+    near = NearMisses()
+    near.take(waiting.near_misses)
+    near.take(said.near_misses)
     return replace(
         said,
         delay_ms=waiting.delay_ms,
         fault=waiting.fault or said.fault,
         follow=waiting.follow,
-        near_misses=[*waiting.near_misses, *said.near_misses],
+        near_misses=near,
     )
 
 
-def _named(word: str, facts: Facts, source: str, rule: str, near: list[str]) -> Choice | None:
+def _named(word: str, facts: Facts, source: str, rule: str, near: NearMisses) -> Choice | None:
     """What a source says by name, if it is for this operation (assumed 5.1)."""
     fault = TRANSPORT_FAULTS.get(word)
     if fault is not None:
@@ -164,12 +168,12 @@ def _for(word: str) -> str:
     return "for " + ", ".join(sorted(OUTCOMES[word].scope))
 
 
-def _by_header(facts: Facts, near: list[str]) -> Choice | None:
+def _by_header(facts: Facts, near: NearMisses) -> Choice | None:
     assert facts.header
     return _named(facts.header, facts, "header", "header", near)
 
 
-def _by_queue(facts: Facts, queue: Queue, near: list[str]) -> Choice | None:
+def _by_queue(facts: Facts, queue: Queue, near: NearMisses) -> Choice | None:
     entry = queue.take(facts.operation, facts.amount, near)
     if entry is None:
         return None
@@ -185,7 +189,7 @@ def _by_queue(facts: Facts, queue: Queue, near: list[str]) -> Choice | None:
     )
 
 
-def _by_scenario(facts: Facts, scenario: Running, near: list[str]) -> Choice | None:
+def _by_scenario(facts: Facts, scenario: Running, near: NearMisses) -> Choice | None:
     operation = facts.operation
 
     ruling = scenario.ruling(facts.words(), lambda then: operation in then.operations, near)
@@ -214,7 +218,7 @@ def _tap(then: "Then") -> timedelta | None:
     return validity.TAP if then.after is None else parse_duration(then.after)
 
 
-def _by_card(facts: Facts, near: list[str]) -> Choice | None:
+def _by_card(facts: Facts, near: NearMisses) -> Choice | None:
     """A card that is plainly approved does not choose (assumed D13)."""
     card = facts.card
     if facts.operation not in INITIATING:
@@ -225,12 +229,12 @@ def _by_card(facts: Facts, near: list[str]) -> Choice | None:
     return _named(card.outcome, facts, "card", card.token, near) if card.outcome else None
 
 
-def _by_terminal(facts: Facts, near: list[str]) -> Choice | None:
+def _by_terminal(facts: Facts, near: NearMisses) -> Choice | None:
     assert facts.terminal_outcome
     return _named(facts.terminal_outcome, facts, "terminal", facts.terminal_id, near)
 
 
-def _by_amount(facts: Facts, near: list[str]) -> Choice | None:
+def _by_amount(facts: Facts, near: NearMisses) -> Choice | None:
     """What an amount armed before, or the amount of this operation. Source: assumed 6.2-amount."""
     if facts.armed is not None and facts.armed[0] is facts.operation:
         _, word, amount = facts.armed

@@ -1,5 +1,6 @@
 """Reading a scenario, loudly: a mistake with its file, rule, field and the nearest known word."""
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
@@ -12,6 +13,10 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
     from sandbox.scenarios.shapes import Scenario
+
+PARTS_MAX: Final = 10_000
+"""Tables, lists and values of a scenario in all. They are checked in one go when it is read, and
+compared with each attempt; a rule has about eight."""
 
 _LISTS: Final = ("rule", "webhook", "example")
 
@@ -47,6 +52,7 @@ def parse_scenario(document: dict[str, Any]) -> "Scenario":
     """The scenario in a document. Raises ScenarioError, naming rule and field."""
     from sandbox.scenarios.shapes import Scenario
 
+    _must_be_small(document)
     try:
         return Scenario.model_validate(document)
     except ValidationError as error:
@@ -67,18 +73,33 @@ def parse_scenario(document: dict[str, Any]) -> "Scenario":
         raise ScenarioError(f"{_where(document, loc)}{message}{rest}", meant) from None
 
 
+def _must_be_small(document: dict[str, Any]) -> None:
+    """Raises ScenarioError for what would take long to check, whatever it says."""
+    count = len(document)
+    rest: list[Any] = [document]
+    while rest and count <= PARTS_MAX:
+        part = rest.pop()
+        inner = part.values() if isinstance(part, dict) else part
+        tables = [one for one in inner if isinstance(one, dict | list)]
+        count += sum(map(len, tables))
+        rest += tables
+    if count > PARTS_MAX:
+        raise ScenarioError(
+            f"has more than {PARTS_MAX} tables, lists and values in all, which is the most"
+        )
+
+
 def _mistakes(error: ValidationError) -> "list[ErrorDetails]":
     """One for each place, an unknown field first: most likely it is missing elsewhere."""
     found = sorted(
         error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden"
     )
+    within = Counter(one["loc"][:end] for one in found for end in range(len(one["loc"]) + 1))
     places: dict[tuple[int | str, ...], ErrorDetails] = {}
     for one in found:
         loc = one["loc"]
         is_another_kind = one["type"] == "int_type" and isinstance(one["input"], dict | list)
-        if is_another_kind and any(
-            other is not one and other["loc"][: len(loc) - 1] == loc[:-1] for other in found
-        ):
+        if is_another_kind and within[loc[:-1]] > 1:
             # It need not be a number; what is wrong with it as what it is stands beside this.
             continue
         places.setdefault(tuple(part for part in loc if _is_of_the_file(part)), one)

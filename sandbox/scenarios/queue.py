@@ -1,8 +1,14 @@
 """Next outcomes: what an operator or a test wants the next fitting attempts to end as."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from sandbox.domain.payments.outcomes import Operation, for_operation
+from sandbox.scenarios.near_misses import NearMisses
+
+QUEUE_MAX: Final = 1_000
+"""Next outcomes that wait in one world. Each attempt goes through them until one fits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +37,10 @@ class Queued:
         return None
 
 
+class QueueFull(ValueError):
+    """As many next outcomes wait as may."""
+
+
 class Queue:
     """The next outcomes of one world, first come first served."""
 
@@ -38,11 +48,17 @@ class Queue:
         self._waiting: list[Queued] = []
 
     def add(self, entry: Queued) -> None:
-        """Put one at the end."""
+        """Put one at the end. Raises QueueFull."""
+        if len(self._waiting) >= QUEUE_MAX:
+            raise QueueFull(f"{QUEUE_MAX} next outcomes already wait, which is the most")
         self._waiting.append(entry)
 
+    def restore(self, entries: Iterable[Queued]) -> None:
+        """Put back what waited in an earlier run."""
+        self._waiting += entries
+
     def take(
-        self, operation: Operation, amount: int | None, near_misses: list[str]
+        self, operation: Operation, amount: int | None, near_misses: NearMisses
     ) -> Queued | None:
         """The first that fits, which leaves the queue; the ones passed over are near misses."""
         for place, entry in enumerate(self._waiting):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sandbox.scenarios.loading import ScenarioError
+from sandbox.scenarios.near_misses import NearMisses
 
 if TYPE_CHECKING:
     from sandbox.scenarios.attempts import Rule, Then
@@ -120,7 +121,7 @@ class Running:
         return wanted
 
     def ruling(
-        self, words: Words, is_possible: Callable[["Then"], bool], near_misses: list[str]
+        self, words: Words, is_possible: Callable[["Then"], bool], near_misses: NearMisses
     ) -> Ruling | None:
         """What the first rule that fits says; None when none does."""
         for entry in self._attempts:

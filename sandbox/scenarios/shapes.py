@@ -1,14 +1,20 @@
 """The shape of a scenario file. The words are those of the platform. Source: assumed D4, D24."""
 
+from collections import Counter
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from pydantic import Field, field_validator
 
 from sandbox.scenarios.attempts import Rule
 from sandbox.scenarios.examples import Example
 from sandbox.scenarios.webhooks import WebhookRule
-from sandbox.scenarios.words import Name, Part
+from sandbox.scenarios.words import RULES_MAX, Name, Part
+
+T = TypeVar("T")
+
+# The first faulty one is said: to find all faults of a thousand takes long.
+_Listed = Annotated[list[T], Field(max_length=RULES_MAX, fail_fast=True)]
 
 
 class Scenario(Part):
@@ -16,9 +22,9 @@ class Scenario(Part):
 
     name: Name
     about: Annotated[str, Field(min_length=1, max_length=1000)] = ""
-    rule: list[Rule] = Field(default_factory=list)
-    webhook: list[WebhookRule] = Field(default_factory=list)
-    example: list[Example] = Field(default_factory=list)
+    rule: _Listed[Rule] = Field(default_factory=list)
+    webhook: _Listed[WebhookRule] = Field(default_factory=list)
+    example: _Listed[Example] = Field(default_factory=list)
 
     @field_validator("rule")
     @classmethod
@@ -41,6 +47,7 @@ class Scenario(Part):
 
 def _must_differ(what: str, names: Sequence[str | None]) -> None:
     """Raises ValueError for a name that stands twice."""
-    twice = next((name for name in names if name and names.count(name) > 1), None)
+    counts = Counter(filter(None, names))
+    twice = next((name for name, count in counts.items() if count > 1), None)
     if twice is not None:
         raise ValueError(f"two {what} are named {twice!r}")

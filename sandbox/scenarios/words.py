@@ -5,7 +5,7 @@ Each of them is checked when the file is read, and says in the JSON Schema what 
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -24,6 +24,10 @@ from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.words import UnknownWord
 
 T = TypeVar("T")
+
+RULES_MAX: Final = 1_000
+"""Rules of a scenario on attempts, and as many on webhooks, and examples. Each attempt is compared
+with every rule until one fits; the largest scenario of the library has ten."""
 
 
 class Part(BaseModel):
@@ -71,7 +75,7 @@ def _listed(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
 
-Some = Annotated[list[T], BeforeValidator(_listed), Field(min_length=1), _Alone()]
+Some = Annotated[list[T], Field(min_length=1, fail_fast=True), BeforeValidator(_listed), _Alone()]
 """One value, or a list of which any will do."""
 
 Name = Annotated[str, Field(min_length=1, max_length=100)]

@@ -72,6 +72,10 @@ class MemoryStore:
     def message(self, id: str) -> Message | None:
         return self._messages.by_id(id)
 
+    def place_of(self, message_id: str) -> int | None:
+        """Where in `messages` the one with this id is; None when there is none."""
+        return self._messages.place_of(message_id)
+
     def written_messages(self, texts: "Texts") -> Iterator[tuple[str, str, str]]:
         """Of every message its id, its document, and that of what it says, oldest first."""
         return (self._messages.written(place, texts) for place in range(len(self._messages)))

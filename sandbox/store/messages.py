@@ -136,12 +136,16 @@ class Messages(Sequence[Message]):
         """Add these at the end."""
         self._new += messages
 
-    def by_id(self, id: str) -> Message | None:
-        """The message with this id; None when there is none."""
+    def place_of(self, id: str) -> int | None:
+        """Where in the list the message with this id is; None when there is none."""
         # Hardly anybody asks: they are put in order for it only then.
         for place in range(len(self._places), len(self)):
             is_new = place >= self._kept_count
             one = self._new[place - self._kept_count] if is_new else self._kept[place]
             self._places[one.id] = place
-        known = self._places.get(id)
-        return None if known is None else self[known]
+        return self._places.get(id)
+
+    def by_id(self, id: str) -> Message | None:
+        """The message with this id; None when there is none."""
+        place = self.place_of(id)
+        return None if place is None else self[place]

@@ -6,7 +6,10 @@ from typing import Final
 from sandbox.domain.events import Message, body_of
 
 BODIES_MAX: Final = 256
-"""So many are kept, those made first forgotten first."""
+"""Bodies that are kept of one world; those made first are forgotten first."""
+
+BODIES_BYTES_MAX: Final = 1_048_576
+"""Bytes of these bodies together. A usual one has 2 KB; a sample can have a mebibyte."""
 
 
 class Bodies:
@@ -14,6 +17,7 @@ class Bodies:
 
     def __init__(self) -> None:
         self._bodies: OrderedDict[str, bytes] = OrderedDict()
+        self._bytes = 0
 
     def __len__(self) -> int:
         return len(self._bodies)
@@ -23,6 +27,7 @@ class Bodies:
         body = self._bodies.get(message.id)
         if body is None:
             body = self._bodies[message.id] = body_of(message)
-            if len(self._bodies) > BODIES_MAX:
-                self._bodies.popitem(last=False)
+            self._bytes += len(body)
+            while len(self._bodies) > BODIES_MAX or self._bytes > BODIES_BYTES_MAX:
+                self._bytes -= len(self._bodies.popitem(last=False)[1])
         return body

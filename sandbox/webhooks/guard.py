@@ -7,7 +7,7 @@ private and otherwise internal addresses are refused, unless they are listed.
 import ipaddress
 import re
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -19,8 +19,42 @@ _HOST_NAME: Final = re.compile(
 )
 """The last part has a letter: what has none is meant as an address, in whatever form."""
 
-_HOLDS_IPV4: Final = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "::/96")))
-"""Addresses that end with an IPv4 address, which is where they lead to."""
+
+class Special(NamedTuple):
+    """A network that no public receiver is in, and the document that says so."""
+
+    network: Network
+    source: str
+    about: str
+
+
+_SPECIAL: Final = tuple(
+    Special(ipaddress.ip_network(network), source, about)
+    for network, source, about in (
+        ("192.0.0.0/24", "RFC 6890", "assignments of the IETF: gateways near to the sender"),
+        ("192.88.99.0/24", "RFC 7526", "relays of 6to4, given up"),
+        ("::ffff:0:0:0/96", "RFC 2765", "IPv4 behind a stateless translator (SIIT)"),
+        ("64:ff9b:1::/48", "RFC 8215", "IPv4 behind a translator of the network's own"),
+        ("100::/64", "RFC 6666", "discarded"),
+        ("100:0:0:1::/64", "RFC 9780", "no host"),
+        ("2001::/23", "RFC 2928", "assignments of the IETF: Teredo, benchmarks"),
+        ("2001:db8::/32", "RFC 3849", "documentation"),
+        ("3fff::/20", "RFC 9637", "documentation"),
+        ("5f00::/16", "RFC 9602", "segments of routing (SRv6)"),
+        ("fec0::/10", "RFC 3879", "site-local, given up"),
+    )
+)
+"""What Python, or some version of it, calls global or does not know. What is private, loopback,
+link-local, reserved or multicast it does know."""
+
+_ISATAP: Final = 0x5EFE
+_UNIVERSAL: Final = 0x0200_0000
+"""RFC 5214, 6.1: the interface part of an ISATAP address is 0000:5efe or 0200:5efe and IPv4."""
+
+_ENDS_WITH_IPV4: Final = tuple(
+    map(ipaddress.IPv6Network, ("64:ff9b::/96", "::ffff:0:0:0/96", "::/96"))
+)
+"""Addresses that end with the IPv4 address which they lead to (RFC 6052, 2765, 4291)."""
 
 
 class Guard:
@@ -74,14 +108,20 @@ class Guard:
 
 
 def _is_public(number: Address) -> bool:
+    if any(number in special.network for special in _SPECIAL):
+        return False
     if isinstance(number, ipaddress.IPv6Address):
-        if number.is_site_local:
+        if _is_isatap(number):
             return False
         # It leads where the address in it does, which is looked at as well. Versions of Python
         # differ on whether it is public by itself.
         if number.sixtofour is not None:
             return True
     return number.is_global and not number.is_multicast
+
+
+def _is_isatap(number: ipaddress.IPv6Address) -> bool:
+    return (int(number) >> 32) & 0xFFFF_FFFF & ~_UNIVERSAL == _ISATAP
 
 
 def _meant(number: Address) -> tuple[Address, ...]:
@@ -92,6 +132,6 @@ def _meant(number: Address) -> tuple[Address, ...]:
         return (number.ipv4_mapped,)
     if number.sixtofour is not None:
         return (number, number.sixtofour)
-    if any(number in network for network in _HOLDS_IPV4):
+    if _is_isatap(number) or any(number in network for network in _ENDS_WITH_IPV4):
         return (number, ipaddress.IPv4Address(int(number) & 0xFFFFFFFF))
     return (number,)

@@ -102,6 +102,8 @@ class Outbox:
         self._under_way: dict[int, Job] = {}
         self.meant_for: dict[str, str] = {}
         self.owed = Owed()
+        # The ids of messages that an endpoint took, in the order in which it did.
+        self.delivered: list[str] = []
 
     def restore(
         self,
@@ -276,6 +278,7 @@ class Outbox:
         if sent.error is None:
             self._unplan(delivery)
             delivery.status = "delivered"
+            self.delivered.append(delivery.message_id)
             if endpoint is not None and endpoint.failing_since is not None:
                 self.endpoints[endpoint.id] = replace(endpoint, failing_since=None)
         elif endpoint is not None and not endpoint.is_disabled:

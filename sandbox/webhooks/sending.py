@@ -5,8 +5,9 @@ The client is imported with the first webhook that is sent: most servers send no
 
 import asyncio
 import errno
+import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from time import perf_counter, time
@@ -20,8 +21,18 @@ from sandbox.webhooks.guard import Guard
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
 
-RESPONSE_BYTES_MAX: Final = 4_096
-"""So much of an endpoint's answer is read and kept."""
+RESPONSE_CHARS_MAX: Final = 4_096
+"""Characters that are kept of the body of a receiver's answer: enough for an error in words."""
+
+ERROR_CHARS_MAX: Final = 500
+"""Characters that are kept of an attempt's error, which may quote the receiver."""
+
+_MARGIN_BYTES: Final = 256
+"""Bytes that are read beyond what is kept, so that a key is seen whole before it is cut."""
+
+_READ_BYTES_MAX: Final = RESPONSE_CHARS_MAX + _MARGIN_BYTES
+
+_ESCAPE: Final = re.compile(r"\\u00([0-7][0-9a-fA-F])")
 
 _IDLE_S: Final = 2
 """Connections are not reused after so long: receivers close theirs after five seconds or more."""
@@ -61,7 +72,7 @@ class Sender:
 
     Fulfils `Sending`.
 
-    An attempt is given up after `timeout_s`.
+    An attempt is given up after `timeout_s`. `mask` masks secrets in what a receiver answers.
     """
 
     def __init__(
@@ -69,17 +80,24 @@ class Sender:
         guard: Guard,
         user_agent: str,
         *,
+        mask: Callable[[str], str],
         timeout_s: float = TIMEOUT_S,
         connections_max: int = CONNECTIONS_MAX,
     ) -> None:
         self._guard = guard
+        self._mask = mask
         self._connections_max = connections_max
         self._timeout_s = timeout_s
         self._user_agent = user_agent
         self._session: ClientSession | None = None
 
     async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
-        from aiohttp import ClientConnectorError, ClientError, ServerDisconnectedError
+        from aiohttp import (
+            ClientConnectorError,
+            ClientError,
+            ClientResponseError,
+            ServerDisconnectedError,
+        )
 
         started, came, is_timeout, is_unreachable = perf_counter(), _Came(), False, False
         error: str | None = None
@@ -92,6 +110,8 @@ class Sender:
             error, is_timeout = f"no complete answer within {self._timeout_s:g} s", True
         except ServerDisconnectedError:
             error = "the connection was closed before there was a complete answer"
+        except ClientResponseError as problem:
+            error = f"the answer cannot be read: {' '.join(problem.message.split())}"
         except (ClientError, OSError, ValueError, EOFError) as problem:
             error = str(problem) or type(problem).__name__
             is_unreachable = isinstance(problem, ClientConnectorError)
@@ -101,12 +121,11 @@ class Sender:
             if 300 <= (status or 0) < 400:
                 error += "; redirects are not followed"
         duration_ms = (perf_counter() - started) * 1000
-        shown = came.text.decode("utf-8", "replace")
         return Sent(
             status,
             duration_ms,
-            shown,
-            error and error[:500],
+            kept_text(came.text, self._mask),
+            error and self._mask(error)[:ERROR_CHARS_MAX],
             came.retry_after_s,
             is_timeout,
             is_unreachable,
@@ -148,14 +167,20 @@ class Sender:
                 TraceConfig,
             )
 
+            from sandbox.webhooks.connections import bounded
+
             tracing = TraceConfig()
             tracing.on_connection_reuseconn.append(_note_reuse)
             self._session = ClientSession(
-                connector=TCPConnector(
-                    limit=self._connections_max,
-                    keepalive_timeout=_IDLE_S,
-                    resolver=_guarded(self._guard),
+                connector=bounded(
+                    TCPConnector(
+                        limit=self._connections_max,
+                        keepalive_timeout=_IDLE_S,
+                        resolver=_guarded(self._guard),
+                    )
                 ),
+                # A body that is not read at once waits in the network, not here.
+                read_bufsize=_READ_BYTES_MAX,
                 # The whole attempt has one limit, see `send`.
                 timeout=ClientTimeout(total=None),
                 cookie_jar=DummyCookieJar(),
@@ -176,13 +201,22 @@ class Sender:
 
 async def _read_beginning(response: "ClientResponse", text: bytearray) -> None:
     """Read as much of the answer as is kept; of an endless one no more is waited for."""
-    while len(text) < RESPONSE_BYTES_MAX:
-        part = await response.content.read(RESPONSE_BYTES_MAX - len(text))
+    while len(text) < _READ_BYTES_MAX:
+        part = await response.content.read(_READ_BYTES_MAX - len(text))
         if not part:
             return
         text += part
     if not response.content.at_eof():
         response.close()
+
+
+def kept_text(answer: bytes | bytearray, mask: Callable[[str], str]) -> str:
+    """As much of an answer's body as is kept, without secrets. Source: assumed D5."""
+    text = answer.decode("utf-8", "replace")
+    # Receivers mostly answer JSON, in which an escape may hide a digit of a card.
+    plain = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), text)
+    masked = mask(plain)
+    return (masked if masked != plain else mask(text))[:RESPONSE_CHARS_MAX]
 
 
 def _seconds(retry_after: str | None) -> float | None:

@@ -18,6 +18,7 @@ from sandbox.domain.payments import pans
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.profile import SECRET_CHARS_MAX, Profile
 from sandbox.operations.call import Decision
+from sandbox.scenarios import near_misses
 from sandbox.scenarios.choosing import Choice
 
 CAPTURE_BYTES_MAX: Final = 16_384
@@ -116,7 +117,9 @@ class Entry:
                 for step, verdict, reason, source in self.decisions
             ],
             "outcome": _outcome(self.choice),
-            "near_misses": [*self.near_misses, *(self.choice.near_misses if self.choice else ())],
+            "near_misses": near_misses.shown(
+                self.near_misses, self.choice.near_misses if self.choice else ()
+            ),
             "events": self.events,
             "notes": [scrub(note) for note in self.notes],
         }

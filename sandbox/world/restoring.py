@@ -20,7 +20,7 @@ from sandbox.domain.timers import TAP_EXPIRES, Timer
 from sandbox.domain.webhooks.deliveries import Delivery
 from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.scenarios.loading import parse_scenario
-from sandbox.scenarios.queue import Queued
+from sandbox.scenarios.queue import QUEUE_MAX, Queued
 from sandbox.store.codec import from_document
 from sandbox.store.files import MESSAGES, RECORDS, Document, Parsed, fields_of
 from sandbox.store.fixtures import Fixture
@@ -233,10 +233,9 @@ def _restore_state(world: "World", state: Mapping[str, Any], kept: Kept) -> None
     for document in kept.tables.get(USES, ()):
         at = parse_rfc3339(fields_of(document)["last_used_at"])
         world.last_used_at[document.id] = at
-    for entry in state.get("queue", []):
-        operation = entry.get("operation")
-        entry = entry | {"operation": Operation(operation) if operation else None}
-        world.queue.add(Queued(**entry))
+    queue = [_queued(entry) for entry in state.get("queue", [])]
+    _must_be_few(kept, "queue", len(queue), QUEUE_MAX)
+    world.queue.restore(queue)
     for document in kept.tables.get(SCENARIO, ()):
         with _Place(SCENARIO, document.id):
             scenario = parse_scenario(dict(fields_of(document)))
@@ -244,6 +243,17 @@ def _restore_state(world: "World", state: Mapping[str, Any], kept: Kept) -> None
         # Who puts a scenario there by hand counts nothing.
         if counts := state.get("counts"):
             running.restore(counts)
+
+
+def _queued(entry: Mapping[str, Any]) -> Queued:
+    operation = entry.get("operation")
+    return Queued(**{**entry, "operation": Operation(operation) if operation else None})
+
+
+def _must_be_few(kept: Kept, what: str, count: int, most: int) -> None:
+    """Raises NotRestored. A state file may hold more, from a version without this limit."""
+    if count > most and not kept.is_from_file:
+        raise NotRestored(f"{what}: has {count}, and a world takes at most {most}")
 
 
 def _record(kind: type, table: str, document: Document | Parsed) -> Any:

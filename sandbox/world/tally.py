@@ -14,6 +14,13 @@ from sandbox.scenarios.choosing import Choice
 from sandbox.scenarios.running import Running
 from sandbox.store.port import Store
 
+SCENARIOS_MAX: Final = 200
+"""Names of scenarios that are counted each by itself; the library has a few dozen. Tests make up
+more, and the counts are kept as long as the server runs."""
+
+OTHERS: Final = "other scenarios"
+"""What all further scenarios are counted as, together."""
+
 SETTLES: Final = frozenset({"batch.accepted", "batch.partially_accepted"})
 """Events after which members of a batch are settled, of which they have none of their own."""
 
@@ -47,7 +54,7 @@ class Tally:
     """How often each thing was exercised.
 
     `answers` are by `Answered`, `messages` by `Said`; `scenarios` are by the name that they give
-    themselves.
+    themselves, and the rest by `OTHERS`.
     """
 
     def __init__(self) -> None:
@@ -68,7 +75,11 @@ class Tally:
 
     def ran(self, scenario: str) -> None:
         """A scenario was made to run."""
-        self.scenarios[scenario] += 1
+        self._count(scenario, 1)
+
+    def _count(self, scenario: str, times: int) -> None:
+        is_known = scenario in self.scenarios or len(self.scenarios) < SCENARIOS_MAX
+        self.scenarios[scenario if is_known else OTHERS] += times
 
     def answered(
         self, route: str | None, status: int, refusal: str | None, choice: Choice | None
@@ -111,4 +122,5 @@ class Tally:
             self.answers[answer] += count
         self.messages.update(other.messages)
         self.settled += other.settled
-        self.scenarios.update(other.scenarios)
+        for scenario, times in other.scenarios.items():
+            self._count(scenario, times)

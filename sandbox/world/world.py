@@ -116,6 +116,8 @@ class World:
         # The number of the walk through the world's time that is going on; None: none is.
         self.walk: int | None = None
         self.walks = 0
+        # Requests of the control API that wait for a message.
+        self.waits = 0
         self.recorder: Recorder | None = None
         self.readers = Readers(self)
         self.has_begun = kept is None

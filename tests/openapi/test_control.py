@@ -6,6 +6,7 @@ import pytest
 
 from sandbox.control.routes import CONTROL
 from sandbox.domain.instants import parse_rfc3339
+from sandbox.scenarios.queue import QUEUE_MAX
 from sandbox.settings import Settings
 from sandbox.world.clock import ClockSetting
 from tests.conftest import NOW
@@ -156,10 +157,13 @@ def test_what_is_there_already_is_refused_as_the_document_says(sandbox):
     message = _newest(sandbox, "messages")
     for _ in range(10):
         sandbox.control("POST", f"{WORLD}/endpoints/taken/rotate-secret", {})
+    for _ in range(QUEUE_MAX):
+        sandbox.control("POST", f"{WORLD}/scenario/next", {"outcome": "lost_card"})
 
     asked = {
         "worlds.create": ("/worlds", {"id": "default"}),
         "endpoints.create": (f"{WORLD}/endpoints", endpoint),
+        "next.add": (f"{WORLD}/scenario/next", {"outcome": "lost_card"}),
         "endpoints.rotate": (f"{WORLD}/endpoints/taken/rotate-secret", {}),
         "endpoints.recover": (f"{WORLD}/endpoints/taken/recover", {"since": NOW}),
         "messages.resend": (f"{WORLD}/messages/{message}/resend", {"endpoint_id": "taken"}),

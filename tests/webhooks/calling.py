@@ -70,9 +70,15 @@ def world_of(sandbox: InProcess) -> World:
 
 
 async def control(
-    sandbox: InProcess, method: str, path: str, body: Any = None, *, query: str = ""
-) -> Response:
-    """One request to the control surface, which may wait."""
+    sandbox: InProcess,
+    method: str,
+    path: str,
+    body: Any = None,
+    *,
+    query: str = "",
+    gone: asyncio.Event | None = None,
+) -> Any:
+    """One request to the control surface, which may wait. None where its client has `gone`."""
     payload = b"" if body is None else json.dumps(body).encode()
     scope = {
         "type": "http",
@@ -87,13 +93,20 @@ async def control(
     }
     sent: list[dict[str, Any]] = []
 
+    coming = [{"type": "http.request", "body": payload, "more_body": False}]
+
     async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": payload, "more_body": False}
+        if not coming:
+            await (gone or asyncio.Event()).wait()
+            return {"type": "http.disconnect"}
+        return coming.pop()
 
     async def send(message: Any) -> None:
         sent.append(message)
 
     await sandbox.sandbox.app(scope, receive, send)
+    if not sent:
+        return None
     start, *chunks = sent
     headers = {name.decode(): value.decode() for name, value in start["headers"]}
     return Response(start["status"], headers, b"".join(chunk["body"] for chunk in chunks))

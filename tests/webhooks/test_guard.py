@@ -20,11 +20,18 @@ INTERNAL = [
     *("::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:a9fe:a9fe", "::127.0.0.1"),
     *("64:ff9b::127.0.0.1", "64:ff9b::a00:1", "2002:7f00:1::", "2002:c0a8:101::1"),
     *("224.0.0.1", "239.255.255.250", "ff02::1", "ff0e::1"),
+    *("64:ff9b:1::808:808", "64:ff9b:1:ffff::1", "::ffff:0:127.0.0.1", "::ffff:0:8.8.8.8"),
+    *("2001:470::5efe:10.0.0.1", "2001:470::200:5efe:8.8.8.8", "fe80::5efe:8.8.8.8"),
+    *("192.88.99.1", "192.0.0.9", "5f00::1", "3fff:fff::1", "3fff::", "2001::1", "2001:1::1"),
+    *("100::1", "100:0:0:1::1", "2002:c058:6301::1", "::ffff:192.88.99.1"),
     *("192.0.2.1", "198.18.0.1", "240.0.0.1", "255.255.255.255", "2001:db8::1"),
 ]
 PUBLIC = [
     *("1.1.1.1", "8.8.8.8", "172.32.0.1", "169.253.0.1", "2606:4700:4700::1111"),
     *("::ffff:8.8.8.8", "64:ff9b::8.8.8.8", "2002:808:808::1"),
+    # Just beside the networks that are refused.
+    *("192.88.98.255", "192.88.100.0", "192.0.1.0", "64:ff9b:2::1", "3ffe:ffff::1", "3fff:1000::"),
+    *("5eff::1", "5f01::1", "2001:200::1", "2001:470::1:5efe:808:808", "2001:470::5eff:808:808"),
 ]
 UNUSUAL = ["127.1", "2130706433", "0", "127.0.0.1.", "127.0.0.256", "0177.0.0.1", "127.0.0"]
 """What some look-ups read as an address, though it is not written as one."""
@@ -34,7 +41,7 @@ CLOSED = Guard(is_open=False)
 
 def send(guard: Guard, url: str) -> Sent:
     async def attempt() -> Sent:
-        sender = Sender(guard, "test")
+        sender = Sender(guard, "test", mask=str)
         try:
             return await sender.send(url, b"{}", {})
         finally:
@@ -93,6 +100,9 @@ def test_what_is_no_address_at_all_is_refused():
         ("127.0.0.1", "127.0.0.1"),
         ("127.0.0.1", "::ffff:127.0.0.1"),
         ("10.0.0.0/8", "64:ff9b::a00:1"),
+        ("10.0.0.0/8", "::ffff:0:10.0.0.1"),
+        ("10.0.0.0/8", "2001:470::5efe:10.0.0.1"),
+        ("64:ff9b:1::/48", "64:ff9b:1::a00:1"),
         ("::1", "::1"),
         ("fd00::/8", "fd12::1"),
     ],
@@ -103,6 +113,13 @@ def test_a_listed_network_is_allowed_whatever_the_name(allowed, address):
     assert guard.why_not_to(address) is None
     assert guard.why_not("some.host", address) is None
     assert guard.why_not_to("192.168.0.1") is not None
+
+
+def test_a_translator_of_the_network_is_not_allowed_with_the_address_that_it_seems_to_lead_to():
+    """Where the IPv4 address is within depends on the translator (RFC 6052, 2.2)."""
+    guard = Guard(is_open=False, allowed=["10.0.0.0/8"])
+
+    assert guard.why_not("some.host", "64:ff9b:1::10.0.0.1") is not None
 
 
 def test_a_listed_name_is_allowed_wherever_it_leads_and_nothing_else_is():
@@ -131,7 +148,13 @@ def test_a_bad_entry_is_refused_at_the_start_in_words(entry):
 # --- endpoints --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1:9", "[::1]", "169.254.169.254", "10.1", "[fd00::1]"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("127.0.0.1:9", "[::1]", "169.254.169.254", "10.1", "[fd00::1]", "192.88.99.1"),
+        *("[64:ff9b:1::a00:1]", "[::ffff:0:10.0.0.1]", "[2001:470::5efe:a00:1]", "[3fff::1]"),
+    ],
+)
 def test_an_endpoint_at_an_internal_address_is_refused_when_others_can_reach_the_server(host):
     sandbox = InProcess(build(Settings(host="0.0.0.0", token="secret-of-the-test")))
     sandbox.defaults |= {"authorization": "Bearer secret-of-the-test"}
@@ -163,7 +186,10 @@ def test_an_endpoint_at_an_internal_address_is_fine_from_loopback_or_when_listed
 
 @pytest.mark.parametrize(
     "host",
-    ["127.0.0.1", "localhost", "LOCALHOST", "[::ffff:127.0.0.1]", "127.1", "2130706433", "0"],
+    [
+        *("127.0.0.1", "localhost", "LOCALHOST", "[::ffff:127.0.0.1]", "127.1", "2130706433", "0"),
+        *("[::ffff:0:127.0.0.1]", "[64:ff9b:1::7f00:1]", "[2001:470::5efe:7f00:1]"),
+    ],
 )
 def test_nothing_is_sent_to_this_machine_however_it_is_written(host):
     with receiving() as receiver:

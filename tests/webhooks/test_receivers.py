@@ -247,7 +247,7 @@ def test_at_a_later_failure_retry_after_is_heeded_in_full(hooked):
 
 def send(url: str, timeout_s: float) -> Sent:
     async def attempt() -> Sent:
-        sender = Sender(Guard(is_open=True), "test", timeout_s=timeout_s)
+        sender = Sender(Guard(is_open=True), "test", mask=str, timeout_s=timeout_s)
         try:
             return await sender.send(url, b"{}", {})
         finally:

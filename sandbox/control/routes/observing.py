@@ -39,6 +39,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         run=streaming.read_along,
         query="StreamQuery",
         is_stream=True,
+        refuses=(429,),
     ),
     ControlRow(
         name="coverage.read",

@@ -57,6 +57,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         body="NextOutcome",
         status=201,
         response="QueuedView",
+        refuses=(409,),
     ),
     ControlRow(
         name="next.list",

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from sandbox.control import endpoints, messages
+from sandbox.control import endpoints, messages, waiting
 from sandbox.control.rows import WORLD, ControlRow
 
 _ENDPOINTS: Final = f"{WORLD}/endpoints"
@@ -52,10 +52,11 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         method="GET",
         path=f"{WORLD}/wait",
         summary="Wait for a message",
-        run=messages.wait,
+        run=waiting.wait,
         query="WaitQuery",
         response="MessageView",
-        refuses=(408,),
+        ends_with_client=True,
+        refuses=(408, 429),
     ),
     ControlRow(
         name="endpoints.create",

@@ -27,6 +27,7 @@ from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import BATCH_RESULT, Timer
 from sandbox.operations.call import Call
 from sandbox.operations.payments import attempting, keeping
+from sandbox.scenarios.near_misses import NearMisses
 from sandbox.scenarios.running import Ruling
 from sandbox.store.port import Order
 from sandbox.store.tables import in_scope
@@ -206,8 +207,7 @@ def _ruling(call: Call, batch: Batch) -> Ruling | None:
         "key": call.known_caller.key.id,
         "processor": batch.processor_name,
     }
-    near: list[str] = []
-    call.near_misses = near
+    near = call.near_misses = NearMisses()
     return call.world.scenario.ruling(words, lambda then: then.batch is not None, near)
 
 

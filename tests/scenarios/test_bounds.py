@@ -1,0 +1,200 @@
+"""What a scenario, the queue and the journal hold has a limit, and each limit is said in words.
+
+Source: decision 42.
+"""
+
+import json
+from time import thread_time
+
+import pytest
+
+from sandbox.scenarios.loading import PARTS_MAX
+from sandbox.scenarios.near_misses import NEAR_MISSES_MAX
+from sandbox.scenarios.queue import QUEUE_MAX
+from sandbox.scenarios.words import RULES_MAX
+from sandbox.world.tally import OTHERS, SCENARIOS_MAX
+from tests.control.test_control import assert_refused
+from tests.payments.driving import close_batch
+from tests.payments.till import pay
+from tests.scenarios.running import LOST, put, running
+
+NEXT = "/worlds/default/scenario/next"
+SNAPSHOT = "/worlds/default/snapshot"
+ENTRY_BYTES_MAX = 60_000
+"""16 KiB of a request and of an answer, and what is said of them."""
+
+
+def queue(sandbox, **entry):
+    return sandbox.control("POST", NEXT, {"outcome": "lost_card"} | entry)
+
+
+def fill_queue(sandbox):
+    """As many next outcomes as may wait, of which none fits a sale of 1000."""
+    for _ in range(QUEUE_MAX):
+        assert queue(sandbox, amount=1).status == 201
+
+
+# --- near misses ------------------------------------------------------------------------------
+
+
+def test_the_first_near_misses_are_kept_and_the_rest_are_counted(sandbox):
+    for _ in range(50):
+        queue(sandbox, amount=1)
+
+    near = sandbox.journal(pay(sandbox))["near_misses"]
+
+    assert near == ["queue: waits for the amount 1"] * NEAR_MISSES_MAX + ["and 30 more"]
+
+
+def test_near_misses_of_the_queue_and_of_a_scenario_are_counted_together(sandbox):
+    for _ in range(15):
+        queue(sandbox, amount=1)
+    running(sandbox, *[{"when": {"amount": 1}, "then": LOST}] * 15)
+
+    near = sandbox.journal(pay(sandbox))["near_misses"]
+
+    assert len(near) == NEAR_MISSES_MAX + 1
+    assert near[14:16] == ["queue: waits for the amount 1", "scenario 1: another amount"]
+    assert near[-1] == "and 10 more"
+
+
+def test_near_misses_of_a_batch_are_bounded_as_well(sandbox):
+    rule = {"when": {"operation": "close_batch", "processor": "other"}}
+    running(sandbox, *[rule | {"then": {"batch": "rejected"}}] * 50)
+    batch = pay(sandbox).json()["batch_id"]
+
+    closed = close_batch(sandbox, batch)
+
+    assert closed.status == 200
+    near = sandbox.journal(closed)["near_misses"]
+    assert near == [f"scenario {n}: another processor" for n in range(1, 21)] + ["and 30 more"]
+
+
+def test_an_attempt_with_as_many_near_misses_as_can_be_leaves_a_small_entry(sandbox):
+    fill_queue(sandbox)
+    running(sandbox, *[{"when": {"amount": 1}, "then": LOST}] * RULES_MAX)
+
+    entry = sandbox.journal(pay(sandbox))
+
+    assert entry["near_misses"][-1] == f"and {QUEUE_MAX + RULES_MAX - NEAR_MISSES_MAX} more"
+    assert len(json.dumps(entry)) < 10_000
+
+
+# --- the queue --------------------------------------------------------------------------------
+
+
+def test_one_next_outcome_more_than_may_wait_is_refused_until_they_are_forgotten(sandbox):
+    fill_queue(sandbox)
+
+    refused = queue(sandbox)
+    waiting = sandbox.control("GET", NEXT).json()["total"]
+    sandbox.control("DELETE", NEXT)
+
+    assert_refused(refused, 409, "queue_full")
+    assert f"{QUEUE_MAX} next outcomes already wait" in refused.json()["message"]
+    assert "DELETE" in refused.json()["details"]
+    assert waiting == QUEUE_MAX
+    assert queue(sandbox).status == 201
+
+
+def test_a_snapshot_brings_no_more_next_outcomes_than_may_wait(sandbox):
+    fill_queue(sandbox)
+    full = sandbox.control("GET", SNAPSHOT).json()
+    (world,) = full["world"].values()
+    assert sandbox.control("PUT", SNAPSHOT, full).status == 200
+    world["queue"].append(world["queue"][0])
+
+    refused = sandbox.control("PUT", SNAPSHOT, full)
+
+    assert_refused(refused, 400, "not_restored")
+    assert (
+        f"has {QUEUE_MAX + 1}, and a world takes at most {QUEUE_MAX}" in refused.json()["message"]
+    )
+    assert sandbox.control("GET", NEXT).json()["total"] == QUEUE_MAX
+
+
+# --- scenarios --------------------------------------------------------------------------------
+
+
+def test_as_many_rules_as_may_be_run_and_one_more_is_refused(sandbox):
+    rules = [{"then": LOST}] * RULES_MAX
+    assert put(sandbox, *rules).status == 200
+
+    refused = put(sandbox, *rules, {"then": LOST})
+
+    assert_refused(refused, 400, "validation_error")
+    assert refused.json()["message"].startswith("scenario: rule: ")
+    assert f"at most {RULES_MAX}" in refused.json()["message"]
+
+
+HOSTILE = {
+    "ranges": [{"when": {"amount": [{"min": 1}] * 60_000}, "then": LOST}],
+    "lists": [{"when": {"amount": [[1]] * 100_000}, "then": LOST}],
+    "wrong words": [{"when": {"card": ["x"] * 200_000}, "then": LOST}],
+    "wrong fields": [{f"u{n}": 1 for n in range(80_000)}],
+    "follow-ups": [{"then": {"follow": [{"after": "1s", "do": "revoke_key"}] * 20}}] * 1_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_scenario_with_too_many_parts_is_refused_before_they_are_checked(sandbox, name):
+    began = thread_time()
+
+    refused = put(sandbox, *HOSTILE[name])
+
+    assert thread_time() - began < 0.3
+    assert_refused(refused, 400, "validation_error")
+    assert f"more than {PARTS_MAX} tables, lists and values" in refused.json()["message"]
+
+
+@pytest.mark.parametrize("value", [[1], "x", {"min": "x"}], ids=str)
+def test_of_many_faults_the_first_is_said_soon(sandbox, value):
+    began = thread_time()
+
+    refused = put(sandbox, *[{"when": {"amount": [value] * 8}, "then": LOST}] * 300)
+
+    assert thread_time() - began < 0.3
+    assert_refused(refused, 400, "validation_error")
+    assert "rule 1, when.amount" in refused.json()["message"]
+
+
+# --- the journal ------------------------------------------------------------------------------
+
+LONG = "x" * 200_000
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "more"),
+    [
+        ("GET", "/v2/transactions/" + LONG, {}),
+        ("GET", "/" + LONG, {}),
+        ("GET", "/v2/transactions", {"query": "a=" + LONG}),
+        ("GET", "/v2/transactions", {"query": "&".join(f"u{n}=1" for n in range(5_000))}),
+        ("POST", "/v3/payment", {"json_body": {f"u{n}": LONG[:9] for n in range(9_000)}}),
+        ("POST", "/v3/payment", {"json_body": {"amount": LONG, "terminal_id": LONG}}),
+        ("POST", "/v3/payment", {"json_body": {"amount": 1, "event_id": LONG}}),
+        ("POST", "/v2/accounts", {"json_body": {"name": LONG, "type": LONG}}),
+        ("POST", "/v5/apikeys", {"json_body": {"name": "x", "permissions": [LONG[:99]] * 999}}),
+    ],
+)
+def test_an_entry_of_the_journal_is_small_whatever_was_asked(sandbox, method, path, more):
+    answer = sandbox.ask(method, path, key="partner", **more)
+
+    assert answer.status < 500
+    assert len(json.dumps(sandbox.journal(answer))) < ENTRY_BYTES_MAX
+
+
+# --- what was exercised -----------------------------------------------------------------------
+
+
+def test_of_many_scenarios_the_first_are_counted_by_name_and_the_rest_together(sandbox):
+    for number in range(SCENARIOS_MAX + 7):
+        body = {"name": f"mine {number}", "rule": [{"then": LOST}]}
+        assert sandbox.control("PUT", "/worlds/default/scenario", body).status == 200
+    again = {"name": "mine 0", "rule": [{"then": LOST}]}
+    sandbox.control("PUT", "/worlds/default/scenario", again)
+
+    for path in ("/worlds/default/coverage", "/coverage"):
+        ran = sandbox.control("GET", path).json()["scenarios"]["exercised"]
+        assert (ran["mine 0"], ran[f"mine {SCENARIOS_MAX - 1}"], ran[OTHERS]) == (2, 1, 7)
+        assert len(ran) == SCENARIOS_MAX + 1

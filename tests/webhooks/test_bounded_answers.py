@@ -1,0 +1,228 @@
+"""A receiver's answer costs little, however long it is and whatever it is made of.
+
+These tests use the connections that aiohttp makes, so they fail where a version of it makes
+others, or calls them in another way. Source: decision 42.
+"""
+
+import asyncio
+from collections.abc import Callable
+from threading import Event
+from time import perf_counter
+from typing import Any
+
+import pytest
+import uvloop
+from aiohttp import TCPConnector
+from aiohttp.client_proto import ResponseHandler
+
+from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.webhooks.connections import RELIED_ON
+from sandbox.webhooks.guard import Guard
+from sandbox.webhooks.sending import Sender
+from tests.webhooks import misbehaving as bad
+from tests.webhooks.misbehaving import misbehaving
+from tests.webhooks.receiving import Answer, receiving
+
+LIMIT_S = 10.0
+LONGEST_TURN_S = 0.25
+"""Far above what a turn of the loop takes on a busy machine, and far below what 103s took."""
+
+LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
+    "asyncio": asyncio.new_event_loop,
+    "uvloop": uvloop.new_event_loop,
+}
+
+TOO_LONG = "the answer's head is longer than 64 KiB"
+TOO_MANY = "more than 20 interim answers came before the final one"
+EMPTY = "the first 64 KiB of the answer hold too little of a body"
+CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+DONE = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ndone"
+HINTS = b"HTTP/1.1 103 Early Hints\r\n\r\n"
+
+
+def long_line(size: int) -> bytes:
+    return b"x: " + b"a" * size + b"\r\n"
+
+
+ENDLESS = {
+    "103 answers": (b"", HINTS, None, TOO_MANY),
+    "100 answers": (b"", b"HTTP/1.1 100 Continue\r\n\r\n", None, TOO_MANY),
+    "long 103 answers": (b"", HINTS[:-2] + long_line(7_000) + b"\r\n", None, TOO_LONG),
+    "long header lines": (b"HTTP/1.1 200 OK\r\n", long_line(8_000), None, TOO_LONG),
+    "short header lines": (b"HTTP/1.1 200 OK\r\n", b"a: b\r\n", None, "Too many headers"),
+    "a status line": (b"HTTP/1.1 200 ", b"a" * 500, None, "more than 8190 bytes"),
+    "a header line": (b"HTTP/1.1 200 OK\r\nx: ", b"a" * 500, None, "more than 8190 bytes"),
+    "an extension of a chunk": (CHUNKED + b"1;", b"a" * 500, 200, EMPTY),
+    "trailers": (CHUNKED + b"1\r\na\r\n0\r\n", b"a: b\r\n", 200, ""),
+}
+"""What the answer begins with, what comes then without end, the status that is known, the error."""
+
+
+def endless(beginning: bytes, rest: bytes) -> bad.Behaviour:
+    """Answer like this and never stop."""
+
+    def behave(connection: Any, stop: Any) -> None:
+        connection.sendall(beginning)
+        burst = rest * (100_000 // len(rest))
+        while not stop.is_set():
+            connection.sendall(burst)
+
+    return behave
+
+
+def run(work: Any, loop: str = "asyncio") -> Any:
+    with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
+        return runner.run(work)
+
+
+async def sent_to(url: str, times: int = 1, *, timeout_s: float = LIMIT_S) -> list[Sent]:
+    """What came of so many attempts, one after the other."""
+    sender = Sender(Guard(is_open=True), "test", mask=str, timeout_s=timeout_s)
+    try:
+        return [await sender.send(url, b"{}", {}) for _ in range(times)]
+    finally:
+        await sender.close()
+
+
+async def longest_turn_s(beside: asyncio.Future[Any]) -> float:
+    """How long the longest turn of the loop took until that was done."""
+    longest, last = 0.0, perf_counter()
+    while not beside.done():
+        await asyncio.sleep(0)
+        longest, last = max(longest, perf_counter() - last), perf_counter()
+    return longest
+
+
+# --- what has no end --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("name", ENDLESS)
+def test_an_answer_without_end_is_given_up_at_the_limit_and_nobody_waits_for_it(name, loop):
+    beginning, rest, status, error = ENDLESS[name]
+
+    async def both(url: str) -> tuple[list[list[Sent]], float]:
+        sending = asyncio.gather(*(sent_to(url) for _ in range(5)))
+        longest = await longest_turn_s(sending)
+        return await sending, longest
+
+    with misbehaving(endless(beginning, rest)) as receiver:
+        attempts, longest = run(both(receiver.url), loop)
+
+    for (sent,) in attempts:
+        assert sent.status_code in (status, None)
+        assert not sent.is_timeout
+        assert sent.error
+        assert error in sent.error
+        assert "\n" not in sent.error
+        assert sent.duration_ms < LIMIT_S * 1000
+    assert longest < LONGEST_TURN_S
+
+
+@pytest.mark.parametrize("rest", [b"H", b"HTTP/1.1 103 Early Hints\r\n\r\n"])
+def test_a_head_that_only_drips_is_given_up_after_the_time_of_an_attempt(rest):
+    def drip(connection: Any, stop: Any) -> None:
+        for place in range(10_000):
+            connection.sendall(rest[place % len(rest) :][:1] if place else rest[:1])
+            if stop.wait(0.02):
+                return
+
+    with misbehaving(drip) as receiver:
+        (sent,) = run(sent_to(receiver.url, timeout_s=0.3))
+
+    assert (sent.status_code, sent.is_timeout) == (None, rest != b"H")
+
+
+# --- what is fine -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize(
+    "answer",
+    {
+        "a few interim answers": HINTS * 20 + DONE,
+        "a head just below the limit": HINTS * 3
+        + DONE[: -len("\r\ndone")]
+        + long_line(8_000) * 8
+        + b"\r\ndone",
+        "chunks of one byte": CHUNKED
+        + b"".join(b"1\r\n%c\r\n" % one for one in b"done")
+        + b"0\r\n\r\n",
+    }.items(),
+    ids=lambda one: one[0],
+)
+def test_an_unusual_answer_within_the_limit_is_a_success(answer, loop):
+    with misbehaving(bad.raw(answer[1])) as receiver:
+        (sent,) = run(sent_to(receiver.url), loop)
+
+    assert (sent.status_code, sent.error, sent.response) == (200, None, "done")
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_long_body_in_chunks_of_one_byte_is_a_success_and_its_beginning_is_kept(loop):
+    with misbehaving(endless(CHUNKED, b"1\r\na\r\n")) as receiver:
+        (sent,) = run(sent_to(receiver.url), loop)
+
+    assert (sent.status_code, sent.error, sent.response) == (200, None, "a" * 4_096)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_many_answers_over_one_connection_are_each_counted_anew(loop):
+    with receiving(Answer(200, {"x": "a" * 8_000}, b"fine")) as receiver:
+        attempts = run(sent_to(receiver.url, 20), loop)
+
+    assert [(one.status_code, one.error, one.response) for one in attempts] == [
+        (200, None, "fine")
+    ] * 20
+    assert len(receiver.requests) == 20
+
+
+# --- what was not asked for -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_what_comes_after_an_answer_answers_no_later_request(loop):
+    is_answered, is_sent = Event(), Event()
+
+    def send_another(connection: Any, stop: Any) -> None:
+        connection.sendall(DONE)
+        is_answered.wait(LIMIT_S)
+        connection.sendall(b"HTTP/1.1 500 Forged\r\ncontent-length: 0\r\n\r\n")
+        is_sent.set()
+        stop.wait()
+
+    async def work(url: str) -> tuple[Sent, Sent]:
+        sender = Sender(Guard(is_open=True), "test", mask=str, timeout_s=LIMIT_S)
+        try:
+            first = await sender.send(url, b"{}", {})
+            is_answered.set()
+            await asyncio.to_thread(is_sent.wait, LIMIT_S)
+            for _ in range(10):
+                await asyncio.sleep(0)
+            return first, await sender.send(url, b"{}", {})
+        finally:
+            await sender.close()
+
+    with misbehaving(send_another) as receiver:
+        attempts = run(work(receiver.url), loop)
+
+    assert [(one.status_code, one.response) for one in attempts] == [(200, "done")] * 2
+    assert receiver.count == 2
+
+
+# --- what is relied on ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", RELIED_ON)
+def test_this_version_of_aiohttp_has_what_is_relied_on(name):
+    async def has() -> bool:
+        connector = TCPConnector()
+        try:
+            made = connector._factory()
+            return type(made) is ResponseHandler and hasattr(
+                connector if name == "_factory" else made, name
+            )
+        finally:
+            await connector.close()
+
+    assert run(has())

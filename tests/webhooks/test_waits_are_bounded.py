@@ -1,0 +1,240 @@
+"""Waiting for a message costs others nothing: it ends with its client, and looks at news only."""
+
+import asyncio
+import contextlib
+import json
+import socket
+from time import thread_time
+from urllib.parse import urlsplit
+
+import pytest
+
+from docs import golden_events
+from sandbox.control.streaming import STREAMS_MAX
+from sandbox.control.waiting import WAITS_MAX
+from sandbox.domain.events import EVENTS, body_of, status_of
+from tests.control.reading import reading
+from tests.control.test_control import assert_refused
+from tests.payments.till import forcing, turns
+from tests.webhooks.calling import WORLD, add, control, living, reset, sample, world_of
+from tests.webhooks.hooked import until
+from tests.webhooks.receiving import receiving
+from tests.webhooks.test_waiting import ask_wait, misses
+
+FOREVER_S = 300
+
+
+@contextlib.asynccontextmanager
+async def waits(sandbox, count=WAITS_MAX, **query):
+    """So many waits that go on until the block ends, and then end with their clients."""
+    gone = asyncio.Event()
+    asked = "&".join(f"{name}={value}" for name, value in {"timeout_s": FOREVER_S, **query}.items())
+    tasks = [
+        asyncio.create_task(control(sandbox, "GET", f"{WORLD}/wait", query=asked, gone=gone))
+        for _ in range(count)
+    ]
+    await turns()
+    try:
+        yield tasks
+    finally:
+        gone.set()
+        await asyncio.wait_for(asyncio.gather(*tasks), 5)
+
+
+# --- the client goes --------------------------------------------------------------------------
+
+
+def test_a_wait_ends_when_its_client_hangs_up(sandbox):
+    async def story():
+        async with waits(sandbox, 5, event_type="account.deleted") as tasks:
+            assert not any(task.done() for task in tasks)
+        return [task.result() for task in tasks]
+
+    assert asyncio.run(story()) == [None] * 5
+    assert world_of(sandbox).waits == 0
+
+
+def hung_up(served, world_id):
+    """The connection of a client that waits, on a real socket."""
+    connection = socket.create_connection(("127.0.0.1", urlsplit(served.url).port))
+    path = f"/_sandbox/worlds/{world_id}/wait?timeout_s={FOREVER_S}"
+    connection.sendall(f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".encode())
+    return connection
+
+
+def test_clients_that_hang_up_make_room_for_others(hooked):
+    def another():
+        return hooked.ask("GET", "/wait?timeout_s=0")
+
+    clients = [hung_up(hooked.served, hooked.id) for _ in range(WAITS_MAX)]
+    full = until(lambda: (answer := another()).status_code == 429 and answer)
+    for client in clients:
+        client.close()
+    free = until(lambda: (answer := another()).status_code != 429 and answer)
+
+    assert full.json()["error"] == "too_many_waits"
+    assert f"{WAITS_MAX} requests already wait" in full.json()["message"]
+    assert free.status_code == 408
+
+
+# --- at most so many --------------------------------------------------------------------------
+
+
+def test_one_wait_more_than_may_be_is_refused_and_another_world_is_not_full(sandbox):
+    sandbox.control("POST", "/worlds", {"id": "other"})
+
+    async def story():
+        async with waits(sandbox) as tasks:
+            refused = await ask_wait(sandbox, timeout_s=0)
+            query = "timeout_s=0"
+            elsewhere = await control(sandbox, "GET", "/worlds/other/wait", query=query)
+            assert not any(task.done() for task in tasks)
+        return refused, elsewhere, await ask_wait(sandbox, timeout_s=0)
+
+    refused, elsewhere, later = asyncio.run(story())
+
+    assert_refused(refused, 429, "too_many_waits")
+    assert (elsewhere.status, later.status) == (408, 408)
+
+
+def test_one_stream_more_than_may_be_is_refused(sandbox):
+    async def story():
+        async with contextlib.AsyncExitStack() as stack:
+            for _ in range(STREAMS_MAX):
+                await stack.enter_async_context(reading(sandbox))
+            refused = await control(sandbox, "GET", f"{WORLD}/stream")
+        async with reading(sandbox):
+            return refused
+
+    assert_refused(asyncio.run(story()), 429, "too_many_streams")
+
+
+# --- what a message costs ---------------------------------------------------------------------
+
+MANY = 3_000
+BUSY_S = 1.0
+"""Seconds of the processor; looking at each message each time took ten times as long."""
+
+
+def busy_s(sandbox, **query):
+    """Seconds of the processor for 20 messages, while as many as may wait for one like that."""
+    for _ in range(MANY):
+        sample(sandbox)
+
+    async def story():
+        async with waits(sandbox, **query):
+            began = thread_time()
+            for _ in range(20):
+                sample(sandbox, "account.blocked")
+                await turns(3)
+            return thread_time() - began
+
+    return asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    "query",
+    [{"event_type": "account.deleted"}, {"status": "never"}, {"delivered": "true"}],
+    ids=lambda query: next(iter(query)),
+)
+def test_a_message_costs_the_same_however_many_came_before(sandbox, query):
+    assert busy_s(sandbox, **query) < BUSY_S
+
+
+def test_the_end_of_many_waits_costs_little(sandbox):
+    for _ in range(MANY):
+        sample(sandbox)
+
+    async def story():
+        async with waits(sandbox, status="never", timeout_s=0.2) as tasks:
+            await asyncio.gather(*tasks)
+            return [misses(task.result()) for task in tasks]
+
+    began = thread_time()
+    missed = asyncio.run(story())
+
+    assert thread_time() - began < 3 * BUSY_S
+    assert [len(one) for one in missed] == [5] * WAITS_MAX
+
+
+# --- what a wait must not miss ----------------------------------------------------------------
+
+
+def test_a_message_that_is_delivered_long_after_it_came_is_found(sandbox):
+    async def story(receiver):
+        async with living(sandbox):
+            add(sandbox, url=receiver.url, id="e")
+            first, _ = sample(sandbox), sample(sandbox)
+            waiting = asyncio.create_task(ask_wait(sandbox, delivered="true", timeout_s=60))
+            other = asyncio.create_task(
+                ask_wait(sandbox, delivered="true", after=first, timeout_s=60)
+            )
+            await asyncio.to_thread(receiver.wait_for, 2)
+            assert not waiting.done()
+            receiver.behave(200)
+            sandbox.control("POST", f"{WORLD}/messages/{first}/resend", {})
+            answer = await waiting
+            await turns()
+            return first, answer.json()["id"], other.done() or other.cancel()
+
+    with receiving(500) as receiver:
+        first, found, later = asyncio.run(story(receiver))
+
+    assert found == first
+    # What was delivered is not after the first message.
+    assert later is True
+
+
+def test_a_wait_goes_on_when_its_world_is_reset(sandbox):
+    for _ in range(5):
+        sample(sandbox)
+
+    async def story():
+        async with waits(sandbox, 1, event_type="account.deleted") as (waiting,):
+            reset(sandbox)
+            await turns()
+            id = sample(sandbox, "account.deleted")
+            return id, (await waiting).json()["id"]
+
+    id, found = asyncio.run(story())
+
+    assert found == id
+
+
+def test_with_no_time_at_all_everything_that_is_there_is_looked_at(sandbox):
+    for _ in range(MANY):
+        sample(sandbox)
+    id = sample(sandbox, status="this")
+
+    answer = asyncio.run(ask_wait(sandbox, status="this", timeout_s=0))
+
+    assert answer.json()["id"] == id
+
+
+def test_the_status_that_is_compared_is_that_of_the_body(sandbox):
+    def ask(method, path, body=None, *, by="merchant", outcome=None):
+        sent = ... if body is None else body
+        answer = forcing(sandbox, outcome).ask(method, path, key=by, json_body=sent)
+        return answer.json() if answer.body else {}
+
+    cast = world_of(sandbox).cast
+    kinds = (cast.accounts, cast.terminals, cast.locations)
+    golden_events.tell(ask, golden_events.Places(*(kind["merchant"] for kind in kinds)))
+    messages = world_of(sandbox).store.messages()
+
+    assert {one.event_type for one in messages} == set(EVENTS)
+    for message in messages:
+        assert status_of(message) == json.loads(body_of(message)).get("status"), message.event_type
+
+
+def test_the_status_of_a_sample_is_what_its_body_says(sandbox):
+    for status in ("blocked", None, 7):
+        sample(sandbox, status=status)
+    sample(sandbox, "account.deleted")
+
+    assert [status_of(one) for one in world_of(sandbox).store.messages()] == [
+        "blocked",
+        None,
+        7,
+        None,
+    ]
