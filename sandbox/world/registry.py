@@ -6,6 +6,7 @@ grow with their number. Two worlds may hold the same lookup; its secret tells th
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from sandbox.domain.keys import ApiKey, ParsedKey, secret_fits
@@ -22,8 +23,13 @@ if TYPE_CHECKING:
     from sandbox.world.saving import Saver
 
 UNUSED_AFTER_S: Final = 86_400.0
+"""How long a world in memory may be unused. Those that a file keeps stay (decision 45)."""
 WORLDS_MAX: Final = 1_000
 JOURNAL_ENTRIES_MAX: Final = 1_000
+
+
+Ticks = Callable[[], float]
+"""Seconds that pass evenly, whatever is done to the clock of the host."""
 
 
 class WorldTaken(ValueError):
@@ -40,10 +46,13 @@ class Protected(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How many worlds are kept, for how long unused, and how long each journal is."""
+    """How many worlds are kept, for how long unused, and how long each journal is.
+
+    `unused_after_s` None: a day in memory, and without end where a file keeps the worlds.
+    """
 
     worlds_max: int = WORLDS_MAX
-    unused_after_s: float = UNUSED_AFTER_S
+    unused_after_s: float | None = None
     journal_entries_max: int = JOURNAL_ENTRIES_MAX
 
 
@@ -58,10 +67,12 @@ class Worlds:
         limits: Limits,
         host: Host,
         saver: "Saver | None" = None,
+        ticks: Ticks = monotonic,
     ) -> None:
         self.profile = profile
         self.limits = limits
         self._wall = wall
+        self._ticks = ticks
         self._host = host
         self.saver = saver
         self._by_id: dict[str, World] = {}
@@ -101,7 +112,7 @@ class Worlds:
         return world
 
     def _made(self, spec: WorldSpec, kept: Kept | None = None) -> World:
-        return World(
+        world = World(
             spec,
             profile=self.profile,
             wall=self._wall,
@@ -112,6 +123,8 @@ class Worlds:
             saver=self.saver,
             kept=kept,
         )
+        self.touch(world)
+        return world
 
     def restore(self, spec: WorldSpec, kept: Kept) -> World:
         """The world that documents make, in place of the one with its id, if there is one.
@@ -232,11 +245,20 @@ class Worlds:
 
     def touch(self, world: World) -> None:
         """Note that the world is in use now."""
-        world.touched_s = self._wall()
+        world.touched_s = self._ticks()
 
     def drop_unused(self) -> None:
-        """Forget the worlds that nobody has used for a day, or as long as the limits say."""
-        unused_since = self._wall() - self.limits.unused_after_s
+        """Forget the worlds that nobody has used for as long as the limits say.
+
+        That is time that passed in this process: neither a jump of the host's clock nor a restart
+        makes a world older. Where a file keeps the worlds, only an explicit limit drops any.
+        """
+        limit_s = self.limits.unused_after_s
+        if limit_s is None:
+            if self.saver is not None:
+                return
+            limit_s = UNUSED_AFTER_S
+        unused_since = self._ticks() - limit_s
         for world in self:
             if world.touched_s < unused_since and world.id != DEFAULT_WORLD:
                 self.delete(world)
