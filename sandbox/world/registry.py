@@ -27,6 +27,9 @@ UNUSED_AFTER_S: Final = 86_400.0
 WORLDS_MAX: Final = 1_000
 JOURNAL_ENTRIES_MAX: Final = 1_000
 
+SKIPPED_MAX: Final = 1_000
+"""So many numbers of worlds are passed over in one go because their keys are taken."""
+
 
 Ticks = Callable[[], float]
 """Seconds that pass evenly, whatever is done to the clock of the host."""
@@ -34,6 +37,10 @@ Ticks = Callable[[], float]
 
 class WorldTaken(ValueError):
     """A world with this id is there already, or one that has its keys."""
+
+
+class KeysTaken(WorldTaken):
+    """Another world has a key that this world would have."""
 
 
 class TooManyWorlds(RuntimeError):
@@ -85,20 +92,29 @@ class Worlds:
     def create(self, spec: WorldSpec) -> World:
         """A new world, filled and ready.
 
-        An empty id is replaced by the next free `world-N`. Raises WorldTaken, TooManyWorlds, or
-        NotRestored where it is to begin as a saved one that cannot be used; then nothing changed.
+        An empty id is replaced by the next `world-N` that is free, and whose keys are. Raises
+        WorldTaken, TooManyWorlds, or NotRestored where it is to begin as a saved one that cannot
+        be used; then nothing changed.
         """
-        numbered = self._numbered
-        try:
+        if spec.id:
             return self._create(spec)
-        except (WorldTaken, TooManyWorlds, NotRestored):
-            self._numbered = numbered
-            raise
+        for _ in range(SKIPPED_MAX):
+            numbered = self._numbered
+            try:
+                return self._create(replace(spec, id=self._free_id()))
+            except KeysTaken:
+                # Somebody supplied a key of that world elsewhere; the next number has others.
+                continue
+            except (WorldTaken, TooManyWorlds, NotRestored):
+                self._numbered = numbered
+                raise
+        raise WorldTaken(
+            f"the keys of {SKIPPED_MAX:,} worlds up to 'world-{self._numbered}' are in use in "
+            "other worlds; give the new world an id"
+        )
 
     def _create(self, spec: WorldSpec) -> World:
         self.drop_unused()
-        if not spec.id:
-            spec = replace(spec, id=self._free_id())
         if spec.id in self._by_id:
             raise WorldTaken(f"a world {spec.id!r} is there already")
         if len(self._by_id) >= self.limits.worlds_max:
@@ -109,6 +125,11 @@ class Worlds:
         world = self._made(spec)
         self._by_id[spec.id] = world
         self._refuse_taken_keys(world)
+        try:
+            self._refuse_shared_keys(world)
+        except NotRestored:
+            self._remove(world)
+            raise
         return world
 
     def _made(self, spec: WorldSpec, kept: Kept | None = None) -> World:
@@ -150,13 +171,30 @@ class Worlds:
         return world
 
     def _refuse_shared_keys(self, world: World) -> None:
-        """No key of a restored world leads to another, where somebody may have brought it."""
+        """No key of a world leads to another one as well (decisions 6 and 45).
+
+        Documents hold salts and digests of somebody's choice, which tell nothing of the secret:
+        where neither plaintext is known, an equal lookup counts as the same key.
+        """
         for key in world.store.begin().find(ApiKey, {})[0]:
             for id in self._by_lookup.get(key.lookup, ()):
                 other = self._by_id.get(id) if id != world.id else None
                 its = other.store.one(ApiKey, "lookup", key.lookup) if other else None
-                if its is not None and _is_same_key(its, key):
+                if other is None or its is None:
+                    continue
+                secret, its_secret = self._secret(world, key), self._secret(other, its)
+                known = secret or its_secret
+                if known is None or (secret_fits(key, known) and secret_fits(its, known)):
                     raise NotRestored(f"api_keys, {key.id}: the world {id!r} has this key")
+
+    def _secret(self, world: World, key: ApiKey) -> str | None:
+        """The secret of a key whose plaintext the world knows, and which fits; None otherwise."""
+        known = [plaintext for id, plaintext in world.cast.keys.values() if id == key.id]
+        for plaintext in (*known, key.readable_key):
+            parsed = self.profile.key_format.parse(plaintext or "")
+            if parsed.lookup == key.lookup and secret_fits(key, parsed.secret):
+                return parsed.secret
+        return None
 
     def _refuse_taken_keys(self, world: World) -> None:
         """The keys of a new world must lead to it, and not to one that was given the same key."""
@@ -164,7 +202,7 @@ class Worlds:
             holder = self.holder(self.profile.key_format.parse(plaintext))
             if holder is None or holder[0] is not world:
                 self._remove(world)
-                raise WorldTaken(
+                raise KeysTaken(
                     f"the key {name!r} of a world {world.id!r} is in use in another world"
                 )
 
@@ -198,9 +236,11 @@ class Worlds:
     def reset(self, world: World) -> None:
         """Bring the world back to its fixture, with the same keys.
 
-        Raises NotRestored where that is a saved world that cannot be used; then nothing changed.
+        Raises NotRestored where that is a saved world that cannot be used, or another world has
+        one of the keys by now; then nothing changed.
         """
-        if not world.has_begun and world.spec.fixture.snapshot is not None:
+        if not world.has_begun:
+            # One that has begun has had the keys ever since.
             self._try_to_begin(world.spec)
         self._forget_keys(world)
         self.tally.add(world.tally)
@@ -209,15 +249,17 @@ class Worlds:
 
     def _try_to_begin(self, spec: WorldSpec) -> None:
         """Raises NotRestored where a world cannot begin like this; nobody sees the one that can."""
-        World(
-            spec,
+        tried = World(
+            replace(spec, invention=None),
             profile=self.profile,
             wall=self._wall,
             journal_entries_max=1,
             on_new_key=lambda key: None,
             key_is_free=self.is_free,
             host=Nobody(),
-        ).close()
+        )
+        tried.close()
+        self._refuse_shared_keys(tried)
 
     def wake(self) -> None:
         """Go on with what an earlier run left undone, now that there is an event loop."""
@@ -300,9 +342,3 @@ class Worlds:
             self._numbered += 1
             if (id := f"world-{self._numbered}") not in self._by_id:
                 return id
-
-
-def _is_same_key(one: ApiKey, other: ApiKey) -> bool:
-    """Whether both stand for one plaintext; only those that were brought can, and are readable."""
-    readable = one.readable_key is not None and one.readable_key == other.readable_key
-    return readable or (one.salt, one.digest) == (other.salt, other.digest)

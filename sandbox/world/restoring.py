@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 SAID_MAX: Final = 400
 """So many characters of what is wrong are said: somebody may have put a book into a field."""
 
+API_KEYS: Final = "api_keys"
+
 FixtureOf = Callable[[str, Any], Fixture]
 """Gives the fixture of that name; its document where the file holds one, else None."""
 
@@ -96,7 +98,7 @@ def restore(
         for document in tables.get(table, ()):
             with _Place(table, document.id):
                 rows.keep(document, partial(kept.read, table))
-    if is_beginning or state.get("id") != world.id:
+    if not kept.is_from_file:
         _give_keys_of_its_own(world, fresh_keys, keeps_others=state.get("id") == world.id)
     _check(world)
     world.store.restore_messages(tables.get(MESSAGES, ()), kept.read)
@@ -166,26 +168,36 @@ def _give_keys_of_its_own(
     world: "World", fresh_keys: Mapping[str, ApiKey], *, keeps_others: bool
 ) -> None:
     """The keys of the cast are this world's; in another world no other key leads to two worlds."""
-    rows = next(rows for table, rows in world.store.tables() if table == "api_keys")
+    rows = next(rows for table, rows in world.store.tables() if table == API_KEYS)
     kept = [rows.by_number[number] for number in sorted(rows.number_of.values())]
+    own = [
+        _with_material(key, fresh_keys.get(key.id))
+        for key in kept
+        if keeps_others or key.id in fresh_keys
+    ]
+    if own == kept:
+        return
     rows.forget()
-    for key in kept:
-        fresh = fresh_keys.get(key.id)
-        if fresh is not None:
-            key = replace(
-                key,
-                lookup=fresh.lookup,
-                salt=fresh.salt,
-                digest=fresh.digest,
-                key_last4=fresh.key_last4,
-                readable_key=fresh.readable_key,
-            )
-        elif not keeps_others:
-            continue
-        rows.put(key.id, key, rows.claims(key.id, key))
+    for key in own:
+        with _Place(API_KEYS, key.id):
+            rows.put(key.id, key, rows.claims(key.id, key))
 
 
-_BELONGING: Final = ("terminals", "locations", "credentials", "api_keys", "batches")
+def _with_material(key: ApiKey, fresh: ApiKey | None) -> ApiKey:
+    """The key with what it is presented with: lookup and secret of the other one, if there is."""
+    if fresh is None:
+        return key
+    return replace(
+        key,
+        lookup=fresh.lookup,
+        salt=fresh.salt,
+        digest=fresh.digest,
+        key_last4=fresh.key_last4,
+        readable_key=fresh.readable_key,
+    )
+
+
+_BELONGING: Final = ("terminals", "locations", "credentials", API_KEYS, "batches")
 
 
 def _check(world: "World") -> None:
