@@ -75,11 +75,15 @@ class Worlds:
         host: Host,
         saver: "Saver | None" = None,
         ticks: Ticks = monotonic,
+        known_keys: bool = True,
     ) -> None:
         self.profile = profile
         self.limits = limits
         self._wall = wall
         self._ticks = ticks
+        # The server's own: the keys of new worlds are made of it unless they are to be known.
+        self.secret = b""
+        self.known_keys = known_keys
         self._host = host
         self.saver = saver
         self._by_id: dict[str, World] = {}
@@ -122,7 +126,7 @@ class Worlds:
                 f"{len(self._by_id)} worlds are in use, which is the most that this server holds; "
                 "delete those that are done with"
             )
-        world = self._made(spec)
+        world = self._made(replace(spec, keys_are_known=self.known_keys))
         self._by_id[spec.id] = world
         self._refuse_taken_keys(world)
         try:
@@ -141,6 +145,7 @@ class Worlds:
             on_new_key=self._learn(spec.id),
             key_is_free=self.is_free,
             host=self._host,
+            secret=self.secret,
             saver=self.saver,
             kept=kept,
         )
@@ -153,6 +158,12 @@ class Worlds:
         Raises NotRestored; then nothing changed. What was under way in the one before is over.
         """
         before = self._by_id.get(spec.id)
+        if not kept.is_from_file:
+            # Keys are the world's own, whatever those of the saved one were made of.
+            known = self.known_keys if before is None else before.spec.keys_are_known
+            spec = replace(spec, keys_are_known=known)
+        elif not (spec.keys_are_known or self.secret):
+            raise NotRestored("its keys are made of the server's secret, which the file has lost")
         learned = {lookup: dict(holders) for lookup, holders in self._by_lookup.items()}
         if before is not None:
             self._forget_keys(before)
@@ -257,6 +268,7 @@ class Worlds:
             on_new_key=lambda key: None,
             key_is_free=self.is_free,
             host=Nobody(),
+            secret=self.secret,
         )
         tried.close()
         self._refuse_shared_keys(tried)

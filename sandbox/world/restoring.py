@@ -4,7 +4,7 @@ Nothing is believed of documents that people can edit: every field is checked, a
 together has to fit. Whoever restores does so into a world that nobody uses yet.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -22,7 +22,7 @@ from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.scenarios.loading import parse_scenario
 from sandbox.scenarios.queue import Queued
 from sandbox.store.codec import from_document
-from sandbox.store.files import MESSAGES, RECORDS, Document, Parsed, fields_of
+from sandbox.store.files import MESSAGES, RECORDS, TAKEN_IDS, Document, Parsed, fields_of
 from sandbox.store.fixtures import Fixture
 from sandbox.store.invention import Invention
 from sandbox.store.port import DuplicateValue
@@ -30,7 +30,9 @@ from sandbox.store.rows import Rows
 from sandbox.world.checking import (
     check_delivery,
     check_endpoint,
+    check_key,
     check_message,
+    check_payment,
     check_state,
     check_timer,
 )
@@ -39,6 +41,7 @@ from sandbox.world.kept import (
     DELIVERIES,
     ENDPOINTS,
     FIXTURE,
+    OF_THE_SERVER,
     SCENARIO,
     TIMERS,
     USES,
@@ -82,6 +85,7 @@ def spec_of(kept: Kept, fixture_of: FixtureOf, *, id: str) -> "WorldSpec":
                 rate=clock.get("rate"),
             ),
             invention=Invention(**invention) if invention else None,
+            keys_are_known=state.get("keys") != OF_THE_SERVER,
         )
 
 
@@ -94,10 +98,7 @@ def restore(
     its own clock where it was given one, its own draws with another seed, and no request yet.
     """
     state, tables = _state(kept), kept.tables
-    for table, rows in world.store.tables():
-        for document in tables.get(table, ()):
-            with _Place(table, document.id):
-                rows.keep(document, partial(kept.read, table))
+    _keep_records(world, kept)
     if not kept.is_from_file:
         _give_keys_of_its_own(world, fresh_keys, keeps_others=state.get("id") == world.id)
     _check(world)
@@ -115,6 +116,9 @@ def restore(
             world.clock.restore(state["clock"])
         if not is_beginning or world.spec.seed == state.get("seed", 1):
             world.draws.go_on(int(state.get("drawn", 0)))
+        if not kept.is_trusted or TAKEN_IDS in tables:
+            # Nobody vouches for the number of draws: what it leads back to is drawn anew.
+            world.draws.taken = _ids(world, tables)
         if not is_beginning:
             world.journal.numbered = int(state.get("requests", 0))
     endpoints = [_record(Endpoint, ENDPOINTS, one) for one in tables.get(ENDPOINTS, ())]
@@ -122,6 +126,30 @@ def restore(
     if not kept.is_trusted:
         _check_webhooks(endpoints, deliveries, tables)
     world.outbox.restore(endpoints, deliveries, state.get("meant_for", {}))
+
+
+_CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
+    API_KEYS: check_key,
+    "transactions": check_payment,
+}
+"""What a record must say besides being one."""
+
+
+def _keep_records(world: "World", kept: Kept) -> None:
+    for table, rows in world.store.tables():
+        for document in kept.tables.get(table, ()):
+            with _Place(table, document.id):
+                rows.keep(document, partial(kept.read, table))
+                if not kept.is_trusted and (check := _CHECKS.get(table)) is not None:
+                    check(rows.get(document.id))
+
+
+def _ids(world: "World", tables: Mapping[str, Sequence[Document | Parsed]]) -> Collection[str]:
+    """The ids of all records and messages."""
+    found = {one.id for one in tables.get(MESSAGES, ())}
+    for _, rows in world.store.tables():
+        found.update(rows.number_of)
+    return found
 
 
 class _Place:
@@ -169,7 +197,7 @@ def _give_keys_of_its_own(
 ) -> None:
     """The keys of the cast are this world's; in another world no other key leads to two worlds."""
     rows = next(rows for table, rows in world.store.tables() if table == API_KEYS)
-    kept = [rows.by_number[number] for number in sorted(rows.number_of.values())]
+    kept = [key for _, key in sorted(_records(rows), key=lambda one: rows.number_of[one[0]])]
     own = [
         _with_material(key, fresh_keys.get(key.id))
         for key in kept
@@ -233,7 +261,11 @@ def _check_payments(tables: Mapping[str, Rows]) -> None:
 
 
 def _records(rows: Rows) -> Iterator[tuple[str, Any]]:
-    return ((id, rows.by_number[number]) for id, number in rows.number_of.items())
+    """The records of a table with their ids. Raises NotRestored where one cannot be read."""
+    for id, number in rows.number_of.items():
+        with _Place(rows.table.name, id):
+            record = rows.by_number[number]
+        yield id, record
 
 
 # --- the rest ---------------------------------------------------------------------------------
@@ -271,6 +303,8 @@ def _check_messages(world: "World", documents: Sequence[Document | Parsed]) -> N
             message = world.store.messages()[place]
             check_message(message, document.id, ids)
         with _Place(RECORDS, document.id):
+            if isinstance(said := message.said(), Transaction):
+                check_payment(said)
             # It can be written.
             body_of(message)
         ids.add(document.id)
