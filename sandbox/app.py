@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from pydantic_core import to_json
@@ -23,7 +24,7 @@ from sandbox.descriptors import shares
 from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE, Refusal
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.settings import Settings, SettingsError
-from sandbox.store.files import StateFile, StoreError
+from sandbox.store.files import SECRET_BYTES, StateFile, StoreError
 from sandbox.store.fixtures import Fixture, FixtureError
 from sandbox.webhooks.guard import Guard
 from sandbox.webhooks.sending import Sender, Sending
@@ -31,7 +32,7 @@ from sandbox.world.clock import Wall, wall_seconds
 from sandbox.world.dispatcher import Dispatcher
 from sandbox.world.host import Host
 from sandbox.world.kept import Kept, NotRestored
-from sandbox.world.registry import Worlds
+from sandbox.world.registry import Ticks, Worlds
 from sandbox.world.spec import WorldSpec
 from sandbox.world.world import DEFAULT_WORLD, World
 
@@ -62,7 +63,11 @@ class Sandbox:
 
 
 def build(
-    settings: Settings, *, wall: Wall = wall_seconds, sender: Sending | None = None
+    settings: Settings,
+    *,
+    wall: Wall = wall_seconds,
+    ticks: Ticks = monotonic,
+    sender: Sending | None = None,
 ) -> Sandbox:
     """Put a sandbox together, with the world `default` filled.
 
@@ -77,7 +82,7 @@ def build(
         sender or _sender(settings, guard),
         header_prefix=settings.profile.webhook_header_prefix,
     )
-    worlds = _worlds(settings, wall, dispatcher, fixture)
+    worlds = _worlds(settings, wall, ticks, dispatcher, fixture)
     saver = worlds.saver
     token = settings.token
     if token is None and not settings.is_private:
@@ -135,18 +140,26 @@ def _fixture(settings: Settings) -> Fixture:
     return fixture
 
 
-def _worlds(settings: Settings, wall: Wall, host: Host, fixture: Fixture) -> Worlds:
+def _worlds(settings: Settings, wall: Wall, ticks: Ticks, host: Host, fixture: Fixture) -> Worlds:
     """The worlds of an earlier run, if one is kept, and `default`. Raises as `build` does."""
     saver = None if settings.store is None else _saver(settings.store)
     worlds = Worlds(
-        profile=settings.profile, wall=wall, limits=settings.limits, host=host, saver=saver
+        profile=settings.profile,
+        wall=wall,
+        ticks=ticks,
+        limits=settings.limits,
+        host=host,
+        saver=saver,
+        known_keys=settings.has_known_keys,
     )
     if saver is None:
+        _have_secret(worlds, None)
         _begin(worlds, settings, fixture)
         return worlds
     try:
         assert settings.store is not None
         restore_all(worlds, saver.file, settings.store)
+        _have_secret(worlds, saver.file)
         _begin(worlds, settings, fixture)
         saver.save()
     except BaseException:
@@ -163,11 +176,33 @@ def _saver(path: Path) -> "Saver":
     return Saver(open_file(path))
 
 
+def _have_secret(worlds: Worlds, file: StateFile | None) -> None:
+    """What the keys of new worlds are made of, where they are not to be known (decision 45).
+
+    A file keeps it from its first start on; in memory it is another one at each start.
+    """
+    if worlds.known_keys:
+        return
+    if not worlds.secret:
+        worlds.secret = secrets.token_bytes(SECRET_BYTES)
+        if file is not None:
+            file.keep_secret(worlds.secret)
+    known = ", ".join(sorted(world.id for world in worlds if world.spec.keys_are_known))
+    if known:
+        log.warning(
+            "anybody can work out the API keys of these worlds, which began on loopback or with "
+            "--known-keys: %s; to have others, name another file with --store",
+            known,
+        )
+
+
 def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
     """Fill the worlds with what the file holds. Raises StoreError; then nothing was written."""
     from sandbox.world.restoring import spec_of
 
-    for id, tables in file.load().items():
+    loaded = file.load()
+    worlds.secret = file.secret
+    for id, tables in loaded.items():
 
         def read(table: str, id: str, world_id: str = id) -> str:
             text = file.read(world_id, table, id)

@@ -164,6 +164,13 @@ class _InventType(click.ParamType[Any]):
     "webhooks from internal addresses, also on loopback.",
 )
 @click.option(
+    "--known-keys",
+    is_flag=True,
+    envvar="SANDBOX_KNOWN_KEYS",
+    help="Give new worlds the documented API keys, also where --host is not loopback. Without it "
+    "keys there are of this server only.",
+)
+@click.option(
     "--log-format",
     type=click.Choice(["text", "json"]),
     default="text",
@@ -184,9 +191,8 @@ class _InventType(click.ParamType[Any]):
 @click.option(
     "--worlds-unused-after-s",
     type=click.FloatRange(1),
-    default=86_400.0,
-    show_default=True,
-    help="Seconds after which a world that nobody used is dropped.",
+    help="Seconds after which a world that nobody used is dropped. Without it: a day, and never "
+    "with --store.",
 )
 @click.option(
     "--journal-entries-max",
@@ -214,7 +220,7 @@ def serve(
     profile: Path | None,
     no_explain_headers: bool,
     worlds_max: int,
-    worlds_unused_after_s: float,
+    worlds_unused_after_s: float | None,
     journal_entries_max: int,
     **options: Any,
 ) -> None:

@@ -36,7 +36,8 @@ class Settings:
     scenario again whenever its file changes. `shared` says that other people reach a server on
     loopback, through a proxy or a tunnel. `bound_address` is the address of the socket, once
     there is one. `connections_max` None serves as many clients at a time as the process may open
-    files for.
+    files for. `known_keys` gives worlds the documented keys also where
+    others reach the server.
 
     Raises SettingsError for a token or a host that cannot be used, and where there is nothing to
     watch.
@@ -63,6 +64,7 @@ class Settings:
     shared: bool = False
     bound_address: str | None = None
     connections_max: int | None = None
+    known_keys: bool = False
 
     def __post_init__(self) -> None:
         if self.token is not None:
@@ -98,6 +100,11 @@ class Settings:
     def is_private(self) -> bool:
         """Whether one person has the server, who needs no token and no guard."""
         return self.is_loopback and not self.shared
+
+    @property
+    def has_known_keys(self) -> bool:
+        """Whether anybody may know the keys of worlds that are created (decision 45)."""
+        return self.known_keys or self.is_private
 
     @property
     def platform_url(self) -> str:

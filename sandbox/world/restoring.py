@@ -4,7 +4,7 @@ Nothing is believed of documents that people can edit: every field is checked, a
 together has to fit. Whoever restores does so into a world that nobody uses yet.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -22,7 +22,7 @@ from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.scenarios.loading import parse_scenario
 from sandbox.scenarios.queue import QUEUE_MAX, Queued
 from sandbox.store.codec import from_document
-from sandbox.store.files import MESSAGES, RECORDS, Document, Parsed, fields_of
+from sandbox.store.files import MESSAGES, RECORDS, TAKEN_IDS, Document, Parsed, fields_of
 from sandbox.store.fixtures import Fixture
 from sandbox.store.invention import Invention
 from sandbox.store.port import DuplicateValue
@@ -30,7 +30,9 @@ from sandbox.store.rows import Rows
 from sandbox.world.checking import (
     check_delivery,
     check_endpoint,
+    check_key,
     check_message,
+    check_payment,
     check_state,
     check_timer,
 )
@@ -39,6 +41,7 @@ from sandbox.world.kept import (
     DELIVERIES,
     ENDPOINTS,
     FIXTURE,
+    OF_THE_SERVER,
     SCENARIO,
     TIMERS,
     USES,
@@ -54,6 +57,8 @@ if TYPE_CHECKING:
 
 SAID_MAX: Final = 400
 """So many characters of what is wrong are said: somebody may have put a book into a field."""
+
+API_KEYS: Final = "api_keys"
 
 FixtureOf = Callable[[str, Any], Fixture]
 """Gives the fixture of that name; its document where the file holds one, else None."""
@@ -80,6 +85,7 @@ def spec_of(kept: Kept, fixture_of: FixtureOf, *, id: str) -> "WorldSpec":
                 rate=clock.get("rate"),
             ),
             invention=Invention(**invention) if invention else None,
+            keys_are_known=state.get("keys") != OF_THE_SERVER,
         )
 
 
@@ -92,11 +98,8 @@ def restore(
     its own clock where it was given one, its own draws with another seed, and no request yet.
     """
     state, tables = _state(kept), kept.tables
-    for table, rows in world.store.tables():
-        for document in tables.get(table, ()):
-            with _Place(table, document.id):
-                rows.keep(document, partial(kept.read, table))
-    if is_beginning or state.get("id") != world.id:
+    _keep_records(world, kept)
+    if not kept.is_from_file:
         _give_keys_of_its_own(world, fresh_keys, keeps_others=state.get("id") == world.id)
     _check(world)
     world.store.restore_messages(tables.get(MESSAGES, ()), kept.read)
@@ -113,6 +116,9 @@ def restore(
             world.clock.restore(state["clock"])
         if not is_beginning or world.spec.seed == state.get("seed", 1):
             world.draws.go_on(int(state.get("drawn", 0)))
+        if not kept.is_trusted or TAKEN_IDS in tables:
+            # Nobody vouches for the number of draws: what it leads back to is drawn anew.
+            world.draws.taken = _ids(world, tables)
         if not is_beginning:
             world.journal.numbered = int(state.get("requests", 0))
     endpoints = [_record(Endpoint, ENDPOINTS, one) for one in tables.get(ENDPOINTS, ())]
@@ -120,6 +126,30 @@ def restore(
     if not kept.is_trusted:
         _check_webhooks(endpoints, deliveries, tables)
     world.outbox.restore(endpoints, deliveries, state.get("meant_for", {}))
+
+
+_CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
+    API_KEYS: check_key,
+    "transactions": check_payment,
+}
+"""What a record must say besides being one."""
+
+
+def _keep_records(world: "World", kept: Kept) -> None:
+    for table, rows in world.store.tables():
+        for document in kept.tables.get(table, ()):
+            with _Place(table, document.id):
+                rows.keep(document, partial(kept.read, table))
+                if not kept.is_trusted and (check := _CHECKS.get(table)) is not None:
+                    check(rows.get(document.id))
+
+
+def _ids(world: "World", tables: Mapping[str, Sequence[Document | Parsed]]) -> Collection[str]:
+    """The ids of all records and messages."""
+    found = {one.id for one in tables.get(MESSAGES, ())}
+    for _, rows in world.store.tables():
+        found.update(rows.number_of)
+    return found
 
 
 class _Place:
@@ -166,26 +196,36 @@ def _give_keys_of_its_own(
     world: "World", fresh_keys: Mapping[str, ApiKey], *, keeps_others: bool
 ) -> None:
     """The keys of the cast are this world's; in another world no other key leads to two worlds."""
-    rows = next(rows for table, rows in world.store.tables() if table == "api_keys")
-    kept = [rows.by_number[number] for number in sorted(rows.number_of.values())]
+    rows = next(rows for table, rows in world.store.tables() if table == API_KEYS)
+    kept = [key for _, key in sorted(_records(rows), key=lambda one: rows.number_of[one[0]])]
+    own = [
+        _with_material(key, fresh_keys.get(key.id))
+        for key in kept
+        if keeps_others or key.id in fresh_keys
+    ]
+    if own == kept:
+        return
     rows.forget()
-    for key in kept:
-        fresh = fresh_keys.get(key.id)
-        if fresh is not None:
-            key = replace(
-                key,
-                lookup=fresh.lookup,
-                salt=fresh.salt,
-                digest=fresh.digest,
-                key_last4=fresh.key_last4,
-                readable_key=fresh.readable_key,
-            )
-        elif not keeps_others:
-            continue
-        rows.put(key.id, key, rows.claims(key.id, key))
+    for key in own:
+        with _Place(API_KEYS, key.id):
+            rows.put(key.id, key, rows.claims(key.id, key))
 
 
-_BELONGING: Final = ("terminals", "locations", "credentials", "api_keys", "batches")
+def _with_material(key: ApiKey, fresh: ApiKey | None) -> ApiKey:
+    """The key with what it is presented with: lookup and secret of the other one, if there is."""
+    if fresh is None:
+        return key
+    return replace(
+        key,
+        lookup=fresh.lookup,
+        salt=fresh.salt,
+        digest=fresh.digest,
+        key_last4=fresh.key_last4,
+        readable_key=fresh.readable_key,
+    )
+
+
+_BELONGING: Final = ("terminals", "locations", "credentials", API_KEYS, "batches")
 
 
 def _check(world: "World") -> None:
@@ -221,7 +261,11 @@ def _check_payments(tables: Mapping[str, Rows]) -> None:
 
 
 def _records(rows: Rows) -> Iterator[tuple[str, Any]]:
-    return ((id, rows.by_number[number]) for id, number in rows.number_of.items())
+    """The records of a table with their ids. Raises NotRestored where one cannot be read."""
+    for id, number in rows.number_of.items():
+        with _Place(rows.table.name, id):
+            record = rows.by_number[number]
+        yield id, record
 
 
 # --- the rest ---------------------------------------------------------------------------------
@@ -269,6 +313,8 @@ def _check_messages(world: "World", documents: Sequence[Document | Parsed]) -> N
             message = world.store.messages()[place]
             check_message(message, document.id, ids)
         with _Place(RECORDS, document.id):
+            if isinstance(said := message.said(), Transaction):
+                check_payment(said)
             # It can be written.
             body_of(message)
         ids.add(document.id)

@@ -28,11 +28,22 @@ if TYPE_CHECKING:
     from sandbox.world.world import World
 
 PROGRAM: Final = "uat-sandbox"
+
+WRITTEN_MAX: Final = 10_000
+"""So many snapshots that this process has written are known again, the newest of them."""
+
+_written_here: Final[dict[str, None]] = {}
+"""Their digests, in the order in which they were written. Anybody can write a digest into the head
+of a snapshot; nobody else can put one here (decision 45)."""
+
 _NUMBER: Final = re.compile("0|[1-9][0-9]{0,39}")
 
 
 def snapshot(world: "World") -> bytes:
-    """The world as it is now: table, then number, then document. The same world, the same bytes."""
+    """The world as it is now: table, then number, then document. The same world, the same bytes.
+
+    It is known again when it comes back.
+    """
     recorder = world.recorder or Recorder(world)
     tables: dict[str, list[Document]] = {}
     for table, document in recorder.everything():
@@ -42,23 +53,34 @@ def snapshot(world: "World") -> bytes:
         documents = sorted(tables[table], key=lambda one: one.number)
         written = b",".join(_written(document) for document in documents)
         parts.append(b'"%b":{%b}' % (table.encode(), written))
-    return _headed(b",".join(parts))
+    joined = b",".join(parts)
+    digest = sha256(joined).hexdigest()
+    _remember(digest)
+    return _headed(joined, digest)
 
 
-def _headed(tables: bytes) -> bytes:
+def _remember(digest: str) -> None:
+    _written_here.pop(digest, None)
+    _written_here[digest] = None
+    if len(_written_here) > WRITTEN_MAX:
+        del _written_here[next(iter(_written_here))]
+
+
+def _headed(tables: bytes, digest: str) -> bytes:
     """The document of these tables. It says what wrote it, and the digest of all that follows."""
-    digest = sha256(tables).hexdigest()
     head = {"program": PROGRAM, "format": FORMAT, "version": __version__, "sha256": digest}
     return b'{"%b":{"1":%b},%b}' % (FILE.encode(), to_json(head), tables)
 
 
-_HEAD_LENGTH: Final = len(_headed(b"")) - len("}")
+_HEAD_LENGTH: Final = len(_headed(b"", "0" * 64)) - len("}")
 
 
 def _is_as_written(body: bytes) -> bool:
-    """Whether this very version wrote the document, and nobody has edited it since."""
+    """Whether this very process wrote the document, and nobody has edited it since."""
     document = body.rstrip()
-    return document == _headed(document[_HEAD_LENGTH:-1])
+    tables = document[_HEAD_LENGTH:-1]
+    digest = sha256(tables).hexdigest()
+    return digest in _written_here and document == _headed(tables, digest)
 
 
 def _written(document: Document) -> bytes:
@@ -151,8 +173,8 @@ def _documents(table: str, entries: Any, has_claims: bool) -> list[Parsed]:
 def read_snapshot(body: bytes) -> Kept:
     """The same from bytes. Raises NotRestored.
 
-    What is as it was written is trusted: to look at everything that its messages say would take
-    several times as long as all the rest.
+    What this process has written is trusted: to look at everything that its messages say would
+    take several times as long as all the rest.
     """
     try:
         document = from_json(body, allow_inf_nan=False)

@@ -11,7 +11,10 @@ from sandbox.world.clock import ClockSetting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldSpec:
-    """How a world begins, and what a reset brings it back to."""
+    """How a world begins, and what a reset brings it back to.
+
+    `keys_are_known`: its key material follows from seed and id alone, and from no secret.
+    """
 
     id: str
     fixture: Fixture
@@ -20,3 +23,4 @@ class WorldSpec:
     clock: ClockSetting = field(default_factory=ClockSetting)
     switches: Mapping[str, Any] = field(default_factory=dict)
     invention: Invention | None = None
+    keys_are_known: bool = True

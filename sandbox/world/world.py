@@ -30,7 +30,7 @@ from sandbox.world import switches
 from sandbox.world.clock import Clock, ClockView, Wall
 from sandbox.world.desk import Desk
 from sandbox.world.host import Host
-from sandbox.world.ids import Ids, fixed_chars
+from sandbox.world.ids import Ids
 from sandbox.world.journal import Journal
 from sandbox.world.kept import Kept
 from sandbox.world.listening import Listening
@@ -60,9 +60,9 @@ class World:
     """A world in use.
 
     `last_used_at` holds, by key id, when a key last authenticated; it stands beside the records
-    because reading something must not be a write to them. `touched_s` is the wall time of the
-    last request, for dropping worlds that nobody uses. `has_begun`: whether it is known that one
-    can begin with the fixture.
+    because reading something must not be a write to them. `touched_s` is when the last request
+    came, by the registry's count, for dropping worlds that nobody uses. `has_begun`: whether it is
+    known that one can begin with the fixture.
     """
 
     def __init__(
@@ -75,10 +75,12 @@ class World:
         on_new_key: Callable[[ApiKey], None],
         key_is_free: Callable[[str], bool],
         host: Host,
+        secret: bytes = b"",
         saver: "Saver | None" = None,
         kept: Kept | None = None,
     ) -> None:
         self.spec = spec
+        self._secret = b"" if spec.keys_are_known else secret
         self.wall = wall
         self.profile = profile
         self.key_is_free = key_is_free
@@ -87,7 +89,7 @@ class World:
         self.switches = switches.defaults() | dict(spec.switches)
         self.queue = Queue()
         self.scenario: Running | None = None
-        self.touched_s = wall()
+        self.touched_s = 0.0
         self.store = MemoryStore(
             watchers={
                 ApiKey: self._note_key,
@@ -182,7 +184,7 @@ class World:
         """Hold nothing yet."""
         # Accounts that were blocked at some time: mostly few, so that hardly anybody has to look.
         self.blocked: set[str] = set()
-        self.draws = Ids(seed=self.spec.seed, world_id=self.spec.id)
+        self.draws = self._draws(self.spec.seed)
         self.last_used_at: Uses = Uses() if self.saver is None else NotedUses()
         self.terminal_outcomes: dict[str, str] = {}
         self.places: dict[Any, Any] = {}
@@ -204,13 +206,16 @@ class World:
         self.outbox.endpoints.clear()
         self.outbox.clear()
 
+    def _draws(self, seed: int) -> Ids:
+        return Ids(seed=seed, world_id=self.spec.id, secret=self._secret)
+
     def _seed(self, store: MemoryStore, draws: Ids) -> Cast:
         return seed(
             store,
             self.spec.fixture,
             draws,
             self.profile.key_format,
-            fixed_chars if self.spec.id == DEFAULT_WORLD else None,
+            draws.fixed_chars if self.spec.id == DEFAULT_WORLD else None,
         )
 
     def _fill(self) -> None:
@@ -255,8 +260,7 @@ class World:
 
         scratch = MemoryStore()
         # The ids of the cast are those of the seed that they were made with.
-        draws = Ids(seed=seed_of(kept), world_id=self.spec.id)
-        self.cast = self._seed(scratch, draws)
+        self.cast = self._seed(scratch, self._draws(seed_of(kept)))
         fresh_keys = {key.id: key for key in scratch.begin().find(ApiKey, {})[0]}
         restore(self, kept, fresh_keys, is_beginning=is_beginning)
         unit = self.store.begin()

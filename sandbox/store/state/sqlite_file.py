@@ -15,9 +15,19 @@ from contextlib import closing, suppress
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
+from zlib import crc32
 
 from sandbox import __version__
-from sandbox.store.files import FORMAT, MESSAGES, RECORDS, Change, Document, StoreError, Tables
+from sandbox.store.files import (
+    FORMAT,
+    MESSAGES,
+    RECORDS,
+    Change,
+    Document,
+    StoreError,
+    Tables,
+    read_secret,
+)
 from sandbox.store.state.disk import PRIVATE, Hold, about_good_copy, cannot, good_copy
 from sandbox.store.state.migrations import (
     MIGRATIONS,
@@ -34,6 +44,7 @@ from sandbox.store.state.sqlite_tables import (
     MESSAGES_SCHEMA,
     PUT,
     PUT_MESSAGE,
+    PUT_META,
     PUT_RECORD,
     SCHEMA,
     WORLDS_OF_RECORDS,
@@ -65,6 +76,7 @@ class SqliteFile:
         self._migrations = migrations
         self._places: Places | None = None
         self._next_place = 1
+        self._secret = self._new_secret = b""
         self._hold = Hold(path)
         self._path = self._hold.path
         try:
@@ -98,6 +110,13 @@ class SqliteFile:
     @property
     def is_for_people(self) -> bool:
         return False
+
+    @property
+    def secret(self) -> bytes:
+        return self._new_secret or self._secret
+
+    def keep_secret(self, secret: bytes) -> None:
+        self._new_secret = secret
 
     def load(self) -> Mapping[str, Tables]:
         self._places = None
@@ -149,9 +168,12 @@ class SqliteFile:
         execute = self._database.execute
         try:
             execute("BEGIN IMMEDIATE")
+            if self._new_secret:
+                execute(PUT_META, ("secret", _with_sum(self._new_secret)))
             for change in changes:
                 self._apply(places, change)
             execute("COMMIT")
+            self._secret, self._new_secret = self.secret, b""
         except BaseException as error:
             # The places are those of the failed changes; the file knows the right ones.
             self._places = None
@@ -193,6 +215,7 @@ class SqliteFile:
                 raise self._unusable(f"its table meta does not say that {PROGRAM} has made it")
             said = meta.get("format", "")
             found = check_format(int(said) if said.isdecimal() else said, FORMAT, self._migrations)
+            self._secret = self._summed(meta.get("secret"))
         execute("PRAGMA journal_mode = WAL")
         execute("PRAGMA synchronous = NORMAL")
         execute(f"PRAGMA wal_autocheckpoint = {PAGES_OF_WAL}")
@@ -204,10 +227,20 @@ class SqliteFile:
         execute("COMMIT")
         return FORMAT, True
 
+    def _summed(self, text: str | None) -> bytes:
+        """The secret that stands in the file with its sum. Raises StoreError."""
+        try:
+            secret = read_secret(None if text is None else text.partition("-")[0])
+        except ValueError:
+            secret = b""
+        if text is not None and text != _with_sum(secret):
+            raise self._unusable("the secret of the server in its table meta is damaged")
+        return secret
+
     def _sign(self) -> None:
         """Say in the file what has written it, and in which format."""
         rows = {"program": PROGRAM, "format": str(FORMAT), "version": __version__}
-        self._database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows.items())
+        self._database.executemany(PUT_META, rows.items())
 
     def _load(self) -> dict[str, dict[str, Sequence[Document]]]:
         """All worlds, and where their documents stand. Raises sqlite3.Error and StoreError."""
@@ -345,6 +378,11 @@ class SqliteFile:
             )
         why = why if isinstance(why, str) else words(why)
         return cannot(self._path, "be read", why, possible)
+
+
+def _with_sum(secret: bytes) -> str:
+    """A secret as the file has it: a letter that changed there must not change keys."""
+    return f"{secret.hex()}-{crc32(secret):08x}"
 
 
 def _puts(world: World) -> list[tuple[str, Document]]:

@@ -39,6 +39,7 @@ CREATE TABLE IF NOT EXISTS messages (
 """
 """Messages are only ever added, and there are more of them than of anything else."""
 
+PUT_META: Final = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
 PUT: Final = "INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)"
 PUT_RECORD: Final = (
     "INSERT INTO records VALUES (?, ?, ?, ?, ?) ON CONFLICT (world, id) DO UPDATE "
