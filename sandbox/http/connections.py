@@ -30,7 +30,7 @@ class ConnectionPool:
     """The connections of one server, on one event loop.
 
     Where all `places` for connections are taken only the operator is served, on the reserved ones:
-    requests that are `is_for_control`, or all on the `control_port`. A connection that takes one of
+    requests that are `is_for_control`, or all on the `control_port` (assumed D25-places). A connection that takes one of
     these places loses it to the next as long as it has not sent the head of a request. All that
     is open are `connections`; at regular intervals each is looked at.
     """

@@ -33,7 +33,7 @@ class _Trailers(list[tuple[bytes, bytes]]):
     """Where headers go that come after a body: nowhere."""
 
     def append(self, header: tuple[bytes, bytes]) -> None:
-        """Ignore it: no filter before us has seen it (RFC 9110, 6.5.1)."""
+        """Ignore it: no filter before us has seen it (assumed D25-heads; RFC 9110, 6.5.1)."""
 
 
 _TRAILERS: Final = _Trailers()
@@ -281,7 +281,7 @@ class Protocol(TimedProtocol):
     # --- upgrades ----------------------------------------------------------------------------
 
     def _ignore_upgrade(self) -> None:
-        """Go on in HTTP/1.1, as a server does that takes no offer (RFC 9110, 7.8).
+        """Go on in HTTP/1.1, as a server does that takes no offer (RFC 9110, 7.8; assumed D25-heads).
 
         The parser has taken the request to end with its head. Its body is read by a new one.
         """
