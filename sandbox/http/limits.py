@@ -24,7 +24,7 @@ BODIES_BYTES_MAX: Final = SNAPSHOT_BYTES_MAX + 64 * BODY_BYTES_MAX
 Source: assumed D25-bodies."""
 
 BODY_BYTES_PER_S_MIN: Final = 1_000
-"""A body has a second more for each so many bytes of it that have come. Source: assumed D25-times."""
+"""A body has one second more for each of these bytes. Source: assumed D25-times."""
 
 LATE_AFTER_ROUNDS: Final = 2
 """A look at the connections that comes so many intervals late does not judge them: the loop was

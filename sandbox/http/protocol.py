@@ -281,7 +281,7 @@ class Protocol(TimedProtocol):
     # --- upgrades ----------------------------------------------------------------------------
 
     def _ignore_upgrade(self) -> None:
-        """Go on in HTTP/1.1, as a server does that takes no offer (RFC 9110, 7.8; assumed D25-heads).
+        """Go on in HTTP/1.1: no offer is taken up (RFC 9110, 7.8; assumed D25-heads).
 
         The parser has taken the request to end with its head. Its body is read by a new one.
         """

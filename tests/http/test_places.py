@@ -72,7 +72,7 @@ def test_a_path_that_only_looks_like_the_control_surface_is_not_served():
 
 
 @pytest.mark.proves("assumed D25-places")
-def test_who_asks_for_nothing_does_not_keep_a_reserved_place():
+def test_a_connection_that_asks_for_nothing_does_not_keep_a_reserved_place():
     with full() as (sandbox, _), ExitStack() as stack:
         silent = [stack.enter_context(Client(sandbox.port)) for _ in range(50)]
 
@@ -82,7 +82,7 @@ def test_who_asks_for_nothing_does_not_keep_a_reserved_place():
         assert silent[0].is_closed()
 
 
-def test_who_has_asked_keeps_his_reserved_place():
+def test_a_connection_that_has_asked_keeps_its_reserved_place():
     wait = (
         b"GET /_sandbox/worlds/default/wait?event_type=transaction.sale&timeout_s=60 HTTP/1.1\r\n"
     )
