@@ -25,7 +25,7 @@ _LEAST: Final = 8
 class Shares:
     """How many connections clients may have, the operator beyond those, and webhooks.
 
-    Source: assumed (decision 41).
+    Source: assumed D25-places.
     """
 
     connections: int

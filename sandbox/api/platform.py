@@ -214,9 +214,9 @@ class Platform:
         return Presented(*holder) if holder else _UNKNOWN
 
     def _may_send_body(self, asked: Asked) -> bool:
-        """Whether a body that has yet to come is read: not if the key is refused anyway.
+        """Whether a body that has yet to come is read: only with a usable key.
 
-        The rule is that of the pipeline, which applies it again once the body is there.
+        The pipeline applies the same rule again once the body is there. Source: assumed D25-bodies.
         """
         presented = self._identify(asked)
         world = presented.world
@@ -298,7 +298,7 @@ class Platform:
             status,
             duration_ms,
             captured(
-                # Who is not known has nothing kept.
+                # Nothing is kept that came without a usable key (assumed D25-bodies).
                 asked.body if trip.caller is not None else None,
                 profile,
                 row.secrets if row else (),

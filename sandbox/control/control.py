@@ -68,7 +68,7 @@ class Control:
         is_stream, media_type, kind = False, JSON, AnswerKind.CONTROL
         try:
             row, params = self._route(scope)
-            # A body is read only for an endpoint and a world that exist.
+            # A body is read only for an endpoint and a world that exist (assumed D25-bodies).
             self._world(params)
             body = await _read(row, scope, receive)
             status = row.status

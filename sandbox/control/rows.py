@@ -19,7 +19,7 @@ WORLD = f"{PREFIX}/worlds/{{w}}"
 JSON = "application/json"
 
 SNAPSHOT_BYTES_MAX: Final = 256 * 1_048_576
-"""A larger snapshot is refused with 413. Source: assumed (decision 41)."""
+"""A larger snapshot is refused with 413. Source: assumed D25-bodies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""All connections of a server: how many there may be, what their bodies hold, who is too late."""
+"""All connections of a server: their number, the size of their bodies, and their age."""
 
 import asyncio
 import logging
@@ -23,16 +23,16 @@ class Connection(Protocol):
         """End what takes too long."""
 
     def make_room(self) -> None:
-        """End: somebody else needs the place, and nothing was asked for yet."""
+        """End: another connection needs the place, and this one asked for nothing yet."""
 
 
 class ConnectionPool:
     """The connections of one server, on one event loop.
 
-    Where all `places` for connections are taken only the operator is served, on the reserved ones:
-    requests that are `is_for_control`, or all on the `control_port`. A connection that takes one of
-    these places loses it to the next as long as it has not sent the head of a request. All that
-    is open are `connections`; at regular intervals each is looked at.
+    When all `places` for connections are taken, the pool admits a few more on reserved places, for
+    the operator: they serve requests that are `is_for_control`, or come to the `control_port`. A
+    connection loses its reserved place to the next one while it has not sent the head of a request.
+    The pool looks at each open connection at regular intervals. Source: assumed D25-places.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class ConnectionPool:
         return True
 
     def _make_room(self) -> bool:
-        """Whether a reserved place is free now; who has asked for nothing yet may lose his."""
+        """Whether a reserved place is free now, perhaps that of a connection that asked nothing."""
         if self.count < self._connections_max + self._reserved:
             return True
         longest = next(iter(self._unasked), None)

@@ -1,6 +1,6 @@
 """The limits of one connection, of all connections, and of their time.
 
-All of them are assumed: the spec says nothing of them. Decision 41 says why each is as it is.
+The spec says nothing of them. Decision 41 says why each is as it is.
 """
 
 from dataclasses import dataclass
@@ -11,18 +11,20 @@ from sandbox.control.rows import SNAPSHOT_BYTES_MAX
 
 HEAD_BYTES_MAX: Final = 65_536
 """The request line and the headers of a request, and likewise what comes between the pieces of a
-chunked body and after it."""
+chunked body and after it. Source: assumed D25-heads."""
 
 HEADER_FIELDS_MAX: Final = 100
+"""Source: assumed D25-heads."""
 
 SLICE_BYTES: Final = 16_384
 """The parser gets so much at a time, so that a packet full of requests is not read all at once."""
 
 BODIES_BYTES_MAX: Final = SNAPSHOT_BYTES_MAX + 64 * BODY_BYTES_MAX
-"""All bodies that are being received at a time: the largest snapshot, and 64 large requests."""
+"""All bodies that are being received at a time: the largest snapshot, and 64 large requests.
+Source: assumed D25-bodies."""
 
 BODY_BYTES_PER_S_MIN: Final = 1_000
-"""A body has a second more for each so many bytes of it that have come."""
+"""A body has one second more for each of these bytes. Source: assumed D25-times."""
 
 LATE_AFTER_ROUNDS: Final = 2
 """A look at the connections that comes so many intervals late does not judge them: the loop was
@@ -31,7 +33,7 @@ busy, and what they have sent meanwhile is not read yet."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Times:
-    """How long what may take, in seconds."""
+    """How long what may take, in seconds. Source: assumed D25-times."""
 
     head_s: float = 10.0
     """From the first byte of a request to the end of its headers; also from the connection to its

@@ -33,7 +33,7 @@ class _Trailers(list[tuple[bytes, bytes]]):
     """Where headers go that come after a body: nowhere."""
 
     def append(self, header: tuple[bytes, bytes]) -> None:
-        """Ignore it: no filter before us has seen it (RFC 9110, 6.5.1)."""
+        """Ignore it: no filter before us has seen it (assumed D25-heads; RFC 9110, 6.5.1)."""
 
 
 _TRAILERS: Final = _Trailers()
@@ -65,9 +65,9 @@ class Protocol(TimedProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin a connection on which an answer is sent as a whole."""
-        answers = WholeAnswers(transport, self._end)
-        super().connection_made(answers)
-        self.flow = Flow(answers)
+        self._answers = WholeAnswers(transport, self._end)
+        super().connection_made(self._answers)
+        self.flow = self._flow = Flow(self._answers)
         self.port = self.server[1] if self.server else None
         self._since = self.loop.time()
         if not self._pool.admit(self, cast("set[Protocol]", self.connections)):
@@ -79,7 +79,7 @@ class Protocol(TimedProtocol):
         self._stage = ENDING
         self._pool.leave(self)
         self._release()
-        cast(WholeAnswers, self.transport).lose()
+        self._answers.lose()
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
@@ -93,21 +93,20 @@ class Protocol(TimedProtocol):
         """End: there is no place for this connection, or another needs it."""
         self._stage = ENDING
         self.transport.write(last_answer(refusals.CROWDED))
-        cast(WholeAnswers, self.transport).close()
+        self._answers.close()
 
     def _end(self) -> None:
         """Close; if a request is still coming in, only after the client had time to read why."""
-        transport = cast(WholeAnswers, self.transport)
         is_complete = self._stage in (IDLE, ENDING)
         self._stage = ENDING
         self._since = self.loop.time()
         self._rest = b""
         self._release()
         if is_complete or self._is_stopping:
-            transport.close_now()
+            self._answers.close_now()
             return
-        transport.close_writing()
-        cast(Flow, self.flow).is_held = False
+        self._answers.close_writing()
+        self._flow.is_held = False
         self.flow.resume_reading()
 
     # --- what comes in -----------------------------------------------------------------------
@@ -141,14 +140,14 @@ class Protocol(TimedProtocol):
                 return
             if self.pipeline or self._rest:
                 self._rest += data[start:]
-                cast(Flow, self.flow).is_held = True
+                self._flow.is_held = True
                 self.flow.pause_reading()
                 return
             self.data_received(data[start : start + SLICE_BYTES])
 
     def _read_rest(self) -> None:
         """Go on with a packet, now that the requests of its first part are answered."""
-        cast(Flow, self.flow).is_held = False
+        self._flow.is_held = False
         self.flow.resume_reading()
         rest, self._rest = self._rest, b""
         self._read_in_slices(rest)
@@ -164,7 +163,7 @@ class Protocol(TimedProtocol):
             if self._seen > HEAD_BYTES_MAX:
                 self._refuse(refusals.HEAD_TOO_LARGE)
             return
-        cast(dict[str, Any], self.scope)[BODY_PENDING] = True
+        self.scope[BODY_PENDING] = True  # type: ignore[typeddict-unknown-key]
         self._beside_body = 0 if self._has_body_come else self._beside_body + size
         self._has_body_come = False
         if self._beside_body > HEAD_BYTES_MAX:
@@ -186,7 +185,7 @@ class Protocol(TimedProtocol):
         super().on_message_begin()
         self._stage = HEAD
         self._seen = self._hosts = 0
-        cast(dict[str, Any], self.scope)[ABORT] = self._abort
+        self.scope[ABORT] = self._abort  # type: ignore[typeddict-unknown-key]
 
     def _abort(self) -> None:
         self.transport.abort()
@@ -282,7 +281,7 @@ class Protocol(TimedProtocol):
     # --- upgrades ----------------------------------------------------------------------------
 
     def _ignore_upgrade(self) -> None:
-        """Go on in HTTP/1.1, as a server does that takes no offer (RFC 9110, 7.8).
+        """Go on in HTTP/1.1: no offer is taken up (RFC 9110, 7.8; assumed D25-heads).
 
         The parser has taken the request to end with its head. Its body is read by a new one.
         """
@@ -306,7 +305,7 @@ class Protocol(TimedProtocol):
 
     def on_response_complete(self) -> None:
         """End an answer, also one without a body, and begin the next."""
-        cast(WholeAnswers, self.transport).flush()
+        self._answers.flush()
         self.server_state.total_requests += 1
         if self._held_bytes:
             self._release()

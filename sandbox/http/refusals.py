@@ -11,8 +11,6 @@ from sandbox.domain.faults import Fault
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 """What is served: scope, receive and send in, as ASGI has them."""
 
-_CODES: Final = "assumed 0.5-codes"
-
 NOT_HTTP: Final = Fault(
     code="validation_error",
     status=400,
@@ -23,49 +21,49 @@ NO_HOST: Final = Fault(
     code="validation_error",
     status=400,
     message="A request must have one Host header (RFC 9112, 3.2).",
-    source="assumed C9",
+    source="assumed D25-heads",
 )
 WEBSOCKET: Final = Fault(
     code="validation_error",
     status=400,
     message="This server does not speak WebSocket.",
-    source="assumed C9",
+    source="assumed D25-heads",
 )
 HEAD_LATE: Final = Fault(
     code="request_timeout",
     status=408,
     message="The headers of the request did not come in time.",
-    source=_CODES,
+    source="assumed D25-times",
 )
 BODY_LATE: Final = Fault(
     code="request_timeout",
     status=408,
     message="The body of the request did not come in time.",
-    source=_CODES,
+    source="assumed D25-times",
 )
 HEAD_TOO_LARGE: Final = Fault(
     code="head_too_large",
     status=431,
     message="The request line and the headers are larger than 64 KiB, or more than 100 fields.",
-    source=_CODES,
+    source="assumed D25-heads",
 )
 TRAILER_TOO_LARGE: Final = Fault(
     code="head_too_large",
     status=431,
     message="The trailers or the chunk extensions of the body are larger than 64 KiB.",
-    source=_CODES,
+    source="assumed D25-heads",
 )
 CROWDED: Final = Fault(
     code="unavailable",
     status=503,
     message="The server has as many connections as it takes; --connections-max changes it.",
-    source=_CODES,
+    source="assumed D25-places",
 )
 BODIES_TOO_LARGE: Final = Fault(
     code="unavailable",
     status=503,
     message="The bodies that are being received at this moment are too large together.",
-    source=_CODES,
+    source="assumed D25-bodies",
 )
 
 _TRY_AGAIN: Final = 503

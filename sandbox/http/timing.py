@@ -1,7 +1,7 @@
 """The stages of a connection, and how long it may be in each."""
 
 import asyncio
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -40,6 +40,7 @@ class TimedProtocol(HttpToolsProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._pool = pool
+        self._answers: WholeAnswers
         self._stage = IDLE
         self._since = 0.0
         """When the stage began, or the last answer was given."""
@@ -79,7 +80,7 @@ class TimedProtocol(HttpToolsProtocol):
 
     def _is_being_read(self, now: float) -> bool:
         """Whether the client has yet to take an answer; one that takes nothing more loses it."""
-        unsent = cast(WholeAnswers, self.transport).unsent()
+        unsent = self._answers.unsent()
         if not unsent:
             return False
         if unsent != self._unsent:

@@ -83,5 +83,5 @@ class Flow(FlowControl):
 
     def resume_reading(self) -> None:
         """Read on, unless what was read already has yet to be looked at."""
-        if not self.is_held:
+        if self.read_paused and not self.is_held:
             super().resume_reading()

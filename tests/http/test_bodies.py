@@ -62,6 +62,7 @@ def entry_of(served: Served, answer: Answer) -> dict[str, object]:
 # --- beside the body --------------------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed D25-heads")
 def test_a_key_in_a_trailer_is_no_key(client, served):
     trailers = b"x-service-apikey: %b\r\n" % served.key("merchant").encode()
 
@@ -85,6 +86,7 @@ def test_trailers_change_nothing_of_a_request(client, served):
     assert client.ask(HEALTH).status == 200
 
 
+@pytest.mark.proves("assumed D25-heads")
 @pytest.mark.parametrize(
     "begin",
     [b"0\r\na: ", b"0\r\na", b"5;a=", b'2\r\n{}\r\n0\r\na: x\r\nb: "'],
@@ -129,6 +131,7 @@ PRODUCTION = "svc_live_abcdefghijkl_abcdefghijklmnopqrstuvwxyz012345"
 UNKNOWN = "svc_uat_abcdefghijkl_abcdefghijklmnopqrstuvwxyz012345"
 
 
+@pytest.mark.proves("assumed D25-bodies")
 @pytest.mark.parametrize("key", ["", "nonsense", UNKNOWN, PRODUCTION, "revoked", "deleted"])
 def test_without_a_usable_key_the_answer_does_not_wait_for_the_body(client, served, key):
     key = served.facts["keys"].get(key, key)
@@ -200,6 +203,7 @@ def test_a_client_that_was_told_to_go_on_keeps_its_connection(client, served):
     assert client.ask(HEALTH).status == 200
 
 
+@pytest.mark.proves("assumed D25-bodies")
 @pytest.mark.parametrize(
     ("line", "status"),
     [
@@ -217,6 +221,7 @@ def test_without_the_token_the_answer_does_not_wait_for_the_body(guarded, line, 
         assert client.ask(HEALTH).status == 200
 
 
+@pytest.mark.proves("assumed D25-bodies")
 @pytest.mark.parametrize(
     ("line", "status"),
     [
@@ -236,6 +241,7 @@ def test_where_nothing_takes_a_body_the_answer_does_not_wait_for_it(client, line
     assert client.ask(HEALTH).status == 200
 
 
+@pytest.mark.proves("assumed D25-bodies")
 @pytest.mark.parametrize(
     ("line", "size", "said"),
     [
@@ -252,6 +258,7 @@ def test_a_control_body_that_says_it_is_too_large_is_not_read(client, line, size
     assert said in json.loads(answer.body)["message"]
 
 
+@pytest.mark.proves("assumed D25-bodies")
 def test_bodies_that_are_too_large_together_are_a_503_and_small_ones_go_on():
     with serving(bodies_bytes_max=500_000) as sandbox, ExitStack() as stack:
         key = sandbox.key().decode()
@@ -280,6 +287,7 @@ def test_bodies_that_are_too_large_together_are_a_503_and_small_ones_go_on():
 H2C = ("connection: Upgrade, HTTP2-Settings", "upgrade: h2c", "http2-settings: AAMAAABkAAQAAP__")
 
 
+@pytest.mark.proves("assumed D25-heads")
 @pytest.mark.parametrize("is_chunked", [True, False])
 @pytest.mark.parametrize("is_split", [True, False])
 def test_a_post_that_offers_http_2_is_served_with_its_body(client, served, is_chunked, is_split):
@@ -325,6 +333,7 @@ def test_hundreds_of_offers_in_one_packet_are_all_answered(client):
     assert {client.answer().status for _ in range(1_000)} == {200}
 
 
+@pytest.mark.proves("assumed D25-heads")
 def test_a_websocket_is_a_400_in_words(client):
     head = b"GET /_sandbox/worlds/default/stream HTTP/1.1\r\nhost: localhost\r\n"
     head += b"connection: Upgrade\r\nupgrade: websocket\r\n"

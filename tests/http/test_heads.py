@@ -45,6 +45,7 @@ def test_a_head_of_64_kib_is_served(client, piece):
     assert answer.status == 200
 
 
+@pytest.mark.proves("assumed D25-heads")
 @pytest.mark.parametrize("make", [head_of, with_url_of])
 @pytest.mark.parametrize("size", [HEAD_BYTES_MAX + 1, 2 * HEAD_BYTES_MAX, 1_000 * KIB])
 @pytest.mark.parametrize("piece", [1_000 * KIB, 10_000])
@@ -59,6 +60,7 @@ def test_a_larger_head_is_a_431_and_the_connection_is_closed(client, make, size,
     assert client.is_closed()
 
 
+@pytest.mark.proves("assumed D25-heads")
 @pytest.mark.parametrize("count", [HEADER_FIELDS_MAX, HEADER_FIELDS_MAX + 1, 10_000])
 def test_a_hundred_headers_are_served_and_more_are_a_431(client, count):
     answer = client.ask(with_fields(count))
@@ -97,6 +99,7 @@ def test_a_head_that_comes_byte_by_byte_is_served(client):
     assert answer.status == 200
 
 
+@pytest.mark.proves("assumed D25-heads")
 @pytest.mark.parametrize(
     ("head", "status"),
     [

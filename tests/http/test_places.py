@@ -33,6 +33,7 @@ def asked_anew(port: int, request: bytes) -> Answer:
         return answer
 
 
+@pytest.mark.proves("assumed D25-places")
 def test_a_client_too_many_is_a_503_and_the_others_go_on():
     with full() as (sandbox, clients):
         answer = asked_anew(sandbox.port, READ)
@@ -56,6 +57,7 @@ def test_when_a_client_leaves_the_next_is_served():
             assert client.ask(READ).status == 401
 
 
+@pytest.mark.proves("assumed D25-places")
 def test_the_control_surface_answers_though_all_places_are_taken():
     with full() as (sandbox, _):
         for _ in range(20):
@@ -69,7 +71,8 @@ def test_a_path_that_only_looks_like_the_control_surface_is_not_served():
         assert asked_anew(sandbox.port, encoded).status == 200
 
 
-def test_who_asks_for_nothing_does_not_keep_a_reserved_place():
+@pytest.mark.proves("assumed D25-places")
+def test_a_connection_that_asks_for_nothing_does_not_keep_a_reserved_place():
     with full() as (sandbox, _), ExitStack() as stack:
         silent = [stack.enter_context(Client(sandbox.port)) for _ in range(50)]
 
@@ -79,7 +82,7 @@ def test_who_asks_for_nothing_does_not_keep_a_reserved_place():
         assert silent[0].is_closed()
 
 
-def test_who_has_asked_keeps_his_reserved_place():
+def test_a_connection_that_has_asked_keeps_its_reserved_place():
     wait = (
         b"GET /_sandbox/worlds/default/wait?event_type=transaction.sale&timeout_s=60 HTTP/1.1\r\n"
     )
@@ -96,6 +99,7 @@ def test_who_has_asked_keeps_his_reserved_place():
         assert sandbox.pool.count == FEW.connections + FEW.reserved
 
 
+@pytest.mark.proves("assumed D25-places")
 def test_a_control_port_of_its_own_has_the_reserve_to_itself():
     with full(has_control_port=True) as (sandbox, _), ExitStack() as stack:
         for _ in range(5):

@@ -45,6 +45,7 @@ def drip(client: Client, part: bytes) -> int:
     raise AssertionError("it was never answered")
 
 
+@pytest.mark.proves("assumed D25-times")
 def test_a_connection_on_which_nothing_comes_is_closed():
     with serving(times=quickly(head_s=SHORT_S)) as sandbox, Client(sandbox.port) as client:
         assert client.is_closed()
@@ -55,6 +56,7 @@ def test_empty_lines_are_not_the_beginning_of_a_request():
         eventually(lambda: client.is_broken_by(b"\r\n"))
 
 
+@pytest.mark.proves("assumed D25-times")
 @pytest.mark.parametrize("head", [b"G", HEALTH[:-2], HEALTH + b"GET / HT"])
 def test_a_head_that_was_begun_and_does_not_end_is_a_408(head):
     with serving(times=quickly(head_s=SHORT_S)) as sandbox, Client(sandbox.port) as client:
@@ -77,6 +79,7 @@ def test_a_head_that_comes_drop_by_drop_is_a_408_all_the_same():
         assert client.answer().status == 408
 
 
+@pytest.mark.proves("assumed D25-times")
 def test_a_body_that_does_not_come_is_a_408():
     with serving(times=quickly(body_s=SHORT_S)) as sandbox, Client(sandbox.port) as client:
         client.send(begun(sandbox, 100), b"{")
@@ -98,6 +101,7 @@ def test_a_body_that_comes_drop_by_drop_is_a_408_all_the_same():
         assert client.answer().status == 408
 
 
+@pytest.mark.proves("assumed D25-times")
 def test_a_large_body_that_goes_on_coming_has_more_time():
     size = 40 * BODY_BYTES_PER_S_MIN
     with serving(times=quickly(body_s=SHORT_S)) as sandbox, Client(sandbox.port) as client:
@@ -120,6 +124,7 @@ def test_a_body_that_nobody_needs_is_read_for_a_while_and_no_longer():
         assert client.is_closed()
 
 
+@pytest.mark.proves("assumed D25-times")
 def test_a_connection_that_is_used_no_more_is_closed_without_a_word():
     with serving(times=quickly(idle_s=SHORT_S)) as sandbox, Client(sandbox.port) as client:
         assert client.ask(HEALTH).status == 200
@@ -152,6 +157,7 @@ def test_what_begins_while_an_answer_is_awaited_has_its_time_after_that():
         assert finished.status == 200
 
 
+@pytest.mark.proves("assumed D25-times")
 def test_a_client_that_reads_nothing_of_a_large_answer_loses_it():
     with serving(times=quickly(unread_s=SHORT_S)) as sandbox, Client(sandbox.port) as client:
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 262_144)
