@@ -17,7 +17,16 @@ from sandbox.api.router import Router
 from sandbox.api.routes import OPERATIONS
 from sandbox.api.rows import Row, is_key_path
 from sandbox.api.trip import Answer, Asked, Presented, Trip
-from sandbox.api.wire import BadInput, ClientGone, by_name, read_body
+from sandbox.api.wire import (
+    BadInput,
+    Body,
+    ClientGone,
+    beginning_of,
+    by_name,
+    read_body,
+    send_body,
+    size_of,
+)
 from sandbox.domain import keys
 from sandbox.domain.faults import INTERNAL_ERROR, METHOD_NOT_ALLOWED, NOT_WRITTEN, Refusal
 from sandbox.domain.keys import KeyKind
@@ -126,6 +135,7 @@ class Platform:
     async def answer(self, asked: Asked, presented: Presented, world: World) -> Answer:
         """The answer to a request. Never raises; a defect of ours is a logged 500."""
         started = perf_counter()
+        body: Body
         trip = Trip(
             unit=world.store.begin(),
             now=world.clock.now(),
@@ -208,11 +218,11 @@ class Platform:
         body = error_body(refusal, self._worlds.profile, is_for_keys=is_key_path(trip.asked.path))
         return refusal.fault.status, body
 
-    def _headers(self, trip: Trip, status: int, body: bytes) -> list[tuple[bytes, bytes]]:
+    def _headers(self, trip: Trip, status: int, body: Body) -> list[tuple[bytes, bytes]]:
         headers = []
         if status != NO_CONTENT:
             headers.append((b"content-type", b"application/json"))
-            headers.append((b"content-length", b"%d" % len(body)))
+            headers.append((b"content-length", b"%d" % size_of(body)))
         if self._explain_headers:
             headers.append((b"x-sandbox-request-id", trip.request_id.encode()))
             if trip.choice is not None:
@@ -235,7 +245,7 @@ class Platform:
         name = row.name if row is not None and row.run is not None else None
         world.tally.answered(name, status, trip.refusal, trip.choice)
 
-    def _record(self, trip: Trip, status: int, body: bytes, duration_ms: float) -> None:
+    def _record(self, trip: Trip, status: int, body: Body, duration_ms: float) -> None:
         asked, key = trip.asked, trip.presented.key
         scrub = self._worlds.profile.scrub
         row = asked.match.row if asked.match else None
@@ -267,7 +277,7 @@ class Platform:
                 row.secrets if row else (),
                 may_hold_cards=trip.may_hold_cards,
             ),
-            captured(body, scrub, self._key_hint, may_hold_cards=False),
+            captured(beginning_of(body), scrub, self._key_hint, may_hold_cards=False),
             trip.decisions,
             tuple(trip.events),
             tuple(trip.notes),
@@ -299,9 +309,9 @@ def _explained(choice: Choice) -> bytes:
     return f"{choice.key}; source={choice.source}; rule={choice.rule}".encode("ascii", "replace")
 
 
-async def _send(send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+async def _send(send: Send, status: int, headers: list[tuple[bytes, bytes]], body: Body) -> None:
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    await send_body(send, body)
 
 
 async def _spoil(answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
@@ -320,6 +330,7 @@ async def _spoil(answer: Answer, scope: Scope, receive: Receive, send: Send) -> 
         return
     body, headers = answer.body, answer.headers
     if fault is not None and fault.key == "malformed_json":
+        body = body if isinstance(body, bytes) else b"".join(body)
         body = body[: len(body) // 2]
         headers = [
             (name, b"%d" % len(body) if name == b"content-length" else value)

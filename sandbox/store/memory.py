@@ -19,7 +19,9 @@ from sandbox.store.port import (
     UnitClosed,
     Where,
 )
+from sandbox.store.preparing import Unprepared, preparation
 from sandbox.store.rows import Claims, Rows
+from sandbox.store.steps import Steps
 from sandbox.store.tables import EVERYTHING, TABLES, Path
 from sandbox.store.timers import Timers
 
@@ -95,9 +97,12 @@ class MemoryStore:
 
 
 class MemoryUnit:
-    """A unit of work over a `MemoryStore`. Fulfils `port.UnitOfWork`."""
+    """A unit of work over a `MemoryStore`. Fulfils `port.UnitOfWork`.
 
-    __slots__ = ("_emitted", "_open", "_put", "_store", "_timed")
+    One that `can_wait` raises Unprepared where finding is long work that can be prepared.
+    """
+
+    __slots__ = ("_emitted", "_open", "_put", "_store", "_timed", "can_wait")
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
@@ -105,6 +110,7 @@ class MemoryUnit:
         self._emitted: list[Message] = []
         self._timed: list[Timer | tuple[str, str, str]] = []
         self._open = True
+        self.can_wait = False
 
     def get(self, kind: type[R], id: str) -> R | None:
         if self._put:
@@ -128,7 +134,15 @@ class MemoryUnit:
         between: Between = ANY_TIME,
         order: Order = NEWEST_FIRST,
     ) -> tuple[list[R], int]:
-        return self._store._rows[kind].find(where, limit, offset, between, order)
+        rows = self._store._rows[kind]
+        if self.can_wait:
+
+            def steps() -> Steps[None] | None:
+                return preparation(rows, where, limit=limit, between=between, order=order)
+
+            if steps() is not None:
+                raise Unprepared(steps)
+        return rows.find(where, limit, offset, between, order)
 
     def put(self, record: Record) -> None:
         self._must_be_open()

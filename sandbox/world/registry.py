@@ -14,6 +14,7 @@ from sandbox.world.agenda import fire_due
 from sandbox.world.clock import Wall
 from sandbox.world.host import Host, Nobody
 from sandbox.world.kept import Kept, NotRestored
+from sandbox.world.slices import Slices
 from sandbox.world.spec import WorldSpec
 from sandbox.world.tally import Tally
 from sandbox.world.world import DEFAULT_WORLD, World
@@ -64,6 +65,7 @@ class Worlds:
         self._wall = wall
         self._host = host
         self.saver = saver
+        self.slices = Slices()
         self._by_id: dict[str, World] = {}
         # Lookup segment to the ids of the worlds that hold it; a dictionary as an ordered set.
         self._by_lookup: dict[str, dict[str, None]] = {}

@@ -112,6 +112,8 @@ class World:
         # The timer for which the host watches the clock.
         self.watched: Timer | None = None
         self.walking = Lock()
+        # Held by whoever has the store prepared for a question.
+        self.preparing = Lock()
         # The number of the walk through the world's time that is going on; None: none is.
         self.walk: int | None = None
         self.walks = 0
