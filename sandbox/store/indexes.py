@@ -12,12 +12,15 @@ _NO_ROWS: tuple[int, ...] = ()
 
 
 class Index:
-    """One index. A value that one row has costs no list: most values of most ids are like that."""
+    """One index. A value that one row has costs no list: most values of most ids are like that.
 
-    __slots__ = ("_entries",)
+    `entries` hold the number of the row, or those of all rows, by value.
+    """
+
+    __slots__ = ("entries",)
 
     def __init__(self) -> None:
-        self._entries: dict[str, int | SortedList] = {}
+        self.entries: dict[str, int | SortedList] = {}
 
     def fill(self, rows: Iterable[tuple[int, Sequence[str]]]) -> Steps[None]:
         """Take in many rows in steps, given in ascending order of their numbers."""
@@ -28,7 +31,7 @@ class Index:
             if not taken % OFTEN:
                 yield
         for taken, (value, numbers) in enumerate(found.items()):
-            self._entries[value] = numbers[0] if len(numbers) == 1 else SortedList(numbers)
+            self.entries[value] = numbers[0] if len(numbers) == 1 else SortedList(numbers)
             if not taken % OFTEN or len(numbers) > OFTEN:
                 yield
 
@@ -42,31 +45,31 @@ class Index:
                 self._add(value, number)
 
     def _add(self, value: str, number: int) -> None:
-        entry = self._entries.get(value)
+        entry = self.entries.get(value)
         if entry is None:
-            self._entries[value] = number
+            self.entries[value] = number
         elif isinstance(entry, int):
-            self._entries[value] = SortedList((entry, number))
+            self.entries[value] = SortedList((entry, number))
         else:
             entry.add(number)
 
     def _remove(self, value: str, number: int) -> None:
-        entry = self._entries[value]
+        entry = self.entries[value]
         if isinstance(entry, int):
-            del self._entries[value]
+            del self.entries[value]
         else:
             entry.remove(number)
 
     def rows(self, value: str) -> Sequence[int]:
         """The numbers under a value, ascending. What is returned changes with the index."""
-        entry = self._entries.get(value)
+        entry = self.entries.get(value)
         if entry is None:
             return _NO_ROWS
         return (entry,) if isinstance(entry, int) else entry
 
     def has(self, value: str, number: int) -> bool:
         """Whether the row stands under the value."""
-        entry = self._entries.get(value)
+        entry = self.entries.get(value)
         if entry is None or isinstance(entry, int):
             return entry == number
         return number in entry

@@ -21,13 +21,12 @@ from sandbox.store.port import (
 )
 from sandbox.store.preparing import Unprepared, preparation
 from sandbox.store.rows import Claims, Rows
-from sandbox.store.steps import Steps
+from sandbox.store.steps import Container, Steps
 from sandbox.store.tables import EVERYTHING, TABLES, Path
 from sandbox.store.timers import Timers
 
 if TYPE_CHECKING:
     from sandbox.store.files import Document, Parsed
-    from sandbox.store.texts import Texts
 
 
 class MemoryStore:
@@ -51,10 +50,23 @@ class MemoryStore:
         self.clear()
 
     def clear(self) -> None:
+        """Forget everything: the state of a store that was never written to."""
         self._rows = {table.kind: Rows(table, self._path_of) for table in TABLES}
         self._accounts = self._rows[Account]
         self._messages = Messages()
         self._timers = Timers()
+
+    def take_over(self, other: "MemoryStore") -> None:
+        """Hold what the other holds, in place of everything here; the other is used no more."""
+        self._rows, self._accounts = other._rows, other._accounts
+        self._messages, self._timers = other._messages, other._timers
+        for rows in self._rows.values():
+            rows.path_of = self._path_of
+
+    def containers(self) -> list[Container]:
+        """All that holds records and messages, for whoever lets go of them."""
+        of_rows = [one for rows in self._rows.values() for one in rows.containers()]
+        return [*of_rows, *self._messages.containers(), *self._timers.containers()]
 
     def _path_of(self, record: Record) -> Path:
         account_id = account_id_of(record)
@@ -74,9 +86,9 @@ class MemoryStore:
     def message(self, id: str) -> Message | None:
         return self._messages.by_id(id)
 
-    def written_messages(self, texts: "Texts") -> Iterator[tuple[str, str, str]]:
-        """Of every message its id, its document, and that of what it says, oldest first."""
-        return (self._messages.written(place, texts) for place in range(len(self._messages)))
+    def messages_now(self) -> Messages:
+        """The messages that there are now; those that come later are not added to them."""
+        return self._messages.as_now()
 
     @property
     def timers(self) -> Timers:

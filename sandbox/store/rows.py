@@ -34,7 +34,7 @@ from sandbox.store.port import (
     Order,
     Where,
 )
-from sandbox.store.steps import run_through
+from sandbox.store.steps import Container, run_through
 from sandbox.store.tables import Path, Table, in_two
 
 if TYPE_CHECKING:
@@ -59,11 +59,8 @@ class _Records(dict[int, Any]):
         self._kind = kind
         self.documents: dict[int, Document | Parsed] = {}
         self.read: ReadText = str
-
-    def text(self, number: int) -> str | None:
-        """The text of a record that nobody has asked for yet; None where somebody has."""
-        document = self.documents.get(number)
-        return None if document is None else document.text or self.read(document.id)
+        # Those who write down a moment: they are told of what is read, before it changes.
+        self.moments: dict[int, dict[int, Any]] = {}
 
     def __missing__(self, number: int) -> Any:
         from sandbox.store.codec import from_document
@@ -76,6 +73,8 @@ class _Records(dict[int, Any]):
             fields = from_json(document.text or self.read(document.id))
         record = self[number] = from_document(self._kind, fields)
         del self.documents[number]
+        for moment in self.moments.values():
+            moment.setdefault(number, record)
         return record
 
 
@@ -180,22 +179,40 @@ class Rows:
 
     def document(self, id: str, texts: "Texts") -> "Document":
         """What is kept of the record with this id."""
-        from sandbox.store.files import Document
-
         number = self.number_of[id]
         kept = self.by_number.documents.get(number)
         if kept is not None:
-            return Document(id, number, self.by_number.text(number) or "", kept.claims)
-        record = self.by_number[number]
+            return self.unread_document(kept)
+        return self.document_of(number, self.by_number[number], texts)
+
+    def unread_document(self, kept: "Document | Parsed") -> "Document":
+        """The document of a record that nobody has asked for yet."""
+        from sandbox.store.files import Document
+
+        text = kept.text or self.by_number.read(kept.id)
+        return Document(kept.id, kept.number, text, kept.claims)
+
+    def document_of(self, number: int, record: Any, texts: "Texts") -> "Document":
+        """The document of a record with that number."""
+        from sandbox.store.files import Document
+
         claims = [
             (name, *value) for name, index in self.table.unique.items() for value in index(record)
         ]
-        return Document(
-            id,
-            number,
-            texts.of_record(record),
-            to_json(claims).decode() if claims else "",
-        )
+        written = to_json(claims).decode() if claims else ""
+        return Document(self.id_of(record), number, texts.of_record(record), written)
+
+    def containers(self) -> list[Container]:
+        """All that holds rows, for whoever lets go of them."""
+        return [
+            self.number_of,
+            self.by_number,
+            self.by_number.documents,
+            *(values for taken in self.unique.values() for values in taken.values()),
+            *self.unique.values(),
+            *(index.entries for index in self.indexes.values()),
+            *(text_index.entries for text_index in self.texts.values()),
+        ]
 
     def _reindex(self, number: int, old: Any, record: Any) -> None:
         path = self.path_of(record)

@@ -64,7 +64,7 @@ class Outbox:
     """Endpoints, deliveries, and what is to be sent next, endpoint by endpoint.
 
     `on_work` is called with an endpoint's id when there is something to send to it, `on_delivery`
-    with a delivery that changes, `on_change` whenever something came of one. Who answers a request
+    with a delivery before it changes, `on_change` when something came of one. Who answers a request
     looks at `owed` first. `meant_for` are the messages that a scenario made up for one endpoint
     alone.
     """
@@ -137,6 +137,10 @@ class Outbox:
     def deliveries_of(self, message_id: str) -> list[Delivery]:
         """How the message fares, endpoint by endpoint."""
         return list(self._deliveries.get(message_id, {}).values())
+
+    def deliveries_by_message(self) -> dict[str, list[Delivery]]:
+        """All deliveries there are now, by the id of their message."""
+        return {id: list(of_message.values()) for id, of_message in self._deliveries.items()}
 
     def body(self, message: Message) -> bytes:
         """The exact bytes that are signed and sent."""
@@ -341,8 +345,8 @@ class Outbox:
         message = self._world.store.message(message_id)
         if delivery is None or message is None or delivery.status != "pending":
             return
-        delivery.next_attempt_at = None
         self._on_delivery(delivery)
+        delivery.next_attempt_at = None
         self._put(Job(message, delivery))
 
     # --- what operators do
@@ -375,9 +379,9 @@ class Outbox:
         for of_message in self._deliveries.values():
             delivery = of_message.get(endpoint_id)
             if delivery is not None and delivery.status == "pending":
+                self._on_delivery(delivery)
                 self._unplan(delivery)
                 delivery.status = "canceled"
-                self._on_delivery(delivery)
 
     def resend(self, message: Message, endpoint: Endpoint) -> None:
         """One more attempt, whatever came of the earlier ones. Source: assumed D22."""

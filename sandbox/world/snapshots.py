@@ -6,12 +6,14 @@ D25).
 """
 
 import re
+from collections.abc import Iterator
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from sandbox import __version__
+from sandbox.store import json_pieces
 from sandbox.store.files import FILE, FORMAT, RECORDS, Document, Parsed
 from sandbox.store.state.migrations import (
     MIGRATIONS,
@@ -21,6 +23,7 @@ from sandbox.store.state.migrations import (
     check_format,
     migrate,
 )
+from sandbox.store.steps import OFTEN, Steps
 from sandbox.world.kept import Kept, NotRestored
 from sandbox.world.recording import Recorder
 
@@ -28,37 +31,70 @@ if TYPE_CHECKING:
     from sandbox.world.world import World
 
 PROGRAM: Final = "uat-sandbox"
+DOCUMENTS_AT_ONCE: Final = 64
+"""So many documents are one part of a snapshot."""
+
+DIGESTED_AT_ONCE: Final = 1_048_576
+SPACES_MAX: Final = 16
+"""So much may stand after the last bracket: an editor ends a file with a new line."""
+
 _NUMBER: Final = re.compile("0|[1-9][0-9]{0,39}")
 
 
-def snapshot(world: "World") -> bytes:
-    """The world as it is now: table, then number, then document. The same world, the same bytes."""
-    recorder = world.recorder or Recorder(world)
-    tables: dict[str, list[Document]] = {}
-    for table, document in recorder.everything():
-        tables.setdefault(table, []).append(document)
-    parts = []
-    for table in sorted(tables):
-        documents = sorted(tables[table], key=lambda one: one.number)
-        written = b",".join(_written(document) for document in documents)
-        parts.append(b'"%b":{%b}' % (table.encode(), written))
-    return _headed(b",".join(parts))
+def snapshot(world: "World") -> Steps[list[bytes]]:
+    """The world as it is at the first step, in parts: table, then number, then document.
+
+    The same world, the same bytes.
+    """
+    tables: dict[str, list[tuple[int, bytes]]] = {}
+
+    def take(table: str, document: Document) -> None:
+        tables.setdefault(table, []).append((document.number, _written(document)))
+
+    yield from (world.recorder or Recorder(world)).everything(take)
+    parts, digest = [b""], sha256()
+    for written in _tables(tables):
+        digest.update(written)
+        parts.append(written)
+        yield
+    parts.append(b"}")
+    parts[0] = _head(digest.hexdigest())
+    return parts
 
 
-def _headed(tables: bytes) -> bytes:
-    """The document of these tables. It says what wrote it, and the digest of all that follows."""
-    digest = sha256(tables).hexdigest()
+def _tables(tables: dict[str, list[tuple[int, bytes]]]) -> Iterator[bytes]:
+    """The tables as JSON without the brackets of the whole, in pieces."""
+    for number, table in enumerate(sorted(tables)):
+        begin = b'%b"%b":{' % (b"," if number else b"", table.encode())
+        documents = sorted(tables.pop(table))
+        for first in range(0, len(documents), DOCUMENTS_AT_ONCE):
+            some = documents[first : first + DOCUMENTS_AT_ONCE]
+            yield begin + b",".join(written for _, written in some)
+            begin = b","
+        yield b"}"
+
+
+def _head(digest: str) -> bytes:
+    """The beginning of the document: what wrote it, and the digest of all that follows."""
     head = {"program": PROGRAM, "format": FORMAT, "version": __version__, "sha256": digest}
-    return b'{"%b":{"1":%b},%b}' % (FILE.encode(), to_json(head), tables)
+    return b'{"%b":{"1":%b},' % (FILE.encode(), to_json(head))
 
 
-_HEAD_LENGTH: Final = len(_headed(b"")) - len("}")
+_HEAD_LENGTH: Final = len(_head(sha256().hexdigest()))
 
 
-def _is_as_written(body: bytes) -> bool:
+def _is_as_written(body: bytes | bytearray) -> Steps[bool]:
     """Whether this very version wrote the document, and nobody has edited it since."""
-    document = body.rstrip()
-    return document == _headed(document[_HEAD_LENGTH:-1])
+    end = len(body)
+    while end and body[end - 1] in b" \t\r\n" and end > len(body) - SPACES_MAX:
+        end -= 1
+    if body[end - 1 : end] != b"}":
+        return False
+    digest = sha256()
+    for start in range(_HEAD_LENGTH, end - 1, DIGESTED_AT_ONCE):
+        digest.update(body[start : min(start + DIGESTED_AT_ONCE, end - 1)])
+        yield
+    return bytes(body[:_HEAD_LENGTH]) == _head(digest.hexdigest())
 
 
 def _written(document: Document) -> bytes:
@@ -76,7 +112,7 @@ def parse_snapshot(
     is_trusted: bool = False,
     newest: int = FORMAT,
     migrations: Migrations = MIGRATIONS,
-) -> Kept:
+) -> Steps[Kept]:
     """What a snapshot holds. Raises NotRestored, saying what is wrong.
 
     One of an earlier format is brought to the newest. What its records claim is believed only of
@@ -85,22 +121,26 @@ def parse_snapshot(
     if not isinstance(document, dict):
         raise NotRestored("must be an object of tables")
     found = _format(document, newest, migrations)
-    tables = {
-        table: _documents(table, entries, is_trusted)
-        for table, entries in document.items()
-        if table != FILE
-    }
+    tables = {}
+    for table, entries in document.items():
+        if table != FILE:
+            tables[table] = yield from _documents(table, entries, is_trusted)
     if found < newest:
         tables = _brought_here(tables, found, newest, migrations)
-    records = {one.id: one for one in tables.pop(RECORDS, [])}
+    records: dict[str, Parsed] = {}
+    for taken, one in enumerate(tables.pop(RECORDS, [])):
+        records[one.id] = one
+        if not taken % OFTEN:
+            yield
 
     def read(table: str, id: str) -> str:
         return records[id].text
 
-    messages = tables.get("messages", [])
-    missing = next((one.id for one in messages if one.id not in records), None)
-    if missing is not None:
-        raise NotRestored(f"{RECORDS}: there is nothing of the message {missing[:80]}")
+    for taken, one in enumerate(tables.get("messages", [])):
+        if one.id not in records:
+            raise NotRestored(f"{RECORDS}: there is nothing of the message {one.id[:80]}")
+        if not taken % OFTEN:
+            yield
     return Kept(tables, read, is_trusted=is_trusted)
 
 
@@ -131,7 +171,7 @@ def _brought_here(tables: Written, found: int, newest: int, migrations: Migratio
     }
 
 
-def _documents(table: str, entries: Any, has_claims: bool) -> list[Parsed]:
+def _documents(table: str, entries: Any, has_claims: bool) -> Steps[list[Parsed]]:
     if not isinstance(entries, dict):
         raise NotRestored(f"{table[:80]}: must be an object of numbered documents")
     found = []
@@ -145,17 +185,20 @@ def _documents(table: str, entries: Any, has_claims: bool) -> list[Parsed]:
         id, claims = own.pop("_id"), own.pop("_claims", None)
         believed = to_json(claims).decode() if has_claims and claims else ""
         found.append(Parsed(id, int(number), own, believed))
+        if not len(found) % OFTEN:
+            yield
     return sorted(found, key=lambda one: one.number)
 
 
-def read_snapshot(body: bytes) -> Kept:
+def read_snapshot(body: bytes | bytearray) -> Steps[Kept]:
     """The same from bytes. Raises NotRestored.
 
     What is as it was written is trusted: to look at everything that its messages say would take
     several times as long as all the rest.
     """
     try:
-        document = from_json(body, allow_inf_nan=False)
-    except ValueError as error:
+        document = yield from json_pieces.parse(body)
+    except json_pieces.NotJson as error:
         raise NotRestored(f"is not JSON: {error}") from None
-    return parse_snapshot(document, is_trusted=_is_as_written(body))
+    is_trusted = yield from _is_as_written(body)
+    return (yield from parse_snapshot(document, is_trusted=is_trusted))
