@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from starlette.routing import Router
@@ -25,7 +26,7 @@ from sandbox.world.clock import Wall, wall_seconds
 from sandbox.world.dispatcher import Dispatcher
 from sandbox.world.host import Host
 from sandbox.world.kept import Kept, NotRestored
-from sandbox.world.registry import Worlds
+from sandbox.world.registry import Ticks, Worlds
 from sandbox.world.spec import WorldSpec
 from sandbox.world.world import DEFAULT_WORLD, World
 
@@ -51,7 +52,11 @@ class Sandbox:
 
 
 def build(
-    settings: Settings, *, wall: Wall = wall_seconds, sender: Sending | None = None
+    settings: Settings,
+    *,
+    wall: Wall = wall_seconds,
+    ticks: Ticks = monotonic,
+    sender: Sending | None = None,
 ) -> Sandbox:
     """Put a sandbox together, with the world `default` filled.
 
@@ -66,7 +71,7 @@ def build(
         sender or Sender(guard, user_agent=f"uat-sandbox/{__version__}"),
         header_prefix=settings.profile.webhook_header_prefix,
     )
-    worlds = _worlds(settings, wall, dispatcher, fixture)
+    worlds = _worlds(settings, wall, ticks, dispatcher, fixture)
     saver = worlds.saver
     token = settings.token
     if token is None and not settings.is_loopback:
@@ -107,11 +112,16 @@ def build(
     return Sandbox(app=app, worlds=worlds, token=token, store=services.store)
 
 
-def _worlds(settings: Settings, wall: Wall, host: Host, fixture: Fixture) -> Worlds:
+def _worlds(settings: Settings, wall: Wall, ticks: Ticks, host: Host, fixture: Fixture) -> Worlds:
     """The worlds of an earlier run, if one is kept, and `default`. Raises as `build` does."""
     saver = None if settings.store is None else _saver(settings.store)
     worlds = Worlds(
-        profile=settings.profile, wall=wall, limits=settings.limits, host=host, saver=saver
+        profile=settings.profile,
+        wall=wall,
+        ticks=ticks,
+        limits=settings.limits,
+        host=host,
+        saver=saver,
     )
     if saver is None:
         _begin(worlds, settings, fixture)

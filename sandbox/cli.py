@@ -166,9 +166,8 @@ class _InventType(click.ParamType[Any]):
 @click.option(
     "--worlds-unused-after-s",
     type=click.FloatRange(1),
-    default=86_400.0,
-    show_default=True,
-    help="Seconds after which a world that nobody used is dropped.",
+    help="Seconds after which a world that nobody used is dropped. Without it: a day, and never "
+    "with --store.",
 )
 @click.option(
     "--journal-entries-max",
@@ -189,7 +188,7 @@ def serve(
     profile: Path | None,
     no_explain_headers: bool,
     worlds_max: int,
-    worlds_unused_after_s: float,
+    worlds_unused_after_s: float | None,
     journal_entries_max: int,
     **options: Any,
 ) -> None:

@@ -6,6 +6,7 @@ grow with their number. Two worlds may hold the same lookup; its secret tells th
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from sandbox.domain.keys import ApiKey, ParsedKey, secret_fits
@@ -23,12 +24,24 @@ if TYPE_CHECKING:
     from sandbox.world.saving import Saver
 
 UNUSED_AFTER_S: Final = 86_400.0
+"""How long a world in memory may be unused. Those that a file keeps stay (decision 45)."""
 WORLDS_MAX: Final = 1_000
 JOURNAL_ENTRIES_MAX: Final = 1_000
+
+SKIPPED_MAX: Final = 1_000
+"""So many numbers of worlds are passed over in one go because their keys are taken."""
+
+
+Ticks = Callable[[], float]
+"""Seconds that pass evenly, whatever is done to the clock of the host."""
 
 
 class WorldTaken(ValueError):
     """A world with this id is there already, or one that has its keys."""
+
+
+class KeysTaken(WorldTaken):
+    """Another world has a key that this world would have."""
 
 
 class TooManyWorlds(RuntimeError):
@@ -41,10 +54,13 @@ class Protected(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How many worlds are kept, for how long unused, and how long each journal is."""
+    """How many worlds are kept, for how long unused, and how long each journal is.
+
+    `unused_after_s` None: a day in memory, and without end where a file keeps the worlds.
+    """
 
     worlds_max: int = WORLDS_MAX
-    unused_after_s: float = UNUSED_AFTER_S
+    unused_after_s: float | None = None
     journal_entries_max: int = JOURNAL_ENTRIES_MAX
 
 
@@ -59,10 +75,12 @@ class Worlds:
         limits: Limits,
         host: Host,
         saver: "Saver | None" = None,
+        ticks: Ticks = monotonic,
     ) -> None:
         self.profile = profile
         self.limits = limits
         self._wall = wall
+        self._ticks = ticks
         self._host = host
         self.saver = saver
         self.slices = Slices()
@@ -76,20 +94,29 @@ class Worlds:
     def create(self, spec: WorldSpec) -> World:
         """A new world, filled and ready.
 
-        An empty id is replaced by the next free `world-N`. Raises WorldTaken, TooManyWorlds, or
-        NotRestored where it is to begin as a saved one that cannot be used; then nothing changed.
+        An empty id is replaced by the next `world-N` that is free, and whose keys are. Raises
+        WorldTaken, TooManyWorlds, or NotRestored where it is to begin as a saved one that cannot
+        be used; then nothing changed.
         """
-        numbered = self._numbered
-        try:
+        if spec.id:
             return self._create(spec)
-        except (WorldTaken, TooManyWorlds, NotRestored):
-            self._numbered = numbered
-            raise
+        for _ in range(SKIPPED_MAX):
+            numbered = self._numbered
+            try:
+                return self._create(replace(spec, id=self._free_id()))
+            except KeysTaken:
+                # Somebody supplied a key of that world elsewhere; the next number has others.
+                continue
+            except (WorldTaken, TooManyWorlds, NotRestored):
+                self._numbered = numbered
+                raise
+        raise WorldTaken(
+            f"the keys of {SKIPPED_MAX:,} worlds up to 'world-{self._numbered}' are in use in "
+            "other worlds; give the new world an id"
+        )
 
     def _create(self, spec: WorldSpec) -> World:
         self.drop_unused()
-        if not spec.id:
-            spec = replace(spec, id=self._free_id())
         if spec.id in self._by_id:
             raise WorldTaken(f"a world {spec.id!r} is there already")
         if len(self._by_id) >= self.limits.worlds_max:
@@ -100,10 +127,15 @@ class Worlds:
         world = self._made(spec)
         self._by_id[spec.id] = world
         self._refuse_taken_keys(world)
+        try:
+            self._refuse_shared_keys(world)
+        except NotRestored:
+            self._remove(world)
+            raise
         return world
 
     def _made(self, spec: WorldSpec, kept: Kept | None = None) -> World:
-        return World(
+        world = World(
             spec,
             profile=self.profile,
             wall=self._wall,
@@ -114,6 +146,8 @@ class Worlds:
             saver=self.saver,
             kept=kept,
         )
+        self.touch(world)
+        return world
 
     def restore(self, spec: WorldSpec, kept: Kept) -> World:
         """The world that documents make, in place of the one with its id, if there is one.
@@ -139,13 +173,30 @@ class Worlds:
         return world
 
     def _refuse_shared_keys(self, world: World) -> None:
-        """No key of a restored world leads to another, where somebody may have brought it."""
+        """No key of a world leads to another one as well (decisions 6 and 45).
+
+        Documents hold salts and digests of somebody's choice, which tell nothing of the secret:
+        where neither plaintext is known, an equal lookup counts as the same key.
+        """
         for key in world.store.begin().find(ApiKey, {})[0]:
             for id in self._by_lookup.get(key.lookup, ()):
                 other = self._by_id.get(id) if id != world.id else None
                 its = other.store.one(ApiKey, "lookup", key.lookup) if other else None
-                if its is not None and _is_same_key(its, key):
+                if other is None or its is None:
+                    continue
+                secret, its_secret = self._secret(world, key), self._secret(other, its)
+                known = secret or its_secret
+                if known is None or (secret_fits(key, known) and secret_fits(its, known)):
                     raise NotRestored(f"api_keys, {key.id}: the world {id!r} has this key")
+
+    def _secret(self, world: World, key: ApiKey) -> str | None:
+        """The secret of a key whose plaintext the world knows, and which fits; None otherwise."""
+        known = [plaintext for id, plaintext in world.cast.keys.values() if id == key.id]
+        for plaintext in (*known, key.readable_key):
+            parsed = self.profile.key_format.parse(plaintext or "")
+            if parsed.lookup == key.lookup and secret_fits(key, parsed.secret):
+                return parsed.secret
+        return None
 
     def _refuse_taken_keys(self, world: World) -> None:
         """The keys of a new world must lead to it, and not to one that was given the same key."""
@@ -153,7 +204,7 @@ class Worlds:
             holder = self.holder(self.profile.key_format.parse(plaintext))
             if holder is None or holder[0] is not world:
                 self._remove(world)
-                raise WorldTaken(
+                raise KeysTaken(
                     f"the key {name!r} of a world {world.id!r} is in use in another world"
                 )
 
@@ -187,9 +238,11 @@ class Worlds:
     def reset(self, world: World) -> None:
         """Bring the world back to its fixture, with the same keys.
 
-        Raises NotRestored where that is a saved world that cannot be used; then nothing changed.
+        Raises NotRestored where that is a saved world that cannot be used, or another world has
+        one of the keys by now; then nothing changed.
         """
-        if not world.has_begun and world.spec.fixture.snapshot is not None:
+        if not world.has_begun:
+            # One that has begun has had the keys ever since.
             self._try_to_begin(world.spec)
         self._forget_keys(world)
         self.tally.add(world.tally)
@@ -198,15 +251,17 @@ class Worlds:
 
     def _try_to_begin(self, spec: WorldSpec) -> None:
         """Raises NotRestored where a world cannot begin like this; nobody sees the one that can."""
-        World(
-            spec,
+        tried = World(
+            replace(spec, invention=None),
             profile=self.profile,
             wall=self._wall,
             journal_entries_max=1,
             on_new_key=lambda key: None,
             key_is_free=self.is_free,
             host=Nobody(),
-        ).close()
+        )
+        tried.close()
+        self._refuse_shared_keys(tried)
 
     def wake(self) -> None:
         """Go on with what an earlier run left undone, now that there is an event loop."""
@@ -234,11 +289,20 @@ class Worlds:
 
     def touch(self, world: World) -> None:
         """Note that the world is in use now."""
-        world.touched_s = self._wall()
+        world.touched_s = self._ticks()
 
     def drop_unused(self) -> None:
-        """Forget the worlds that nobody has used for a day, or as long as the limits say."""
-        unused_since = self._wall() - self.limits.unused_after_s
+        """Forget the worlds that nobody has used for as long as the limits say.
+
+        That is time that passed in this process: neither a jump of the host's clock nor a restart
+        makes a world older. Where a file keeps the worlds, only an explicit limit drops any.
+        """
+        limit_s = self.limits.unused_after_s
+        if limit_s is None:
+            if self.saver is not None:
+                return
+            limit_s = UNUSED_AFTER_S
+        unused_since = self._ticks() - limit_s
         for world in self:
             if world.touched_s < unused_since and world.id != DEFAULT_WORLD:
                 self.delete(world)
@@ -280,9 +344,3 @@ class Worlds:
             self._numbered += 1
             if (id := f"world-{self._numbered}") not in self._by_id:
                 return id
-
-
-def _is_same_key(one: ApiKey, other: ApiKey) -> bool:
-    """Whether both stand for one plaintext; only those that were brought can, and are readable."""
-    readable = one.readable_key is not None and one.readable_key == other.readable_key
-    return readable or (one.salt, one.digest) == (other.salt, other.digest)

@@ -27,7 +27,6 @@ from sandbox.store.fixtures import Fixture
 from sandbox.store.invention import Invention
 from sandbox.store.port import DuplicateValue
 from sandbox.store.rows import Rows
-from sandbox.store.steps import Steps
 from sandbox.world.checking import (
     check_delivery,
     check_endpoint,
@@ -55,6 +54,8 @@ if TYPE_CHECKING:
 
 SAID_MAX: Final = 400
 """So many characters of what is wrong are said: somebody may have put a book into a field."""
+
+API_KEYS: Final = "api_keys"
 
 FixtureOf = Callable[[str, Any], Fixture]
 """Gives the fixture of that name; its document where the file holds one, else None."""
@@ -86,7 +87,7 @@ def spec_of(kept: Kept, fixture_of: FixtureOf, *, id: str) -> "WorldSpec":
 
 def restore(
     world: "World", kept: Kept, fresh_keys: Mapping[str, ApiKey], *, is_beginning: bool = False
-) -> Steps[None]:
+) -> None:
     """Fill the world, which holds nothing yet. Raises NotRestored.
 
     `fresh_keys` are those of the cast as this world would have them. One that is beginning has
@@ -97,19 +98,17 @@ def restore(
         for document in tables.get(table, ()):
             with _Place(table, document.id):
                 rows.keep(document, partial(kept.read, table))
-            yield
-    if is_beginning or state.get("id") != world.id:
+    if not kept.is_from_file:
         _give_keys_of_its_own(world, fresh_keys, keeps_others=state.get("id") == world.id)
-    yield from _check(world)
+    _check(world)
     world.store.restore_messages(tables.get(MESSAGES, ()), kept.read)
     if not kept.is_trusted:
-        yield from _check_messages(world, tables.get(MESSAGES, ()))
+        _check_messages(world, tables.get(MESSAGES, ()))
     for document in tables.get(TIMERS, ()):
         with _Place(TIMERS, document.id):
             timer = from_document(Timer, fields_of(document))
             check_timer(timer, world.store.timers)
             world.store.timers.restore(timer, document.number)
-        yield
     with _Place(WORLD, world.id):
         _restore_state(world, state, kept)
         if not is_beginning or world.spec.clock == ClockSetting():
@@ -119,12 +118,9 @@ def restore(
         if not is_beginning:
             world.journal.numbered = int(state.get("requests", 0))
     endpoints = [_record(Endpoint, ENDPOINTS, one) for one in tables.get(ENDPOINTS, ())]
-    deliveries = []
-    for one in tables.get(DELIVERIES, ()):
-        deliveries.append(_record(Delivery, DELIVERIES, one))
-        yield
+    deliveries = [_record(Delivery, DELIVERIES, one) for one in tables.get(DELIVERIES, ())]
     if not kept.is_trusted:
-        yield from _check_webhooks(endpoints, deliveries, tables)
+        _check_webhooks(endpoints, deliveries, tables)
     world.outbox.restore(endpoints, deliveries, state.get("meant_for", {}))
 
 
@@ -172,49 +168,56 @@ def _give_keys_of_its_own(
     world: "World", fresh_keys: Mapping[str, ApiKey], *, keeps_others: bool
 ) -> None:
     """The keys of the cast are this world's; in another world no other key leads to two worlds."""
-    rows = next(rows for table, rows in world.store.tables() if table == "api_keys")
+    rows = next(rows for table, rows in world.store.tables() if table == API_KEYS)
     kept = [rows.by_number[number] for number in sorted(rows.number_of.values())]
+    own = [
+        _with_material(key, fresh_keys.get(key.id))
+        for key in kept
+        if keeps_others or key.id in fresh_keys
+    ]
+    if own == kept:
+        return
     rows.forget()
-    for key in kept:
-        fresh = fresh_keys.get(key.id)
-        if fresh is not None:
-            key = replace(
-                key,
-                lookup=fresh.lookup,
-                salt=fresh.salt,
-                digest=fresh.digest,
-                key_last4=fresh.key_last4,
-                readable_key=fresh.readable_key,
-            )
-        elif not keeps_others:
-            continue
-        rows.put(key.id, key, rows.claims(key.id, key))
+    for key in own:
+        with _Place(API_KEYS, key.id):
+            rows.put(key.id, key, rows.claims(key.id, key))
 
 
-_BELONGING: Final = ("terminals", "locations", "credentials", "api_keys", "batches")
+def _with_material(key: ApiKey, fresh: ApiKey | None) -> ApiKey:
+    """The key with what it is presented with: lookup and secret of the other one, if there is."""
+    if fresh is None:
+        return key
+    return replace(
+        key,
+        lookup=fresh.lookup,
+        salt=fresh.salt,
+        digest=fresh.digest,
+        key_last4=fresh.key_last4,
+        readable_key=fresh.readable_key,
+    )
 
 
-def _check(world: "World") -> Steps[None]:
+_BELONGING: Final = ("terminals", "locations", "credentials", API_KEYS, "batches")
+
+
+def _check(world: "World") -> None:
     """Everything belongs to what is there, and no money comes from nowhere."""
     tables = dict(world.store.tables())
     accounts, terminals = tables["accounts"].number_of, tables["terminals"].number_of
     for id, account in _records(tables["accounts"]):
         if not accounts.keys() >= set(account.parent_account_ids):
             raise NotRestored(f"accounts, {id}: parent_account_ids: there is no such account")
-        yield
     for table in _BELONGING:
         for id, record in _records(tables[table]):
             if account_id_of(record) not in accounts:
                 raise NotRestored(f"{table}, {id}: account_id: there is no such account")
-            yield
     for id, batch in _records(tables["batches"]):
         if batch.terminal_id not in terminals:
             raise NotRestored(f"batches, {id}: terminal_id: there is no such terminal")
-        yield
-    yield from _check_payments(tables)
+    _check_payments(tables)
 
 
-def _check_payments(tables: Mapping[str, Rows]) -> Steps[None]:
+def _check_payments(tables: Mapping[str, Rows]) -> None:
     """Those that nobody has read yet were written by ourselves."""
     known = {name: tables[name].number_of for name in ("accounts", "terminals", "batches")}
     for tx in tables["transactions"].by_number.values():
@@ -227,7 +230,6 @@ def _check_payments(tables: Mapping[str, Rows]) -> Steps[None]:
             raise NotRestored(f"{place}: batch_id: there is no such batch")
         if clauses := broken(tx):
             raise NotRestored(f"{place}: {ABOUT[clauses[0]]} (assumed {clauses[0]})")
-        yield
 
 
 def _records(rows: Rows) -> Iterator[tuple[str, Any]]:
@@ -261,7 +263,7 @@ def _record(kind: type, table: str, document: Document | Parsed) -> Any:
         return from_document(kind, fields_of(document))
 
 
-def _check_messages(world: "World", documents: Sequence[Document | Parsed]) -> Steps[None]:
+def _check_messages(world: "World", documents: Sequence[Document | Parsed]) -> None:
     """Every message can be read, and what it says can be sent."""
     ids: set[str] = set()
     for place, document in enumerate(documents):
@@ -272,14 +274,13 @@ def _check_messages(world: "World", documents: Sequence[Document | Parsed]) -> S
             # It can be written.
             body_of(message)
         ids.add(document.id)
-        yield
 
 
 def _check_webhooks(
     endpoints: Sequence[Endpoint],
     deliveries: Sequence[Delivery],
     tables: Mapping[str, Sequence[Document | Parsed]],
-) -> Steps[None]:
+) -> None:
     for endpoint, document in zip(endpoints, tables.get(ENDPOINTS, ()), strict=True):
         with _Place(ENDPOINTS, document.id):
             check_endpoint(endpoint, document.id)
@@ -287,7 +288,6 @@ def _check_webhooks(
     for delivery, document in zip(deliveries, tables.get(DELIVERIES, ()), strict=True):
         with _Place(DELIVERIES, document.id):
             check_delivery(delivery, document.id, message_ids)
-        yield
 
 
 def end_what_was_under_way(world: "World", kept: Kept) -> None:

@@ -59,9 +59,9 @@ class World:
     """A world in use.
 
     `last_used_at` holds, by key id, when a key last authenticated; it stands beside the records
-    because reading something must not be a write to them. `touched_s` is the wall time of the
-    last request, for dropping worlds that nobody uses. `has_begun`: whether it is known that one
-    can begin with the fixture.
+    because reading something must not be a write to them. `touched_s` is when the last request
+    came, by the registry's count, for dropping worlds that nobody uses. `has_begun`: whether it is
+    known that one can begin with the fixture.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class World:
         self.switches = switches.defaults() | dict(spec.switches)
         self.queue = Queue()
         self.scenario: Running | None = None
-        self.touched_s = wall()
+        self.touched_s = 0.0
         self.store = MemoryStore(
             watchers={
                 ApiKey: self._note_key,

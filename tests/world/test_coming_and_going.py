@@ -1,5 +1,10 @@
 """How worlds are named, counted, dropped and deleted. Source: assumed D25."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from sandbox.app import build
@@ -52,8 +57,8 @@ def test_worlds_without_an_id_are_numbered_past_those_that_are_taken(sandbox):
     assert ids == ["world-1", "world-3", "world-4"]
 
 
-class Wall:
-    """A wall clock that a test moves."""
+class Counting:
+    """A count of seconds that a test moves: the clock of the host, or what passes evenly."""
 
     def __init__(self) -> None:
         self.seconds = 1_790_000_000.0
@@ -63,15 +68,20 @@ class Wall:
 
 
 @pytest.fixture
-def wall() -> Wall:
-    return Wall()
+def wall() -> Counting:
+    return Counting()
 
 
 @pytest.fixture
-def small(wall: Wall) -> InProcess:
+def ticks() -> Counting:
+    return Counting()
+
+
+@pytest.fixture
+def small(wall: Counting, ticks: Counting) -> InProcess:
     """A server of at most three worlds, which drops those unused for 100 seconds."""
     limits = Limits(worlds_max=3, unused_after_s=100.0)
-    return InProcess(build(Settings(limits=limits), wall=wall))
+    return InProcess(build(Settings(limits=limits), wall=wall, ticks=ticks))
 
 
 def _ids(sandbox: InProcess) -> list[str]:
@@ -97,48 +107,124 @@ def test_a_world_that_is_deleted_makes_room(small):
     assert small.control("POST", "/worlds", {"id": "c"}).status == 201
 
 
-def test_worlds_that_nobody_uses_are_dropped_with_their_keys(small, wall):
+def test_worlds_that_nobody_uses_are_dropped_with_their_keys(small, ticks):
     forgotten, asked = add_world(small, "a"), add_world(small, "b")
     key = forgotten.key("merchant")
 
-    wall.seconds += 99
+    ticks.seconds += 99
     asked.ask("GET", "/v5/apikeys", key="merchant")
-    wall.seconds += 2
+    ticks.seconds += 2
 
     assert _ids(small) == ["default", "b"]
     assert small.ask("GET", "/v5/apikeys", key=key).status == 401
 
 
-def test_a_world_that_somebody_looks_at_is_in_use(small, wall):
+def test_a_world_that_somebody_looks_at_is_in_use(small, ticks):
     add_world(small, "a")
 
-    wall.seconds += 99
+    ticks.seconds += 99
     small.control("GET", "/worlds/a/messages")
-    wall.seconds += 99
+    ticks.seconds += 99
 
     assert _ids(small) == ["default", "a"]
 
 
-def test_default_is_never_dropped(small, wall):
-    wall.seconds += 1_000_000
+def test_default_is_never_dropped(small, ticks):
+    ticks.seconds += 1_000_000
 
     assert _ids(small) == ["default"]
     assert small.ask("GET", "/v5/apikeys", key="merchant").status == 200
 
 
-def test_unused_worlds_make_room_for_new_ones(small, wall):
+def test_unused_worlds_make_room_for_new_ones(small, ticks):
     add_world(small, "a")
     add_world(small, "b")
 
-    wall.seconds += 101
+    ticks.seconds += 101
 
     assert small.control("POST", "/worlds", {"id": "c"}).status == 201
     assert _ids(small) == ["default", "c"]
 
 
-def test_an_id_is_free_again_once_its_world_was_dropped(small, wall):
+def test_an_id_is_free_again_once_its_world_was_dropped(small, ticks):
     add_world(small, "a")
 
-    wall.seconds += 101
+    ticks.seconds += 101
 
     assert small.control("POST", "/worlds", {"id": "a"}).status == 201
+
+
+# --- what makes no world older ----------------------------------------------------------------
+
+YEAR_S = 31_536_000.0
+
+
+def test_a_jump_of_the_hosts_clock_drops_no_world(small, wall):
+    add_world(small, "a")
+
+    wall.seconds += YEAR_S
+
+    assert _ids(small) == ["default", "a"]
+
+
+@pytest.fixture(params=["state.json", "state.db"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return tmp_path / request.param
+
+
+@contextmanager
+def _on(store: Path, wall: Counting, ticks: Counting, **limits: float) -> Iterator[InProcess]:
+    """A server on this file, which is let go of at the end."""
+    sandbox = build(Settings(store=store, limits=Limits(**limits)), wall=wall, ticks=ticks)
+    try:
+        yield InProcess(sandbox)
+        sandbox.worlds.saver.save()
+    finally:
+        sandbox.worlds.saver.file.close()
+
+
+def _make(sandbox: InProcess, id: str) -> None:
+    sandbox.sandbox.worlds.create(replace(sandbox.sandbox.worlds.default.spec, id=id))
+
+
+def _dropped(sandbox: InProcess) -> list[str]:
+    sandbox.sandbox.worlds.drop_unused()
+    return [world.id for world in sandbox.sandbox.worlds]
+
+
+def test_a_world_that_a_file_keeps_is_never_dropped_by_itself(store, wall, ticks):
+    with _on(store, wall, ticks) as sandbox:
+        _make(sandbox, "a")
+        wall.seconds += YEAR_S
+        ticks.seconds += YEAR_S
+
+        assert _dropped(sandbox) == ["default", "a"]
+
+    with _on(store, wall, ticks) as sandbox:
+        assert sorted(_dropped(sandbox)) == ["a", "default"]
+
+
+def test_a_world_that_a_file_keeps_is_as_old_as_the_server_that_has_it(store, wall, ticks):
+    with _on(store, wall, ticks, unused_after_s=100.0) as sandbox:
+        _make(sandbox, "a")
+        ticks.seconds += 99
+
+    wall.seconds += YEAR_S
+    ticks.seconds = 5.0  # another start of the host
+    with _on(store, wall, ticks, unused_after_s=100.0) as sandbox:
+        ticks.seconds += 99
+        assert sorted(_dropped(sandbox)) == ["a", "default"]
+
+        ticks.seconds += 2
+        assert _dropped(sandbox) == ["default"]
+
+
+def test_a_world_in_memory_that_nobody_uses_for_a_day_is_dropped(wall, ticks):
+    sandbox = InProcess(build(Settings(), wall=wall, ticks=ticks))
+    add_world(sandbox, "a")
+
+    ticks.seconds += 86_399
+    assert _ids(sandbox) == ["default", "a"]
+    ticks.seconds += 86_401
+
+    assert _ids(sandbox) == ["default"]

@@ -1,0 +1,226 @@
+"""A key leads to one world, whatever is in a snapshot. Source: assumed D25; decisions 6 and 45."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.app import build
+from sandbox.domain.keys import digest_of
+from sandbox.settings import Settings
+from sandbox.store.files import StoreError
+from tests.api.minting import mint
+from tests.driving import InProcess, Response
+from tests.payments.driving import paid
+from tests.world.worlds import KEY, add_world, create, supplied, totals
+
+Document = dict[str, Any]
+
+
+def saved(world: InProcess) -> Document:
+    document: Document = world.control("GET", f"/worlds/{world.world}/snapshot").json()
+    return document
+
+
+def load(world: InProcess, document: Document) -> Response:
+    body = json.dumps(document).encode()
+    return world.ask("PUT", f"/_sandbox/worlds/{world.world}/snapshot", body=body)
+
+
+def with_key(document: Document, plaintext: str, id: str | None = None, **more: Any) -> Document:
+    """The snapshot with a row for this key, salted anew; with an `id`, in place of that row."""
+    _, _, lookup, secret = plaintext.split("_")
+    rows = document["api_keys"]
+    base = next(row for row in rows.values() if id in (None, row["_id"]))
+    material = {"lookup": lookup, "salt": "00", "digest": digest_of("00", secret)}
+    row = {**base, "name": "brought", "key_last4": secret[-4:], **material, **more}
+    row.pop("readable_key", None)
+    if id is None:
+        row["_id"] = row["id"] = "11111111-1111-4111-8111-111111111111"
+        number = str(1 + max(map(int, rows)))
+    else:
+        number = next(number for number, row in rows.items() if row["_id"] == id)
+    return {**document, "api_keys": {**rows, number: row | more}}
+
+
+@pytest.fixture
+def mallory(sandbox: InProcess) -> InProcess:
+    """A world of the same server as `default`."""
+    return add_world(sandbox, "mallory")
+
+
+def test_a_known_key_of_another_world_cannot_be_restored_with_a_salt_of_ones_own(sandbox, mallory):
+    before = saved(mallory)
+
+    answer = load(mallory, with_key(before, sandbox.key("merchant")))
+
+    assert (answer.status, answer.json()["error"]) == (400, "not_restored")
+    assert "the world 'default' has this key" in answer.json()["message"]
+    assert saved(mallory) == before
+    # After a reset of the other world its keys still lead to it.
+    sandbox.control("POST", "/worlds/default/reset")
+    paid(sandbox)
+    assert totals(sandbox)[0] > 0
+    assert totals(mallory)[0] == 0
+
+
+def test_a_minted_key_of_another_world_cannot_be_restored(sandbox, mallory):
+    """Of that one no world knows the plaintext: an equal lookup is enough."""
+    minted = create(sandbox).json()["key"]
+
+    answer = load(mallory, with_key(saved(mallory), minted))
+
+    assert answer.status == 400
+    assert "the world 'default' has this key" in answer.json()["message"]
+
+
+def test_a_readable_key_that_does_not_fit_its_digest_proves_nothing(sandbox, mallory):
+    minted = create(sandbox).json()["key"]
+    other = minted[:-32] + "X" * 32
+
+    answer = load(mallory, with_key(saved(mallory), minted, readable_key=other))
+
+    assert answer.status == 400
+
+
+def test_a_key_of_the_cast_keeps_its_material_whatever_a_snapshot_says(sandbox, mallory):
+    own, id = mallory.key("merchant"), mallory.key_id("merchant")
+
+    answer = load(mallory, with_key(saved(mallory), sandbox.key("merchant"), id))
+
+    assert answer.status == 200
+    assert mallory.ask("GET", "/v5/apikeys", key=own).status == 200
+    sandbox.control("POST", "/worlds/default/reset")
+    paid(sandbox)
+    assert totals(sandbox)[0] > 0
+    assert totals(mallory)[0] == 0
+
+
+def test_a_row_that_takes_the_lookup_of_the_worlds_own_cast_is_refused(mallory):
+    own = mallory.key("merchant")
+    document = with_key(saved(mallory), own)
+    victim = mallory.key_id("merchant")
+    number = next(n for n, row in document["api_keys"].items() if row["_id"] == victim)
+    document["api_keys"][number] |= {"lookup": "anotherone00"}
+
+    answer = load(mallory, document)
+
+    assert (answer.status, answer.json()["error"]) == (400, "not_restored")
+    assert answer.json()["message"].startswith("snapshot: api_keys, ")
+
+
+def test_a_supplied_key_comes_back_beside_one_of_the_same_lookup_and_another_secret(
+    sandbox, mallory
+):
+    similar = KEY[:-32] + "T" * 32
+    assert create(sandbox, **supplied(KEY)).status == 201
+    assert create(mallory, **supplied(similar)).status == 201
+
+    assert load(mallory, saved(mallory)).status == 200
+
+    for world, key in ((sandbox, KEY), (mallory, similar)):
+        holder = world.sandbox.worlds.holder(world.sandbox.worlds.profile.key_format.parse(key))
+        assert holder is not None
+        assert holder[0].id == world.world
+
+
+def test_a_world_whose_key_another_one_has_by_now_is_not_reset(sandbox, mallory):
+    without = saved(mallory)
+    gone = mallory.key_id("merchant")
+    rows = without["api_keys"]
+    without["api_keys"] = {n: row for n, row in rows.items() if row["_id"] != gone}
+    plaintext = mallory.key("merchant")
+    assert load(mallory, without).status == 200
+    assert create(sandbox, **supplied(plaintext)).status == 201
+
+    answer = mallory.control("POST", "/worlds/mallory/reset")
+
+    assert answer.status == 400
+    assert "the world 'default' has this key" in answer.json()["details"]
+    # Nothing was changed: the key leads to the world that has it, the others to theirs.
+    assert sandbox.ask("GET", "/v5/apikeys", key=plaintext).status == 404
+    assert mallory.ask("GET", "/v5/apikeys", key="partner").status == 200
+
+
+# --- in a file --------------------------------------------------------------------------------
+
+
+@contextmanager
+def _on(path: Path) -> Iterator[InProcess]:
+    """A server on this file, which writes when the block ends."""
+    built = build(Settings(store=path))
+    saver = built.worlds.saver
+    assert saver is not None
+    try:
+        yield InProcess(built)
+        saver.save()
+    finally:
+        saver.file.close()
+
+
+def test_a_key_leads_to_the_same_world_after_a_restart(tmp_path: Path):
+    path = tmp_path / "state.json"
+    with _on(path) as sandbox:
+        sandbox.sandbox.worlds.create(replace(sandbox.sandbox.worlds.default.spec, id="alice"))
+
+    with _on(path) as sandbox:
+        key_format = sandbox.sandbox.worlds.profile.key_format
+        found = {
+            (world.id, name): sandbox.sandbox.worlds.holder(key_format.parse(plaintext))
+            for world in sandbox.sandbox.worlds
+            for name, (_, plaintext) in world.cast.keys.items()
+        }
+
+    assert len(found) > 20
+    assert [key for key, one in found.items() if one is None or one[0].id != key[0]] == []
+
+
+def test_a_file_in_which_a_world_has_the_key_of_another_is_refused(tmp_path: Path):
+    path = tmp_path / "state.json"
+    with _on(path) as sandbox:
+        victim = sandbox.key("merchant")
+        sandbox.sandbox.worlds.create(replace(sandbox.sandbox.worlds.default.spec, id="alice"))
+    document = json.loads(path.read_bytes())
+    own = {"api_keys": document["alice.api_keys"]}
+    document["alice.api_keys"] = with_key(own, victim)["api_keys"]
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+    with pytest.raises(StoreError, match=r"api_keys, .*: the world 'alice' has this key"):
+        build(Settings(store=path))
+
+
+# --- creating worlds --------------------------------------------------------------------------
+
+
+def squat(sandbox: InProcess, id: str) -> None:
+    """Supply, in `default`, the key that the world with this id will have."""
+    elsewhere = InProcess(build(Settings()))
+    key = add_world(elsewhere, id).key("merchant")
+    made = mint(sandbox, ["payments:read"], by="merchant", **supplied(key))
+    assert made.body["key"] == key
+
+
+def test_supplied_keys_of_worlds_to_come_do_not_stop_the_creation_of_worlds(sandbox):
+    squat(sandbox, "world-1")
+    squat(sandbox, "world-2")
+
+    made = [sandbox.control("POST", "/worlds", {}) for _ in range(2)]
+
+    assert [one.status for one in made] == [201, 201]
+    assert [one.json()["id"] for one in made] == ["world-3", "world-4"]
+    key = made[0].json()["keys"]["merchant"]["key"]
+    assert sandbox.ask("GET", "/v5/apikeys", key=key).status == 200
+
+
+def test_a_world_that_is_asked_for_by_name_is_refused_where_its_keys_are_taken(sandbox):
+    squat(sandbox, "world-1")
+
+    answer = sandbox.control("POST", "/worlds", {"id": "world-1"})
+
+    assert (answer.status, answer.json()["error"]) == (409, "world_taken")
+    assert "'merchant'" in answer.json()["message"]
+    assert sandbox.control("GET", "/worlds").json()["total"] == 1
