@@ -2,6 +2,7 @@
 
 import logging
 import secrets
+from asyncio import CancelledError
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -9,13 +10,16 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
+from pydantic_core import to_json
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sandbox import __version__, library
-from sandbox.api.platform import Platform
+from sandbox.api.platform import ABORT, Platform
 from sandbox.control.control import Control
 from sandbox.control.rows import PREFIX, Services
+from sandbox.descriptors import shares
+from sandbox.domain.faults import UNAVAILABLE
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.files import StateFile, StoreError
@@ -37,15 +41,19 @@ log = logging.getLogger("sandbox.store")
 
 _CONTROL_PATHS: Final = PREFIX + "/"
 
+_STOPPING: Final = "The server is being stopped; the request was not carried out to its end."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sandbox:
     """A sandbox ready to be served: the application, its worlds, and the control token.
 
-    `store` says where the worlds are kept.
+    `store` says where the worlds are kept, `is_for_control` which requests go to the control
+    surface.
     """
 
     app: ASGIApp
+    is_for_control: Callable[[Scope], bool]
     worlds: Worlds
     token: str | None
     store: str
@@ -68,7 +76,7 @@ def build(
     fixture = library.fixture_or_file(settings.fixture)
     guard = _guard(settings)
     dispatcher = Dispatcher(
-        sender or Sender(guard, user_agent=f"uat-sandbox/{__version__}"),
+        sender or _sender(settings, guard),
         header_prefix=settings.profile.webhook_header_prefix,
     )
     worlds = _worlds(settings, wall, ticks, dispatcher, fixture)
@@ -109,7 +117,9 @@ def build(
             *([worlds.note_reading, saver.close] if saver is not None else []),
         ],
     )
-    return Sandbox(app=app, worlds=worlds, token=token, store=services.store)
+    return Sandbox(
+        app=app, is_for_control=app.is_for_control, worlds=worlds, token=token, store=services.store
+    )
 
 
 def _worlds(settings: Settings, wall: Wall, ticks: Ticks, host: Host, fixture: Fixture) -> Worlds:
@@ -212,6 +222,15 @@ def _guard(settings: Settings) -> Guard:
         raise SettingsError(f"--webhooks-to: {error}") from error
 
 
+def _sender(settings: Settings, guard: Guard) -> Sender:
+    """What sends webhooks over the network, within its share. Raises SettingsError."""
+    return Sender(
+        guard,
+        user_agent=f"uat-sandbox/{__version__}",
+        connections_max=shares(settings.connections_max).webhooks,
+    )
+
+
 def _run(name_or_path: str, world: World) -> None:
     """Have the scenario run in the world. Raises ScenarioError."""
     scenario = library.scenario_or_file(name_or_path)
@@ -251,7 +270,8 @@ class Surfaces:
 
         self._rest = Router(redirect_slashes=False, default=platform, lifespan=lifespan)
 
-    def _is_for_control(self, scope: Scope) -> bool:
+    def is_for_control(self, scope: Scope) -> bool:
+        """Whether the control surface answers this request."""
         if self._control_port is None:
             return bool(scope["path"].startswith(_CONTROL_PATHS))
         server = scope.get("server")
@@ -259,9 +279,34 @@ class Surfaces:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand the request to its surface."""
-        if scope["type"] == "lifespan":
-            await self._rest(scope, receive, send)
-        elif self._is_for_control(scope):
-            await self._control(scope, receive, send)
+        try:
+            if scope["type"] == "lifespan":
+                await self._rest(scope, receive, send)
+            elif self.is_for_control(scope):
+                await self._control(scope, receive, send)
+            else:
+                await self._platform(scope, receive, send)
+        except CancelledError:
+            # A server cancels a request for one reason. Elsewhere it may have others.
+            if ABORT not in scope:
+                raise
+            await self._say_stopping(scope, receive, send)
+
+    async def _say_stopping(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """End a request that the server does not wait for any longer, because it stops."""
+        said = {"error": UNAVAILABLE.code}
+        if self.is_for_control(scope):
+            said |= {"message": _STOPPING, "details": ""}
         else:
-            await self._platform(scope, receive, send)
+            said |= {"detail": _STOPPING}
+        body = to_json(said)
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+        try:
+            status = UNAVAILABLE.status
+            await send({"type": "http.response.start", "status": status, "headers": headers})
+            await send({"type": "http.response.body", "body": body})
+        except RuntimeError:
+            # Its answer had begun.
+            scope[ABORT]()
+            while (await receive())["type"] != "http.disconnect":
+                pass

@@ -177,6 +177,13 @@ class _InventType(click.ParamType[Any]):
     help="How many requests each world's journal keeps.",
 )
 @click.option(
+    "--connections-max",
+    type=click.IntRange(1),
+    envvar="SANDBOX_CONNECTIONS_MAX",
+    help="How many connections are served at a time, also SANDBOX_CONNECTIONS_MAX; up to 10000, as "
+    "the limit of open files allows, when left out. A few more are kept for /_sandbox.",
+)
+@click.option(
     "--webhooks-to",
     multiple=True,
     metavar="HOST|NETWORK",

@@ -6,29 +6,26 @@ import json
 import logging
 import socket
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
 from uvicorn.loops.auto import auto_loop_factory
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from sandbox import __version__
-from sandbox.api.platform import ABORT
+from sandbox import __version__, descriptors
 from sandbox.app import Sandbox, build
-from sandbox.control.streaming import ON_STOP
+from sandbox.http.connections import ConnectionPool
+from sandbox.http.protocol import Protocol
+from sandbox.http.refusals import Application
 from sandbox.library import scenario_file
 from sandbox.settings import LogFormat, Settings, SettingsError
 
 if TYPE_CHECKING:
     from sandbox.watching import Watcher
-
-Application = Callable[[Any, Any, Any], Awaitable[None]]
-"""What is served: scope, receive and send in, as ASGI has them."""
 
 _BACKLOG: Final = 2048
 _GRACE_S: Final = 2
@@ -39,85 +36,6 @@ _GC_MIDDLE: Final = 50
 _GC_NEVER: Final = 100_000
 """What outlives two collections is state, kept for good: going through all of it, for as long as
 that takes with many transactions, would find nothing either."""
-
-
-class _WholeAnswers(asyncio.Transport):
-    """A transport that sends the head of an answer together with the first of its body.
-
-    One packet instead of two: that is a tenth of what an answer costs.
-    """
-
-    def __init__(self, transport: asyncio.Transport) -> None:
-        super().__init__()
-        self._transport = transport
-        self._head = b""
-        # What a transport is asked besides writing, it answers itself.
-        self.get_extra_info = transport.get_extra_info  # type: ignore[method-assign]
-        self.is_closing = transport.is_closing  # type: ignore[method-assign]
-        self.pause_reading = transport.pause_reading  # type: ignore[method-assign]
-        self.resume_reading = transport.resume_reading  # type: ignore[method-assign]
-        self.abort = transport.abort  # type: ignore[method-assign]
-
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Send the data after the head that waits, or let the head wait."""
-        if self._head:
-            self._transport.write(self._head + data)
-            self._head = b""
-        elif data[:9] == b"HTTP/1.1 " and data[9:12] != b"100":
-            self._head = bytes(data)
-        else:
-            self._transport.write(data)
-
-    def flush(self) -> None:
-        """Send a head that has no body."""
-        if self._head:
-            self._transport.write(self._head)
-            self._head = b""
-
-    def close(self) -> None:
-        """Send what waits, and close."""
-        self.flush()
-        self._transport.close()
-
-    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
-        """Hand the connection over."""
-        self._transport.set_protocol(protocol)
-
-
-class Protocol(HttpToolsProtocol):
-    """HTTP as uvicorn speaks it, except that what is not HTTP gets the documented error shape."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin a connection on which an answer is sent as a whole."""
-        super().connection_made(_WholeAnswers(transport))
-
-    def on_response_complete(self) -> None:
-        """End an answer, also one without a body."""
-        cast(_WholeAnswers, self.transport).flush()
-        super().on_response_complete()
-
-    def on_message_begin(self) -> None:
-        """Begin a request, and tell the application how to close the connection (assumed 5.3)."""
-        super().on_message_begin()
-        cast(dict[str, Any], self.scope)[ABORT] = self._abort
-
-    def _abort(self) -> None:
-        self.transport.abort()
-
-    def shutdown(self) -> None:
-        """End the connection once its answer is complete; what has no end by itself ends now."""
-        super().shutdown()
-        if self.cycle is not None:
-            cast(dict[str, Any], self.cycle.scope).get(ON_STOP, lambda: None)()
-
-    def send_400_response(self, msg: str) -> None:
-        """Answer bytes that cannot be parsed, and close."""
-        body = b'{"detail":"The request is not valid HTTP.","error":"validation_error"}'
-        self.transport.write(
-            b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n"
-            b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (len(body), body)
-        )
-        self.transport.close()
 
 
 class _Server(uvicorn.Server):
@@ -160,6 +78,7 @@ def serve(settings: Settings) -> None:
     Raises SettingsError, FixtureError or ScenarioError, before anything is served.
     """
     _set_up_logging(settings.log_format)
+    descriptors.raise_limit()
     settings, sockets = bound(settings)
     # What it looks like now is what is read now: a change in between is not missed.
     watcher = _watcher(settings)
@@ -167,7 +86,7 @@ def serve(settings: Settings) -> None:
     # Ctrl-C is how it is meant to be ended, and no failure.
     with suppress(KeyboardInterrupt):
         _Server(
-            _config(sandbox.app),
+            _config(sandbox.app, pool_of(sandbox, settings)),
             on_ready=lambda: _announce(sandbox, settings),
             beside=None if watcher is None else partial(watcher.watch, sandbox.worlds.default),
         ).run(sockets)
@@ -179,12 +98,14 @@ def new_loop() -> asyncio.AbstractEventLoop:
 
 
 @asynccontextmanager
-async def serving(app: Application, sockets: list[socket.socket]) -> AsyncIterator[None]:
+async def serving(
+    app: Application, sockets: list[socket.socket], pool: ConnectionPool | None = None
+) -> AsyncIterator[None]:
     """Serve on the loop that is running until the block ends.
 
     Signals and collections stay as whoever owns the process has them.
     """
-    config = _config(app)
+    config = _config(app, pool or ConnectionPool())
     config.load()
     server = uvicorn.Server(config)
     server.lifespan = config.lifespan_class(config)
@@ -205,10 +126,20 @@ def bound(settings: Settings) -> tuple[Settings, list[socket.socket]]:
     return settings, sockets
 
 
-def _config(app: Application) -> uvicorn.Config:
+def pool_of(sandbox: Sandbox, settings: Settings) -> ConnectionPool:
+    """Where the connections of a sandbox are counted. Raises SettingsError."""
+    return ConnectionPool(
+        places=descriptors.shares(settings.connections_max),
+        control_port=settings.control_port,
+        is_for_control=sandbox.is_for_control,
+    )
+
+
+def _config(app: Application, pool: ConnectionPool) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=Protocol,
+        http=partial(Protocol, pool=pool),  # type: ignore[arg-type]
+        ws="none",
         log_config=None,
         # Without a level of its own, uvicorn prepares trace lines for every request.
         log_level="warning",

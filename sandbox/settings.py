@@ -29,7 +29,8 @@ class Settings:
     `control_port` None serves the control surface on the platform's port. `token` None with a host
     that is not loopback makes one up. Port 0 takes a free one. `webhooks_to` are networks and host
     names that webhooks may go to besides public ones, where the host is not loopback. `watch` has
-    a server read the scenario again whenever its file changes.
+    a server read the scenario again whenever its file changes. `connections_max` None serves as
+    many clients at a time as the process may open files for.
 
     Raises SettingsError where there is nothing to watch.
     """
@@ -51,6 +52,7 @@ class Settings:
     scenario: str | None = None
     store: Path | None = None
     watch: bool = False
+    connections_max: int | None = None
 
     def __post_init__(self) -> None:
         if self.watch and self.scenario is None:

@@ -22,8 +22,10 @@ RANKS = {
     "api": 4,
     "control": 5,
     "settings": 6,
+    "descriptors": 6,
     "library": 6,
     "app": 6,
+    "http": 7,
     "server": 7,
     "cli": 7,
     "commands": 7,
@@ -36,8 +38,18 @@ RANKS = {
 """A module imports rooms of lower ranks and its own."""
 
 TOGETHER = [
-    {"settings", "library", "app"},
-    {"server", "cli", "commands", "doctoring", "testing", "rehearsing", "watching", "__main__"},
+    {"settings", "descriptors", "library", "app"},
+    {
+        "http",
+        "server",
+        "cli",
+        "commands",
+        "doctoring",
+        "testing",
+        "rehearsing",
+        "watching",
+        "__main__",
+    },
 ]
 """Single modules that share a rank and make one room."""
 
@@ -45,9 +57,9 @@ THIRD_PARTIES = {
     "pydantic": ("",),
     "pydantic_core": ("",),
     "starlette": ("api/", "control/", "app.py"),
-    "uvicorn": ("server.py",),
+    "uvicorn": ("http/", "server.py"),
     "uvloop": ("server.py",),
-    "httptools": ("server.py",),
+    "httptools": ("http/",),
     "click": ("cli.py", "commands/"),
     "sortedcontainers": ("store/",),
     "jiter": ("api/wire.py",),

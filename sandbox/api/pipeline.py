@@ -23,7 +23,7 @@ from sandbox.api.form import check_form
 from sandbox.api.router import Match
 from sandbox.api.rows import Row
 from sandbox.api.targets import check_visibility, find_target, named, reached_before, remember
-from sandbox.api.trip import Trip
+from sandbox.api.trip import Presented, Trip
 from sandbox.api.wire import Body, in_parts
 from sandbox.domain import keys
 from sandbox.domain.accounts import Account
@@ -34,6 +34,7 @@ from sandbox.domain.faults import (
     RETIRED,
     Refusal,
 )
+from sandbox.domain.instants import Instant
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.taps import Tap
@@ -42,6 +43,7 @@ from sandbox.domain.permissions import grants_of
 from sandbox.domain.rendering import rows_of, to_bytes, to_parts
 from sandbox.domain.timers import TAP_EXPIRES, Timer
 from sandbox.operations.call import Awaiting, Caller
+from sandbox.store.port import UnitOfWork
 from sandbox.store.preparing import ROWS_AT_ONCE_MAX, Unprepared
 from sandbox.world.agenda import fire_due
 from sandbox.world.registry import Worlds
@@ -265,31 +267,40 @@ def methods_of(match: Match[Row]) -> str:
 
 def authenticate(trip: Trip, worlds: Worlds) -> None:
     """Who calls, if the key may be used at this moment of its world."""
-    key = trip.presented.key
-    if key is None:
-        presented = trip.presented
-        if presented.is_production:
-            trip.notes.append(presented.reason)
-        raise Refusal(AUTHENTICATION_FAILED, reason=presented.reason, source=presented.source)
-    unusable = keys.why_unusable(key, trip.now)
-    if unusable is not None:
-        reason, source = unusable
-        raise Refusal(
-            AUTHENTICATION_FAILED, reason=f"{named(key)} is not usable: {reason}", source=source
-        )
-    account = trip.unit.get(Account, key.account_id)
-    if account is None or account.deleted_at is not None:
-        raise Refusal(
-            AUTHENTICATION_FAILED,
-            reason=f"the account of {named(key)} was deleted",
-            source="assumed C4",
-        )
+    presented = trip.presented
+    if presented.is_production:
+        trip.notes.append(presented.reason)
+    key, account = usable(presented, trip.unit, trip.now)
     trip.caller = Caller(key, account, grants_of(key.permissions))
     trip.world.last_used_at[key.id] = trip.now
     worlds.touch(trip.world)
     trip.decisions.append(
         ("authenticate", "ok", _introduction(key.id, key.name, account.id), "spec 5.1")
     )
+
+
+def usable(presented: Presented, unit: UnitOfWork, now: Instant) -> tuple[ApiKey, Account]:
+    """The key that came, with its account. Raises Refusal where it may not be used now.
+
+    This is asked before a body is read that has yet to come, and again with the request.
+    """
+    key = presented.key
+    if key is None:
+        raise Refusal(AUTHENTICATION_FAILED, reason=presented.reason, source=presented.source)
+    unusable = keys.why_unusable(key, now)
+    if unusable is not None:
+        reason, source = unusable
+        raise Refusal(
+            AUTHENTICATION_FAILED, reason=f"{named(key)} is not usable: {reason}", source=source
+        )
+    account = unit.get(Account, key.account_id)
+    if account is None or account.deleted_at is not None:
+        raise Refusal(
+            AUTHENTICATION_FAILED,
+            reason=f"the account of {named(key)} was deleted",
+            source="assumed C4",
+        )
+    return key, account
 
 
 @lru_cache(maxsize=256)

@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from sandbox.api.errors import error_body
 from sandbox.api.form import OUTCOME_HEADER
-from sandbox.api.pipeline import NO_CONTENT, carry_out, methods_of
+from sandbox.api.pipeline import NO_CONTENT, carry_out, methods_of, usable
 from sandbox.api.router import Router
 from sandbox.api.routes import OPERATIONS
 from sandbox.api.rows import Row, is_key_path
@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 
 ABORT: Final = "sandbox.abort"
 """Where a server that can close a connection puts how, in the scope of a request."""
+
+BODY_PENDING: Final = "sandbox.body_pending"
+"""In the scope of a request of which a part of the body had not come when it began."""
 
 NO_ANSWER: Final = 0
 """The status that the journal shows where the connection was closed without one."""
@@ -101,23 +104,27 @@ class Platform:
             await send({"type": "websocket.close", "code": 1000})
             return
         match = self._router.match(scope["method"], scope["path"])
-        body: bytes | None = b""
-        if match is not None and match.row is not None and match.row.body is not None:
-            try:
-                body = await read_body(receive)
-            except ClientGone:
-                return
         asked = Asked(
             scope["method"],
             scope["path"],
             scope["query_string"],
             scope["headers"],
-            body,
+            b"",
             match,
             by_name(scope["headers"]),
         )
-        if (turn := self._turn()) is not None:
-            await turn
+        takes_body = match is not None and match.row is not None and match.row.body is not None
+        if takes_body and BODY_PENDING in scope and not self._may_send_body(asked):
+            # It is refused at once: nothing may come in between that makes its key usable.
+            takes_body = False
+        else:
+            if takes_body:
+                try:
+                    asked.body = await read_body(receive)
+                except ClientGone:
+                    return
+            if (turn := self._turn()) is not None:
+                await turn
         presented = self._identify(asked)
         # What comes without a known key stands in the journal of `default` (assumed D25).
         world = presented.world or self._worlds.default
@@ -209,12 +216,30 @@ class Platform:
         holder = self._worlds.holder(parsed)
         return Presented(*holder) if holder else _UNKNOWN
 
+    def _may_send_body(self, asked: Asked) -> bool:
+        """Whether a body that has yet to come is read: not if the key is refused anyway.
+
+        The rule is that of the pipeline, which applies it again once the body is there.
+        """
+        presented = self._identify(asked)
+        world = presented.world
+        if world is None:
+            return False
+        fire_due(world)
+        try:
+            usable(presented, world.store.begin(), world.clock.now())
+        except Refusal:
+            return False
+        return True
+
     def _refused(self, trip: Trip, refusal: Refusal) -> tuple[int, bytes]:
         step = refusal.step or trip.step
         trip.decided(step, str(refusal.fault.status), refusal.reason, refusal.source)
         if not refusal.was_kept:
             trip.events.clear()
         trip.refusal = refusal.fault.code
+        if step == "authenticate" and _has_body(trip.asked):
+            trip.notes.append("the body was neither read nor kept: the key comes first")
         body = error_body(refusal, self._worlds.profile, is_for_keys=is_key_path(trip.asked.path))
         return refusal.fault.status, body
 
@@ -271,7 +296,8 @@ class Platform:
             status,
             duration_ms,
             captured(
-                asked.body,
+                # Who is not known has nothing kept.
+                asked.body if trip.caller is not None else None,
                 scrub,
                 self._key_hint,
                 row.secrets if row else (),
@@ -302,6 +328,14 @@ class Platform:
 
 class ConnectionClosed(ConnectionError):
     """A transport fault closes the connection, and no server is there to do it: raised instead."""
+
+
+def _has_body(asked: Asked) -> bool:
+    """Whether a body was sent, or is said to come."""
+    return bool(asked.body) or any(
+        name == b"transfer-encoding" or (name == b"content-length" and value != b"0")
+        for name, value in asked.headers
+    )
 
 
 def _explained(choice: Choice) -> bytes:

@@ -37,11 +37,8 @@ class ClientGone(Exception):
     """The client closed the connection before its request was complete."""
 
 
-async def read_body(receive: Receive, *, is_capped: bool = True) -> bytes | None:
-    """The request's body; None as soon as it is known to be larger than BODY_BYTES_MAX.
-
-    One that is not capped is read whole (assumed D25).
-    """
+async def read_body(receive: Receive, *, bytes_max: int = BODY_BYTES_MAX) -> bytes | None:
+    """The request's body; None as soon as it is known to be larger than that."""
     message = await receive()
     chunks: list[bytes] = []
     size = 0
@@ -50,7 +47,7 @@ async def read_body(receive: Receive, *, is_capped: bool = True) -> bytes | None
             raise ClientGone
         chunk = message.get("body", b"")
         size += len(chunk)
-        if size > BODY_BYTES_MAX and is_capped:
+        if size > bytes_max:
             return None
         if not message.get("more_body", False):
             # A body that came in one piece needs no copy.

@@ -13,10 +13,20 @@ from starlette.types import Receive, Scope, Send
 from sandbox.api import wire
 from sandbox.api.router import Router
 from sandbox.control.routes import CONTROL
-from sandbox.control.rows import JSON, Ask, Content, ControlFault, ControlRow, Services, shape
+from sandbox.control.rows import (
+    JSON,
+    SNAPSHOT_BYTES_MAX,
+    Ask,
+    Content,
+    ControlFault,
+    ControlRow,
+    Services,
+    shape,
+)
 from sandbox.domain.words import nearest
 from sandbox.store.files import StoreError
 from sandbox.world.agenda import fire_due
+from sandbox.world.world import World
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -49,8 +59,9 @@ class Control:
         is_stream, media_type = False, JSON
         try:
             row, params = self._route(scope)
-            has_body = row.body is not None or row.is_raw
-            body = await wire.read_body(receive, is_capped=not row.is_raw) if has_body else b""
+            # A body is read only for an endpoint and a world that exist.
+            self._world(params)
+            body = await _read(row, scope, receive)
             status, shown = row.status, await self._carry_out(row, params, scope, body)
             is_stream, media_type = row.is_stream, row.media_type
         except wire.ClientGone:
@@ -103,20 +114,27 @@ class Control:
                 headers={"www-authenticate": "Bearer"},
             )
 
+    def _world(self, params: dict[str, str]) -> World | None:
+        """The world that the path names, if it names one."""
+        if "w" not in params:
+            return None
+        found = self._services.worlds.get(params["w"])
+        if found is None:
+            known = [world.id for world in self._services.worlds]
+            raise ControlFault(
+                404,
+                "unknown_world",
+                f"there is no world {params['w']!r}",
+                nearest=nearest(params["w"], known),
+            )
+        return found
+
     async def _carry_out(
-        self, row: ControlRow, params: dict[str, str], scope: Scope, body: bytes | None
+        self, row: ControlRow, params: dict[str, str], scope: Scope, body: bytes
     ) -> Any:
         ask = Ask(services=self._services, params=params)
-        if "w" in params:
-            ask.found = self._services.worlds.get(params["w"])
-            if ask.found is None:
-                known = [world.id for world in self._services.worlds]
-                raise ControlFault(
-                    404,
-                    "unknown_world",
-                    f"there is no world {params['w']!r}",
-                    nearest=nearest(params["w"], known),
-                )
+        ask.found = self._world(params)
+        if ask.found is not None:
             self._services.worlds.touch(ask.found)
             # Without an event loop, or under a clock that a test moves, no alarm has rung.
             fire_due(ask.found)
@@ -159,9 +177,22 @@ def _query(shape: "type[BaseModel]", scope: Scope) -> "BaseModel":
         raise _invalid(error, shape) from None
 
 
-def _body(shape: "type[BaseModel]", body: bytes | None) -> Any:
+async def _read(row: ControlRow, scope: Scope, receive: Receive) -> bytes:
+    """The body, where the endpoint takes one. Of one that says it is too large nothing is read."""
+    if row.body is None and not row.is_raw:
+        return b""
+    bytes_max = SNAPSHOT_BYTES_MAX if row.is_raw else wire.BODY_BYTES_MAX
+    said = dict(scope["headers"]).get(b"content-length", b"0")
+    is_read = not said.isdigit() or int(said) <= bytes_max
+    body = await wire.read_body(receive, bytes_max=bytes_max) if is_read else None
     if body is None:
-        raise ControlFault(413, "body_too_large", "the body is larger than 1 MiB")
+        raise ControlFault(
+            413, "body_too_large", f"the body is larger than {bytes_max // 1_048_576} MiB"
+        )
+    return body
+
+
+def _body(shape: "type[BaseModel]", body: bytes) -> Any:
     try:
         # An endpoint whose fields are all optional can be asked without a body.
         wire.parse_object(body or b"{}")

@@ -29,7 +29,7 @@ _SAID: Final = {
     404: "There is no such world, or nothing with this id in it.",
     408: "Nothing came in time; `near_misses` came nearest, the newest first.",
     409: "What is there already stands in the way.",
-    413: "The body is larger than 1 MiB.",
+    413: "The body is larger than 1 MiB, that of a snapshot larger than 256 MiB.",
     507: "The state file cannot be written.",
 }
 
@@ -175,7 +175,7 @@ def _statuses(row: ControlRow, needs_token: bool) -> list[int]:
         found.add(401)
     if "{" in row.path:
         found.add(404)
-    if row.body is not None:
+    if row.body is not None or row.is_raw:
         found.add(413)
     if row.method != "GET":
         found.add(507)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sandbox.domain.words import nearest
 from sandbox.store.fixtures import Fixture
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 PREFIX = "/_sandbox"
 WORLD = f"{PREFIX}/worlds/{{w}}"
 JSON = "application/json"
+
+SNAPSHOT_BYTES_MAX: Final = 256 * 1_048_576
+"""A larger snapshot is refused with 413. Source: assumed (decision 41)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +71,9 @@ class Ask:
 class ControlRow:
     """One control endpoint.
 
-    `is_open` rows need no token; `is_raw` ones take a body as it is, of any size. What
-    `is_stream` ones give is sent bit by bit, as it comes; all others answer what `media_type` says.
+    `is_open` rows need no token; `is_raw` ones take a body as it is, up to
+    SNAPSHOT_BYTES_MAX. What `is_stream` ones give is sent bit by bit, as it comes; all others
+    answer what `media_type` says.
 
     `body` and `query` name their shapes in `shapes`, `response` what is shown in `views`; both are
     loaded when one is first read. `refuses` are the statuses that its function alone answers with.

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from contextlib import AbstractAsyncContextManager
 
-    from sandbox.server import Application
+    from sandbox.http.connections import ConnectionPool
+    from sandbox.http.refusals import Application
 
 _START_S: Final = 30.0
 
@@ -53,11 +54,16 @@ class Background:
         # All at once: each takes its moment.
         await asyncio.gather(*(one.__aexit__(None, None, None) for one in self._served))
 
-    def serve(self, app: "Application", sockets: "list[socket.socket]") -> None:
+    def serve(
+        self,
+        app: "Application",
+        sockets: "list[socket.socket]",
+        pool: "ConnectionPool | None" = None,
+    ) -> None:
         """Serve the application on these sockets from now on."""
         from sandbox.server import serving
 
-        served = serving(app, sockets)
+        served = serving(app, sockets, pool)
         self.start(served.__aenter__()).result(_START_S)
         self._served.append(served)
 

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sandbox.server import Application
+    from sandbox.http.refusals import Application
     from sandbox.testing.background import Background
 
 _Message = MutableMapping[str, Any]

@@ -142,7 +142,7 @@ def sandbox_server(settings: "Settings | None" = None) -> Iterator[Server]:
     from dataclasses import replace
 
     from sandbox.app import build
-    from sandbox.server import bound
+    from sandbox.server import bound, pool_of
     from sandbox.settings import Settings, SettingsError
     from sandbox.testing.background import Background
 
@@ -165,7 +165,7 @@ def sandbox_server(settings: "Settings | None" = None) -> Iterator[Server]:
         built = build(settings)
         background = Background()
         stack.callback(background.close)
-        background.serve(built.app, sockets)
+        background.serve(built.app, sockets, pool_of(built, settings))
         control = Control(
             f"http://{_LOOPBACK}:{settings.control_port or settings.port}", token=built.token
         )

@@ -26,7 +26,7 @@ RESPONSE_BYTES_MAX: Final = 4_096
 _IDLE_S: Final = 2
 """Connections are not reused after so long: receivers close theirs after five seconds or more."""
 
-_CONNECTIONS_MAX: Final = 1_000
+CONNECTIONS_MAX: Final = 1_000
 
 
 @dataclass(slots=True)
@@ -64,8 +64,16 @@ class Sender:
     An attempt is given up after `timeout_s`.
     """
 
-    def __init__(self, guard: Guard, user_agent: str, *, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(
+        self,
+        guard: Guard,
+        user_agent: str,
+        *,
+        timeout_s: float = TIMEOUT_S,
+        connections_max: int = CONNECTIONS_MAX,
+    ) -> None:
         self._guard = guard
+        self._connections_max = connections_max
         self._timeout_s = timeout_s
         self._user_agent = user_agent
         self._session: ClientSession | None = None
@@ -144,7 +152,7 @@ class Sender:
             tracing.on_connection_reuseconn.append(_note_reuse)
             self._session = ClientSession(
                 connector=TCPConnector(
-                    limit=_CONNECTIONS_MAX,
+                    limit=self._connections_max,
                     keepalive_timeout=_IDLE_S,
                     resolver=_guarded(self._guard),
                 ),

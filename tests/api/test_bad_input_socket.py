@@ -59,7 +59,6 @@ def _lists_its_keys(served: Served) -> bool:
         b"GET ?x HTTP/1.1\r\nhost: x\r\n\r\n",
         b"GET /a b HTTP/1.1\r\nhost: x\r\n\r\n",
         b"GET /\xff HTTP/1.1\r\nhost: x\r\n\r\n",
-        b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nhost: x\r\n\r\n",
         b"CONNECT x:80 HTTP/1.1\r\nhost: x\r\n\r\n",
         b"GET / HTTP/1.1\r\nno colon\r\n\r\n",
         b"POST /v5/apikeys HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n",

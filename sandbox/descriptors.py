@@ -1,0 +1,90 @@
+"""How the file descriptors that this process may open are shared out."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from sandbox.settings import SettingsError
+from sandbox.webhooks.sending import CONNECTIONS_MAX as WEBHOOKS_MAX
+
+FILES: Final = 32
+"""For the event loop, the listening sockets, the state file, and what is loaded when it is first
+needed. So many, and not fewer: a request that finds none left is answered as if the sandbox failed.
+"""
+
+CONNECTIONS_MAX: Final = 10_000
+"""More connections are served only by a server that is told to."""
+
+RESERVED_MAX: Final = 16
+"""So many connections above the maximum are kept for the control surface."""
+
+_LEAST: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """How many connections clients may have, the operator beyond those, and webhooks.
+
+    Source: assumed (decision 41).
+    """
+
+    connections: int
+    reserved: int
+    webhooks: int
+
+
+def shares(connections_max: int | None = None) -> Shares:
+    """The shares of this process, with so many connections where that was asked for.
+
+    Raises SettingsError where the process may not open enough files.
+    """
+    limit = _limit()
+    if limit is None:
+        return Shares(
+            connections=connections_max or CONNECTIONS_MAX,
+            reserved=RESERVED_MAX,
+            webhooks=WEBHOOKS_MAX,
+        )
+    free = limit - FILES
+    if free < _LEAST:
+        raise SettingsError(
+            f"this process may open {limit} files and needs {FILES + _LEAST}; "
+            "raise the limit (ulimit -n)"
+        )
+    reserved, webhooks = min(RESERVED_MAX, free // 4), min(WEBHOOKS_MAX, free // 4)
+    most = free - reserved - webhooks
+    if connections_max is not None and connections_max > most:
+        raise SettingsError(
+            f"--connections-max {connections_max}: this process may open {limit} files, which is "
+            f"enough for {most} connections; raise the limit (ulimit -n), or lower the option"
+        )
+    return Shares(
+        connections=connections_max or min(CONNECTIONS_MAX, most),
+        reserved=reserved,
+        webhooks=webhooks,
+    )
+
+
+def raise_limit() -> None:
+    """Let this process open as many files as it may allow itself: it is a server's own."""
+    try:
+        import resource
+    except ImportError:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES + CONNECTIONS_MAX + RESERVED_MAX + WEBHOOKS_MAX
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        # Some systems allow less than they say.
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+
+
+def _limit() -> int | None:
+    """How many files this process may open; None where the system sets no limit."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return None if soft == resource.RLIM_INFINITY else soft

@@ -1,0 +1,164 @@
+"""All connections of a server: how many there may be, what their bodies hold, who is too late."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection
+from typing import Any, Final, Protocol
+
+from sandbox.descriptors import Shares, shares
+from sandbox.http.limits import BODIES_BYTES_MAX, LATE_AFTER_ROUNDS, Times
+
+_SAID_AGAIN_AFTER_S: Final = 60.0
+
+log = logging.getLogger("sandbox.http")
+
+
+class Connection(Protocol):
+    """What the pool has to do with each connection."""
+
+    port: int | None
+    is_reserved: bool
+
+    def look_after(self, now: float) -> None:
+        """End what takes too long."""
+
+    def make_room(self) -> None:
+        """End: somebody else needs the place, and nothing was asked for yet."""
+
+
+class ConnectionPool:
+    """The connections of one server, on one event loop.
+
+    Where all `places` for connections are taken only the operator is served, on the reserved ones:
+    requests that are `is_for_control`, or all on the `control_port`. A connection that takes one of
+    these places loses it to the next as long as it has not sent the head of a request. All that
+    is open are `connections`; at regular intervals each is looked at.
+    """
+
+    def __init__(
+        self,
+        *,
+        places: Shares | None = None,
+        times: Times | None = None,
+        bodies_bytes_max: int = BODIES_BYTES_MAX,
+        control_port: int | None = None,
+        is_for_control: Callable[[Any], bool] = lambda scope: False,
+    ) -> None:
+        self.times = times or Times()
+        self.is_for_control = is_for_control
+        places = places or shares()
+        self._connections_max, self._reserved = places.connections, places.reserved
+        self._bodies_bytes_max = bodies_bytes_max
+        self._control_port = control_port
+        self._places: set[Connection] = set()
+        self._unasked: dict[Connection, None] = {}
+        self._bodies_bytes = 0
+        self._warnings: dict[str, _Warning] = {}
+        self._next_look: asyncio.TimerHandle | None = None
+
+    # --- places ------------------------------------------------------------------------------
+
+    def admit(self, connection: Connection, connections: Collection[Connection]) -> bool:
+        """Give a new connection a place, perhaps a reserved one. False where there is none."""
+        self._look_after(connections)
+        if len(self._places) >= self._connections_max:
+            self.warn(
+                "crowded",
+                f"{len(self._places)} connections are open: no more are served, but for the "
+                "control surface; --connections-max changes it",
+            )
+            if self._control_port not in (None, connection.port):
+                return False
+            if not self._make_room():
+                return False
+            connection.is_reserved = True
+            self._unasked[connection] = None
+        self._places.add(connection)
+        return True
+
+    def _make_room(self) -> bool:
+        """Whether a reserved place is free now; who has asked for nothing yet may lose his."""
+        if len(self._places) < self._connections_max + self._reserved:
+            return True
+        longest = next(iter(self._unasked), None)
+        if longest is None:
+            return False
+        self.leave(longest)
+        longest.make_room()
+        return True
+
+    def asked(self, connection: Connection) -> None:
+        """The connection has sent a request: its reserved place stays its own."""
+        self._unasked.pop(connection, None)
+
+    def leave(self, connection: Connection) -> None:
+        """The connection's place is free again."""
+        self._places.discard(connection)
+        self._unasked.pop(connection, None)
+
+    # --- bodies ------------------------------------------------------------------------------
+
+    def hold(self, size: int) -> bool:
+        """Note so many more bytes of a body. False where all together are too many."""
+        self._bodies_bytes += size
+        return self._bodies_bytes <= self._bodies_bytes_max
+
+    def release(self, size: int) -> None:
+        """So many bytes of a body are not needed any more."""
+        self._bodies_bytes -= size
+
+    # --- time --------------------------------------------------------------------------------
+
+    def _look_after(self, connections: Collection[Connection]) -> None:
+        if self._next_look is None:
+            loop = asyncio.get_running_loop()
+            due = loop.time() + self.times.interval_s
+            self._next_look = loop.call_at(due, self._look, loop, due, connections)
+
+    def _look(
+        self, loop: asyncio.AbstractEventLoop, due: float, connections: Collection[Connection]
+    ) -> None:
+        """Look at each connection, and again later as long as there is one."""
+        self._next_look = None
+        now = loop.time()
+        if now - due < LATE_AFTER_ROUNDS * self.times.interval_s:
+            for connection in list(connections):
+                connection.look_after(now)
+        if connections:
+            self._look_after(connections)
+
+    # --- what is said ------------------------------------------------------------------------
+
+    def warn(self, kind: str, text: str) -> None:
+        """Say it on the log, of each kind once a minute, with how often it happened since."""
+        if kind not in self._warnings:
+            self._warnings[kind] = _Warning()
+        self._warnings[kind].say(text)
+
+
+class _Warning:
+    """A kind of warning that may come often, and is said once a minute."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._count = 0
+        self._is_quiet = False
+
+    def say(self, text: str) -> None:
+        """Say it now, or count it until the minute is over."""
+        if self._is_quiet:
+            self._text, self._count = text, self._count + 1
+            return
+        log.warning("%s", text)
+        self._be_quiet()
+
+    def _be_quiet(self) -> None:
+        self._is_quiet = True
+        asyncio.get_running_loop().call_later(_SAID_AGAIN_AFTER_S, self._after_a_minute)
+
+    def _after_a_minute(self) -> None:
+        self._is_quiet = False
+        if self._count:
+            log.warning("%d more in the last minute: %s", self._count, self._text)
+            self._count = 0
+            self._be_quiet()

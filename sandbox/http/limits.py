@@ -1,0 +1,56 @@
+"""The limits of one connection, of all connections, and of their time.
+
+All of them are assumed: the spec says nothing of them. Decision 41 says why each is as it is.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from sandbox.api.wire import BODY_BYTES_MAX
+from sandbox.control.rows import SNAPSHOT_BYTES_MAX
+
+HEAD_BYTES_MAX: Final = 65_536
+"""The request line and the headers of a request, and likewise what comes between the pieces of a
+chunked body and after it."""
+
+HEADER_FIELDS_MAX: Final = 100
+
+SLICE_BYTES: Final = 16_384
+"""The parser gets so much at a time, so that a packet full of requests is not read all at once."""
+
+BODIES_BYTES_MAX: Final = SNAPSHOT_BYTES_MAX + 64 * BODY_BYTES_MAX
+"""All bodies that are being received at a time: the largest snapshot, and 64 large requests."""
+
+BODY_BYTES_PER_S_MIN: Final = 1_000
+"""A body has a second more for each so many bytes of it that have come."""
+
+LATE_AFTER_ROUNDS: Final = 2
+"""A look at the connections that comes so many intervals late does not judge them: the loop was
+busy, and what they have sent meanwhile is not read yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Times:
+    """How long what may take, in seconds."""
+
+    head_s: float = 10.0
+    """From the first byte of a request to the end of its headers; also from the connection to its
+    first byte."""
+
+    body_s: float = 30.0
+    """From the end of the headers to that of the body; more for a large one that goes on coming.
+    Also how long an unread body is thrown away after its answer."""
+
+    idle_s: float = 5.0
+    """Between two requests of a connection."""
+
+    unread_s: float = 30.0
+    """For which a client may read nothing of an answer that waits for it."""
+
+    last_words_s: float = 2.0
+    """In which a client that is being turned away may read why."""
+
+    @property
+    def interval_s(self) -> float:
+        """How often the connections are looked at."""
+        return min(1.0, self.head_s / 4, self.body_s / 4, self.idle_s / 4, self.last_words_s / 4)

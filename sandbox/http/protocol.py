@@ -1,0 +1,353 @@
+"""One connection: HTTP as uvicorn speaks it, within limits (decision 41).
+
+The parser calls back for each part of a request. Between two calls of `data_received` a connection
+is in one of four stages; a request that comes in one packet is never seen in the two in between.
+"""
+
+import asyncio
+from typing import Any, Final, cast
+
+import httptools
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+
+from sandbox.api.platform import ABORT, BODY_PENDING
+from sandbox.control.streaming import ON_STOP
+from sandbox.domain.faults import Fault
+from sandbox.http import refusals
+from sandbox.http.limits import HEAD_BYTES_MAX, HEADER_FIELDS_MAX, SLICE_BYTES
+from sandbox.http.refusals import Application, answering, last_answer
+from sandbox.http.timing import BODY, ENDING, HEAD, IDLE, TimedProtocol
+from sandbox.http.transport import Flow, WholeAnswers
+from sandbox.http.upgrades import BodyOnly, framing_of
+
+_NOTED: Final = frozenset({b"host", b"expect", b"upgrade"})
+"""The headers that HTTP itself has to know of."""
+
+_NO_HOST = answering(refusals.NO_HOST)
+_WEBSOCKET = answering(refusals.WEBSOCKET, closes=True)
+_CROWDED = answering(refusals.CROWDED, closes=True)
+
+
+class _Trailers(list[tuple[bytes, bytes]]):
+    """Where headers go that come after a body: nowhere."""
+
+    def append(self, header: tuple[bytes, bytes]) -> None:
+        """Ignore it: no filter before us has seen it (RFC 9110, 6.5.1)."""
+
+
+_TRAILERS: Final = _Trailers()
+
+
+class TooLarge(Exception):
+    """The head of a request is too large."""
+
+
+class Protocol(TimedProtocol):
+    """A connection. What it may cost is limited, and each refusal has the documented shape."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.port: int | None = None
+        self.is_reserved = False
+        self._beside_body = 0
+        self._has_body_come = False
+        self._held_bytes = 0
+        self._hosts = 0
+        self._is_odd = False
+        """Whether the head of the request has to be looked at closely."""
+        self._keeps_alive = True
+        self._rest = b""
+        self._last_answer = b""
+        self._is_stopping = False
+
+    # --- the connection ----------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin a connection on which an answer is sent as a whole."""
+        answers = WholeAnswers(transport, self._end)
+        super().connection_made(answers)
+        self.flow = Flow(answers)
+        self.port = self.server[1] if self.server else None
+        self._since = self.loop.time()
+        if not self._pool.admit(self, cast("set[Protocol]", self.connections)):
+            self.make_room()
+        self._is_odd = self.is_reserved
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End with the connection."""
+        self._stage = ENDING
+        self._pool.leave(self)
+        self._release()
+        super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        """End the connection once its answer is complete; what has no end by itself ends now."""
+        self._is_stopping = True
+        super().shutdown()
+        if self.cycle is not None:
+            cast(dict[str, Any], self.cycle.scope).get(ON_STOP, lambda: None)()
+
+    def make_room(self) -> None:
+        """End: there is no place for this connection, or another needs it."""
+        self._stage = ENDING
+        self.transport.write(last_answer(refusals.CROWDED))
+        cast(WholeAnswers, self.transport).close()
+
+    def _end(self) -> None:
+        """Close; if a request is still coming in, only after the client had time to read why."""
+        transport = cast(WholeAnswers, self.transport)
+        is_complete = self._stage in (IDLE, ENDING)
+        self._stage = ENDING
+        self._since = self.loop.time()
+        self._rest = b""
+        self._release()
+        if is_complete or self._is_stopping:
+            transport.close_now()
+            return
+        transport.close_writing()
+        cast(Flow, self.flow).is_held = False
+        self.flow.resume_reading()
+
+    # --- what comes in -----------------------------------------------------------------------
+
+    def data_received(self, data: bytes) -> None:
+        """Read what came, and note whether a request goes on after it."""
+        if self._stage == ENDING:
+            return
+        if len(data) > SLICE_BYTES or self._rest:
+            self._read_in_slices(data)
+            return
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as offer:
+            rest = data[offer.args[0] :]
+            self._ignore_upgrade()
+            self._read_in_slices(rest)
+        except httptools.HttpParserError as error:
+            is_too_large = isinstance(error.__context__, TooLarge)
+            self._refuse(refusals.HEAD_TOO_LARGE if is_too_large else refusals.NOT_HTTP)
+            return
+        if self._stage != IDLE and self._stage != ENDING:
+            self._note_unfinished(len(data))
+
+    def _read_in_slices(self, data: bytes) -> None:
+        """Read a large packet, as long as no request of it waits for the answer before it."""
+        data = self._rest + data
+        self._rest = b""
+        for start in range(0, len(data), SLICE_BYTES):
+            if self._stage == ENDING:
+                return
+            if self.pipeline:
+                self._rest = data[start:]
+                cast(Flow, self.flow).is_held = True
+                self.flow.pause_reading()
+                return
+            self.data_received(data[start : start + SLICE_BYTES])
+
+    def _read_rest(self) -> None:
+        """Go on with a packet, now that the requests of its first part are answered."""
+        cast(Flow, self.flow).is_held = False
+        self.flow.resume_reading()
+        rest, self._rest = self._rest, b""
+        self._read_in_slices(rest)
+
+    def _note_unfinished(self, size: int) -> None:
+        """Count what came of a request that goes on. Those that come in one packet never do."""
+        is_first = not self._seen
+        if is_first:
+            self._since = self.loop.time()
+        # Where in the first packet it began is not known.
+        self._seen += 1 if is_first else size
+        if self._stage == HEAD:
+            if self._seen > HEAD_BYTES_MAX:
+                self._refuse(refusals.HEAD_TOO_LARGE)
+            return
+        cast(dict[str, Any], self.scope)[BODY_PENDING] = True
+        self._beside_body = 0 if self._has_body_come else self._beside_body + size
+        self._has_body_come = False
+        if self._beside_body > HEAD_BYTES_MAX:
+            self._refuse(refusals.TRAILER_TOO_LARGE)
+        elif not self.cycle.response_complete:
+            self._held_bytes += size
+            if not self._pool.hold(size):
+                self._refuse(refusals.BODIES_TOO_LARGE)
+
+    def _release(self) -> None:
+        if self._held_bytes:
+            self._pool.release(self._held_bytes)
+            self._held_bytes = 0
+
+    # --- what the parser finds ---------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        """Begin a request, and tell the application how to close the connection (assumed 5.3)."""
+        super().on_message_begin()
+        self._stage = HEAD
+        self._seen = self._hosts = 0
+        cast(dict[str, Any], self.scope)[ABORT] = self._abort
+
+    def _abort(self) -> None:
+        self.transport.abort()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header."""
+        name = name.lower()
+        if name in _NOTED:
+            self._note(name, value)
+        self.headers.append((name, value))
+
+    def _note(self, name: bytes, value: bytes) -> None:
+        if self._stage != HEAD:
+            return
+        if name == b"host":
+            self._hosts += 1
+        elif name == b"upgrade":
+            self._is_odd = True
+        elif value.lower() == b"100-continue":
+            self.expect_100_continue = self._is_odd = True
+
+    def on_headers_complete(self) -> None:
+        """Have the request answered, by the application or because of what its head is."""
+        is_usual = (
+            self._hosts == 1
+            and not self._seen
+            and not self._is_odd
+            and len(self.headers) <= HEADER_FIELDS_MAX
+        )
+        if is_usual:
+            super().on_headers_complete()
+        else:
+            self._have_odd_answered()
+        self._stage = BODY
+        self._seen = self._beside_body = 0
+        self.headers = _TRAILERS
+
+    def _have_odd_answered(self) -> None:
+        app = self.app
+        self.app = self._app_for_head()
+        super().on_headers_complete()
+        self.app = app
+        self._keeps_alive = self.cycle.keep_alive and not self.is_reserved
+        # A client that waits to be told to go on, and is refused instead, may not send its body.
+        self.cycle.keep_alive = self._keeps_alive and not self.expect_100_continue
+        self._is_odd = self.is_reserved
+
+    def _app_for_head(self) -> Application:
+        """What answers a request whose head is out of the ordinary. Raises TooLarge."""
+        if len(self.headers) > HEADER_FIELDS_MAX or (self._seen and self._is_head_too_large()):
+            raise TooLarge
+        if self._hosts > 1 or (not self._hosts and self.parser.get_http_version() == "1.1"):
+            return _NO_HOST
+        if self._get_upgrade() == b"websocket":
+            return _WEBSOCKET
+        if self.is_reserved:
+            self._pool.asked(self)
+            return self._serve_operator
+        return cast(Application, self.app)
+
+    def _is_head_too_large(self) -> bool:
+        size = len(self.parser.get_method()) + len(self.url) + len("  HTTP/1.1\r\n\r\n")
+        return size + sum(len(name) + len(value) + 4 for name, value in self.headers) > (
+            HEAD_BYTES_MAX
+        )
+
+    async def _serve_operator(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer on a reserved place: only what is for the control surface."""
+        app = self.config.loaded_app if self._pool.is_for_control(scope) else _CROWDED
+        await app(scope, receive, send)
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a body, unless its request is answered."""
+        cycle = self.cycle
+        self._has_body_come = True
+        if cycle.response_complete:
+            return
+        if self.expect_100_continue and not cycle.response_started:
+            self.expect_100_continue = False
+            cycle.keep_alive = self._keeps_alive and not self._is_stopping
+        cycle.body += body
+        if len(cycle.body) > HIGH_WATER_LIMIT:
+            self.flow.pause_reading()
+        cycle.message_event.set()
+
+    def on_message_complete(self) -> None:
+        """End a request."""
+        self._stage = IDLE
+        cycle = self.cycle
+        cycle.more_body = False
+        cycle.message_event.set()
+
+    # --- upgrades ----------------------------------------------------------------------------
+
+    def _ignore_upgrade(self) -> None:
+        """Go on in HTTP/1.1, as a server does that takes no offer (RFC 9110, 7.8).
+
+        The parser has taken the request to end with its head. Its body is read by a new one.
+        """
+        if self.scope["method"] == "CONNECT":
+            # What follows is not for us (RFC 9110, 9.3.6).
+            self.cycle.keep_alive = False
+            self._stage = ENDING
+            return
+        framing = framing_of(self.scope["headers"])
+        body_only = BodyOnly(self)
+        self.parser = httptools.HttpRequestParser(body_only)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        if framing:
+            self._stage = BODY
+            self.cycle.more_body = True
+            self.cycle.message_event.clear()
+            self.parser.feed_data(framing)
+        body_only.is_over = True
+
+    # --- what goes out -----------------------------------------------------------------------
+
+    def on_response_complete(self) -> None:
+        """End an answer, also one without a body, and begin the next."""
+        cast(WholeAnswers, self.transport).flush()
+        self.server_state.total_requests += 1
+        if self._held_bytes:
+            self._release()
+        if self.transport.is_closing():
+            return
+        self._since = self.loop.time()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        elif self._last_answer:
+            self._say_last()
+        else:
+            if self.cycle.body:
+                # An answer that needed no body: what came of it is not kept.
+                self.cycle.body = bytearray()
+            self.flow.resume_reading()
+        if self._rest and not self.pipeline:
+            self._read_rest()
+
+    def _refuse(self, fault: Fault) -> None:
+        """Answer what cannot be read any further, after all that was asked before; then close."""
+        self._pool.warn(fault.message, f"a request was answered {fault.status}: {fault.message}")
+        is_begun = self._stage == BODY
+        self._last_answer = last_answer(fault)
+        self._rest = b""
+        cycle: RequestResponseCycle | None = self.cycle
+        if is_begun and self.pipeline:
+            # Its own turn has not come.
+            self.pipeline.popleft()
+        elif is_begun and cycle is not None and not cycle.response_complete:
+            if cycle.response_started:
+                self.transport.abort()
+                return
+            cycle.disconnected = True
+            cycle.message_event.set()
+            self._say_last()
+            return
+        if self.pipeline or (cycle is not None and not cycle.response_complete):
+            self._stage = ENDING
+            return
+        self._say_last()
+
+    def _say_last(self) -> None:
+        self._stage = HEAD
+        self.transport.write(self._last_answer)
+        self.transport.close()
