@@ -22,10 +22,11 @@ from sandbox.control.rows import (
     ControlRow,
     Services,
     shape,
+    unknown_world,
 )
 from sandbox.domain.words import nearest
 from sandbox.store.files import StoreError
-from sandbox.world.agenda import fire_due
+from sandbox.world.agenda import catch_up
 from sandbox.world.world import World
 
 if TYPE_CHECKING:
@@ -120,13 +121,7 @@ class Control:
             return None
         found = self._services.worlds.get(params["w"])
         if found is None:
-            known = [world.id for world in self._services.worlds]
-            raise ControlFault(
-                404,
-                "unknown_world",
-                f"there is no world {params['w']!r}",
-                nearest=nearest(params["w"], known),
-            )
+            raise unknown_world(self._services.worlds, params["w"])
         return found
 
     async def _carry_out(
@@ -137,7 +132,7 @@ class Control:
         if ask.found is not None:
             self._services.worlds.touch(ask.found)
             # Without an event loop, or under a clock that a test moves, no alarm has rung.
-            fire_due(ask.found)
+            await catch_up(ask.found, self._services.worlds.slices)
         if row.query != "NoQuery" or scope["query_string"]:
             ask.query = _query(shape(row.query), scope)
         if row.is_raw:
@@ -243,10 +238,11 @@ async def _send(
     send: Send, status: int, shown: Any, headers: dict[str, str], media_type: str
 ) -> None:
     if not isinstance(shown, Content):
-        body = b"" if status == 204 else shown if isinstance(shown, bytes) else to_json(shown)
-        shown = Content(body)
+        is_written = isinstance(shown, bytes | list)
+        shown = Content(b"" if status == 204 else shown if is_written else to_json(shown))
     raw = [(name.encode(), value.encode()) for name, value in {**headers, **shown.headers}.items()]
     if body := shown.body:
-        raw += [(b"content-type", media_type.encode()), (b"content-length", b"%d" % len(body))]
+        length = b"%d" % wire.size_of(body)
+        raw += [(b"content-type", media_type.encode()), (b"content-length", length)]
     await send({"type": "http.response.start", "status": status, "headers": raw})
-    await send({"type": "http.response.body", "body": body})
+    await wire.send_body(send, body)

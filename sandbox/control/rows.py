@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from sandbox.api.wire import Body
 from sandbox.domain.words import nearest
 from sandbox.store.fixtures import Fixture
 from sandbox.world.registry import Worlds
@@ -99,7 +100,7 @@ class ControlRow:
 class Content:
     """An answer that is written already, with headers of its own."""
 
-    body: bytes
+    body: Body
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -139,6 +140,14 @@ class ControlFault(Exception):
 def invalid(message: str, nearest: str | None = None) -> ControlFault:
     """A body or query that cannot be."""
     return ControlFault(400, "validation_error", message, nearest=nearest)
+
+
+def unknown_world(worlds: Worlds, id: str) -> ControlFault:
+    """There is no world with this id, or no longer."""
+    known = [world.id for world in worlds]
+    return ControlFault(
+        404, "unknown_world", f"there is no world {id!r}", nearest=nearest(id, known)
+    )
 
 
 def must_be_known(field: str, word: str | None, known: Iterable[str]) -> None:

@@ -28,7 +28,9 @@ class TableMoment:
 
     def documents(self, texts: "Texts") -> Iterator[Document]:
         """The documents of all rows, in the order of their numbers."""
-        numbers = sorted(self._records) if not self._unread else sorted({**self._records, **self._unread})
+        numbers = (
+            sorted(self._records) if not self._unread else sorted({**self._records, **self._unread})
+        )
         for number in numbers:
             record = self._records.get(number)
             if record is None:

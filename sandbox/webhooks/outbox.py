@@ -24,6 +24,7 @@ from sandbox.domain.webhooks.schedule import (
 )
 from sandbox.scenarios.running import Running
 from sandbox.store.port import Store
+from sandbox.store.steps import Container
 from sandbox.webhooks.audience import wanting
 from sandbox.webhooks.bodies import Bodies
 from sandbox.webhooks.chaos import contradiction, ruled, trigger_of
@@ -116,6 +117,16 @@ class Outbox:
         for delivery in deliveries:
             of_message = self._deliveries.setdefault(delivery.message_id, {})
             of_message[delivery.endpoint_id] = delivery
+
+    def take_over(self, other: "Outbox") -> None:
+        """Hold the endpoints and deliveries of another, which is used no more."""
+        self._begin_anew()
+        self.endpoints, self.meant_for = other.endpoints, other.meant_for
+        self._deliveries = other._deliveries
+
+    def containers(self) -> list[Container]:
+        """All that holds deliveries, for whoever lets go of them."""
+        return [self._deliveries]
 
     def resume(self) -> None:
         """Send what was to be sent, or was under way, when the earlier run ended."""

@@ -243,8 +243,7 @@ class Moment:
             table.close()
 
     def write(self, recorder: Recorder, take: Take) -> Steps[None]:
-        """Write all documents, table by table. Endpoints and deliveries have the recorder's
-        places."""
+        """Write all documents, table by table; the recorder knows the places of some."""
         texts = Texts(WHOLE_REMEMBERED_MAX)
         take(WORLD, Document(self._world_id, 0, self._state))
         if self._fixture is not None:

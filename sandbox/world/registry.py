@@ -4,14 +4,17 @@ Keys are found by their lookup segment, in a dictionary over all worlds, so that
 grow with their number. Two worlds may hold the same lookup; its secret tells them apart.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from asyncio import Lock
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from sandbox.domain.keys import ApiKey, ParsedKey, secret_fits
 from sandbox.domain.profile import Profile
-from sandbox.world.agenda import fire_due
+from sandbox.store.steps import Container, Steps, let_go, run_through
+from sandbox.world.agenda import TIMERS_IN_A_ROW, fire_due
 from sandbox.world.clock import Wall
 from sandbox.world.host import Host, Nobody
 from sandbox.world.kept import Kept, NotRestored
@@ -64,6 +67,14 @@ class Limits:
     journal_entries_max: int = JOURNAL_ENTRIES_MAX
 
 
+@dataclass(slots=True)
+class _Alone:
+    """A world that somebody changes as a whole, and how many do or wait to."""
+
+    lock: Lock = field(default_factory=Lock)
+    users: int = 0
+
+
 class Worlds:
     """The worlds by id, and every key's lookup."""
 
@@ -88,88 +99,105 @@ class Worlds:
         # Lookup segment to the ids of the worlds that hold it; a dictionary as an ordered set.
         self._by_lookup: dict[str, dict[str, None]] = {}
         self._numbered = 0
+        # Ids of worlds that are being made, and who changes a world as a whole, by its id.
+        self._reserved: set[str] = set()
+        self._alone: dict[str, _Alone] = {}
         # What worlds did that are gone or began anew, and what came for none.
         self.tally = Tally()
 
-    def create(self, spec: WorldSpec) -> World:
+    def create(self, spec: WorldSpec) -> Steps[World]:
         """A new world, filled and ready.
 
         An empty id is replaced by the next `world-N` that is free, and whose keys are. Raises
         WorldTaken, TooManyWorlds, or NotRestored where it is to begin as a saved one that cannot
         be used; then nothing changed.
         """
+        yield from self.drop_unused()
         if spec.id:
-            return self._create(spec)
+            return (yield from self._create(spec))
         for _ in range(SKIPPED_MAX):
+            spec = replace(spec, id=self._free_id())
             numbered = self._numbered
             try:
-                return self._create(replace(spec, id=self._free_id()))
+                return (yield from self._create(spec))
             except KeysTaken:
                 # Somebody supplied a key of that world elsewhere; the next number has others.
                 continue
             except (WorldTaken, TooManyWorlds, NotRestored):
-                self._numbered = numbered
+                if self._numbered == numbered:
+                    self._numbered -= 1
                 raise
         raise WorldTaken(
             f"the keys of {SKIPPED_MAX:,} worlds up to 'world-{self._numbered}' are in use in "
             "other worlds; give the new world an id"
         )
 
-    def _create(self, spec: WorldSpec) -> World:
-        self.drop_unused()
-        if spec.id in self._by_id:
+    def _create(self, spec: WorldSpec) -> Steps[World]:
+        if spec.id in self._by_id or spec.id in self._reserved:
             raise WorldTaken(f"a world {spec.id!r} is there already")
-        if len(self._by_id) >= self.limits.worlds_max:
+        if len(self._by_id) + len(self._reserved) >= self.limits.worlds_max:
             raise TooManyWorlds(
                 f"{len(self._by_id)} worlds are in use, which is the most that this server holds; "
                 "delete those that are done with"
             )
-        world = self._made(spec)
-        self._by_id[spec.id] = world
+        self._reserved.add(spec.id)
+        try:
+            world = yield from self._make(spec)
+        finally:
+            self._reserved.discard(spec.id)
+        self._put_in_use(world)
         self._refuse_taken_keys(world)
         try:
             self._refuse_shared_keys(world)
         except NotRestored:
-            self._remove(world)
+            run_through(self._remove(world))
             raise
         return world
 
-    def _made(self, spec: WorldSpec, kept: Kept | None = None) -> World:
+    def _make(
+        self, spec: WorldSpec, kept: Kept | None = None, host: Host | None = None
+    ) -> Steps[World]:
+        """A world that nobody knows of yet: it is filled beside those that are in use."""
         world = World(
             spec,
             profile=self.profile,
             wall=self._wall,
             journal_entries_max=self.limits.journal_entries_max,
-            on_new_key=self._learn(spec.id),
             key_is_free=self.is_free,
-            host=self._host,
-            saver=self.saver,
-            kept=kept,
+            host=host or self._host,
+            is_saved=self.saver is not None,
         )
+        yield from world.filling(kept)
         self.touch(world)
         return world
 
-    def restore(self, spec: WorldSpec, kept: Kept) -> World:
+    def _put_in_use(self, world: World) -> None:
+        """Have the world found by its id and its keys, and its changes written."""
+        world.tell_of_keys(self._learn(world.id))
+        self._by_id[world.id] = world
+        world.saver = self.saver
+        world.note_change()
+        world.outbox.resume()
+
+    def restore(self, spec: WorldSpec, kept: Kept) -> Steps[World]:
         """The world that documents make, in place of the one with its id, if there is one.
 
         Raises NotRestored; then nothing changed. What was under way in the one before is over.
         """
+        world = yield from self._make(spec, kept)
         before = self._by_id.get(spec.id)
-        learned = {lookup: dict(holders) for lookup, holders in self._by_lookup.items()}
+        if before is not None:
+            yield from before.tally.count()
+        # From here to where the world is in use nothing else has its turn.
+        self._refuse_shared_keys(world)
+        left: list[Container] = []
         if before is not None:
             self._forget_keys(before)
-        try:
-            world = self._made(spec, kept)
-            self._refuse_shared_keys(world)
-        except BaseException:
-            self._by_lookup = learned
-            raise
-        if before is not None:
             self._count_in(before)
-            before.close()
+            left = before.close()
             self._host.look(before, None)
-        self._by_id[spec.id] = world
-        world.outbox.resume()
+        self._put_in_use(world)
+        yield from let_go(left)
         return world
 
     def _refuse_shared_keys(self, world: World) -> None:
@@ -203,7 +231,7 @@ class Worlds:
         for name, (_, plaintext) in world.cast.keys.items():
             holder = self.holder(self.profile.key_format.parse(plaintext))
             if holder is None or holder[0] is not world:
-                self._remove(world)
+                run_through(self._remove(world))
                 raise KeysTaken(
                     f"the key {name!r} of a world {world.id!r} is in use in another world"
                 )
@@ -220,53 +248,64 @@ class Worlds:
     def __iter__(self) -> Iterator[World]:
         return iter(tuple(self._by_id.values()))
 
-    def delete(self, world: World) -> None:
+    def delete(self, world: World) -> Steps[None]:
         """Forget the world and its keys. Raises Protected for `default`."""
         if world.id == DEFAULT_WORLD:
             raise Protected("the world 'default' stays; it can be reset")
-        self._remove(world)
+        yield from world.tally.count()
+        if self._by_id.get(world.id) is world:
+            yield from self._remove(world)
 
-    def _remove(self, world: World) -> None:
+    def _remove(self, world: World) -> Steps[None]:
         del self._by_id[world.id]
         if self.saver is not None:
             self.saver.forget(world.id)
         self._count_in(world)
-        world.close()
-        self._host.look(world, None)
         self._forget_keys(world)
+        left = world.close()
+        self._host.look(world, None)
+        yield from let_go(left)
 
-    def reset(self, world: World) -> None:
+    def reset(self, world: World) -> Steps[None]:
         """Bring the world back to its fixture, with the same keys.
 
         Raises NotRestored where that is a saved world that cannot be used, or another world has
         one of the keys by now; then nothing changed.
         """
+        fresh = yield from self._make(world.spec, host=Nobody())
+        yield from world.tally.count()
+        # From here to where the world is as it began nothing else has its turn.
         if not world.has_begun:
             # One that has begun has had the keys ever since.
-            self._try_to_begin(world.spec)
+            self._refuse_shared_keys(fresh)
         self._forget_keys(world)
         self.tally.add(world.tally)
-        world.reset()
-        world.has_begun = True
+        left = world.begin_anew_as(fresh)
+        fresh.tell_of_keys(self._learn(world.id))
+        yield from let_go(left)
 
-    def _try_to_begin(self, spec: WorldSpec) -> None:
-        """Raises NotRestored where a world cannot begin like this; nobody sees the one that can."""
-        tried = World(
-            replace(spec, invention=None),
-            profile=self.profile,
-            wall=self._wall,
-            journal_entries_max=1,
-            on_new_key=lambda key: None,
-            key_is_free=self.is_free,
-            host=Nobody(),
-        )
-        tried.close()
-        self._refuse_shared_keys(tried)
+    @asynccontextmanager
+    async def alone(self, id: str) -> AsyncIterator[World | None]:
+        """The world with this id, once nobody else changes it as a whole; None: there is none.
+
+        Whoever saves, loads, resets or deletes a world does so here, one after the other.
+        """
+        alone = self._alone.setdefault(id, _Alone())
+        alone.users += 1
+        try:
+            async with alone.lock:
+                yield self._by_id.get(id)
+        finally:
+            alone.users -= 1
+            if not alone.users:
+                del self._alone[id]
 
     def wake(self) -> None:
         """Go on with what an earlier run left undone, now that there is an event loop."""
         for world in self:
-            fire_due(world)
+            # Nobody else waits yet.
+            while len(fire_due(world)) == TIMERS_IN_A_ROW:
+                pass
             for endpoint_id in world.outbox.endpoints:
                 self._host.work(world, endpoint_id)
 
@@ -280,9 +319,11 @@ class Worlds:
         self.tally.add(world.tally)
         world.tally = self.tally
 
-    def exercised(self) -> Tally:
+    def exercised(self) -> Steps[Tally]:
         """What was exercised in all worlds since the server began."""
         total = Tally()
+        for tally in (self.tally, *(world.tally for world in self)):
+            yield from tally.count()
         for tally in (self.tally, *(world.tally for world in self)):
             total.add(tally)
         return total
@@ -291,7 +332,7 @@ class Worlds:
         """Note that the world is in use now."""
         world.touched_s = self._ticks()
 
-    def drop_unused(self) -> None:
+    def drop_unused(self) -> Steps[None]:
         """Forget the worlds that nobody has used for as long as the limits say.
 
         That is time that passed in this process: neither a jump of the host's clock nor a restart
@@ -303,9 +344,17 @@ class Worlds:
                 return
             limit_s = UNUSED_AFTER_S
         unused_since = self._ticks() - limit_s
+
+        def is_unused(world: World) -> bool:
+            is_there = self._by_id.get(world.id) is world and world.id not in self._alone
+            return is_there and world.touched_s < unused_since and world.id != DEFAULT_WORLD
+
         for world in self:
-            if world.touched_s < unused_since and world.id != DEFAULT_WORLD:
-                self.delete(world)
+            if is_unused(world):
+                yield from world.tally.count()
+                # Meanwhile somebody may have asked for it.
+                if is_unused(world):
+                    yield from self._remove(world)
 
     def holder(self, parsed: ParsedKey) -> tuple[World, ApiKey] | None:
         """The world that has exactly this key, and its record of it; None when none has.
@@ -342,5 +391,6 @@ class Worlds:
     def _free_id(self) -> str:
         while True:
             self._numbered += 1
-            if (id := f"world-{self._numbered}") not in self._by_id:
+            id = f"world-{self._numbered}"
+            if id not in self._by_id and id not in self._reserved:
                 return id

@@ -14,7 +14,7 @@ from pydantic_core import to_json
 
 from sandbox import __version__
 from sandbox.store import json_pieces
-from sandbox.store.files import FILE, FORMAT, RECORDS, Document, Parsed
+from sandbox.store.files import FILE, FORMAT, MESSAGES, RECORDS, Document, Parsed
 from sandbox.store.state.migrations import (
     MIGRATIONS,
     Migrations,
@@ -127,21 +127,27 @@ def parse_snapshot(
             tables[table] = yield from _documents(table, entries, is_trusted)
     if found < newest:
         tables = _brought_here(tables, found, newest, migrations)
-    records: dict[str, Parsed] = {}
-    for taken, one in enumerate(tables.pop(RECORDS, [])):
-        records[one.id] = one
-        if not taken % OFTEN:
-            yield
+    records = yield from _records(tables)
 
     def read(table: str, id: str) -> str:
         return records[id].text
 
-    for taken, one in enumerate(tables.get("messages", [])):
+    return Kept(tables, read, is_trusted=is_trusted)
+
+
+def _records(tables: "Written") -> Steps[dict[str, Parsed]]:
+    """What messages say, by their ids; every one of them says something."""
+    records: dict[str, Parsed] = {}
+    for one in tables.pop(RECORDS, []):
+        records[one.id] = one
+        if not len(records) % OFTEN:
+            yield
+    for taken, one in enumerate(tables.get(MESSAGES, [])):
         if one.id not in records:
             raise NotRestored(f"{RECORDS}: there is nothing of the message {one.id[:80]}")
         if not taken % OFTEN:
             yield
-    return Kept(tables, read, is_trusted=is_trusted)
+    return records
 
 
 def _format(document: dict[str, Any], newest: int, migrations: Migrations) -> int:
