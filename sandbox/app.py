@@ -170,7 +170,7 @@ def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
 
         kept = Kept(tables, read, is_from_file=True, is_trusted=not file.is_for_people)
         try:
-            run_through(worlds.restore(spec_of(kept, library.fixture_of, id=id), kept))
+            run_through(worlds.restoring(spec_of(kept, library.fixture_of, id=id), kept))
         except (NotRestored, FixtureError) as error:
             from sandbox.store.state.disk import about_good_copy, cannot
 
@@ -196,7 +196,7 @@ def _begin(worlds: Worlds, settings: Settings, fixture: Fixture) -> None:
             ", ".join(unheard),
         )
     try:
-        default = kept or run_through(worlds.create(spec))
+        default = kept or worlds.create(spec)
     except NotRestored as error:
         raise FixtureError(f"{settings.fixture}: {error}") from None
     if settings.scenario is not None:

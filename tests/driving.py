@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,6 +37,9 @@ class InProcess:
     world: str = "default"
     header: str = "x-service-apikey"
     defaults: dict[str, str] = field(default_factory=lambda: {"accept": "application/json"})
+
+    def __post_init__(self) -> None:
+        self.sandbox.worlds.slices.slice_s = math.inf
 
     def key(self, name: str) -> str:
         """The plaintext of a key of the cast; anything else as it is."""

@@ -37,27 +37,38 @@ class ClientGone(Exception):
     """The client closed the connection before its request was complete."""
 
 
-async def read_body(
-    receive: Receive, *, bytes_max: int = BODY_BYTES_MAX
-) -> bytes | bytearray | None:
+async def read_body(receive: Receive, *, bytes_max: int = BODY_BYTES_MAX) -> bytes | None:
     """The request's body; None as soon as it is known to be larger than that."""
     message = await receive()
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        chunk = message.get("body", b"")
+        size += len(chunk)
+        if size > bytes_max:
+            return None
+        if not message.get("more_body", False):
+            # A body that came in one piece needs no copy.
+            return b"".join([*chunks, chunk]) if chunks else bytes(chunk)
+        chunks.append(chunk)
+        message = await receive()
+
+
+async def read_long_body(receive: Receive, *, bytes_max: int) -> bytearray | None:
+    """The same for hundreds of MiB, which grow in place: to join them takes too long."""
     body = bytearray()
     while True:
+        message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientGone
         chunk = message.get("body", b"")
         if len(body) + len(chunk) > bytes_max:
             return None
-        is_last = not message.get("more_body", False)
-        if is_last and not body:
-            # A body that came in one piece needs no copy.
-            return bytes(chunk)
-        # It grows in place: to join 256 MiB in the end would take a tenth of a second.
         body += chunk
-        if is_last:
-            return body if len(body) > BODY_BYTES_MAX else bytes(body)
-        message = await receive()
+        if not message.get("more_body", False):
+            return body
 
 
 def in_parts(written: Iterable[bytes]) -> Steps[list[bytes]]:

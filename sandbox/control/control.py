@@ -125,7 +125,7 @@ class Control:
         return found
 
     async def _carry_out(
-        self, row: ControlRow, params: dict[str, str], scope: Scope, body: bytes
+        self, row: ControlRow, params: dict[str, str], scope: Scope, body: bytes | bytearray
     ) -> Any:
         ask = Ask(services=self._services, params=params)
         ask.found = self._world(params)
@@ -138,7 +138,7 @@ class Control:
         if row.is_raw:
             ask.body = body
         elif row.body is not None:
-            ask.body = _body(shape(row.body), body)
+            ask.body = _body(shape(row.body), bytes(body))
         shown = row.run(ask)
         shown = await shown if isawaitable(shown) else shown
         if (saver := self._services.worlds.saver) is not None:
@@ -172,14 +172,15 @@ def _query(shape: "type[BaseModel]", scope: Scope) -> "BaseModel":
         raise _invalid(error, shape) from None
 
 
-async def _read(row: ControlRow, scope: Scope, receive: Receive) -> bytes:
+async def _read(row: ControlRow, scope: Scope, receive: Receive) -> bytes | bytearray:
     """The body, where the endpoint takes one. Of one that says it is too large nothing is read."""
     if row.body is None and not row.is_raw:
         return b""
     bytes_max = SNAPSHOT_BYTES_MAX if row.is_raw else wire.BODY_BYTES_MAX
     said = dict(scope["headers"]).get(b"content-length", b"0")
     is_read = not said.isdigit() or int(said) <= bytes_max
-    body = await wire.read_body(receive, bytes_max=bytes_max) if is_read else None
+    read = wire.read_long_body if row.is_raw else wire.read_body
+    body = await read(receive, bytes_max=bytes_max) if is_read else None
     if body is None:
         raise ControlFault(
             413, "body_too_large", f"the body is larger than {bytes_max // 1_048_576} MiB"

@@ -18,12 +18,12 @@ async def alone(ask: Ask) -> AsyncIterator[World]:
 
     Raises ControlFault where it is gone by then.
     """
-    worlds = ask.services.worlds
-    async with worlds.alone(ask.world.id) as world:
-        if world is None:
-            raise unknown_world(worlds, ask.world.id)
-        ask.found = world
-        yield world
+    worlds, id = ask.services.worlds, ask.world.id
+    async with worlds.alone.with_(id):
+        ask.found = worlds.get(id)
+        if ask.found is None:
+            raise unknown_world(worlds, id)
+        yield ask.found
 
 
 def written_list(

@@ -45,7 +45,7 @@ async def create(ask: Ask) -> dict[str, Any]:
     )
     worlds = ask.services.worlds
     try:
-        world = await worlds.slices.run(worlds.create(spec), is_large=True)
+        world = await worlds.slices.run(worlds.creating(spec), is_large=True)
     except WorldTaken as error:
         raise ControlFault(409, "world_taken", str(error)) from None
     except TooManyWorlds as error:
@@ -56,7 +56,7 @@ async def create(ask: Ask) -> dict[str, Any]:
         try:
             scenarios.start(world, scenario)
         except ControlFault:
-            await worlds.slices.run(worlds.delete(world))
+            await worlds.slices.run(worlds.deleting(world))
             raise
     await catch_up(world, worlds.slices)
     return world.view()
@@ -103,7 +103,7 @@ def _switches(wanted: dict[str, Any]) -> dict[str, Any]:
 async def list_all(ask: Ask) -> list[bytes]:
     """Every world that is in use."""
     worlds = ask.services.worlds
-    await worlds.slices.run(worlds.drop_unused())
+    await worlds.slices.run(worlds.dropping_unused())
     listed = list(worlds)
     more = {"total": len(listed)}
     return await worlds.slices.run(written_list("worlds", listed, World.view, more))
@@ -119,7 +119,7 @@ async def delete(ask: Ask) -> None:
     worlds = ask.services.worlds
     async with alone(ask) as world:
         try:
-            await worlds.slices.run(worlds.delete(world))
+            await worlds.slices.run(worlds.deleting(world))
         except Protected as error:
             raise ControlFault(409, "protected", str(error)) from None
 
@@ -129,7 +129,7 @@ async def reset(ask: Ask) -> dict[str, Any]:
     worlds = ask.services.worlds
     async with alone(ask) as world:
         try:
-            await worlds.slices.run(worlds.reset(world), is_large=True)
+            await worlds.slices.run(worlds.resetting(world), is_large=True)
         except NotRestored as error:
             raise _faulty(world.spec.fixture.name, error) from None
         await catch_up(world, worlds.slices)
@@ -165,7 +165,7 @@ def _loaded(ask: Ask, id: str) -> Steps[World]:
 
     kept = yield from read_snapshot(ask.body)
     spec = spec_of(kept, ask.services.fixture_of, id=id)
-    return (yield from ask.services.worlds.restore(spec, kept))
+    return (yield from ask.services.worlds.restoring(spec, kept))
 
 
 def read_clock(ask: Ask) -> dict[str, Any]:

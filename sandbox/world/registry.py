@@ -4,10 +4,8 @@ Keys are found by their lookup segment, in a dictionary over all worlds, so that
 grow with their number. Two worlds may hold the same lookup; its secret tells them apart.
 """
 
-from asyncio import Lock
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
@@ -18,7 +16,7 @@ from sandbox.world.agenda import TIMERS_IN_A_ROW, fire_due
 from sandbox.world.clock import Wall
 from sandbox.world.host import Host, Nobody
 from sandbox.world.kept import Kept, NotRestored
-from sandbox.world.slices import Slices
+from sandbox.world.slices import Alone, Slices
 from sandbox.world.spec import WorldSpec
 from sandbox.world.tally import Tally
 from sandbox.world.world import DEFAULT_WORLD, World
@@ -67,14 +65,6 @@ class Limits:
     journal_entries_max: int = JOURNAL_ENTRIES_MAX
 
 
-@dataclass(slots=True)
-class _Alone:
-    """A world that somebody changes as a whole, and how many do or wait to."""
-
-    lock: Lock = field(default_factory=Lock)
-    users: int = 0
-
-
 class Worlds:
     """The worlds by id, and every key's lookup."""
 
@@ -99,20 +89,25 @@ class Worlds:
         # Lookup segment to the ids of the worlds that hold it; a dictionary as an ordered set.
         self._by_lookup: dict[str, dict[str, None]] = {}
         self._numbered = 0
-        # Ids of worlds that are being made, and who changes a world as a whole, by its id.
+        # The ids of worlds that are being made.
         self._reserved: set[str] = set()
-        self._alone: dict[str, _Alone] = {}
+        # Whoever saves, loads, resets or deletes a world does so alone.
+        self.alone = Alone()
         # What worlds did that are gone or began anew, and what came for none.
         self.tally = Tally()
 
-    def create(self, spec: WorldSpec) -> Steps[World]:
+    def create(self, spec: WorldSpec) -> World:
+        """As `creating`, at once."""
+        return run_through(self.creating(spec))
+
+    def creating(self, spec: WorldSpec) -> Steps[World]:
         """A new world, filled and ready.
 
         An empty id is replaced by the next `world-N` that is free, and whose keys are. Raises
         WorldTaken, TooManyWorlds, or NotRestored where it is to begin as a saved one that cannot
         be used; then nothing changed.
         """
-        yield from self.drop_unused()
+        yield from self.dropping_unused()
         if spec.id:
             return (yield from self._create(spec))
         for _ in range(SKIPPED_MAX):
@@ -179,7 +174,7 @@ class Worlds:
         world.note_change()
         world.outbox.resume()
 
-    def restore(self, spec: WorldSpec, kept: Kept) -> Steps[World]:
+    def restoring(self, spec: WorldSpec, kept: Kept) -> Steps[World]:
         """The world that documents make, in place of the one with its id, if there is one.
 
         Raises NotRestored; then nothing changed. What was under way in the one before is over.
@@ -248,7 +243,7 @@ class Worlds:
     def __iter__(self) -> Iterator[World]:
         return iter(tuple(self._by_id.values()))
 
-    def delete(self, world: World) -> Steps[None]:
+    def deleting(self, world: World) -> Steps[None]:
         """Forget the world and its keys. Raises Protected for `default`."""
         if world.id == DEFAULT_WORLD:
             raise Protected("the world 'default' stays; it can be reset")
@@ -266,7 +261,7 @@ class Worlds:
         self._host.look(world, None)
         yield from let_go(left)
 
-    def reset(self, world: World) -> Steps[None]:
+    def resetting(self, world: World) -> Steps[None]:
         """Bring the world back to its fixture, with the same keys.
 
         Raises NotRestored where that is a saved world that cannot be used, or another world has
@@ -283,22 +278,6 @@ class Worlds:
         left = world.begin_anew_as(fresh)
         fresh.tell_of_keys(self._learn(world.id))
         yield from let_go(left)
-
-    @asynccontextmanager
-    async def alone(self, id: str) -> AsyncIterator[World | None]:
-        """The world with this id, once nobody else changes it as a whole; None: there is none.
-
-        Whoever saves, loads, resets or deletes a world does so here, one after the other.
-        """
-        alone = self._alone.setdefault(id, _Alone())
-        alone.users += 1
-        try:
-            async with alone.lock:
-                yield self._by_id.get(id)
-        finally:
-            alone.users -= 1
-            if not alone.users:
-                del self._alone[id]
 
     def wake(self) -> None:
         """Go on with what an earlier run left undone, now that there is an event loop."""
@@ -332,7 +311,11 @@ class Worlds:
         """Note that the world is in use now."""
         world.touched_s = self._ticks()
 
-    def drop_unused(self) -> Steps[None]:
+    def drop_unused(self) -> None:
+        """As `dropping_unused`, at once."""
+        run_through(self.dropping_unused())
+
+    def dropping_unused(self) -> Steps[None]:
         """Forget the worlds that nobody has used for as long as the limits say.
 
         That is time that passed in this process: neither a jump of the host's clock nor a restart
@@ -346,7 +329,7 @@ class Worlds:
         unused_since = self._ticks() - limit_s
 
         def is_unused(world: World) -> bool:
-            is_there = self._by_id.get(world.id) is world and world.id not in self._alone
+            is_there = self._by_id.get(world.id) is world and world.id not in self.alone
             return is_there and world.touched_s < unused_since and world.id != DEFAULT_WORLD
 
         for world in self:

@@ -7,8 +7,8 @@ Without an event loop (at the start, in tests) nobody else waits, and they are a
 """
 
 import asyncio
-from asyncio import AbstractEventLoop, Future, Semaphore
-from collections import deque
+from asyncio import AbstractEventLoop, Future, Lock, Semaphore
+from collections import Counter, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from time import perf_counter
@@ -136,3 +136,28 @@ class Slices:
             if place.done() and not place.cancelled():
                 self._is_promised = False
                 self._await_round()
+
+
+class Alone:
+    """Lets one after the other do what nobody else may do at the same time, name by name."""
+
+    def __init__(self) -> None:
+        # Only of names that are in use.
+        self._locks: dict[str, Lock] = {}
+        self._users: Counter[str] = Counter()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._locks
+
+    @asynccontextmanager
+    async def with_(self, name: str) -> AsyncIterator[None]:
+        """Be alone with what has this name."""
+        lock = self._locks.setdefault(name, Lock())
+        self._users[name] += 1
+        try:
+            async with lock:
+                yield
+        finally:
+            self._users[name] -= 1
+            if not self._users[name]:
+                del self._users[name], self._locks[name]
