@@ -13,6 +13,7 @@ from benchmarks import (
     payments,
     read,
     sale,
+    stalls,
     start,
     stores,
     terminals,
@@ -34,6 +35,7 @@ BENCHMARKS: Final[dict[str, Callable[[Plan], list[Result]]]] = {
     "payments": payments.run,
     "memory": memory.run,
     "stores": stores.run,
+    "stalls": stalls.run,
 }
 
 

@@ -68,8 +68,8 @@ def request(
 class Connection:
     """One connection to a server on this machine."""
 
-    def __init__(self, port: int) -> None:
-        self._socket = socket.create_connection((HOST, port), timeout=_ANSWER_WITHIN_S)
+    def __init__(self, port: int, *, within_s: float = _ANSWER_WITHIN_S) -> None:
+        self._socket = socket.create_connection((HOST, port), timeout=within_s)
         self._reader: BinaryIO = self._socket.makefile("rb")
 
     def __enter__(self) -> Self:
@@ -82,7 +82,11 @@ class Connection:
     def ask(self, sent: bytes) -> Answer:
         """One request and its answer."""
         self._socket.sendall(sent)
-        return self._read()
+        return self.read()
+
+    def send(self, sent: bytes) -> None:
+        """Send bytes, and wait for nothing."""
+        self._socket.sendall(sent)
 
     def ask_all(self, requests: Sequence[bytes]) -> Iterator[Answer]:
         """The answers to all requests, of which several are under way at a time."""
@@ -90,9 +94,10 @@ class Connection:
             batch = requests[first : first + _PIPELINED]
             self._socket.sendall(b"".join(batch))
             for _ in batch:
-                yield self._read()
+                yield self.read()
 
-    def _read(self) -> Answer:
+    def read(self) -> Answer:
+        """The answer to what was sent."""
         lines = [line := self._reader.readline()]
         while line not in (b"\r\n", b""):
             lines.append(line := self._reader.readline())

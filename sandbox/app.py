@@ -26,6 +26,7 @@ from sandbox.scenarios.loading import ScenarioError
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.files import SECRET_BYTES, StateFile, StoreError
 from sandbox.store.fixtures import Fixture, FixtureError
+from sandbox.store.steps import run_through
 from sandbox.webhooks.guard import Guard
 from sandbox.webhooks.sending import Sender, Sending
 from sandbox.world.clock import Wall, wall_seconds
@@ -212,7 +213,7 @@ def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
 
         kept = Kept(tables, read, is_from_file=True, is_trusted=not file.is_for_people)
         try:
-            worlds.restore(spec_of(kept, library.fixture_of, id=id), kept)
+            run_through(worlds.restoring(spec_of(kept, library.fixture_of, id=id), kept))
         except (NotRestored, FixtureError) as error:
             from sandbox.store.state.disk import about_good_copy, cannot
 

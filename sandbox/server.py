@@ -29,10 +29,12 @@ if TYPE_CHECKING:
 
 _BACKLOG: Final = 2048
 _GRACE_S: Final = 2
-_GC_AFTER: Final = 20_000
+_GC_AFTER: Final = 5_000
 """Objects made between two collections. A request leaves no cycles, only its journal entry, so
-that the default of 700 finds nothing again and again."""
-_GC_MIDDLE: Final = 50
+that the default of 700 finds nothing again and again. A collection that looks at so many takes a
+few milliseconds, during which nobody is served."""
+_GC_MIDDLE: Final = 3
+"""After so many collections, what survived one of them is looked at once more, all together."""
 _GC_NEVER: Final = 100_000
 """What outlives two collections is state, kept for good: going through all of it, for as long as
 that takes with many transactions, would find nothing either."""

@@ -24,6 +24,7 @@ from sandbox.api.router import Match
 from sandbox.api.rows import Row
 from sandbox.api.targets import check_visibility, find_target, named, reached_before, remember
 from sandbox.api.trip import Presented, Trip
+from sandbox.api.wire import Body, in_parts
 from sandbox.domain import keys
 from sandbox.domain.accounts import Account
 from sandbox.domain.faults import (
@@ -39,32 +40,43 @@ from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.taps import Tap
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.permissions import grants_of
-from sandbox.domain.rendering import to_bytes
+from sandbox.domain.rendering import rows_of, to_bytes, to_parts
 from sandbox.domain.timers import TAP_EXPIRES, Timer
 from sandbox.operations.call import Awaiting, Caller
 from sandbox.store.port import UnitOfWork
+from sandbox.store.preparing import ROWS_AT_ONCE_MAX, Unprepared
 from sandbox.world.agenda import fire_due
 from sandbox.world.registry import Worlds
 
 NO_CONTENT: Final = 204
 
+QUESTIONS_MAX: Final = 8
+"""So many questions of one request are prepared; others are answered whatever that takes."""
 
-async def carry_out(trip: Trip, worlds: Worlds) -> tuple[int, bytes]:
+
+async def carry_out(trip: Trip, worlds: Worlds) -> tuple[int, Body]:
     """Take all steps; the success status and the body.
 
     Raises Refusal, and then nothing changed, unless the refusal says that it was kept. Nothing
-    here waits but a payment for its processor, and whoever wants the same payment meanwhile.
+    here waits but a payment for its processor, whoever wants the same payment meanwhile, and a
+    question or an answer that is long work (decision 43).
     """
     row = route(trip)
     _prepare(trip, worlds, row)
     if trip.world.busy and row.method != "GET":
         while (busy := trip.world.busy.get(_payment(trip))) is not None:
             await busy.wait()
-            trip.begin_again()
-            _prepare(trip, worlds, row)
+            _begin_again(trip, worlds, row)
     trip.step = "operation"
     assert row.run
-    shown = row.run(trip)
+    # What only reads can begin again at any time; what changes something says when it can.
+    trip.unit.can_wait = is_reading = row.method == "GET"
+    try:
+        shown = row.run(trip)
+    except Unprepared as question:
+        shown = await _once_prepared(trip, worlds, row, question)
+    if is_reading and rows_of(shown) > ROWS_AT_ONCE_MAX:
+        return row.status, await worlds.slices.run(in_parts(to_parts(shown)), is_large=True)
     if isinstance(shown, Awaiting):
         return await _in_two_breaths(trip, row, shown)
     return _conclude(trip, row, shown)
@@ -97,6 +109,36 @@ def _prepare(trip: Trip, worlds: Worlds, row: Row) -> None:
             remember(trip, row)
     trip.step = "body"
     check_form(trip, row)
+
+
+# --- long work (decision 43) ------------------------------------------------------------------
+
+
+async def _once_prepared(trip: Trip, worlds: Worlds, row: Row, question: Unprepared) -> Any:
+    """What an operation shows once the store is prepared for its questions.
+
+    It begins again after each, as if it had come now; what it asks for is at hand then.
+    """
+    assert row.run
+    number = 0
+    while True:
+        async with trip.world.preparing:
+            # Somebody else may have had it prepared meanwhile.
+            if (steps := question.steps()) is not None:
+                await worlds.slices.run(steps)
+        _begin_again(trip, worlds, row)
+        trip.step = "operation"
+        number += 1
+        trip.unit.can_wait = row.method == "GET" and number < QUESTIONS_MAX
+        try:
+            return row.run(trip)
+        except Unprepared as another:
+            question = another
+
+
+def _begin_again(trip: Trip, worlds: Worlds, row: Row) -> None:
+    trip.begin_again()
+    _prepare(trip, worlds, row)
 
 
 def _payment(trip: Trip) -> str:

@@ -18,7 +18,17 @@ from sandbox.api.routes import OPERATIONS
 from sandbox.api.rows import Row, is_key_path
 from sandbox.api.security_headers import SHOWS_KEY
 from sandbox.api.trip import Answer, Asked, Presented, Trip
-from sandbox.api.wire import BadInput, ClientGone, by_name, read_body, until_gone
+from sandbox.api.wire import (
+    BadInput,
+    Body,
+    ClientGone,
+    beginning_of,
+    by_name,
+    read_body,
+    send_body,
+    size_of,
+    until_gone,
+)
 from sandbox.domain import keys
 from sandbox.domain.faults import INTERNAL_ERROR, METHOD_NOT_ALLOWED, NOT_WRITTEN, Refusal
 from sandbox.domain.keys import KeyKind
@@ -26,7 +36,7 @@ from sandbox.domain.payments.transport import SLOW_MS, TRANSPORT_FAULTS
 from sandbox.operations.payments.attempting import Dropped
 from sandbox.scenarios.choosing import Choice
 from sandbox.store.files import StoreError
-from sandbox.world.agenda import fire_due
+from sandbox.world.agenda import TIMERS_IN_A_ROW, catch_up, fire_due
 from sandbox.world.journal import ADDRESS_CHARS_MAX, REASON_CHARS_MAX, Entry, captured
 from sandbox.world.registry import Worlds
 from sandbox.world.world import World
@@ -119,7 +129,8 @@ class Platform:
         presented = self._identify(asked)
         # What comes without a known key stands in the journal of `default` (assumed D25).
         world = presented.world or self._worlds.default
-        fire_due(world)
+        if len(fire_due(world)) == TIMERS_IN_A_ROW:
+            await catch_up(world, self._worlds.slices)
         answer = await self.answer(asked, presented, world)
         if (saver := self._worlds.saver) is not None:
             answer = await self._once_saved(answer, saver, asked)
@@ -128,7 +139,8 @@ class Platform:
         else:
             await _send(send, answer.status, answer.headers, answer.body)
         # What follows at once follows the answer: a batch has its result now (assumed D21).
-        fire_due(world)
+        if len(fire_due(world)) == TIMERS_IN_A_ROW:
+            await catch_up(world, self._worlds.slices)
 
     async def refuse(self, scope: Scope, send: Send, refusal: Refusal) -> None:
         """Answer a request that no world and no journal is to know of."""
@@ -140,6 +152,7 @@ class Platform:
     async def answer(self, asked: Asked, presented: Presented, world: World) -> Answer:
         """The answer to a request. Never raises; a defect of ours is a logged 500."""
         started = perf_counter()
+        body: Body
         trip = Trip(
             unit=world.store.begin(),
             now=world.clock.now(),
@@ -241,11 +254,11 @@ class Platform:
         body = error_body(refusal, self._worlds.profile, is_for_keys=is_key_path(trip.asked.path))
         return refusal.fault.status, body
 
-    def _headers(self, trip: Trip, status: int, body: bytes) -> list[tuple[bytes, bytes]]:
+    def _headers(self, trip: Trip, status: int, body: Body) -> list[tuple[bytes, bytes]]:
         headers = []
         if status != NO_CONTENT:
             headers.append((b"content-type", b"application/json"))
-            headers.append((b"content-length", b"%d" % len(body)))
+            headers.append((b"content-length", b"%d" % size_of(body)))
         if self._explain_headers:
             headers.append((b"x-sandbox-request-id", trip.request_id.encode()))
             if trip.choice is not None:
@@ -271,7 +284,7 @@ class Platform:
         name = row.name if row is not None and row.run is not None else None
         world.tally.answered(name, status, trip.refusal, trip.choice)
 
-    def _record(self, trip: Trip, status: int, body: bytes, duration_ms: float) -> None:
+    def _record(self, trip: Trip, status: int, body: Body, duration_ms: float) -> None:
         asked, key = trip.asked, trip.presented.key
         profile = self._worlds.profile
         row = asked.match.row if asked.match else None
@@ -304,7 +317,7 @@ class Platform:
                 row.secrets if row else (),
                 may_hold_cards=trip.may_hold_cards,
             ),
-            captured(body, profile, may_hold_cards=False),
+            captured(beginning_of(body), profile, may_hold_cards=False),
             trip.decisions,
             tuple(trip.events),
             tuple(trip.notes),
@@ -344,9 +357,9 @@ def _explained(choice: Choice) -> bytes:
     return f"{choice.key}; source={choice.source}; rule={choice.rule}".encode("ascii", "replace")
 
 
-async def _send(send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+async def _send(send: Send, status: int, headers: list[tuple[bytes, bytes]], body: Body) -> None:
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    await send_body(send, body)
 
 
 async def _spoil(answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
@@ -364,6 +377,7 @@ async def _spoil(answer: Answer, scope: Scope, receive: Receive, send: Send) -> 
         return
     body, headers = answer.body, answer.headers
     if fault is not None and fault.key == "malformed_json":
+        body = body if isinstance(body, bytes) else b"".join(body)
         body = body[: len(body) // 2]
         headers = [
             (name, b"%d" % len(body) if name == b"content-length" else value)

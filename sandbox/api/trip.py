@@ -5,7 +5,7 @@ from typing import Any
 
 from sandbox.api.router import Match
 from sandbox.api.rows import Row
-from sandbox.api.wire import header, list_header
+from sandbox.api.wire import Body, header, list_header
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transport import TransportFault
 from sandbox.operations.call import Call
@@ -84,7 +84,7 @@ class Answer:
     """What goes back: status, body, headers. `fault` spoils the way back (assumed 5.3)."""
 
     status: int
-    body: bytes
+    body: Body
     headers: Headers
     fault: TransportFault | None = None
     delay_ms: int = 0

@@ -11,7 +11,10 @@ from urllib.parse import parse_qs
 
 import jiter
 from pydantic_core import ValidationError
-from starlette.types import Receive
+from starlette.types import Receive, Send
+
+from sandbox.domain.rendering import PART_BYTES
+from sandbox.store.steps import Steps
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -23,6 +26,10 @@ BODY_BYTES_MAX: Final = 1_048_576
 
 DETAILS_MAX: Final = 5
 """So many mistakes of a body are named; the rest are counted."""
+
+
+Body = bytes | list[bytes]
+"""The body of an answer: whole, or in parts where it is long."""
 
 
 class BadInput(ValueError):
@@ -71,6 +78,54 @@ async def unless_gone(work: Awaitable[T], receive: Receive) -> T:
     finally:
         working.cancel()
         going.cancel()
+
+
+async def read_long_body(receive: Receive, *, bytes_max: int) -> bytearray | None:
+    """The same for hundreds of MiB, which grow in place: to join them takes too long."""
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        chunk = message.get("body", b"")
+        if len(body) + len(chunk) > bytes_max:
+            return None
+        body += chunk
+        if not message.get("more_body", False):
+            return body
+
+
+def in_parts(written: Iterable[bytes]) -> Steps[list[bytes]]:
+    """What is written bit by bit, in parts of a size to be sent."""
+    parts: list[bytes] = []
+    waiting: list[bytes] = []
+    size = 0
+    for bit in written:
+        waiting.append(bit)
+        size += len(bit)
+        if size >= PART_BYTES:
+            parts.append(b"".join(waiting))
+            waiting, size = [], 0
+        yield
+    return [*parts, b"".join(waiting)]
+
+
+def size_of(body: Body) -> int:
+    """How many bytes a body has."""
+    return len(body) if isinstance(body, bytes) else sum(map(len, body))
+
+
+def beginning_of(body: Body) -> bytes:
+    """All of a body, or the first part of a long one."""
+    return body if isinstance(body, bytes) else body[0]
+
+
+async def send_body(send: Send, body: Body) -> None:
+    """Send the body of an answer; a long one part by part, as the client takes it."""
+    parts = [body] if isinstance(body, bytes) else body
+    for number, part in enumerate(parts, 1):
+        is_last = number == len(parts)
+        await send({"type": "http.response.body", "body": part, "more_body": not is_last})
 
 
 def parse_json(body: bytes) -> Any:

@@ -24,12 +24,13 @@ from sandbox.control.rows import (
     ControlRow,
     Services,
     shape,
+    unknown_world,
 )
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.secret_text import CARD_NUMBER, may_hold, misplaced
 from sandbox.domain.words import nearest
 from sandbox.store.files import StoreError
-from sandbox.world.agenda import fire_due
+from sandbox.world.agenda import catch_up
 from sandbox.world.world import World
 
 if TYPE_CHECKING:
@@ -146,13 +147,7 @@ class Control:
             return None
         found = self._services.worlds.get(params["w"])
         if found is None:
-            known = [world.id for world in self._services.worlds]
-            raise ControlFault(
-                404,
-                "unknown_world",
-                f"there is no world {params['w']!r}",
-                nearest=nearest(params["w"], known),
-            )
+            raise unknown_world(self._services.worlds, params["w"])
         return found
 
     async def _carry_out(
@@ -161,20 +156,20 @@ class Control:
         params: dict[str, str],
         scope: Scope,
         receive: Receive,
-        body: bytes,
+        body: bytes | bytearray,
     ) -> Any:
         ask = Ask(services=self._services, params=params)
         ask.found = self._world(params)
         if ask.found is not None:
             self._services.worlds.touch(ask.found)
             # Without an event loop, or under a clock that a test moves, no alarm has rung.
-            fire_due(ask.found)
+            await catch_up(ask.found, self._services.worlds.slices)
         if row.query != "NoQuery" or scope["query_string"]:
             ask.query = _query(shape(row.query), scope)
         if row.is_raw:
             ask.body = body
         elif row.body is not None:
-            ask.body = _body(shape(row.body), body, self._services.worlds.profile.key_format)
+            ask.body = _body(shape(row.body), bytes(body), self._services.worlds.profile.key_format)
         shown = await _result(row, ask, receive)
         if (saver := self._services.worlds.saver) is not None:
             if row.method != "GET" and ask.found is not None:
@@ -214,14 +209,15 @@ def _query(shape: "type[BaseModel]", scope: Scope) -> "BaseModel":
         raise _invalid(error, shape) from None
 
 
-async def _read(row: ControlRow, scope: Scope, receive: Receive) -> bytes:
+async def _read(row: ControlRow, scope: Scope, receive: Receive) -> bytes | bytearray:
     """The body, where the endpoint takes one. Of one that says it is too large nothing is read."""
     if row.body is None and not row.is_raw:
         return b""
     bytes_max = SNAPSHOT_BYTES_MAX if row.is_raw else wire.BODY_BYTES_MAX
     said = dict(scope["headers"]).get(b"content-length", b"0")
     is_read = not said.isdigit() or int(said) <= bytes_max
-    body = await wire.read_body(receive, bytes_max=bytes_max) if is_read else None
+    read = wire.read_long_body if row.is_raw else wire.read_body
+    body = await read(receive, bytes_max=bytes_max) if is_read else None
     if body is None:
         raise ControlFault(
             413, "body_too_large", f"the body is larger than {bytes_max // 1_048_576} MiB"
@@ -288,10 +284,12 @@ async def _send(
     media_type: str = JSON,
     kind: AnswerKind = AnswerKind.CONTROL,
 ) -> None:
-    body = b"" if status == 204 else shown if isinstance(shown, bytes) else to_json(shown)
+    is_written = isinstance(shown, bytes | list)
+    body = b"" if status == 204 else shown if is_written else to_json(shown)
     raw = [(name.encode(), value.encode()) for name, value in headers.items()]
     raw += HEADERS_OF[kind]
     if body:
-        raw += [(b"content-type", media_type.encode()), (b"content-length", b"%d" % len(body))]
+        length = b"%d" % wire.size_of(body)
+        raw += [(b"content-type", media_type.encode()), (b"content-length", length)]
     await send({"type": "http.response.start", "status": status, "headers": raw})
-    await send({"type": "http.response.body", "body": body})
+    await wire.send_body(send, body)

@@ -32,14 +32,16 @@ TABLES: Final[Mapping[str, tuple[str, ...]]] = {
 """What there is to exercise, section by section, as far as the code alone knows it."""
 
 
-def of_world(ask: Ask) -> dict[str, Any]:
+async def of_world(ask: Ask) -> dict[str, Any]:
     """What was exercised in a world since it began or was reset."""
+    await ask.services.worlds.slices.run(ask.world.tally.count())
     return _view(ask, ask.world.tally.look())
 
 
-def of_server(ask: Ask) -> dict[str, Any]:
+async def of_server(ask: Ask) -> dict[str, Any]:
     """What was exercised in all worlds since the server began, and by those who named none."""
-    return _view(ask, ask.services.worlds.exercised())
+    worlds = ask.services.worlds
+    return _view(ask, await worlds.slices.run(worlds.exercised()))
 
 
 def _view(ask: Ask, tally: Tally) -> dict[str, Any]:

@@ -143,6 +143,14 @@ def invalid(message: str, nearest: str | None = None) -> ControlFault:
     return ControlFault(400, "validation_error", message, nearest=nearest)
 
 
+def unknown_world(worlds: Worlds, id: str) -> ControlFault:
+    """There is no world with this id, or no longer."""
+    known = [world.id for world in worlds]
+    return ControlFault(
+        404, "unknown_world", f"there is no world {id!r}", nearest=nearest(id, known)
+    )
+
+
 def must_be_known(field: str, word: str | None, known: Iterable[str]) -> None:
     """Raises ControlFault, with the nearest known word, for a word that is none of them."""
     if word is not None and word not in known:

@@ -3,16 +3,19 @@
 from typing import TYPE_CHECKING, Any
 
 from sandbox.control import scenarios
+from sandbox.control.long import alone, written_list
 from sandbox.control.rows import Ask, ControlFault, invalid
 from sandbox.domain.instants import to_wire
 from sandbox.domain.words import nearest
 from sandbox.store.fixtures import Fixture, FixtureError
+from sandbox.store.steps import Steps
 from sandbox.world import switches
-from sandbox.world.agenda import fire_due, walk
+from sandbox.world.agenda import catch_up, walk
 from sandbox.world.clock import ClockSetting
 from sandbox.world.kept import NotRestored
 from sandbox.world.registry import Protected, TooManyWorlds, WorldTaken
 from sandbox.world.spec import WorldSpec
+from sandbox.world.world import World
 
 if TYPE_CHECKING:
     from sandbox.control.shapes import Advance, ClockBody, CreateWorld
@@ -23,7 +26,7 @@ def health(ask: Ask) -> dict[str, Any]:
     return {"status": "ok", "version": ask.services.version, "store": ask.services.store}
 
 
-def create(ask: Ask) -> dict[str, Any]:
+async def create(ask: Ask) -> dict[str, Any]:
     """A new world, filled from its fixture. Everything is checked before anything is made."""
     body: CreateWorld = ask.body
     scenario = None if body.scenario is None else scenarios.chosen(ask, body.scenario)
@@ -36,8 +39,9 @@ def create(ask: Ask) -> dict[str, Any]:
         switches=_switches(body.switches or {}),
         invention=body.invent.invention() if body.invent else None,
     )
+    worlds = ask.services.worlds
     try:
-        world = ask.services.worlds.create(spec)
+        world = await worlds.slices.run(worlds.creating(spec), is_large=True)
     except WorldTaken as error:
         raise ControlFault(409, "world_taken", str(error)) from None
     except TooManyWorlds as error:
@@ -48,9 +52,9 @@ def create(ask: Ask) -> dict[str, Any]:
         try:
             scenarios.start(world, scenario)
         except ControlFault:
-            ask.services.worlds.delete(world)
+            await worlds.slices.run(worlds.deleting(world))
             raise
-    fire_due(world)
+    await catch_up(world, worlds.slices)
     return world.view()
 
 
@@ -92,11 +96,13 @@ def _switches(wanted: dict[str, Any]) -> dict[str, Any]:
         ) from None
 
 
-def list_all(ask: Ask) -> dict[str, Any]:
+async def list_all(ask: Ask) -> list[bytes]:
     """Every world that is in use."""
-    ask.services.worlds.drop_unused()
-    views = [world.view() for world in ask.services.worlds]
-    return {"worlds": views, "total": len(views)}
+    worlds = ask.services.worlds
+    await worlds.slices.run(worlds.dropping_unused())
+    listed = list(worlds)
+    more = {"total": len(listed)}
+    return await worlds.slices.run(written_list("worlds", listed, World.view, more))
 
 
 def read(ask: Ask) -> dict[str, Any]:
@@ -104,50 +110,61 @@ def read(ask: Ask) -> dict[str, Any]:
     return ask.world.view()
 
 
-def delete(ask: Ask) -> None:
+async def delete(ask: Ask) -> None:
     """Forget a world."""
-    try:
-        ask.services.worlds.delete(ask.world)
-    except Protected as error:
-        raise ControlFault(409, "protected", str(error)) from None
+    worlds = ask.services.worlds
+    async with alone(ask) as world:
+        try:
+            await worlds.slices.run(worlds.deleting(world))
+        except Protected as error:
+            raise ControlFault(409, "protected", str(error)) from None
 
 
-def reset(ask: Ask) -> dict[str, Any]:
+async def reset(ask: Ask) -> dict[str, Any]:
     """Bring a world back to its fixture, with the same keys."""
-    try:
-        ask.services.worlds.reset(ask.world)
-    except NotRestored as error:
-        raise _faulty(ask.world.spec.fixture.name, error) from None
-    fire_due(ask.world)
-    return ask.world.view()
+    worlds = ask.services.worlds
+    async with alone(ask) as world:
+        try:
+            await worlds.slices.run(worlds.resetting(world), is_large=True)
+        except NotRestored as error:
+            raise _faulty(world.spec.fixture.name, error) from None
+        await catch_up(world, worlds.slices)
+        return world.view()
 
 
-def save(ask: Ask) -> bytes:
+async def save(ask: Ask) -> list[bytes]:
     """The whole world as one document. Source: assumed D25."""
     from sandbox.world.snapshots import snapshot
 
-    return snapshot(ask.world)
+    async with alone(ask) as world:
+        return await ask.services.worlds.slices.run(snapshot(world), is_large=True)
 
 
-def load(ask: Ask) -> dict[str, Any]:
+async def load(ask: Ask) -> dict[str, Any]:
     """A saved world in place of this one, whose id and keys of the cast stay (assumed D25)."""
+    slices = ask.services.worlds.slices
+    async with alone(ask) as world:
+        try:
+            restored = await slices.run(_loaded(ask, world.id), is_large=True)
+        except (NotRestored, FixtureError) as error:
+            raise ControlFault(
+                400, "not_restored", f"snapshot: {error}", details="nothing was changed"
+            ) from None
+        # From here on its clock is watched, whether or not anybody asks for something.
+        await catch_up(restored, slices)
+        return restored.view()
+
+
+def _loaded(ask: Ask, id: str) -> Steps[World]:
     from sandbox.world.restoring import spec_of
     from sandbox.world.secret_documents import refuse_secrets
     from sandbox.world.snapshots import read_snapshot
 
-    try:
-        kept = read_snapshot(ask.body)
-        if not kept.is_trusted:
-            refuse_secrets(kept, ask.services.worlds.profile.key_format)
-        spec = spec_of(kept, ask.services.fixture_of, id=ask.world.id)
-        world = ask.services.worlds.restore(spec, kept)
-    except (NotRestored, FixtureError) as error:
-        raise ControlFault(
-            400, "not_restored", f"snapshot: {error}", details="nothing was changed"
-        ) from None
-    # From here on its clock is watched, whether or not anybody asks for something.
-    fire_due(world)
-    return world.view()
+    kept = yield from read_snapshot(ask.body)
+    if not kept.is_trusted:
+        yield from refuse_secrets(kept, ask.services.worlds.profile.key_format)
+    spec = spec_of(kept, ask.services.fixture_of, id=id)
+    return (yield from ask.services.worlds.restoring(spec, kept))
 
 
 def read_clock(ask: Ask) -> dict[str, Any]:
@@ -163,10 +180,10 @@ async def set_clock(ask: Ask) -> dict[str, Any]:
     body: ClockBody = ask.body
     world = ask.world
     if body.now is not None and body.now > world.clock.now():
-        await walk(world, body.now)
+        await walk(world, body.now, ask.services.worlds.slices)
     world.clock.set(body.setting())
     world.watched = None
-    fire_due(world)
+    await catch_up(world, ask.services.worlds.slices)
     return read_clock(ask)
 
 
@@ -178,7 +195,7 @@ async def advance_clock(ask: Ask) -> dict[str, Any]:
         end = body.end(world.clock.now())
     except ValueError as error:
         raise invalid(str(error)) from None
-    fired = await walk(world, end)
+    fired = await walk(world, end, ask.services.worlds.slices)
     return {
         "now": to_wire(world.clock.now()),
         "fired": [

@@ -1,9 +1,9 @@
 """How values become the bytes that go over the wire, in answers and in webhooks alike."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import to_json
 
@@ -12,6 +12,10 @@ from sandbox.domain.payments.transactions import Transaction
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
+
+PART_BYTES: Final = 64 * 1024
+"""A long answer is written and sent in parts of about this size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +27,15 @@ class Page:
     total: int
     limit: int
     offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithRows:
+    """The fields of a record with one more, `plural`, which is a list and may be long."""
+
+    fields: dict[str, Any]
+    plural: str
+    rows: Sequence[Any]
 
 
 def to_bytes(value: Any) -> bytes:
@@ -41,7 +54,33 @@ def to_bytes(value: Any) -> bytes:
         return b"[%b]" % b",".join(map(to_bytes, value))
     if isinstance(value, Page):
         return _page(value)
+    if isinstance(value, WithRows):
+        return b"".join(_with_rows(value))
     return _adapter_of(value).dump_json(value)
+
+
+def rows_of(value: Any) -> int:
+    """How many rows an answer has that may be a long list."""
+    rows = value.rows if isinstance(value, WithRows) else value
+    return len(rows) if isinstance(rows, list | tuple) else 0
+
+
+def to_parts(value: "list[Any] | WithRows") -> Iterator[bytes]:
+    """The same bytes as `to_bytes` gives, row by row: most are parts of a part to be sent."""
+    return _with_rows(value) if isinstance(value, WithRows) else _list(value)
+
+
+def _list(rows: Sequence[Any]) -> Iterator[bytes]:
+    yield b"["
+    for number, row in enumerate(rows):
+        yield b"," + to_bytes(row) if number else to_bytes(row)
+    yield b"]"
+
+
+def _with_rows(value: WithRows) -> Iterator[bytes]:
+    yield to_json(value.fields)[:-1] + b',"%b":' % value.plural.encode()
+    yield from _list(value.rows)
+    yield b"}"
 
 
 def to_wire_fields(record: Any) -> dict[str, Any]:

@@ -122,6 +122,8 @@ def delete(call: Call) -> None:
     account = cast(Account, call.record)
     if account.id == call.known_caller.account.id:
         raise Refusal(CONFLICT, "an account cannot delete itself", source="assumed 1.3-delete")
+    # Until it is announced nothing was done, and it can begin again.
+    call.unit.can_wait = True
     _, descendants = call.unit.find(Account, {"ancestor": account.id}, limit=0)
     if descendants:
         raise Refusal(
@@ -133,4 +135,5 @@ def delete(call: Call) -> None:
         found, _ = call.unit.find(kind, {"account": account.id})
         for record in found:
             call.unit.put(replace(record, deleted_at=call.now))
+    call.unit.can_wait = False
     directory.delete(call)

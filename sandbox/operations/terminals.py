@@ -63,7 +63,9 @@ def delete(call: Call) -> None:
     """Delete a terminal none of whose batches still has to settle. Source: assumed D10."""
     terminal = cast(Terminal, call.record)
     unfinished = [in_scope(terminal.terminal_id, status) for status in _UNFINISHED]
+    call.unit.can_wait = True
     batches, _ = call.unit.find(Batch, {"terminal_status": unfinished})
+    call.unit.can_wait = False
     for batch in batches:
         if batch.status != "open" or batch.transaction_count:
             raise Refusal(

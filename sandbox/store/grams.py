@@ -17,25 +17,25 @@ class TextIndex:
     """Runs of characters to the numbers of the rows that have them, in any case of letters."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, SortedList] = {}
+        self.entries: dict[str, SortedList] = {}
 
     def move(self, number: int, before: Iterable[str | None], after: Iterable[str | None]) -> None:
         """Take note that the texts of a row changed."""
         old, new = _runs(before), _runs(after)
         for run in old - new:
-            self._rows[run].remove(number)
+            self.entries[run].remove(number)
         for run in new - old:
-            if run not in self._rows:
-                self._rows[run] = SortedList()
-            self._rows[run].add(number)
+            if run not in self.entries:
+                self.entries[run] = SortedList()
+            self.entries[run].add(number)
 
     def candidates(self, piece: str) -> tuple[Sequence[int], bool]:
         """Rows that may have the piece, ascending, and whether all of them surely do."""
         piece = piece.lower()
         if len(piece) <= RUN_CHARS:
-            return self._rows.get(piece, ()), True
+            return self.entries.get(piece, ()), True
         runs = [piece[at : at + RUN_CHARS] for at in range(len(piece) - RUN_CHARS + 1)]
-        return min((self._rows.get(run, ()) for run in runs), key=len), False
+        return min((self.entries.get(run, ()) for run in runs), key=len), False
 
 
 def _runs(texts: Iterable[str | None]) -> set[str]:

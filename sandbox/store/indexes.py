@@ -1,30 +1,39 @@
 """An index: values to the numbers of the rows that stand under them, ascending."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
 
 from sortedcontainers import SortedList
+
+from sandbox.store.steps import OFTEN, Steps
 
 _NO_ROWS: tuple[int, ...] = ()
 
 
 class Index:
-    """One index. A value that one row has costs no list: most values of most ids are like that."""
+    """One index. A value that one row has costs no list: most values of most ids are like that.
 
-    __slots__ = ("_entries",)
+    `entries` hold the number of the row, or those of all rows, by value.
+    """
+
+    __slots__ = ("entries",)
 
     def __init__(self) -> None:
-        self._entries: dict[str, int | SortedList] = {}
+        self.entries: dict[str, int | SortedList] = {}
 
-    def fill(self, rows: Iterable[tuple[int, Sequence[str]]]) -> None:
-        """Take in many rows at once, given in ascending order of their numbers."""
+    def fill(self, rows: Iterable[tuple[int, Sequence[str]]]) -> Steps[None]:
+        """Take in many rows in steps, given in ascending order of their numbers."""
         found: dict[str, list[int]] = {}
-        for number, values in rows:
+        for taken, (number, values) in enumerate(rows):
             for value in values:
                 found.setdefault(value, []).append(number)
-        for value, numbers in found.items():
-            self._entries[value] = numbers[0] if len(numbers) == 1 else SortedList(numbers)
+            if not taken % OFTEN:
+                yield
+        for taken, (value, numbers) in enumerate(found.items()):
+            self.entries[value] = numbers[0] if len(numbers) == 1 else SortedList(numbers)
+            if not taken % OFTEN or len(numbers) > OFTEN:
+                yield
 
     def move(self, number: int, before: Sequence[str], after: Sequence[str]) -> None:
         """Take note that the values of a row changed."""
@@ -36,38 +45,47 @@ class Index:
                 self._add(value, number)
 
     def _add(self, value: str, number: int) -> None:
-        entry = self._entries.get(value)
+        entry = self.entries.get(value)
         if entry is None:
-            self._entries[value] = number
+            self.entries[value] = number
         elif isinstance(entry, int):
-            self._entries[value] = SortedList((entry, number))
+            self.entries[value] = SortedList((entry, number))
         else:
             entry.add(number)
 
     def _remove(self, value: str, number: int) -> None:
-        entry = self._entries[value]
+        entry = self.entries[value]
         if isinstance(entry, int):
-            del self._entries[value]
+            del self.entries[value]
         else:
             entry.remove(number)
 
     def rows(self, value: str) -> Sequence[int]:
         """The numbers under a value, ascending. What is returned changes with the index."""
-        entry = self._entries.get(value)
+        entry = self.entries.get(value)
         if entry is None:
             return _NO_ROWS
         return (entry,) if isinstance(entry, int) else entry
 
     def has(self, value: str, number: int) -> bool:
         """Whether the row stands under the value."""
-        entry = self._entries.get(value)
+        entry = self.entries.get(value)
         if entry is None or isinstance(entry, int):
             return entry == number
         return number in entry
 
     def rows_of_any(self, values: Iterable[str]) -> Iterable[int]:
-        """The numbers under any of the values, ascending, each once."""
-        return dict.fromkeys(merge(*(self.rows(value) for value in values)))
+        """The numbers that are under any of the values now, ascending, each once."""
+        several = [list(self.rows(value)) for value in values]
+        return several[0] if len(several) == 1 else _each_once(merge(*several))
+
+
+def _each_once(ascending: Iterable[int]) -> Iterator[int]:
+    last = None
+    for number in ascending:
+        if number != last:
+            yield number
+        last = number
 
 
 def position(numbers: Sequence[int], number: int) -> int:

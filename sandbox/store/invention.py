@@ -15,6 +15,8 @@ from sandbox.domain.locations import Location
 from sandbox.domain.terminals import Terminal
 from sandbox.store.fixtures import FixtureError
 from sandbox.store.port import Store, UnitOfWork
+from sandbox.store.seeding import put_all
+from sandbox.store.steps import Steps
 
 if TYPE_CHECKING:
     from faker import Faker
@@ -68,26 +70,32 @@ _CONFIG: Final = "cfg-tsys-001"
 
 def invent(
     store: Store, invention: Invention, draws: InventionDraws, *, seed: int, now: datetime
-) -> None:
-    """Put the invented merchants into the store, spread over its partners, in one commit."""
+) -> Steps[None]:
+    """Put invented merchants into a store that nobody uses yet, spread over its partners."""
     from faker import Faker
 
     fake = Faker("en_US", use_weighting=False)
     # As text, since Faker takes a number and its negative for the same.
     fake.seed_instance(str(seed))
-    unit = store.begin()
-    parents = _parents(unit)
+    parents = _parents(store.begin())
+    yield from put_all(store, _records(fake, parents, invention, draws, now))
+
+
+def _records(
+    fake: "Faker",
+    parents: list[Account],
+    invention: Invention,
+    draws: InventionDraws,
+    now: datetime,
+) -> Iterator[Account | Terminal | Location]:
     terminal_numbers = iter(range(1, RECORDS_MAX + 1))
     for number in range(invention.merchants):
         parent = parents[number % len(parents)]
         account = _merchant(fake, number, parent, draws, now)
-        unit.put(account)
+        yield account
         terminals = list(_terminals(account, invention, terminal_numbers, draws, now))
-        for terminal in terminals:
-            unit.put(terminal)
-        for location in _locations(fake, account, terminals, invention, draws, now):
-            unit.put(location)
-    unit.commit()
+        yield from terminals
+        yield from _locations(fake, account, terminals, invention, draws, now)
 
 
 def _parents(unit: UnitOfWork) -> list[Account]:

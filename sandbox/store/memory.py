@@ -19,13 +19,14 @@ from sandbox.store.port import (
     UnitClosed,
     Where,
 )
+from sandbox.store.preparing import Unprepared, preparation
 from sandbox.store.rows import Claims, Rows
+from sandbox.store.steps import Container, Steps
 from sandbox.store.tables import EVERYTHING, TABLES, Path
 from sandbox.store.timers import Timers
 
 if TYPE_CHECKING:
     from sandbox.store.files import Document, Parsed
-    from sandbox.store.texts import Texts
 
 
 class MemoryStore:
@@ -49,10 +50,23 @@ class MemoryStore:
         self.clear()
 
     def clear(self) -> None:
+        """Forget everything: the state of a store that was never written to."""
         self._rows = {table.kind: Rows(table, self._path_of) for table in TABLES}
         self._accounts = self._rows[Account]
         self._messages = Messages()
         self._timers = Timers()
+
+    def take_over(self, other: "MemoryStore") -> None:
+        """Hold what the other holds, in place of everything here; the other is used no more."""
+        self._rows, self._accounts = other._rows, other._accounts
+        self._messages, self._timers = other._messages, other._timers
+        for rows in self._rows.values():
+            rows.path_of = self._path_of
+
+    def containers(self) -> list[Container]:
+        """All that holds records and messages, for whoever lets go of them."""
+        of_rows = [one for rows in self._rows.values() for one in rows.containers()]
+        return [*of_rows, *self._messages.containers(), *self._timers.containers()]
 
     def _path_of(self, record: Record) -> Path:
         account_id = account_id_of(record)
@@ -76,9 +90,9 @@ class MemoryStore:
         """Where in `messages` the one with this id is; None when there is none."""
         return self._messages.place_of(message_id)
 
-    def written_messages(self, texts: "Texts") -> Iterator[tuple[str, str, str]]:
-        """Of every message its id, its document, and that of what it says, oldest first."""
-        return (self._messages.written(place, texts) for place in range(len(self._messages)))
+    def messages_now(self) -> Messages:
+        """The messages that there are now; those that come later are not added to them."""
+        return self._messages.as_now()
 
     @property
     def timers(self) -> Timers:
@@ -99,9 +113,12 @@ class MemoryStore:
 
 
 class MemoryUnit:
-    """A unit of work over a `MemoryStore`. Fulfils `port.UnitOfWork`."""
+    """A unit of work over a `MemoryStore`. Fulfils `port.UnitOfWork`.
 
-    __slots__ = ("_emitted", "_open", "_put", "_store", "_timed")
+    One that `can_wait` raises Unprepared where finding is long work that can be prepared.
+    """
+
+    __slots__ = ("_emitted", "_open", "_put", "_store", "_timed", "can_wait")
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
@@ -109,6 +126,7 @@ class MemoryUnit:
         self._emitted: list[Message] = []
         self._timed: list[Timer | tuple[str, str, str]] = []
         self._open = True
+        self.can_wait = False
 
     def get(self, kind: type[R], id: str) -> R | None:
         if self._put:
@@ -132,7 +150,15 @@ class MemoryUnit:
         between: Between = ANY_TIME,
         order: Order = NEWEST_FIRST,
     ) -> tuple[list[R], int]:
-        return self._store._rows[kind].find(where, limit, offset, between, order)
+        rows = self._store._rows[kind]
+        if self.can_wait:
+
+            def steps() -> Steps[None] | None:
+                return preparation(rows, where, limit=limit, between=between, order=order)
+
+            if steps() is not None:
+                raise Unprepared(steps)
+        return rows.find(where, limit, offset, between, order)
 
     def put(self, record: Record) -> None:
         self._must_be_open()

@@ -9,6 +9,7 @@ from sandbox.domain.events import Kept, Message
 from sandbox.domain.instants import to_wire
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.transactions import Origin, Transaction
+from sandbox.store.steps import Container
 from sandbox.store.tables import TABLES
 
 if TYPE_CHECKING:
@@ -131,6 +132,18 @@ class Messages(Sequence[Message]):
             return kept.id, text, self._read(RECORDS, kept.id)
         message = self[place]
         return message.id, message_text(message), texts.of_what_is_said(message)
+
+    def as_now(self) -> "Messages":
+        """The same messages, to which none is added."""
+        now = Messages(self._kept, self._read, self._origin_of)
+        now._woken, now._new = self._woken.copy(), self._new.copy()
+        return now
+
+    def containers(self) -> list[Container]:
+        """All that holds messages, for whoever lets go of them."""
+        # What it began with may be used elsewhere as well.
+        self._kept, self._kept_count = (), 0
+        return [self._woken, self._new, self._places]
 
     def extend(self, messages: Iterable[Message]) -> None:
         """Add these at the end."""

@@ -46,7 +46,13 @@ NEWEST_FIRST: Final = Order()
 
 
 class UnitOfWork(Protocol):
-    """One consistent change of one world."""
+    """One consistent change of one world.
+
+    While it `can_wait`, whoever asks has done nothing yet and can begin again: `find` may then
+    raise `preparing.Unprepared` where the answer is long work.
+    """
+
+    can_wait: bool
 
     def get(self, kind: type[R], id: str) -> R | None:
         """The record with this id, as this unit sees it; None when there is none."""

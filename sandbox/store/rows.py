@@ -14,8 +14,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import from_json, to_json
 
-from sandbox.domain.records import Record, account_id_of
-from sandbox.store.answers import Answers, Condition, question_of
+from sandbox.domain.records import Record
+from sandbox.store.answers import (
+    Answers,
+    Condition,
+    Question,
+    RankOf,
+    question_of,
+    ranked_question_of,
+)
+from sandbox.store.building import Follower, build_index, build_text_index
 from sandbox.store.grams import TextIndex
 from sandbox.store.indexes import Index, position
 from sandbox.store.port import (
@@ -26,6 +34,7 @@ from sandbox.store.port import (
     Order,
     Where,
 )
+from sandbox.store.steps import Container, run_through
 from sandbox.store.tables import Path, Table, in_two
 
 if TYPE_CHECKING:
@@ -50,11 +59,8 @@ class _Records(dict[int, Any]):
         self._kind = kind
         self.documents: dict[int, Document | Parsed] = {}
         self.read: ReadText = str
-
-    def text(self, number: int) -> str | None:
-        """The text of a record that nobody has asked for yet; None where somebody has."""
-        document = self.documents.get(number)
-        return None if document is None else document.text or self.read(document.id)
+        # Those who write down a moment: they are told of what is read, before it changes.
+        self.moments: dict[int, dict[int, Any]] = {}
 
     def __missing__(self, number: int) -> Any:
         from sandbox.store.codec import from_document
@@ -67,6 +73,8 @@ class _Records(dict[int, Any]):
             fields = from_json(document.text or self.read(document.id))
         record = self[number] = from_document(self._kind, fields)
         del self.documents[number]
+        for moment in self.moments.values():
+            moment.setdefault(number, record)
         return record
 
 
@@ -89,6 +97,8 @@ class Rows:
         self.unique = {name: defaultdict[str, dict[str, int]](dict) for name in table.unique}
         self.indexes: dict[str, Index] = {}
         self.texts: dict[str, TextIndex] = {}
+        # Those who build an index, and have to hear of what is put meanwhile.
+        self.followers: list[Follower] = []
         self.answers = Answers()
 
     # --- one row
@@ -130,7 +140,7 @@ class Rows:
         self.by_number[number] = record
         for name, first, second in claims:
             self.unique[name][first][second] = number
-        if self.indexes or self.texts:
+        if self.indexes or self.texts or self.followers:
             keeps_place = self.table.keeps_place
             if old is None or keeps_place is None or not keeps_place(old, record):
                 self._reindex(number, old, record)
@@ -169,22 +179,40 @@ class Rows:
 
     def document(self, id: str, texts: "Texts") -> "Document":
         """What is kept of the record with this id."""
-        from sandbox.store.files import Document
-
         number = self.number_of[id]
         kept = self.by_number.documents.get(number)
         if kept is not None:
-            return Document(id, number, self.by_number.text(number) or "", kept.claims)
-        record = self.by_number[number]
+            return self.unread_document(kept)
+        return self.document_of(number, self.by_number[number], texts)
+
+    def unread_document(self, kept: "Document | Parsed") -> "Document":
+        """The document of a record that nobody has asked for yet."""
+        from sandbox.store.files import Document
+
+        text = kept.text or self.by_number.read(kept.id)
+        return Document(kept.id, kept.number, text, kept.claims)
+
+    def document_of(self, number: int, record: Any, texts: "Texts") -> "Document":
+        """The document of a record with that number."""
+        from sandbox.store.files import Document
+
         claims = [
             (name, *value) for name, index in self.table.unique.items() for value in index(record)
         ]
-        return Document(
-            id,
-            number,
-            texts.of_record(record),
-            to_json(claims).decode() if claims else "",
-        )
+        written = to_json(claims).decode() if claims else ""
+        return Document(self.id_of(record), number, texts.of_record(record), written)
+
+    def containers(self) -> list[Container]:
+        """All that holds rows, for whoever lets go of them."""
+        return [
+            self.number_of,
+            self.by_number,
+            self.by_number.documents,
+            *(values for taken in self.unique.values() for values in taken.values()),
+            *self.unique.values(),
+            *(index.entries for index in self.indexes.values()),
+            *(text_index.entries for text_index in self.texts.values()),
+        ]
 
     def _reindex(self, number: int, old: Any, record: Any) -> None:
         path = self.path_of(record)
@@ -198,6 +226,8 @@ class Rows:
         for name, text_index in self.texts.items():
             texts = self.table.texts[name]
             text_index.move(number, () if old is None else texts(old), texts(record))
+        for follower in self.followers:
+            follower.note(number, old, record)
 
     # --- many rows
 
@@ -206,7 +236,7 @@ class Rows:
     ) -> tuple[list[Any], int]:
         """A page in the order asked for, and the total."""
         if offset == 0 and limit is not None and order is NEWEST_FIRST and between == ANY_TIME:
-            numbers = self._matching(where)
+            numbers = self.matching(where)
             newest = numbers[len(numbers) - limit :] if limit < len(numbers) else numbers
             return [self.by_number[number] for number in reversed(newest)], len(numbers)
         found: Sequence[Any]
@@ -214,7 +244,7 @@ class Rows:
             found = self._ranked(where, between, order.by)
             first, last = 0, len(found)
         else:
-            found = self._matching(where)
+            found = self.matching(where)
             first, last = _window(found, between)
         total = last - first
         if order.is_descending:
@@ -231,7 +261,7 @@ class Rows:
             page.reverse()
         return [self.by_number[number] for number in page], total
 
-    def _matching(self, where: Where) -> Sequence[int]:
+    def matching(self, where: Where) -> Sequence[int]:
         """The numbers of all rows that match every condition, ascending."""
         if not where:
             return self._everything()
@@ -239,18 +269,30 @@ class Rows:
             ((name, values),) = where.items()
             if isinstance(values, str) and name in self.table.indexes:
                 return self._index(name).rows(values)
-        return self.answers.matching(question_of(where), self._conditions(where))
+        return self.answers.matching(question_of(where), self.conditions(where))
+
+    def is_by_one_index(self, where: Where) -> bool:
+        """Whether one index answers this by itself, or everything is asked for."""
+        if len(where) != 1:
+            return not where
+        ((name, values),) = where.items()
+        return isinstance(values, str) and name in self.table.indexes
 
     def _ranked(self, where: Where, between: Between, by: str) -> Sequence[tuple[int, int]]:
         """Rank and number of the rows that match, ascending."""
+        return self.answers.ranked(*self.ranking(where, between, by))
+
+    def ranking(
+        self, where: Where, between: Between, by: str
+    ) -> tuple[Question, list[Condition], str, RankOf]:
+        """The question for rows in that order, as it is answered and remembered."""
         rank, by_number = self.table.orders[by], self.by_number
-        conditions = self._conditions(where)
-        question = question_of(where)
+        conditions = self.conditions(where)
+        question = ranked_question_of(where, between)
         if between != ANY_TIME:
-            question |= {("", between)}
             first, last = _bounds(between)
             conditions.append(Condition(lambda number: first <= number < last))
-        return self.answers.ranked(question, conditions, by, lambda number: rank(by_number[number]))
+        return question, conditions, by, lambda number: rank(by_number[number])
 
     def _everything(self) -> Sequence[int]:
         # Rows are never removed, so that numbers without a moment have no gaps; in a file that
@@ -259,7 +301,8 @@ class Rows:
             return range(self._puts)
         return sorted(self.number_of.values())
 
-    def _conditions(self, where: Where) -> list[Condition]:
+    def conditions(self, where: Where) -> list[Condition]:
+        """The conditions, each with how to tell of a row and where to look for some."""
         conditions = [self._condition(name, values) for name, values in where.items()]
         if not any(one.rows for one in conditions):
             everything = self._everything()
@@ -287,18 +330,9 @@ class Rows:
         )
 
     def _index(self, name: str) -> Index:
-        index = self.indexes.get(name)
-        if index is None:
-            index, values_of = Index(), self.table.indexes[name]
-            numbers = sorted(self.number_of.values())
-            rows = [(number, self.by_number[number]) for number in numbers]
-            of_account = {account_id_of(record): record for _, record in rows}
-            paths = {id: self.path_of(record) for id, record in of_account.items()}
-            index.fill(
-                (number, values_of(record, paths[account_id_of(record)])) for number, record in rows
-            )
-            self.indexes[name] = index
-        return index
+        if name not in self.indexes:
+            run_through(build_index(self, name))
+        return self.indexes[name]
 
     def _text_condition(self, name: str, piece: str) -> Condition:
         texts, wanted = self.table.texts[name], piece.lower()
@@ -308,19 +342,16 @@ class Rows:
                 text is not None and wanted in text.lower()
                 for text in texts(self.by_number[number])
             ),
-            lambda: candidates,
+            # As they are now: they may change while somebody goes through them.
+            lambda: list(candidates),
             len(candidates),
             is_exact,
         )
 
     def _text_index(self, name: str) -> TextIndex:
-        text_index = self.texts.get(name)
-        if text_index is None:
-            text_index, texts = TextIndex(), self.table.texts[name]
-            for number in self.number_of.values():
-                text_index.move(number, (), texts(self.by_number[number]))
-            self.texts[name] = text_index
-        return text_index
+        if name not in self.texts:
+            run_through(build_text_index(self, name))
+        return self.texts[name]
 
 
 def _bounds(between: Between) -> tuple[float, float]:

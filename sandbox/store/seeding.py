@@ -5,7 +5,7 @@ whatever else is in the fixture. Key material also mixes in the world's id, so t
 share a key; where the keys are fixed (the world `default`), it comes from the fixture alone.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -21,9 +21,11 @@ from sandbox.domain.keys import (
     legacy_lookup,
 )
 from sandbox.domain.locations import Location
+from sandbox.domain.records import Record
 from sandbox.domain.terminals import Terminal
 from sandbox.store.fixtures import Fixture
 from sandbox.store.port import Store
+from sandbox.store.steps import OFTEN, Steps
 
 
 class SeedDraws(Protocol):
@@ -74,37 +76,58 @@ def seed(
     draws: SeedDraws,
     key_format: KeyFormat,
     fixed_chars: Callable[[str, int], str] | None = None,
-) -> Cast:
-    """Put the fixture's records into the store, in one commit, and return who is who.
+) -> Steps[Cast]:
+    """Put the fixture's records into a store that nobody uses yet, and return who is who.
 
     With `fixed_chars` keys have the fixture's lookups, and secrets from that function instead.
     """
     cast = Cast()
+    yield from put_all(store, _records(cast, fixture, draws, key_format, fixed_chars))
+    return cast
+
+
+def put_all(store: Store, records: Iterable[Record]) -> Steps[None]:
+    """Put records into a store that nobody uses yet, some of them in each step."""
     unit = store.begin()
+    for taken, record in enumerate(records, 1):
+        unit.put(record)
+        if not taken % OFTEN:
+            unit.commit()
+            unit = store.begin()
+            yield
+    unit.commit()
+
+
+def _records(
+    cast: Cast,
+    fixture: Fixture,
+    draws: SeedDraws,
+    key_format: KeyFormat,
+    fixed_chars: Callable[[str, int], str] | None,
+) -> Iterator[Record]:
+    """The records of a fixture, parents before children; the cast is filled on the way."""
     for name, account in fixture.accounts.items():
         fields = dict(account)
         cast.accounts[name] = draws.named_uuid(f"account:{fields.pop('cast')}")
         fields["parent_account_ids"] = _path(fixture, cast, fields.pop("parent", None))
-        unit.put(Account(id=cast.accounts[name], **fields))
+        yield Account(id=cast.accounts[name], **fields)
     for name, terminal in fixture.terminals.items():
         fields = dict(terminal)
         cast.terminals[name] = draws.named_uuid(f"terminal:{fields.pop('cast')}")
         fields["account_id"] = cast.accounts[fields.pop("account")]
-        unit.put(Terminal(terminal_id=cast.terminals[name], **fields))
+        yield Terminal(terminal_id=cast.terminals[name], **fields)
     for name, location in fixture.locations.items():
         fields = dict(location)
         cast.locations[name] = draws.named_uuid(f"location:{fields.pop('cast')}")
         fields["account_id"] = cast.accounts[fields.pop("account")]
         pointed_at = fields.pop("terminal", None)
         fields["terminal_id"] = cast.terminals[pointed_at] if pointed_at else None
-        unit.put(Location(id=cast.locations[name], **fields))
+        yield Location(id=cast.locations[name], **fields)
     for name, document in fixture.api_keys.items():
         account_id = cast.accounts[document["account"]]
         key, plaintext = _key(document, account_id, draws, key_format, fixed_chars)
         cast.keys[name] = (key.id, plaintext)
-        unit.put(key)
-    unit.commit()
-    return cast
+        yield key
 
 
 def _path(fixture: Fixture, cast: Cast, parent: str | None) -> tuple[str, ...]:

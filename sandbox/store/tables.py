@@ -39,7 +39,7 @@ class Table:
     searched, by the name of the search. `filters` narrow what an index found; `orders` are other
     orders than that of creation. With a `moment`, in Unix milliseconds, records are listed by it
     and can be asked for by time. `keeps_place` tells of a record before and after that no index
-    sees the difference.
+    sees the difference. `for_changes` are the indexes by which changes ask, on their way.
     """
 
     name: str
@@ -52,6 +52,7 @@ class Table:
     orders: Mapping[str, Rank] = field(default_factory=dict)
     moment: Rank | None = None
     keeps_place: Callable[[Any, Any], bool] | None = None
+    for_changes: tuple[str, ...] = ()
 
 
 def in_scope(scope: str, value: str | None) -> str:
@@ -167,6 +168,7 @@ TABLES: Final = (
             "scope_type": _live(_scope_and("type")),
         },
         texts={"search": lambda account: (account.name,)},
+        for_changes=("ancestor",),
     ),
     Table(
         name="terminals",
@@ -182,6 +184,7 @@ TABLES: Final = (
             "board": _live(lambda terminal, path: (board_of(terminal),)),
         },
         texts={"search": lambda terminal: (terminal.name, terminal.mid, terminal.tid)},
+        for_changes=("account", "board"),
     ),
     Table(
         name="locations",
@@ -194,6 +197,7 @@ TABLES: Final = (
             "scope_status": _live(_scope_and("status")),
         },
         texts={"search": lambda location: (location.name,)},
+        for_changes=("account", "terminal"),
     ),
     Table(
         name="credentials",
@@ -204,6 +208,7 @@ TABLES: Final = (
             "scope": _live(_scope),
             "code": _live(_field("code")),
         },
+        for_changes=("account", "code"),
     ),
     Table(
         name="api_keys",
@@ -264,5 +269,6 @@ TABLES: Final = (
             "terminal_status": lambda batch, path: (in_scope(batch.terminal_id, batch.status),),
         },
         keeps_place=_batch_keeps_place,
+        for_changes=("terminal_id", "terminal_status"),
     ),
 )

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from sortedcontainers import SortedList
 
 from sandbox.domain.timers import Timer
+from sandbox.store.steps import Container
 
 
 class Timers:
@@ -38,6 +39,15 @@ class Timers:
         """The place of a timer among those that are due together; None when there is none."""
         entry = self._by_subject.get((kind, subject, tag))
         return None if entry is None else entry[1]
+
+    def numbered(self) -> list[tuple[int, Timer]]:
+        """All timers with their numbers, soonest first."""
+        return [(number, timer) for _, number, timer in self._in_order]
+
+    def containers(self) -> list[Container]:
+        """All that holds timers, for whoever lets go of them."""
+        self._in_order.clear()
+        return [self._by_subject]
 
     def restore(self, timer: Timer, number: int) -> None:
         """Take over a timer of an earlier run, with its number."""

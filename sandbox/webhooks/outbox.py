@@ -24,6 +24,7 @@ from sandbox.domain.webhooks.schedule import (
 )
 from sandbox.scenarios.running import Running
 from sandbox.store.port import Store
+from sandbox.store.steps import Container
 from sandbox.webhooks.audience import wanting
 from sandbox.webhooks.bodies import Bodies
 from sandbox.webhooks.chaos import contradiction, ruled, trigger_of
@@ -64,7 +65,7 @@ class Outbox:
     """Endpoints, deliveries, and what is to be sent next, endpoint by endpoint.
 
     `on_work` is called with an endpoint's id when there is something to send to it, `on_delivery`
-    with a delivery that changes, `on_change` whenever something came of one. Who answers a request
+    with a delivery before it changes, `on_change` when something came of one. Who answers a request
     looks at `owed` first. `meant_for` are the messages that a scenario made up for one endpoint
     alone.
     """
@@ -119,6 +120,16 @@ class Outbox:
             of_message = self._deliveries.setdefault(delivery.message_id, {})
             of_message[delivery.endpoint_id] = delivery
 
+    def take_over(self, other: "Outbox") -> None:
+        """Hold the endpoints and deliveries of another, which is used no more."""
+        self._begin_anew()
+        self.endpoints, self.meant_for = other.endpoints, other.meant_for
+        self._deliveries = other._deliveries
+
+    def containers(self) -> list[Container]:
+        """All that holds deliveries, for whoever lets go of them."""
+        return [self._deliveries]
+
     def resume(self) -> None:
         """Send what was to be sent, or was under way, when the earlier run ended."""
         for message_id, of_message in self._deliveries.items():
@@ -139,6 +150,10 @@ class Outbox:
     def deliveries_of(self, message_id: str) -> list[Delivery]:
         """How the message fares, endpoint by endpoint."""
         return list(self._deliveries.get(message_id, {}).values())
+
+    def deliveries_by_message(self) -> dict[str, list[Delivery]]:
+        """All deliveries there are now, by the id of their message."""
+        return {id: list(of_message.values()) for id, of_message in self._deliveries.items()}
 
     def body(self, message: Message) -> bytes:
         """The exact bytes that are signed and sent."""
@@ -344,8 +359,8 @@ class Outbox:
         message = self._world.store.message(message_id)
         if delivery is None or message is None or delivery.status != "pending":
             return
-        delivery.next_attempt_at = None
         self._on_delivery(delivery)
+        delivery.next_attempt_at = None
         self._put(Job(message, delivery))
 
     # --- what operators do
@@ -378,9 +393,9 @@ class Outbox:
         for of_message in self._deliveries.values():
             delivery = of_message.get(endpoint_id)
             if delivery is not None and delivery.status == "pending":
+                self._on_delivery(delivery)
                 self._unplan(delivery)
                 delivery.status = "canceled"
-                self._on_delivery(delivery)
 
     def resend(self, message: Message, endpoint: Endpoint) -> None:
         """One more attempt, whatever came of the earlier ones. Source: assumed D22."""

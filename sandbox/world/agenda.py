@@ -1,26 +1,33 @@
 """What falls due in a world, each thing at its own moment, in order."""
 
 import logging
-from asyncio import sleep
 from datetime import datetime
 from typing import Final
 
 from sandbox.domain.timers import WEBHOOK_RETRY, Timer
 from sandbox.operations.call import Call
 from sandbox.operations.payments.expiring import FALLS_DUE
+from sandbox.store.steps import Steps
 from sandbox.world.clock import ClockSetting
+from sandbox.world.slices import Slices
 from sandbox.world.world import World
 
-TIMERS_IN_A_ROW: Final = 50
-"""After so many of a walk, others on the same loop have their turn."""
+TIMERS_IN_A_ROW: Final = 30
+"""After so many others on the same loop have their turn."""
 
 log = logging.getLogger("sandbox.world")
 
 
 def fire_due(world: World) -> list[Timer]:
-    """Let everything happen that is due by now; what happened, in order."""
+    """Let happen what is due by now, in order; what happened.
+
+    Of very much no more than so many things at a time: the rest comes by itself, in the next
+    rounds of the loop. `catch_up` waits until all of it has happened.
+    """
     fired: list[Timer] = []
     while (timer := world.store.next_timer()) is not None and timer.due <= world.clock.now():
+        if len(fired) >= TIMERS_IN_A_ROW:
+            break
         _fire(world, timer)
         fired.append(timer)
     if world.watched is not timer:
@@ -28,7 +35,24 @@ def fire_due(world: World) -> list[Timer]:
     return fired
 
 
-async def walk(world: World, to: datetime) -> list[Timer]:
+async def catch_up(world: World, slices: Slices) -> list[Timer]:
+    """Let everything happen that is due by now, however much; what happened, in order."""
+    fired = fire_due(world)
+    if len(fired) < TIMERS_IN_A_ROW:
+        return fired
+    return fired + await slices.run(_fire_the_rest(world))
+
+
+def _fire_the_rest(world: World) -> Steps[list[Timer]]:
+    fired: list[Timer] = []
+    while (timer := world.store.next_timer()) is not None and timer.due <= world.clock.now():
+        _fire(world, timer)
+        fired.append(timer)
+        yield
+    return fired + fire_due(world)
+
+
+async def walk(world: World, to: datetime, slices: Slices) -> list[Timer]:
     """Go through the world's time up to that moment; what happened on the way, in order.
 
     Everything happens at its own moment, what follows from it included: each time the webhooks
@@ -38,23 +62,20 @@ async def walk(world: World, to: datetime) -> list[Timer]:
         world.walks += 1
         world.walk = world.walks
         try:
-            return await _walk(world, to)
+            return await _walk(world, to, slices)
         finally:
             world.walk = None
 
 
-async def _walk(world: World, to: datetime) -> list[Timer]:
+async def _walk(world: World, to: datetime, slices: Slices) -> list[Timer]:
     fired: list[Timer] = []
-    pause = TIMERS_IN_A_ROW
     await world.quiet()
     while (timer := world.store.next_timer()) is not None and timer.due <= to:
-        if timer.due > world.clock.now():
-            world.clock.set(ClockSetting(now=timer.due))
-        fired += fire_due(world)
+        async with slices.turn():
+            if timer.due > world.clock.now():
+                world.clock.set(ClockSetting(now=timer.due))
+            fired += fire_due(world)
         await world.quiet()
-        if len(fired) >= pause:
-            pause = len(fired) + TIMERS_IN_A_ROW
-            await sleep(0)
     if to > world.clock.now():
         world.clock.set(ClockSetting(now=to))
     return fired

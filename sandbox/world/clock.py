@@ -120,6 +120,12 @@ class Clock:
         if "wall" in kept:
             self._wall_anchor = parse_rfc3339(kept["wall"]).timestamp()
 
+    def go_on_as(self, other: "Clock") -> None:
+        """Tell the other's time, and go as that one goes."""
+        self.mode, self.rate = other.mode, other.rate
+        self._anchor, self._wall_anchor = other._anchor, other._wall_anchor
+        self._follows_wall = other._follows_wall
+
     def view(self) -> ClockView:
         """The clock as the control API shows it."""
         return {"now": to_wire(self.now()), "mode": self.mode, "rate": self.rate}

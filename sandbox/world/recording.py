@@ -4,8 +4,9 @@ One recorder stands beside one world. It notes what is committed and writes noth
 commit costs does not grow with what the world holds.
 """
 
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import to_json
@@ -19,7 +20,9 @@ from sandbox.store.codec import to_document
 from sandbox.store.files import MESSAGES, RECORDS, TAKEN_IDS, Change, Document
 from sandbox.store.memory import MemoryUnit
 from sandbox.store.messages import message_text
+from sandbox.store.moment import TableMoment
 from sandbox.store.rows import Rows
+from sandbox.store.steps import Steps
 from sandbox.store.texts import Texts
 from sandbox.world.kept import (
     DELIVERIES,
@@ -33,12 +36,16 @@ from sandbox.world.kept import (
 )
 
 if TYPE_CHECKING:
+    from sandbox.scenarios.shapes import Scenario
     from sandbox.world.world import World
 
 WHOLE_REMEMBERED_MAX: Final = 50_000
 """So many parts of payments are at hand while the messages about them are written."""
 
 Put = tuple[str, Document]
+
+Take = Callable[[str, Document], None]
+"""Takes a document with the name of its table."""
 
 
 class Recorder:
@@ -105,14 +112,18 @@ class Recorder:
 
     # --- documents
 
-    def change(self) -> Change | None:
-        """What changed since the last time; None when nothing did."""
+    def change(self) -> Steps[Change | None]:
+        """What changed until the first step is taken; None when nothing did.
+
+        What is all of a large world takes many steps. What changes meanwhile is noted for the
+        next time.
+        """
         world = self._world
         puts: list[Put] = []
         gone: list[tuple[str, str]] = []
         if self._begins:
-            puts += self.everything()
-            self.restored(puts[0][1].text)
+            self.restored(to_json(state_of(world)).decode())
+            yield from self.everything(lambda table, document: puts.append((table, document)))
             if world.draws.taken:
                 puts.append((TAKEN_IDS, Document(TAKEN_IDS, 0, "{}")))
             return Change(world.id, puts, gone, anew=True)
@@ -124,7 +135,8 @@ class Recorder:
         self._records, self._messages = {}, []
         self._take_timers(puts, gone)
         self._take_webhooks(puts, gone)
-        puts += [(USES, self._use_document(id)) for id in world.last_used_at.take_touched()]
+        uses = world.last_used_at
+        puts += [(USES, self.use_document(id, uses[id])) for id in uses.take_touched()]
         scenario = world.scenario and world.scenario.scenario
         if scenario is not self._scenario:
             self._scenario = scenario
@@ -151,55 +163,42 @@ class Recorder:
     def _take_webhooks(self, puts: list[Put], gone: list[tuple[str, str]]) -> None:
         outbox = self._world.outbox
         for delivery in self._deliveries.values():
-            puts.append((DELIVERIES, self._document(DELIVERIES, delivery.subject, delivery)))
+            puts.append((DELIVERIES, self.document(DELIVERIES, delivery.subject, delivery)))
         self._deliveries = {}
         if outbox.endpoints != self._endpoints:
             for id, endpoint in outbox.endpoints.items():
                 if self._endpoints.get(id) is not endpoint:
-                    puts.append((ENDPOINTS, self._document(ENDPOINTS, id, endpoint)))
+                    puts.append((ENDPOINTS, self.document(ENDPOINTS, id, endpoint)))
             gone += [(ENDPOINTS, id) for id in self._endpoints if id not in outbox.endpoints]
             self._endpoints = dict(outbox.endpoints)
 
-    def everything(self) -> Iterator[Put]:
-        """The whole world, table by table."""
-        world, texts = self._world, Texts(WHOLE_REMEMBERED_MAX)
-        yield WORLD, Document(world.id, 0, to_json(state_of(world)).decode())
-        if world.spec.fixture.document is not None:
-            yield FIXTURE, Document(FIXTURE, 0, to_json(world.spec.fixture.document).decode())
-        if world.scenario is not None:
-            yield SCENARIO, self._scenario_document()
-        for table, rows in world.store.tables():
-            for id in rows.number_of:
-                yield table, rows.document(id, texts)
-        for id, endpoint in world.outbox.endpoints.items():
-            yield ENDPOINTS, self._document(ENDPOINTS, id, endpoint)
-        for number, (id, text, said) in enumerate(world.store.written_messages(texts)):
-            yield MESSAGES, Document(id, number, text)
-            yield RECORDS, Document(id, number, said)
-            for delivery in world.outbox.deliveries_of(id):
-                yield DELIVERIES, self._document(DELIVERIES, delivery.subject, delivery)
-        for timer in world.store.timers:
-            yield TIMERS, self._timer_document(timer)
-        for id in world.last_used_at:
-            yield USES, self._use_document(id)
+    def everything(self, take: Take) -> Steps[None]:
+        """The whole world as it is when the first step is taken, table by table."""
+        moment = Moment(self._world)
+        self._world.moments[id(moment)] = moment
+        try:
+            yield from moment.write(self, take)
+        finally:
+            moment.close()
+            del self._world.moments[id(moment)]
 
-    def _use_document(self, id: str) -> Document:
-        at = to_wire(self._world.last_used_at[id])
+    def use_document(self, id: str, last_used_at: datetime) -> Document:
+        """The document of a key that was used."""
+        at = to_wire(last_used_at)
         return Document(id, self.place(USES, id), to_json({"last_used_at": at}).decode())
 
-    def _document(self, table: str, id: str, record: Any) -> Document:
+    def document(self, table: str, id: str, record: Any) -> Document:
+        """The document of an endpoint or a delivery."""
         return Document(id, self.place(table, id), to_json(to_document(record)).decode())
 
     def _timer_document(self, timer: Timer) -> Document:
         number = self._world.store.timers.number_of(timer.kind, timer.subject, timer.tag)
         assert number is not None
-        id = _timer_id(timer.kind, timer.subject, timer.tag)
-        return Document(id, number, to_json(to_document(timer)).decode())
+        return _timer_document(number, timer)
 
     def _scenario_document(self) -> Document:
         assert self._world.scenario
-        scenario = self._world.scenario.scenario
-        return Document(SCENARIO, 0, scenario.model_dump_json(exclude_unset=True))
+        return _scenario_document(self._world.scenario.scenario)
 
 
 def _of_message(number: int, message: Message, texts: Texts) -> Iterator[Put]:
@@ -207,8 +206,103 @@ def _of_message(number: int, message: Message, texts: Texts) -> Iterator[Put]:
     yield RECORDS, Document(message.id, number, texts.of_what_is_said(message))
 
 
+def _timer_document(number: int, timer: Timer) -> Document:
+    id = _timer_id(timer.kind, timer.subject, timer.tag)
+    return Document(id, number, to_json(to_document(timer)).decode())
+
+
+def _scenario_document(scenario: "Scenario") -> Document:
+    return Document(SCENARIO, 0, scenario.model_dump_json(exclude_unset=True))
+
+
 def _timer_id(kind: str, subject: str, tag: str) -> str:
     return "/".join(part for part in (kind, subject, tag) if part)
+
+
+# --- a moment ---------------------------------------------------------------------------------
+
+
+class Moment:
+    """A world as it is now, to be written in steps while it goes on.
+
+    What changes in place is told to the moment before it does (`keep`).
+    """
+
+    def __init__(self, world: "World") -> None:
+        self._world_id = world.id
+        self._state = to_json(state_of(world)).decode()
+        self._fixture = world.spec.fixture.document
+        self._scenario = world.scenario.scenario if world.scenario is not None else None
+        self._tables = [TableMoment(rows) for _, rows in world.store.tables()]
+        self._endpoints = dict(world.outbox.endpoints)
+        self._messages = world.store.messages_now()
+        self._deliveries = world.outbox.deliveries_by_message()
+        self._timers = world.store.timers.numbered()
+        self._uses = dict(world.last_used_at)
+        # By identity: deliveries as they were, of those that changed since.
+        self._before: dict[int, tuple[Delivery, Delivery]] = {}
+
+    def keep(self, delivery: Delivery) -> None:
+        """The delivery is about to change."""
+        if id(delivery) not in self._before:
+            as_it_was = replace(delivery, attempts=list(delivery.attempts))
+            self._before[id(delivery)] = delivery, as_it_was
+
+    def close(self) -> None:
+        """Be told of nothing more."""
+        for table in self._tables:
+            table.close()
+
+    def write(self, recorder: Recorder, take: Take) -> Steps[None]:
+        """Write all documents, table by table; the recorder knows the places of some."""
+        texts = Texts(WHOLE_REMEMBERED_MAX)
+        take(WORLD, Document(self._world_id, 0, self._state))
+        if self._fixture is not None:
+            text = yield from _written_fixture(self._fixture)
+            take(FIXTURE, Document(FIXTURE, 0, text))
+        if self._scenario is not None:
+            take(SCENARIO, _scenario_document(self._scenario))
+        for table in self._tables:
+            for document in table.documents(texts):
+                take(table.name, document)
+                yield
+        for id, endpoint in self._endpoints.items():
+            take(ENDPOINTS, recorder.document(ENDPOINTS, id, endpoint))
+        yield from self._write_messages(recorder, texts, take)
+        for number, timer in self._timers:
+            take(TIMERS, _timer_document(number, timer))
+            yield
+        for id, at in self._uses.items():
+            take(USES, recorder.use_document(id, at))
+
+    def _write_messages(self, recorder: Recorder, texts: Texts, take: Take) -> Steps[None]:
+        for number in range(len(self._messages)):
+            message_id, text, said = self._messages.written(number, texts)
+            take(MESSAGES, Document(message_id, number, text))
+            take(RECORDS, Document(message_id, number, said))
+            for delivery in self._deliveries.get(message_id, ()):
+                _, as_it_was = self._before.get(id(delivery), (None, delivery))
+                take(DELIVERIES, recorder.document(DELIVERIES, delivery.subject, as_it_was))
+            yield
+
+
+def _written_fixture(document: Mapping[str, Any]) -> Steps[str]:
+    """The fixture as JSON: it may be a whole saved world."""
+    tables = []
+    for name, documents in document.items():
+        if not isinstance(documents, dict):
+            tables.append(f"{_text(name)}:{_text(documents)}")
+            continue
+        written = []
+        for number, fields in documents.items():
+            written.append(f"{_text(number)}:{_text(fields)}")
+            yield
+        tables.append(f"{_text(name)}:{{{','.join(written)}}}")
+    return f"{{{','.join(tables)}}}"
+
+
+def _text(value: Any) -> str:
+    return to_json(value).decode()
 
 
 # --- what is no record ------------------------------------------------------------------------

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 from sandbox.domain.keys import ApiKey, ParsedKey, secret_fits
 from sandbox.domain.profile import Profile
-from sandbox.world.agenda import fire_due
+from sandbox.store.steps import Container, Steps, let_go, run_through
+from sandbox.world.agenda import TIMERS_IN_A_ROW, fire_due
 from sandbox.world.clock import Wall
 from sandbox.world.host import Host, Nobody
 from sandbox.world.kept import Kept, NotRestored
+from sandbox.world.slices import Alone, Slices
 from sandbox.world.spec import WorldSpec
 from sandbox.world.tally import Tally
 from sandbox.world.world import DEFAULT_WORLD, World
@@ -86,73 +88,98 @@ class Worlds:
         self.known_keys = known_keys
         self._host = host
         self.saver = saver
+        self.slices = Slices()
         self._by_id: dict[str, World] = {}
         # Lookup segment to the ids of the worlds that hold it; a dictionary as an ordered set.
         self._by_lookup: dict[str, dict[str, None]] = {}
         self._numbered = 0
+        # The ids of worlds that are being made.
+        self._reserved: set[str] = set()
+        # Whoever saves, loads, resets or deletes a world does so alone.
+        self.alone = Alone()
         # What worlds did that are gone or began anew, and what came for none.
         self.tally = Tally()
 
     def create(self, spec: WorldSpec) -> World:
+        """As `creating`, at once."""
+        return run_through(self.creating(spec))
+
+    def creating(self, spec: WorldSpec) -> Steps[World]:
         """A new world, filled and ready.
 
         An empty id is replaced by the next `world-N` that is free, and whose keys are. Raises
         WorldTaken, TooManyWorlds, or NotRestored where it is to begin as a saved one that cannot
         be used; then nothing changed.
         """
+        yield from self.dropping_unused()
         if spec.id:
-            return self._create(spec)
+            return (yield from self._create(spec))
         for _ in range(SKIPPED_MAX):
+            spec = replace(spec, id=self._free_id())
             numbered = self._numbered
             try:
-                return self._create(replace(spec, id=self._free_id()))
+                return (yield from self._create(spec))
             except KeysTaken:
                 # Somebody supplied a key of that world elsewhere; the next number has others.
                 continue
             except (WorldTaken, TooManyWorlds, NotRestored):
-                self._numbered = numbered
+                if self._numbered == numbered:
+                    self._numbered -= 1
                 raise
         raise WorldTaken(
             f"the keys of {SKIPPED_MAX:,} worlds up to 'world-{self._numbered}' are in use in "
             "other worlds; give the new world an id"
         )
 
-    def _create(self, spec: WorldSpec) -> World:
-        self.drop_unused()
-        if spec.id in self._by_id:
+    def _create(self, spec: WorldSpec) -> Steps[World]:
+        if spec.id in self._by_id or spec.id in self._reserved:
             raise WorldTaken(f"a world {spec.id!r} is there already")
-        if len(self._by_id) >= self.limits.worlds_max:
+        if len(self._by_id) + len(self._reserved) >= self.limits.worlds_max:
             raise TooManyWorlds(
                 f"{len(self._by_id)} worlds are in use, which is the most that this server holds; "
                 "delete those that are done with"
             )
-        world = self._made(replace(spec, keys_are_known=self.known_keys))
-        self._by_id[spec.id] = world
+        self._reserved.add(spec.id)
+        try:
+            world = yield from self._make(replace(spec, keys_are_known=self.known_keys))
+        finally:
+            self._reserved.discard(spec.id)
+        self._put_in_use(world)
         self._refuse_taken_keys(world)
         try:
             self._refuse_shared_keys(world)
         except NotRestored:
-            self._remove(world)
+            run_through(self._remove(world))
             raise
         return world
 
-    def _made(self, spec: WorldSpec, kept: Kept | None = None) -> World:
+    def _make(
+        self, spec: WorldSpec, kept: Kept | None = None, host: Host | None = None
+    ) -> Steps[World]:
+        """A world that nobody knows of yet: it is filled beside those that are in use."""
         world = World(
             spec,
             profile=self.profile,
             wall=self._wall,
             journal_entries_max=self.limits.journal_entries_max,
-            on_new_key=self._learn(spec.id),
             key_is_free=self.is_free,
-            host=self._host,
+            host=host or self._host,
             secret=self.secret,
-            saver=self.saver,
-            kept=kept,
+            is_saved=self.saver is not None,
         )
+        yield from world.filling(kept)
         self.touch(world)
         return world
 
-    def restore(self, spec: WorldSpec, kept: Kept) -> World:
+    def _put_in_use(self, world: World) -> None:
+        """Have the world found by its id and its keys, and its changes written."""
+        world.tell_of_keys(self._learn(world.id))
+        self._by_id[world.id] = world
+        world.saver = self.saver
+        world.note_change()
+        world.outbox.resume()
+
+    def restoring(self, spec: WorldSpec, kept: Kept) -> Steps[World]:
         """The world that documents make, in place of the one with its id, if there is one.
 
         Raises NotRestored; then nothing changed. What was under way in the one before is over.
@@ -164,21 +191,20 @@ class Worlds:
             spec = replace(spec, keys_are_known=known)
         elif not (spec.keys_are_known or self.secret):
             raise NotRestored("its keys are made of the server's secret, which the file has lost")
-        learned = {lookup: dict(holders) for lookup, holders in self._by_lookup.items()}
+        world = yield from self._make(spec, kept)
+        before = self._by_id.get(spec.id)
+        if before is not None:
+            yield from before.tally.count()
+        # From here to where the world is in use nothing else has its turn.
+        self._refuse_shared_keys(world)
+        left: list[Container] = []
         if before is not None:
             self._forget_keys(before)
-        try:
-            world = self._made(spec, kept)
-            self._refuse_shared_keys(world)
-        except BaseException:
-            self._by_lookup = learned
-            raise
-        if before is not None:
             self._count_in(before)
-            before.close()
+            left = before.close()
             self._host.look(before, None)
-        self._by_id[spec.id] = world
-        world.outbox.resume()
+        self._put_in_use(world)
+        yield from let_go(left)
         return world
 
     def _refuse_shared_keys(self, world: World) -> None:
@@ -212,7 +238,7 @@ class Worlds:
         for name, (_, plaintext) in world.cast.keys.items():
             holder = self.holder(self.profile.key_format.parse(plaintext))
             if holder is None or holder[0] is not world:
-                self._remove(world)
+                run_through(self._remove(world))
                 raise KeysTaken(
                     f"the key {name!r} of a world {world.id!r} is in use in another world"
                 )
@@ -229,54 +255,48 @@ class Worlds:
     def __iter__(self) -> Iterator[World]:
         return iter(tuple(self._by_id.values()))
 
-    def delete(self, world: World) -> None:
+    def deleting(self, world: World) -> Steps[None]:
         """Forget the world and its keys. Raises Protected for `default`."""
         if world.id == DEFAULT_WORLD:
             raise Protected("the world 'default' stays; it can be reset")
-        self._remove(world)
+        yield from world.tally.count()
+        if self._by_id.get(world.id) is world:
+            yield from self._remove(world)
 
-    def _remove(self, world: World) -> None:
+    def _remove(self, world: World) -> Steps[None]:
         del self._by_id[world.id]
         if self.saver is not None:
             self.saver.forget(world.id)
         self._count_in(world)
-        world.close()
-        self._host.look(world, None)
         self._forget_keys(world)
+        left = world.close()
+        self._host.look(world, None)
+        yield from let_go(left)
 
-    def reset(self, world: World) -> None:
+    def resetting(self, world: World) -> Steps[None]:
         """Bring the world back to its fixture, with the same keys.
 
         Raises NotRestored where that is a saved world that cannot be used, or another world has
         one of the keys by now; then nothing changed.
         """
+        fresh = yield from self._make(world.spec, host=Nobody())
+        yield from world.tally.count()
+        # From here to where the world is as it began nothing else has its turn.
         if not world.has_begun:
             # One that has begun has had the keys ever since.
-            self._try_to_begin(world.spec)
+            self._refuse_shared_keys(fresh)
         self._forget_keys(world)
         self.tally.add(world.tally)
-        world.reset()
-        world.has_begun = True
-
-    def _try_to_begin(self, spec: WorldSpec) -> None:
-        """Raises NotRestored where a world cannot begin like this; nobody sees the one that can."""
-        tried = World(
-            replace(spec, invention=None),
-            profile=self.profile,
-            wall=self._wall,
-            journal_entries_max=1,
-            on_new_key=lambda key: None,
-            key_is_free=self.is_free,
-            host=Nobody(),
-            secret=self.secret,
-        )
-        tried.close()
-        self._refuse_shared_keys(tried)
+        left = world.begin_anew_as(fresh)
+        fresh.tell_of_keys(self._learn(world.id))
+        yield from let_go(left)
 
     def wake(self) -> None:
         """Go on with what an earlier run left undone, now that there is an event loop."""
         for world in self:
-            fire_due(world)
+            # Nobody else waits yet.
+            while len(fire_due(world)) == TIMERS_IN_A_ROW:
+                pass
             for endpoint_id in world.outbox.endpoints:
                 self._host.work(world, endpoint_id)
 
@@ -290,9 +310,11 @@ class Worlds:
         self.tally.add(world.tally)
         world.tally = self.tally
 
-    def exercised(self) -> Tally:
+    def exercised(self) -> Steps[Tally]:
         """What was exercised in all worlds since the server began."""
         total = Tally()
+        for tally in (self.tally, *(world.tally for world in self)):
+            yield from tally.count()
         for tally in (self.tally, *(world.tally for world in self)):
             total.add(tally)
         return total
@@ -302,6 +324,10 @@ class Worlds:
         world.touched_s = self._ticks()
 
     def drop_unused(self) -> None:
+        """As `dropping_unused`, at once."""
+        run_through(self.dropping_unused())
+
+    def dropping_unused(self) -> Steps[None]:
         """Forget the worlds that nobody has used for as long as the limits say.
 
         That is time that passed in this process: neither a jump of the host's clock nor a restart
@@ -313,9 +339,17 @@ class Worlds:
                 return
             limit_s = UNUSED_AFTER_S
         unused_since = self._ticks() - limit_s
+
+        def is_unused(world: World) -> bool:
+            is_there = self._by_id.get(world.id) is world and world.id not in self.alone
+            return is_there and world.touched_s < unused_since and world.id != DEFAULT_WORLD
+
         for world in self:
-            if world.touched_s < unused_since and world.id != DEFAULT_WORLD:
-                self.delete(world)
+            if is_unused(world):
+                yield from world.tally.count()
+                # Meanwhile somebody may have asked for it.
+                if is_unused(world):
+                    yield from self._remove(world)
 
     def holder(self, parsed: ParsedKey) -> tuple[World, ApiKey] | None:
         """The world that has exactly this key, and its record of it; None when none has.
@@ -352,5 +386,6 @@ class Worlds:
     def _free_id(self) -> str:
         while True:
             self._numbered += 1
-            if (id := f"world-{self._numbered}") not in self._by_id:
+            id = f"world-{self._numbered}"
+            if id not in self._by_id and id not in self._reserved:
                 return id

@@ -27,6 +27,7 @@ from sandbox.store.fixtures import Fixture
 from sandbox.store.invention import Invention
 from sandbox.store.port import DuplicateValue
 from sandbox.store.rows import Rows
+from sandbox.store.steps import Steps
 from sandbox.world.checking import (
     check_delivery,
     check_endpoint,
@@ -91,25 +92,26 @@ def spec_of(kept: Kept, fixture_of: FixtureOf, *, id: str) -> "WorldSpec":
 
 def restore(
     world: "World", kept: Kept, fresh_keys: Mapping[str, ApiKey], *, is_beginning: bool = False
-) -> None:
+) -> Steps[None]:
     """Fill the world, which holds nothing yet. Raises NotRestored.
 
     `fresh_keys` are those of the cast as this world would have them. One that is beginning has
     its own clock where it was given one, its own draws with another seed, and no request yet.
     """
     state, tables = _state(kept), kept.tables
-    _keep_records(world, kept)
+    yield from _keep_records(world, kept)
     if not kept.is_from_file:
         _give_keys_of_its_own(world, fresh_keys, keeps_others=state.get("id") == world.id)
-    _check(world)
+    yield from _check(world)
     world.store.restore_messages(tables.get(MESSAGES, ()), kept.read)
     if not kept.is_trusted:
-        _check_messages(world, tables.get(MESSAGES, ()))
+        yield from _check_messages(world, tables.get(MESSAGES, ()))
     for document in tables.get(TIMERS, ()):
         with _Place(TIMERS, document.id):
             timer = from_document(Timer, fields_of(document))
             check_timer(timer, world.store.timers)
             world.store.timers.restore(timer, document.number)
+        yield
     with _Place(WORLD, world.id):
         _restore_state(world, state, kept)
         if not is_beginning or world.spec.clock == ClockSetting():
@@ -121,10 +123,18 @@ def restore(
             world.draws.taken = _ids(world, tables)
         if not is_beginning:
             world.journal.numbered = int(state.get("requests", 0))
+    yield from _restore_webhooks(world, state, kept)
+
+
+def _restore_webhooks(world: "World", state: Mapping[str, Any], kept: Kept) -> Steps[None]:
+    tables = kept.tables
     endpoints = [_record(Endpoint, ENDPOINTS, one) for one in tables.get(ENDPOINTS, ())]
-    deliveries = [_record(Delivery, DELIVERIES, one) for one in tables.get(DELIVERIES, ())]
+    deliveries = []
+    for one in tables.get(DELIVERIES, ()):
+        deliveries.append(_record(Delivery, DELIVERIES, one))
+        yield
     if not kept.is_trusted:
-        _check_webhooks(endpoints, deliveries, tables)
+        yield from _check_webhooks(endpoints, deliveries, tables)
     world.outbox.restore(endpoints, deliveries, state.get("meant_for", {}))
 
 
@@ -135,13 +145,14 @@ _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
 """What a record must say besides being one."""
 
 
-def _keep_records(world: "World", kept: Kept) -> None:
+def _keep_records(world: "World", kept: Kept) -> Steps[None]:
     for table, rows in world.store.tables():
         for document in kept.tables.get(table, ()):
             with _Place(table, document.id):
                 rows.keep(document, partial(kept.read, table))
                 if not kept.is_trusted and (check := _CHECKS.get(table)) is not None:
                     check(rows.get(document.id))
+            yield
 
 
 def _ids(world: "World", tables: Mapping[str, Sequence[Document | Parsed]]) -> Collection[str]:
@@ -228,24 +239,27 @@ def _with_material(key: ApiKey, fresh: ApiKey | None) -> ApiKey:
 _BELONGING: Final = ("terminals", "locations", "credentials", API_KEYS, "batches")
 
 
-def _check(world: "World") -> None:
+def _check(world: "World") -> Steps[None]:
     """Everything belongs to what is there, and no money comes from nowhere."""
     tables = dict(world.store.tables())
     accounts, terminals = tables["accounts"].number_of, tables["terminals"].number_of
     for id, account in _records(tables["accounts"]):
         if not accounts.keys() >= set(account.parent_account_ids):
             raise NotRestored(f"accounts, {id}: parent_account_ids: there is no such account")
+        yield
     for table in _BELONGING:
         for id, record in _records(tables[table]):
             if account_id_of(record) not in accounts:
                 raise NotRestored(f"{table}, {id}: account_id: there is no such account")
+            yield
     for id, batch in _records(tables["batches"]):
         if batch.terminal_id not in terminals:
             raise NotRestored(f"batches, {id}: terminal_id: there is no such terminal")
-    _check_payments(tables)
+        yield
+    yield from _check_payments(tables)
 
 
-def _check_payments(tables: Mapping[str, Rows]) -> None:
+def _check_payments(tables: Mapping[str, Rows]) -> Steps[None]:
     """Those that nobody has read yet were written by ourselves."""
     known = {name: tables[name].number_of for name in ("accounts", "terminals", "batches")}
     for tx in tables["transactions"].by_number.values():
@@ -258,6 +272,7 @@ def _check_payments(tables: Mapping[str, Rows]) -> None:
             raise NotRestored(f"{place}: batch_id: there is no such batch")
         if clauses := broken(tx):
             raise NotRestored(f"{place}: {ABOUT[clauses[0]]} (assumed {clauses[0]})")
+        yield
 
 
 def _records(rows: Rows) -> Iterator[tuple[str, Any]]:
@@ -305,7 +320,7 @@ def _record(kind: type, table: str, document: Document | Parsed) -> Any:
         return from_document(kind, fields_of(document))
 
 
-def _check_messages(world: "World", documents: Sequence[Document | Parsed]) -> None:
+def _check_messages(world: "World", documents: Sequence[Document | Parsed]) -> Steps[None]:
     """Every message can be read, and what it says can be sent."""
     ids: set[str] = set()
     for place, document in enumerate(documents):
@@ -318,13 +333,14 @@ def _check_messages(world: "World", documents: Sequence[Document | Parsed]) -> N
             # It can be written.
             body_of(message)
         ids.add(document.id)
+        yield
 
 
 def _check_webhooks(
     endpoints: Sequence[Endpoint],
     deliveries: Sequence[Delivery],
     tables: Mapping[str, Sequence[Document | Parsed]],
-) -> None:
+) -> Steps[None]:
     for endpoint, document in zip(endpoints, tables.get(ENDPOINTS, ()), strict=True):
         with _Place(ENDPOINTS, document.id):
             check_endpoint(endpoint, document.id)
@@ -332,6 +348,7 @@ def _check_webhooks(
     for delivery, document in zip(deliveries, tables.get(DELIVERIES, ()), strict=True):
         with _Place(DELIVERIES, document.id):
             check_delivery(delivery, document.id, message_ids)
+        yield
 
 
 def end_what_was_under_way(world: "World", kept: Kept) -> None:

@@ -10,6 +10,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from sandbox.store.files import Change, StateFile, StoreError
+from sandbox.store.steps import run_through
 
 if TYPE_CHECKING:
     from sandbox.world.world import World
@@ -128,7 +129,7 @@ class Saver:
     def _change_of(self, world: "World") -> Change | None:
         assert world.recorder
         try:
-            return world.recorder.change()
+            return run_through(world.recorder.change())
         except BaseException:
             # What was noted is half used up: the next time all of it is written.
             world.recorder.begin_anew()

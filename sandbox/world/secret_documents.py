@@ -12,6 +12,7 @@ from pydantic_core import from_json
 from sandbox.domain.keys import KeyFormat, KeyKind
 from sandbox.domain.secret_text import misplaced
 from sandbox.store.files import FILE, MESSAGES, RECORDS, fields_of
+from sandbox.store.steps import Steps
 from sandbox.world.kept import FIXTURE, Kept, NotRestored
 
 _KEYS: Final = "api_keys"
@@ -19,14 +20,16 @@ _READABLE: Final = "readable_key"
 _OURS: Final = (KeyKind.V5, KeyKind.LEGACY)
 
 
-def refuse_secrets(kept: Kept, key_format: KeyFormat) -> None:
+def refuse_secrets(kept: Kept, key_format: KeyFormat) -> Steps[None]:
     """Raises NotRestored where a saved world holds what must never be kept."""
     for table, documents in kept.tables.items():
         for document in documents:
             _check(table, document.id, fields_of(document), key_format)
+            yield
     for message in kept.tables.get(MESSAGES, ()):
         said = from_json(kept.read(RECORDS, message.id))
         _check(RECORDS, message.id, said, key_format)
+        yield
 
 
 def refuse_secrets_of_fixture(document: Mapping[str, Any], key_format: KeyFormat) -> None:

@@ -6,13 +6,15 @@ D25).
 """
 
 import re
+from collections.abc import Iterator
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from sandbox import __version__
-from sandbox.store.files import FILE, FORMAT, RECORDS, Document, Parsed
+from sandbox.store import json_pieces
+from sandbox.store.files import FILE, FORMAT, MESSAGES, RECORDS, Document, Parsed
 from sandbox.store.state.migrations import (
     MIGRATIONS,
     Migrations,
@@ -21,6 +23,7 @@ from sandbox.store.state.migrations import (
     check_format,
     migrate,
 )
+from sandbox.store.steps import OFTEN, Steps
 from sandbox.world.kept import Kept, NotRestored
 from sandbox.world.recording import Recorder
 
@@ -35,28 +38,36 @@ WRITTEN_MAX: Final = 10_000
 _written_here: Final[dict[str, None]] = {}
 """Their digests, in the order in which they were written. Anybody can write a digest into the head
 of a snapshot; nobody else can put one here (decision 45)."""
+DOCUMENTS_AT_ONCE: Final = 64
+"""So many documents are one part of a snapshot."""
+
+DIGESTED_AT_ONCE: Final = 1_048_576
+SPACES_MAX: Final = 16
+"""So much may stand after the last bracket: an editor ends a file with a new line."""
 
 _NUMBER: Final = re.compile("0|[1-9][0-9]{0,39}")
 
 
-def snapshot(world: "World") -> bytes:
-    """The world as it is now: table, then number, then document. The same world, the same bytes.
+def snapshot(world: "World") -> Steps[list[bytes]]:
+    """The world as it is at the first step, in parts: table, then number, then document.
 
-    It is known again when it comes back.
+    The same world, the same bytes. It is known again when it comes back.
     """
-    recorder = world.recorder or Recorder(world)
-    tables: dict[str, list[Document]] = {}
-    for table, document in recorder.everything():
-        tables.setdefault(table, []).append(document)
-    parts = []
-    for table in sorted(tables):
-        documents = sorted(tables[table], key=lambda one: one.number)
-        written = b",".join(_written(document) for document in documents)
-        parts.append(b'"%b":{%b}' % (table.encode(), written))
-    joined = b",".join(parts)
-    digest = sha256(joined).hexdigest()
-    _remember(digest)
-    return _headed(joined, digest)
+    tables: dict[str, list[tuple[int, bytes]]] = {}
+
+    def take(table: str, document: Document) -> None:
+        tables.setdefault(table, []).append((document.number, _written(document)))
+
+    yield from (world.recorder or Recorder(world)).everything(take)
+    parts, digest = [b""], sha256()
+    for written in _tables(tables):
+        digest.update(written)
+        parts.append(written)
+        yield
+    parts.append(b"}")
+    _remember(digest.hexdigest())
+    parts[0] = _head(digest.hexdigest())
+    return parts
 
 
 def _remember(digest: str) -> None:
@@ -66,21 +77,40 @@ def _remember(digest: str) -> None:
         del _written_here[next(iter(_written_here))]
 
 
-def _headed(tables: bytes, digest: str) -> bytes:
-    """The document of these tables. It says what wrote it, and the digest of all that follows."""
+def _tables(tables: dict[str, list[tuple[int, bytes]]]) -> Iterator[bytes]:
+    """The tables as JSON without the brackets of the whole, in pieces."""
+    for number, table in enumerate(sorted(tables)):
+        begin = b'%b"%b":{' % (b"," if number else b"", table.encode())
+        documents = sorted(tables.pop(table))
+        for first in range(0, len(documents), DOCUMENTS_AT_ONCE):
+            some = documents[first : first + DOCUMENTS_AT_ONCE]
+            yield begin + b",".join(written for _, written in some)
+            begin = b","
+        yield b"}"
+
+
+def _head(digest: str) -> bytes:
+    """The beginning of the document: what wrote it, and the digest of all that follows."""
     head = {"program": PROGRAM, "format": FORMAT, "version": __version__, "sha256": digest}
-    return b'{"%b":{"1":%b},%b}' % (FILE.encode(), to_json(head), tables)
+    return b'{"%b":{"1":%b},' % (FILE.encode(), to_json(head))
 
 
-_HEAD_LENGTH: Final = len(_headed(b"", "0" * 64)) - len("}")
+_HEAD_LENGTH: Final = len(_head(sha256().hexdigest()))
 
 
-def _is_as_written(body: bytes) -> bool:
+def _is_as_written(body: bytes | bytearray) -> Steps[bool]:
     """Whether this very process wrote the document, and nobody has edited it since."""
-    document = body.rstrip()
-    tables = document[_HEAD_LENGTH:-1]
-    digest = sha256(tables).hexdigest()
-    return digest in _written_here and document == _headed(tables, digest)
+    end = len(body)
+    while end and body[end - 1] in b" \t\r\n" and end > len(body) - SPACES_MAX:
+        end -= 1
+    if body[end - 1 : end] != b"}":
+        return False
+    digest = sha256()
+    for start in range(_HEAD_LENGTH, end - 1, DIGESTED_AT_ONCE):
+        digest.update(body[start : min(start + DIGESTED_AT_ONCE, end - 1)])
+        yield
+    written = digest.hexdigest()
+    return written in _written_here and bytes(body[:_HEAD_LENGTH]) == _head(written)
 
 
 def _written(document: Document) -> bytes:
@@ -98,7 +128,7 @@ def parse_snapshot(
     is_trusted: bool = False,
     newest: int = FORMAT,
     migrations: Migrations = MIGRATIONS,
-) -> Kept:
+) -> Steps[Kept]:
     """What a snapshot holds. Raises NotRestored, saying what is wrong.
 
     One of an earlier format is brought to the newest. What its records claim is believed only of
@@ -107,23 +137,33 @@ def parse_snapshot(
     if not isinstance(document, dict):
         raise NotRestored("must be an object of tables")
     found = _format(document, newest, migrations)
-    tables = {
-        table: _documents(table, entries, is_trusted)
-        for table, entries in document.items()
-        if table != FILE
-    }
+    tables = {}
+    for table, entries in document.items():
+        if table != FILE:
+            tables[table] = yield from _documents(table, entries, is_trusted)
     if found < newest:
         tables = _brought_here(tables, found, newest, migrations)
-    records = {one.id: one for one in tables.pop(RECORDS, [])}
+    records = yield from _records(tables)
 
     def read(table: str, id: str) -> str:
         return records[id].text
 
-    messages = tables.get("messages", [])
-    missing = next((one.id for one in messages if one.id not in records), None)
-    if missing is not None:
-        raise NotRestored(f"{RECORDS}: there is nothing of the message {missing[:80]}")
     return Kept(tables, read, is_trusted=is_trusted)
+
+
+def _records(tables: "Written") -> Steps[dict[str, Parsed]]:
+    """What messages say, by their ids; every one of them says something."""
+    records: dict[str, Parsed] = {}
+    for one in tables.pop(RECORDS, []):
+        records[one.id] = one
+        if not len(records) % OFTEN:
+            yield
+    for taken, one in enumerate(tables.get(MESSAGES, [])):
+        if one.id not in records:
+            raise NotRestored(f"{RECORDS}: there is nothing of the message {one.id[:80]}")
+        if not taken % OFTEN:
+            yield
+    return records
 
 
 def _format(document: dict[str, Any], newest: int, migrations: Migrations) -> int:
@@ -153,7 +193,7 @@ def _brought_here(tables: Written, found: int, newest: int, migrations: Migratio
     }
 
 
-def _documents(table: str, entries: Any, has_claims: bool) -> list[Parsed]:
+def _documents(table: str, entries: Any, has_claims: bool) -> Steps[list[Parsed]]:
     if not isinstance(entries, dict):
         raise NotRestored(f"{table[:80]}: must be an object of numbered documents")
     found = []
@@ -167,17 +207,20 @@ def _documents(table: str, entries: Any, has_claims: bool) -> list[Parsed]:
         id, claims = own.pop("_id"), own.pop("_claims", None)
         believed = to_json(claims).decode() if has_claims and claims else ""
         found.append(Parsed(id, int(number), own, believed))
+        if not len(found) % OFTEN:
+            yield
     return sorted(found, key=lambda one: one.number)
 
 
-def read_snapshot(body: bytes) -> Kept:
+def read_snapshot(body: bytes | bytearray) -> Steps[Kept]:
     """The same from bytes. Raises NotRestored.
 
     What this process has written is trusted: to look at everything that its messages say would
     take several times as long as all the rest.
     """
     try:
-        document = from_json(body, allow_inf_nan=False)
-    except ValueError as error:
+        document = yield from json_pieces.parse(body)
+    except json_pieces.NotJson as error:
         raise NotRestored(f"is not JSON: {error}") from None
-    return parse_snapshot(document, is_trusted=_is_as_written(body))
+    is_trusted = yield from _is_as_written(body)
+    return (yield from parse_snapshot(document, is_trusted=is_trusted))

@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from sandbox.store.fixtures import Fixture
 from sandbox.store.invention import Invention
 from sandbox.world.clock import ClockSetting
+
+DEFAULT_WORLD: Final = "default"
+"""The world that is there from the start, with fixed keys."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

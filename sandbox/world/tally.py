@@ -13,6 +13,7 @@ from sandbox.domain.payments.transactions import Transaction
 from sandbox.scenarios.choosing import Choice
 from sandbox.scenarios.running import Running
 from sandbox.store.port import Store
+from sandbox.store.steps import Steps, run_through
 
 SCENARIOS_MAX: Final = 200
 """Names of scenarios that are counted each by itself; the library has a few dozen. Tests make up
@@ -105,15 +106,21 @@ class Tally:
 
     def look(self) -> "Tally":
         """The same, with all messages counted up to now."""
-        for message in self._messages[self._looked_at :]:
+        run_through(self.count())
+        return self
+
+    def count(self) -> Steps[None]:
+        """Count the messages that were not counted yet."""
+        while self._looked_at < len(self._messages):
+            message = self._messages[self._looked_at]
+            self._looked_at += 1
             record = message.record
             if isinstance(record, Transaction):
                 said = Said(message.event_type, record.status, record.status_reason)
             else:
                 said = Said(message.event_type, None, None)
             self.messages[said] += 1
-        self._looked_at = len(self._messages)
-        return self
+            yield
 
     def add(self, other: "Tally") -> None:
         """Count what the other has, too."""

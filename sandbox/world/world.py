@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sandbox.domain.accounts import Account
 from sandbox.domain.events import Message
-from sandbox.domain.keys import ApiKey, expiry_of
+from sandbox.domain.keys import ApiKey
 from sandbox.domain.locations import Location
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.profile import Profile
@@ -22,37 +22,36 @@ from sandbox.domain.words import UnknownWord
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.scenarios.queue import Queue
 from sandbox.scenarios.running import Running
-from sandbox.store.invention import invent
 from sandbox.store.memory import MemoryStore, MemoryUnit
-from sandbox.store.seeding import Cast, seed
+from sandbox.store.seeding import Cast
+from sandbox.store.steps import Container, Steps
 from sandbox.webhooks.outbox import Outbox
 from sandbox.world import switches
 from sandbox.world.clock import Clock, ClockView, Wall
 from sandbox.world.desk import Desk
+from sandbox.world.filling import fill
 from sandbox.world.host import Host
 from sandbox.world.ids import Ids
 from sandbox.world.journal import Journal
 from sandbox.world.kept import Kept
 from sandbox.world.listening import Listening
-from sandbox.world.spec import WorldSpec
+from sandbox.world.spec import DEFAULT_WORLD, WorldSpec
 from sandbox.world.tally import Tally
 from sandbox.world.uses import NotedUses, Uses
 from sandbox.world.watchers import Readers
 
-_KINDS: Final[dict[str, type[Any]]] = {
+__all__ = ["DEFAULT_WORLD", "World"]
+
+KINDS: Final[dict[str, type[Any]]] = {
     "account": Account,
     "terminal": Terminal,
     "location": Location,
     "key": ApiKey,
 }
 
-DEFAULT_WORLD: Final = "default"
-"""The world that is there from the start, with fixed keys."""
-
-
 if TYPE_CHECKING:
     from sandbox.scenarios.shapes import Scenario
-    from sandbox.world.recording import Recorder
+    from sandbox.world.recording import Moment, Recorder
     from sandbox.world.saving import Saver
 
 
@@ -72,12 +71,10 @@ class World:
         profile: Profile,
         wall: Wall,
         journal_entries_max: int,
-        on_new_key: Callable[[ApiKey], None],
         key_is_free: Callable[[str], bool],
         host: Host,
         secret: bytes = b"",
-        saver: "Saver | None" = None,
-        kept: Kept | None = None,
+        is_saved: bool = False,
     ) -> None:
         self.spec = spec
         self._secret = b"" if spec.keys_are_known else secret
@@ -99,9 +96,13 @@ class World:
             },
             on_messages=self._announce,
         )
-        self.saver = saver
+        # What writes its changes, once it is in use; `is_saved` says whether anything will.
+        self.saver: Saver | None = None
+        self.is_saved = is_saved
         self._host = host
-        self._on_new_key = on_new_key
+        # Those that were put before anybody was to be told of them.
+        self._new_keys: list[ApiKey] = []
+        self._on_new_key: Callable[[ApiKey], None] = self._new_keys.append
         # How often an account, a terminal, a location or a key was put.
         self.directory_version = 0
         self._listening = Listening()
@@ -115,61 +116,61 @@ class World:
         # The timer for which the host watches the clock.
         self.watched: Timer | None = None
         self.walking = Lock()
+        # Held by whoever has the store prepared for a question.
+        self.preparing = Lock()
         # The number of the walk through the world's time that is going on; None: none is.
         self.walk: int | None = None
         self.walks = 0
         # Requests of the control API that wait for a message.
         self.waits = 0
         self.recorder: Recorder | None = None
+        # Those who write down how the world is at a moment, by identity.
+        self.moments: dict[int, Moment] = {}
         self.readers = Readers(self)
-        self.has_begun = kept is None
+        self.has_begun = False
+        self.cast = Cast()
         self._begin()
-        self._begin_with(kept)
+
+    def filling(self, kept: Kept | None = None) -> Steps[None]:
+        """Hold what the fixture says, or what an earlier run left. Raises NotRestored.
+
+        Nobody uses the world before the last step.
+        """
+        self.has_begun = kept is None
+        yield from fill(self, kept)
         self.tally.begin(self.store.messages(), self.scenario)
 
-    def _begin_with(self, kept: Kept | None) -> None:
-        """Hold what an earlier run left, else what the fixture says."""
-        if kept is None:
-            self._fill()
-        else:
-            self._restore(kept)
-        if self.saver is not None:
-            self._have_saved(self.saver, kept)
-        if kept is not None:
-            from sandbox.world.restoring import end_what_was_under_way
-
-            # It is a change of its own: it has to be noted.
-            end_what_was_under_way(self, kept)
+    def tell_of_keys(self, on_new_key: Callable[[ApiKey], None]) -> None:
+        """From here on, call this with every key that is put; those before come first."""
+        for key in self._new_keys:
+            on_new_key(key)
+        self._new_keys, self._on_new_key = [], on_new_key
 
     @property
     def id(self) -> str:
         """The world's id."""
         return self.spec.id
 
-    def reset(self) -> None:
-        """Back to the fixture: data, keys and clock; messages and journal are cleared.
-
-        Switches stay. Source: assumed D25.
-        """
-        self.store.clear()
-        self.desk.close()
-        self.outbox.clear()
-        self.queue.clear()
-        if self.scenario is not None:
-            self.scenario.restart()
-        self.journal.restart()
-        self.clock.restart(self.spec.clock)
-        self._begin()
-        switches_now = self.switches.copy()
-        self._fill()
-        self.switches.update(switches_now)
-        self.tally.begin(self.store.messages(), self.scenario)
-        if self.recorder is not None:
-            self.recorder.begin_anew()
-            self.note_change()
+    def containers(self) -> list[Container]:
+        """All that holds much, for whoever lets go of it once nobody uses it any more."""
+        return [*self.store.containers(), *self.outbox.containers()]
 
     def _note_directory(self, record: object) -> None:
         self.directory_version += 1
+
+    def has_record(self, kind: str, id: str) -> bool:
+        """Whether there is an account, a terminal, a location or a key with this id."""
+        return self.store.begin().get(KINDS[kind], id) is not None
+
+    def note_records(self) -> Steps[None]:
+        """Take note of accounts and keys that came to be without being put one by one."""
+        unit = self.store.begin()
+        for account in unit.find(Account, {})[0]:
+            self._note_account(account)
+            yield
+        for key in unit.find(ApiKey, {})[0]:
+            self._note_key(key)
+            yield
 
     def _note_key(self, key: ApiKey) -> None:
         self.directory_version += 1
@@ -184,8 +185,8 @@ class World:
         """Hold nothing yet."""
         # Accounts that were blocked at some time: mostly few, so that hardly anybody has to look.
         self.blocked: set[str] = set()
-        self.draws = self._draws(self.spec.seed)
-        self.last_used_at: Uses = Uses() if self.saver is None else NotedUses()
+        self.draws = self.draws_of(self.spec.seed)
+        self.last_used_at: Uses = NotedUses() if self.is_saved else Uses()
         self.terminal_outcomes: dict[str, str] = {}
         self.places: dict[Any, Any] = {}
         self.reached: dict[tuple[Any, ...], tuple[Any, ...]] = {}
@@ -196,8 +197,51 @@ class World:
         self.desk = Desk()
         self.tally = Tally()
 
-    def close(self) -> None:
-        """End: nobody will use this world any more, and nothing of it is written."""
+    def begin_anew_as(self, fresh: "World") -> list[Container]:
+        """Hold what a fresh world of the same spec holds, which is used no more; what to let go of.
+
+        Back to the fixture: data, keys and clock; messages and journal are cleared. Switches and
+        endpoints stay, unless the fixture is a saved world with endpoints of its own (assumed D25).
+        """
+        left = self.containers()
+        self.desk.close()
+        self.outbox.clear()
+        self.queue.clear()
+        if self.scenario is not None:
+            self.scenario.restart()
+        self.journal.restart()
+        self._begin()
+        self.store.take_over(fresh.store)
+        self.cast, self.draws = fresh.cast, fresh.draws
+        self.blocked, self.last_used_at = fresh.blocked, fresh.last_used_at
+        self.terminal_outcomes = fresh.terminal_outcomes
+        self.directory_version += 1
+        self.clock.restart(self.spec.clock)
+        if self.spec.fixture.snapshot is not None:
+            self._go_on_as(fresh)
+        self.has_begun = True
+        self.tally.begin(self.store.messages(), self.scenario)
+        if self.recorder is not None:
+            self.recorder.begin_anew()
+            self.note_change()
+        return left
+
+    def _go_on_as(self, fresh: "World") -> None:
+        """Go on as the saved world does that the fresh one began with."""
+        self.clock.go_on_as(fresh.clock)
+        self.queue = fresh.queue
+        if fresh.scenario is not None:
+            self.run_scenario(fresh.scenario.scenario).restore(fresh.scenario.counts())
+        self.outbox.take_over(fresh.outbox)
+        self.outbox.resume()
+
+    def close(self) -> list[Container]:
+        """End: nobody will use this world any more, and nothing of it is written.
+
+        What is left to let go of. Whoever still holds the world finds it empty.
+        """
+        left = self.containers()
+        self.store.clear()
         self.saver = self.recorder = self.store.on_commit = None
         self.desk.close()
         self.readers.close()
@@ -205,96 +249,26 @@ class World:
         self.busy = {}
         self.outbox.endpoints.clear()
         self.outbox.clear()
+        return left
 
-    def _draws(self, seed: int) -> Ids:
+    def draws_of(self, seed: int) -> Ids:
+        """The draws of this world from another seed; its own are `draws`."""
         return Ids(seed=seed, world_id=self.spec.id, secret=self._secret)
-
-    def _seed(self, store: MemoryStore, draws: Ids) -> Cast:
-        return seed(
-            store,
-            self.spec.fixture,
-            draws,
-            self.profile.key_format,
-            draws.fixed_chars if self.spec.id == DEFAULT_WORLD else None,
-        )
-
-    def _fill(self) -> None:
-        """Hold what the fixture says. Raises NotRestored."""
-        self.cast: Cast
-        snapshot = self.spec.fixture.snapshot
-        if snapshot is not None:
-            from sandbox.world.restoring import end_what_was_under_way
-            from sandbox.world.snapshots import parse_snapshot
-
-            kept = parse_snapshot(snapshot)
-            self._restore(kept, is_beginning=True)
-            self.switches.update(self.spec.switches)
-            end_what_was_under_way(self, kept)
-            self.outbox.resume()
-        else:
-            self.cast = self._seed(self.store, self.draws)
-        if self.spec.invention is not None:
-            invent(
-                self.store,
-                self.spec.invention,
-                self.draws,
-                seed=self.spec.seed,
-                now=self.clock.now(),
-            )
-        if snapshot is None:
-            self._schedule_expiries()
-
-    def _schedule_expiries(self) -> None:
-        unit = self.store.begin()
-        for key in unit.find(ApiKey, {})[0]:
-            if (timer := expiry_of(key)).due > self.clock.now():
-                unit.schedule(timer)
-        unit.commit()
-
-    # --- an earlier run, and a later one
-
-    def _restore(self, kept: Kept, *, is_beginning: bool = False) -> None:
-        """Hold what an earlier run left, or what was saved to begin with. Raises NotRestored."""
-        # Here and below: most worlds are neither restored nor kept, and start without these.
-        from sandbox.world.restoring import restore, seed_of
-
-        scratch = MemoryStore()
-        # The ids of the cast are those of the seed that they were made with.
-        self.cast = self._seed(scratch, self._draws(seed_of(kept)))
-        fresh_keys = {key.id: key for key in scratch.begin().find(ApiKey, {})[0]}
-        restore(self, kept, fresh_keys, is_beginning=is_beginning)
-        unit = self.store.begin()
-        self.cast = self.cast.of_those(lambda kind, one: unit.get(_KINDS[kind], one) is not None)
-        for account in unit.find(Account, {})[0]:
-            self._note_account(account)
-        for key in unit.find(ApiKey, {})[0]:
-            self._note_key(key)
-
-    def _have_saved(self, saver: "Saver", kept: Kept | None) -> None:
-        """Have every change written, from here on; all of it where it is new to the file."""
-        from sandbox.world.recording import Recorder
-
-        recorder = self.recorder = Recorder(self)
-        for table, document in kept.placed() if kept is not None else ():
-            recorder.place(table, document.id, document.number)
-
-        def note(unit: MemoryUnit) -> None:
-            recorder.note(unit)
-            saver.note(self)
-
-        self.store.on_commit = note
-        if kept is None or not kept.is_from_file:
-            recorder.begin_anew()
-            saver.note(self)
-        else:
-            recorder.restored(kept.state_text())
 
     def note_change(self) -> None:
         """Something was changed that is no record: a switch, the clock, the queue."""
         if self.saver is not None and self.recorder is not None:
             self.saver.note(self)
 
+    def note_commit(self, unit: MemoryUnit) -> None:
+        """A unit of work was committed in a world whose changes are written."""
+        if self.recorder is not None:
+            self.recorder.note(unit)
+            self.note_change()
+
     def _note_delivery(self, delivery: Delivery) -> None:
+        for moment in self.moments.values():
+            moment.keep(delivery)
         if self.recorder is not None:
             self.recorder.note_delivery(delivery)
             self.note_change()
@@ -325,11 +299,12 @@ class World:
     def watch(self, timer: Timer | None) -> None:
         """Have the host watch the clock for this timer, which is the next."""
         self.watched = timer
-        if timer is None or self.clock.mode == "frozen":
-            self._host.look(self, None)
-        else:
+        wait_s = None
+        if timer is not None:
             wait_s = (timer.due - self.clock.now()).total_seconds() / self.clock.rate
-            self._host.look(self, max(0.0, wait_s))
+            if wait_s > 0 and self.clock.mode == "frozen":
+                wait_s = None
+        self._host.look(self, wait_s if wait_s is None else max(0.0, wait_s))
 
     def look_at_desk(self) -> None:
         """Tell the payments at the tap desk that have ended by themselves."""
@@ -363,13 +338,12 @@ class World:
         """
         if found := misplaced(scenario.model_dump(exclude_unset=True), self.profile.key_format):
             raise ScenarioError(str(found))
-        unit = self.store.begin()
 
         def resolve(kind: str, name: str) -> str:
             cast = self.cast.ids_of(kind)
             if name in cast:
                 return cast[name]
-            if unit.get(_KINDS[kind], name) is not None:
+            if self.has_record(kind, name):
                 return name
             raise UnknownWord(f"the world has no {kind} {name[:80]!r}", name, cast)
 

@@ -12,6 +12,7 @@ from sandbox.domain.webhooks.deliveries import Sent
 from sandbox.settings import Settings
 from sandbox.store.files import FORMAT
 from sandbox.store.state.migrations import Plain
+from sandbox.store.steps import run_through
 from sandbox.world.clock import ClockSetting
 from sandbox.world.restoring import NotRestored
 from sandbox.world.snapshots import parse_snapshot
@@ -91,7 +92,7 @@ def test_an_earlier_format_is_brought_here_step_by_step():
             ]
         }
 
-    kept = parse_snapshot(document, newest=3, migrations={1: renamed, 2: counted})
+    kept = run_through(parse_snapshot(document, newest=3, migrations={1: renamed, 2: counted}))
 
     state = json.loads(kept.state_text())
     assert (state["name"], state["seed"]) == ("two", 7)
@@ -102,4 +103,4 @@ def test_an_unknown_format_is_refused(found):
     document = {"file": {"1": {"program": "uat-sandbox", "format": found}}}
 
     with pytest.raises(NotRestored, match=r"^file: "):
-        parse_snapshot(document)
+        run_through(parse_snapshot(document))

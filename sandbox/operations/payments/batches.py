@@ -18,10 +18,9 @@ from sandbox.domain.batches import (
 from sandbox.domain.durations import parse_duration
 from sandbox.domain.faults import CONFLICT, VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.moves import moves_from
-from sandbox.domain.payments.showing import view
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.triggers import SETTLEMENTS
-from sandbox.domain.rendering import Page, to_wire_fields
+from sandbox.domain.rendering import Page, WithRows, to_wire_fields
 from sandbox.domain.states import NoSuchStep, Step
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import BATCH_RESULT, Timer
@@ -63,7 +62,9 @@ def read(call: Call) -> Any:
     batch = cast(Batch, call.record)
     if not query.include_transactions:
         return batch
-    return to_wire_fields(batch) | {"transactions": [view(tx) for tx in members_of(call, batch)]}
+    return WithRows(
+        fields=to_wire_fields(batch), plural="transactions", rows=members_of(call, batch)
+    )
 
 
 def members_of(call: Call, batch: Batch) -> list[Transaction]:
@@ -168,6 +169,10 @@ def close(call: Call) -> Batch:
     """Submit the batch; its result comes after the answer. Source: assumed B8, B9."""
     batch = cast(Batch, call.record)
     step = _step(batch, "close")
+    # Its result asks for them when it falls due, and cannot wait until the store is prepared.
+    call.unit.can_wait = True
+    members_of(call, batch)
+    call.unit.can_wait = False
     batch = replace(batch, status="submitted", response=None, closed_at=None)
     call.unit.put(batch)
     assert step.event

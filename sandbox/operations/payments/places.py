@@ -16,6 +16,7 @@ from sandbox.domain.payments.transactions import Site
 from sandbox.domain.processors import PASSTHROUGH, gateway_of, processor_of
 from sandbox.domain.terminals import Terminal
 from sandbox.operations.call import Call
+from sandbox.store.port import R, Where
 
 REMEMBERED_MAX: Final = 10_000
 
@@ -92,7 +93,7 @@ def _work_out(
 
 
 def _only_terminal(call: Call, account_id: str) -> Terminal:
-    found, _ = call.unit.find(Terminal, {"account": account_id})
+    found, _ = _find_first(call, Terminal, {"account": account_id})
     active = [terminal for terminal in found if terminal.status == "active"]
     if len(active) != 1:
         raise invalid(
@@ -104,8 +105,16 @@ def _only_terminal(call: Call, account_id: str) -> Terminal:
 
 def _location_of(call: Call, terminal: Terminal) -> Location | None:
     """The location that points at the terminal, when exactly one does (assumed D16)."""
-    found, total = call.unit.find(Location, {"terminal": terminal.terminal_id}, limit=2)
+    found, total = _find_first(call, Location, {"terminal": terminal.terminal_id})
     return found[0] if total == 1 else None
+
+
+def _find_first(call: Call, kind: type[R], where: Where) -> tuple[list[R], int]:
+    """Find what a payment asks for before it does anything: it can begin again after a wait."""
+    call.unit.can_wait = True
+    found = call.unit.find(kind, where)
+    call.unit.can_wait = False
+    return found
 
 
 def _misconfiguration(place: Place) -> str | None:

@@ -1,0 +1,100 @@
+"""Building an index of a table in steps, while the table goes on changing.
+
+Rows are gone through in the order of their numbers. What is put meanwhile is noted by a follower,
+unless the walk still comes to it, and is taken over in the end.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from sandbox.domain.records import account_id_of
+from sandbox.store.grams import TextIndex
+from sandbox.store.indexes import Index
+from sandbox.store.steps import OFTEN, Steps
+from sandbox.store.tables import Path
+
+if TYPE_CHECKING:
+    from sandbox.store.rows import Rows
+
+Put = tuple[int, Any, Any]
+"""The number of a row, its record before, if it had one, and its record now."""
+
+
+class Follower:
+    """Notes what is put while an index is built: what the walk has passed, and what is new."""
+
+    def __init__(self) -> None:
+        self.passed = -1
+        self.puts: deque[Put] = deque()
+        self._new: set[int] = set()
+
+    def note(self, number: int, old: Any, record: Any) -> None:
+        """A row was put."""
+        if old is None:
+            self._new.add(number)
+        elif number > self.passed and number not in self._new:
+            return
+        self.puts.append((number, old, record))
+
+
+def build_index(rows: "Rows", name: str) -> Steps[None]:
+    """Have the index of that name."""
+    index, values_of, paths = Index(), rows.table.indexes[name], _Paths(rows)
+    follower = Follower()
+    rows.followers.append(follower)
+    try:
+        yield from index.fill(
+            (number, values_of(record, paths.of(record))) for number, record in _all(rows, follower)
+        )
+        while follower.puts:
+            number, old, record = follower.puts.popleft()
+            before = () if old is None else values_of(old, paths.of(old))
+            index.move(number, before, values_of(record, paths.of(record)))
+            if not len(follower.puts) % OFTEN:
+                yield
+        # Nothing has its turn between these two.
+        rows.indexes[name] = index
+    finally:
+        rows.followers.remove(follower)
+
+
+def build_text_index(rows: "Rows", name: str) -> Steps[None]:
+    """Have the index of texts of that name."""
+    index, texts_of = TextIndex(), rows.table.texts[name]
+    follower = Follower()
+    rows.followers.append(follower)
+    try:
+        for taken, (number, record) in enumerate(_all(rows, follower)):
+            index.move(number, (), texts_of(record))
+            if not taken % OFTEN:
+                yield
+        while follower.puts:
+            number, old, record = follower.puts.popleft()
+            index.move(number, () if old is None else texts_of(old), texts_of(record))
+            yield
+        rows.texts[name] = index
+    finally:
+        rows.followers.remove(follower)
+
+
+def _all(rows: "Rows", follower: Follower) -> Iterator[tuple[int, Any]]:
+    """The rows that were there at the beginning, each as it is when its turn comes."""
+    for number in sorted(rows.number_of.values()):
+        follower.passed = number
+        yield number, rows.by_number[number]
+
+
+class _Paths:
+    """The path of each account, looked up once: accounts never move."""
+
+    def __init__(self, rows: "Rows") -> None:
+        self._rows = rows
+        self._known: dict[str, Path] = {}
+
+    def of(self, record: Any) -> Path:
+        id = account_id_of(record)
+        path = self._known.get(id)
+        if path is None:
+            path = self._known[id] = self._rows.path_of(record)
+        return path

@@ -1,0 +1,163 @@
+"""Long work in slices: other requests have their turn between them.
+
+All worlds of a server share one event loop, so that what takes seconds in one of them would keep
+all others waiting. Such work is written as steps (`store.steps`). Here they are taken for a few
+milliseconds in each round of the loop, whoever they are of: what takes turns waits in one line.
+Without an event loop (at the start, in tests) nobody else waits, and they are all taken at once.
+"""
+
+import asyncio
+from asyncio import AbstractEventLoop, Future, Lock, Semaphore
+from collections import Counter, deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from time import perf_counter
+from typing import Final, TypeVar
+
+from sandbox.store.steps import Steps, run_through
+
+T = TypeVar("T")
+
+SLICE_S: Final = 0.005
+"""So long long work goes on in one round of the event loop. A request takes two to four rounds."""
+
+LARGE_AT_ONCE: Final = 4
+"""So many pieces of work that need much memory are under way; others wait until one is done."""
+
+
+class Slices:
+    """The turns of one server. `slice_s` is how long one may last."""
+
+    def __init__(self, slice_s: float = SLICE_S) -> None:
+        self.slice_s = slice_s
+        self._begin_anew(None)
+
+    def _begin_anew(self, loop: AbstractEventLoop | None) -> None:
+        self._loop = loop
+        self._line: deque[Future[None]] = deque()
+        self._spent_s = 0.0
+        # Whether a new round of the loop is awaited, and whether its turn is promised to someone.
+        self._is_awaited = self._is_promised = False
+        self._large = Semaphore(LARGE_AT_ONCE)
+
+    def _has_loop(self) -> bool:
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return False
+        if loop is not self._loop:
+            # Who waited on another loop is gone with it.
+            self._begin_anew(loop)
+        return True
+
+    # --- long work
+
+    async def run(self, steps: Steps[T], *, is_large: bool = False) -> T:
+        """What comes of the steps, which are taken in slices.
+
+        `is_large` work holds much memory: once it takes more than a slice, it has to be one of a
+        few. Whatever ends this ends the steps, which tidy up.
+        """
+        if not self._has_loop():
+            return run_through(steps)
+        holds_place = False
+        try:
+            while True:
+                await self._wait_for_turn()
+                is_over, result = self._go_on(steps)
+                if is_over:
+                    return result  # type: ignore[return-value]
+                if is_large and not holds_place:
+                    await self._large.acquire()
+                    holds_place = True
+        finally:
+            steps.close()
+            if holds_place:
+                self._large.release()
+
+    def _go_on(self, steps: Steps[T]) -> tuple[bool, T | None]:
+        """Take steps until the slice is over or nothing is left; whether that is so, and what."""
+        started_s = perf_counter()
+        try:
+            while True:
+                next(steps)
+                if perf_counter() - started_s >= self.slice_s:
+                    return False, None
+        except StopIteration as end:
+            return True, end.value
+        finally:
+            self._spend(perf_counter() - started_s)
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """A turn for work that cannot be cut, and is as long as a slice or so."""
+        if self._has_loop():
+            await self._wait_for_turn()
+        started_s = perf_counter()
+        try:
+            yield
+        finally:
+            self._spend(perf_counter() - started_s)
+
+    # --- turns
+
+    def _spend(self, seconds: float) -> None:
+        """So much of this round's time is used up."""
+        self._spent_s += seconds
+        self._await_round()
+
+    def _await_round(self) -> None:
+        if not self._is_awaited and self._loop is not None and self._loop.is_running():
+            self._is_awaited = True
+            self._loop.call_soon(self._begin_round)
+
+    def _begin_round(self) -> None:
+        """A new round of the loop: whoever is first in line has it."""
+        self._is_awaited, self._spent_s = False, 0.0
+        while self._line:
+            first = self._line.popleft()
+            if not first.done():
+                first.set_result(None)
+                self._is_promised = True
+                return
+
+    async def _wait_for_turn(self) -> None:
+        """Wait in line, unless nobody does and there is time left in this round."""
+        if not self._line and not self._is_promised and self._spent_s < self.slice_s:
+            return
+        assert self._loop
+        place = self._loop.create_future()
+        self._line.append(place)
+        if not self._is_promised:
+            self._await_round()
+        try:
+            await place
+        finally:
+            if place.done() and not place.cancelled():
+                self._is_promised = False
+                self._await_round()
+
+
+class Alone:
+    """Lets one after the other do what nobody else may do at the same time, name by name."""
+
+    def __init__(self) -> None:
+        # Only of names that are in use.
+        self._locks: dict[str, Lock] = {}
+        self._users: Counter[str] = Counter()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._locks
+
+    @asynccontextmanager
+    async def with_(self, name: str) -> AsyncIterator[None]:
+        """Be alone with what has this name."""
+        lock = self._locks.setdefault(name, Lock())
+        self._users[name] += 1
+        try:
+            async with lock:
+                yield
+        finally:
+            self._users[name] -= 1
+            if not self._users[name]:
+                del self._users[name], self._locks[name]
