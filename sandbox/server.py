@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from sandbox.watching import Watcher
 
 _BACKLOG: Final = 2048
+_ACCEPTED_AT_ONCE: Final = 4
+"""asyncio's own loop accepts so many connections before it looks at any of them, and each takes a
+file, also when it is refused afterwards. uvloop accepts them one by one."""
 _GRACE_S: Final = 2
 _GC_AFTER: Final = 5_000
 """Objects made between two collections. A request leaves no cycles, only its journal entry, so
@@ -58,6 +61,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then announce it."""
         await super().startup(sockets)
+        _queue(sockets or [])
         if self.started:
             # What is there now stays; collections need not look through it again and again.
             gc.freeze()
@@ -112,6 +116,7 @@ async def serving(
     server = uvicorn.Server(config)
     server.lifespan = config.lifespan_class(config)
     await server.startup(sockets)
+    _queue(sockets)
     try:
         yield
     finally:
@@ -142,11 +147,18 @@ def pool_of(sandbox: Sandbox, settings: Settings) -> ConnectionPool:
     )
 
 
+def _queue(sockets: list[socket.socket]) -> None:
+    """Let many clients wait until they are accepted, though few are at once."""
+    for one in sockets:
+        one.listen(_BACKLOG)
+
+
 def _config(app: Application, pool: ConnectionPool) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=partial(Protocol, pool=pool),  # type: ignore[arg-type]
         ws="none",
+        backlog=_ACCEPTED_AT_ONCE,
         log_config=None,
         # Without a level of its own, uvicorn prepares trace lines for every request.
         log_level="warning",

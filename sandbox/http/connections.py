@@ -3,12 +3,10 @@
 import asyncio
 import logging
 from collections.abc import Callable, Collection
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from sandbox.descriptors import Shares, shares
 from sandbox.http.limits import BODIES_BYTES_MAX, LATE_AFTER_ROUNDS, Times
-
-_SAID_AGAIN_AFTER_S: Final = 60.0
 
 log = logging.getLogger("sandbox.http")
 
@@ -129,32 +127,33 @@ class ConnectionPool:
     ) -> None:
         """Look at each connection, and again later as long as there is one."""
         self._next_look = None
+        if connections:
+            self._look_after(connections)
         now = loop.time()
         if now - due < LATE_AFTER_ROUNDS * self.times.interval_s:
             for connection in list(connections):
                 connection.look_after(now)
-        if connections:
-            self._look_after(connections)
 
     # --- what is said ------------------------------------------------------------------------
 
     def warn(self, kind: str, text: str) -> None:
-        """Say it on the log, of each kind once a minute, with how often it happened since."""
+        """Log it, but each kind at most once a minute, with how often it happened since."""
         if kind not in self._warnings:
-            self._warnings[kind] = _Warning()
+            self._warnings[kind] = _Warning(self.times.warning_s)
         self._warnings[kind].say(text)
 
 
 class _Warning:
-    """A kind of warning that may come often, and is said once a minute."""
+    """A kind of warning that may come often, and is said once in so many seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
         self._text = ""
         self._count = 0
         self._is_quiet = False
 
     def say(self, text: str) -> None:
-        """Say it now, or count it until the minute is over."""
+        """Say it now, or count it until the time is over."""
         if self._is_quiet:
             self._text, self._count = text, self._count + 1
             return
@@ -163,11 +162,11 @@ class _Warning:
 
     def _be_quiet(self) -> None:
         self._is_quiet = True
-        asyncio.get_running_loop().call_later(_SAID_AGAIN_AFTER_S, self._after_a_minute)
+        asyncio.get_running_loop().call_later(self._seconds, self._say_count)
 
-    def _after_a_minute(self) -> None:
+    def _say_count(self) -> None:
         self._is_quiet = False
         if self._count:
-            log.warning("%d more in the last minute: %s", self._count, self._text)
+            log.warning("%d more in %g s: %s", self._count, self._seconds, self._text)
             self._count = 0
             self._be_quiet()

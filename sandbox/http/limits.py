@@ -53,6 +53,9 @@ class Times:
     last_words_s: float = 2.0
     """In which a client that is being turned away may read why."""
 
+    warning_s: float = 60.0
+    """Between two lines of the log about the same thing."""
+
     @property
     def interval_s(self) -> float:
         """How often the connections are looked at."""

@@ -313,7 +313,10 @@ class Protocol(TimedProtocol):
             return
         self._since = self.loop.time()
         if self.pipeline:
-            self._start_asgi_task(*self.pipeline.pop())
+            cycle, app = self.pipeline.pop()
+            task = self.loop.create_task(cycle.run_asgi(app))
+            task.add_done_callback(self.tasks.discard)
+            self.tasks.add(task)
         elif self._last_answer:
             self._say_last()
         else:

@@ -4,7 +4,7 @@ import contextlib
 import socket
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from urllib.parse import urlsplit
 
 from sandbox.app import Sandbox, build
@@ -144,8 +144,8 @@ def serving(
 
 def quickly(**seconds: float) -> Times:
     """Times that are long enough for every test, but for those that are named."""
-    patient = Times(head_s=60, body_s=60, idle_s=60, unread_s=60, last_words_s=60)
-    return _Eager(**{field: getattr(replace(patient, **seconds), field) for field in _FIELDS})
+    patient = {field.name: 60.0 for field in fields(Times)}
+    return _Eager(**{**patient, **seconds})
 
 
 class _Eager(Times):
@@ -154,9 +154,6 @@ class _Eager(Times):
     @property
     def interval_s(self) -> float:
         return 0.02
-
-
-_FIELDS = ("head_s", "body_s", "idle_s", "unread_s", "last_words_s")
 
 
 def port_of(url: str) -> int:

@@ -10,7 +10,16 @@ from functools import partial
 import pytest
 
 from sandbox.descriptors import FILES, Shares
-from tests.http.talking import HEALTH, LAST_HEALTH, Answer, Client, Serving, eventually, serving
+from tests.http.talking import (
+    HEALTH,
+    LAST_HEALTH,
+    Answer,
+    Client,
+    Serving,
+    eventually,
+    quickly,
+    serving,
+)
 from tests.processes import Process
 
 FEW = Shares(connections=3, reserved=2, webhooks=1)
@@ -127,6 +136,21 @@ def test_the_log_says_once_that_requests_are_no_http(caplog):
             assert asked_anew(sandbox.port, b"nonsense\r\n\r\n").status == 400
 
     assert len(caplog.records) == 1
+
+
+def test_the_log_counts_what_it_did_not_say(caplog):
+    times = quickly(warning_s=0.5)
+    with caplog.at_level(logging.WARNING), serving(times=times) as sandbox:
+        for _ in range(20):
+            assert asked_anew(sandbox.port, b"nonsense\r\n\r\n").status == 400
+        eventually(lambda: sum(map(_counted, caplog.messages)) == 20)
+
+    assert len(caplog.messages) < 20
+
+
+def _counted(said: str) -> int:
+    """How many requests a line of the log is about."""
+    return int(said.split()[0]) if " more in " in said else 1
 
 
 def test_the_log_says_nothing_of_other_protocols(caplog):
