@@ -1,0 +1,208 @@
+"""Only what is kept of a request is looked through, and no error sends a book back.
+
+Source: decision 44. Work is counted in steps of Python, which are the same on any machine; that the
+search itself takes few is shown in `tests/domain/test_pan_scan.py`.
+"""
+
+import json
+import re
+
+import pytest
+
+from sandbox.domain.profile import Profile
+from sandbox.domain.words import nearest
+from sandbox.world.journal import ADDRESS_CHARS_MAX, CAPTURE_BYTES_MAX, REASON_CHARS_MAX
+from tests.api.test_secrets import secret_of
+from tests.domain.test_pan_scan import SOUPS, steps_of
+from tests.payments.till import terminal
+
+MIB = 1_048_576
+NUMBER = "4532015112830366"
+KEY = "svc_uat_PlantLookup0_PlAnTeDsAnDbOxSeCrEtOfThIrTyTwO0"
+
+BODIES = SOUPS | {
+    "card numbers": "4111111111111111 ",
+    "production keys": "svc_live_a ",
+    "escapes of Unicode": "\\u0034",
+    "quotes": '\\"',
+    "brackets": "[",
+}
+
+
+def _steps(sandbox, size, piece, *, key=None):
+    body = (piece * (size // len(piece.encode()))).encode()
+    return steps_of(
+        lambda: sandbox.ask("POST", "/v3/payment", key=key, body=b'{"x":"' + body + b'"}')
+    )
+
+
+@pytest.mark.parametrize("piece", BODIES.values(), ids=BODIES)
+def test_a_body_that_is_refused_takes_no_more_steps_the_longer_it_is(sandbox, piece):
+    sandbox.ask("POST", "/v3/payment", body=b'{"x":"\xc3\xa9 4111"}')
+
+    few, many = (_steps(sandbox, size, piece) for size in (4 * CAPTURE_BYTES_MAX, MIB - 8))
+
+    assert many <= 1.1 * few + 100
+
+
+@pytest.mark.parametrize("piece", SOUPS.values(), ids=SOUPS)
+def test_nor_does_one_that_is_looked_through_whole(sandbox, piece):
+    """With a key, and in a body in which it is kept, as long as it has no number."""
+    sale = {"amount": 1000, "terminal_id": terminal(sandbox)}
+
+    def pay(size):
+        note = piece * (size // (2 * len(json.dumps(piece, ensure_ascii=False).encode()) - 4))
+        body = sale | {"additional_details": {"note": note}}
+        sent = json.dumps(body, ensure_ascii=False).encode()
+        assert len(sent) < MIB
+        answers = []
+        steps = steps_of(
+            lambda: answers.append(
+                sandbox.ask("POST", "/v3/payment", key="merchant", body=sent).status
+            )
+        )
+        assert answers == [200]
+        return steps
+
+    pay(1_000)
+    few, many = pay(MIB // 4), pay(MIB)
+
+    assert many <= 1.1 * few + 500
+
+
+def test_a_long_path_takes_no_more_steps_the_longer_it_is(sandbox):
+    def ask(size):
+        path = "/nowhere/" + "4-" * (size // 2)
+        return steps_of(lambda: sandbox.ask("GET", path, key="merchant", query="x=" + path))
+
+    ask(100)
+    few, many = ask(2 * ADDRESS_CHARS_MAX), ask(60_000)
+
+    assert many <= 1.1 * few + 100
+
+
+# --- where it is cut --------------------------------------------------------------------------
+
+
+def _shown_of(text: str) -> int:
+    """How many digits of the number can be read at once."""
+    digits = re.sub(r"[^0-9*]", "", text)
+    return max((size for size in range(17) if NUMBER[:size] in digits), default=0)
+
+
+SPELLINGS = {
+    "plain": NUMBER,
+    "digit by digit": "  ".join(NUMBER),
+    "in escapes": "".join(f"\\u{ord(digit):04x}" for digit in NUMBER),
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_number_where_a_body_is_cut_is_not_kept_in_part(sandbox, spelling):
+    number = SPELLINGS[spelling]
+    for before in range(CAPTURE_BYTES_MAX - len(number) - 200, CAPTURE_BYTES_MAX + 9, 7):
+        body = b'{"x":"' + b"-" * (before - 6) + number.encode() + b"-" * 999 + b'"}'
+        sandbox.ask("POST", "/v3/payment", body=body)
+        (*_, entry) = sandbox.sandbox.worlds.default.journal.entries()
+
+        assert entry.request.endswith(b" ... cut off")
+        assert _shown_of(entry.request.decode()) <= 6, before
+        assert len(entry.request) <= CAPTURE_BYTES_MAX + 12
+
+
+@pytest.mark.parametrize("spelling", ["plain", "digit by digit"])
+def test_nor_is_one_where_a_path_or_a_query_is_cut(sandbox, spelling):
+    number = SPELLINGS[spelling]
+    for before in range(ADDRESS_CHARS_MAX - len(number) - 9, ADDRESS_CHARS_MAX + 3):
+        text = "/" + "-" * (before - 1) + number + "-" * 200
+        sandbox.ask("GET", text, key="merchant", query=text)
+        (*_, entry) = sandbox.sandbox.worlds.default.journal.entries()
+
+        assert max(_shown_of(entry.path), _shown_of(entry.query)) <= 6, before
+        assert max(len(entry.path), len(entry.query)) <= ADDRESS_CHARS_MAX
+        assert all(len(why) <= REASON_CHARS_MAX for _, _, why, _ in entry.decisions)
+
+
+def test_nor_is_a_key(sandbox):
+    for before in range(CAPTURE_BYTES_MAX - 80, CAPTURE_BYTES_MAX + 9):
+        body = b'{"x":"' + b"-" * (before - 6) + KEY.encode() + b"-" * 999 + b'"}'
+        sandbox.ask("POST", "/v3/payment", body=body)
+        (*_, entry) = sandbox.sandbox.worlds.default.journal.entries()
+
+        assert secret_of(KEY)[:4].encode() not in entry.request, before
+
+
+def test_a_long_text_is_kept_up_to_the_last_character_that_is():
+    text = "x" * 500
+
+    assert Profile().scrub_start(text, 100) == "x" * 100
+    assert Profile().scrub_start(text, 500) == text
+    assert Profile().scrub_start(text[:400] + NUMBER, 416).endswith("453201******0366")
+
+
+def test_a_reason_that_repeats_a_body_is_cut_too(sandbox):
+    """A thousand of them are kept."""
+    body = {"amount": 1000, "terminal_id": "x" * 500_000}
+
+    answer = sandbox.ask("POST", "/v3/payment", key="merchant", json_body=body)
+    (*_, entry) = sandbox.sandbox.worlds.default.journal.entries()
+
+    assert answer.status == 404
+    assert max(len(why) for _, _, why, _ in entry.decisions) == REASON_CHARS_MAX
+
+
+# --- what is said -----------------------------------------------------------------------------
+
+LONG = {
+    "fixture": ("POST", "/worlds", {"fixture": "4-" * 500_000}),
+    "scenario": ("POST", "/worlds", {"scenario": "4-" * 500_000}),
+    "a scenario's field": ("PUT", "/worlds/default/scenario", {"name": "x", "4-" * 300_000: 1}),
+    "a switch": ("PUT", "/worlds/default/switches", {"4-" * 500_000: 1}),
+    "an outcome": ("POST", "/worlds/default/scenario/next", {"outcome": "4-" * 500_000}),
+    "an event": ("POST", "/worlds/default/messages", {"event_type": "4-" * 500_000}),
+    "a field": ("POST", "/worlds", {"4-" * 500_000: 1}),
+    "a duration": ("POST", "/worlds/default/clock/advance", {"by": "4-" * 500_000}),
+    "a world": ("GET", "/worlds/" + "4-" * 30_000, ...),
+    "a path": ("GET", "/" + "4-" * 30_000, ...),
+}
+
+
+@pytest.mark.parametrize("case", LONG)
+def test_an_error_never_repeats_a_long_word(sandbox, case):
+    method, path, body = LONG[case]
+    short = json.loads(
+        re.sub(r"(4-){9,}", "4-4-4", json.dumps([path, None if body is ... else body]))
+    )
+    answers = []
+
+    def ask(path, body):
+        sent = ... if body in (None, ...) else body
+        return steps_of(lambda: answers.append(sandbox.control(method, path, sent)))
+
+    # What is loaded once is loaded now.
+    ask(*short)
+    few, many = ask(*short), ask(path, body)
+
+    assert 400 <= answers[-1].status < 500
+    assert len(answers[-1].body) < 10_000
+    assert many <= few + 5_000
+
+
+def test_nor_does_the_platform(sandbox):
+    permissions = {"name": "x", "permissions": ["payments:" + "x" * 500_000] * 2}
+    long = {"status": "x" * 60_000, "transaction_type": "y" * 60_000}
+    query = "&".join(f"{name}={value}" for name, value in long.items())
+
+    keys = sandbox.ask("POST", "/v5/apikeys", key="merchant", json_body=permissions)
+    search = sandbox.ask("GET", "/v2/transactions", key="merchant", query=query)
+
+    assert (keys.status, search.status) == (400, 400)
+    assert max(len(keys.body), len(search.body)) < 10_000
+
+
+def test_a_long_word_resembles_none():
+    known = ["payments:read", "x" * 100]
+
+    assert nearest("payments:reed", known) == "payments:read"
+    assert nearest("x" * 90, known) == "x" * 100
+    assert steps_of(lambda: nearest("payments:read" * 100_000, known)) < 50
