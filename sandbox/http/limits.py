@@ -19,6 +19,9 @@ HEADER_FIELDS_MAX: Final = 100
 SLICE_BYTES: Final = 16_384
 """The parser gets so much at a time, so that a packet full of requests is not read all at once."""
 
+PIECES_AT_ONCE_MAX: Final = 500
+"""After so many pieces of a body, however small they are, other connections have their turn."""
+
 BODIES_BYTES_MAX: Final = SNAPSHOT_BYTES_MAX + 64 * BODY_BYTES_MAX
 """All bodies that are being received at a time: the largest snapshot, and 64 large requests.
 Source: assumed D25-bodies."""

@@ -15,7 +15,12 @@ from sandbox.api.platform import ABORT, BODY_PENDING
 from sandbox.control.streaming import ON_STOP
 from sandbox.domain.faults import Fault
 from sandbox.http import refusals
-from sandbox.http.limits import HEAD_BYTES_MAX, HEADER_FIELDS_MAX, SLICE_BYTES
+from sandbox.http.limits import (
+    HEAD_BYTES_MAX,
+    HEADER_FIELDS_MAX,
+    PIECES_AT_ONCE_MAX,
+    SLICE_BYTES,
+)
 from sandbox.http.refusals import Application, answering, last_answer
 from sandbox.http.timing import BODY, ENDING, HEAD, IDLE, TimedProtocol
 from sandbox.http.transport import Flow, WholeAnswers
@@ -51,7 +56,7 @@ class Protocol(TimedProtocol):
         self.port: int | None = None
         self.is_reserved = False
         self._beside_body = 0
-        self._has_body_come = False
+        self._pieces = self._pieces_noted = 0
         self._held_bytes = 0
         self._hosts = 0
         self._is_odd = False
@@ -134,19 +139,29 @@ class Protocol(TimedProtocol):
     def _read_in_slices(self, data: bytes) -> None:
         """Read a large packet, as long as no request of it waits for the answer before it."""
         data = self._rest + data
-        self._rest = b""
+        self._rest, pieces = b"", self._pieces
         for start in range(0, len(data), SLICE_BYTES):
             if self._stage == ENDING:
                 return
             if self.pipeline or self._rest:
-                self._rest += data[start:]
-                self._flow.is_held = True
-                self.flow.pause_reading()
+                self._hold(data[start:])
                 return
             self.data_received(data[start : start + SLICE_BYTES])
+            if self._pieces > pieces + PIECES_AT_ONCE_MAX:
+                self._hold(data[start + SLICE_BYTES :])
+                self.loop.call_soon(self._read_rest)
+                return
+
+    def _hold(self, rest: bytes) -> None:
+        """Keep what is not to be read yet, and let nothing more come in."""
+        self._rest += rest
+        self._flow.is_held = True
+        self.flow.pause_reading()
 
     def _read_rest(self) -> None:
-        """Go on with a packet, now that the requests of its first part are answered."""
+        """Go on with a packet, the first part of which is done."""
+        if self._stage == ENDING:
+            return
         self._flow.is_held = False
         self.flow.resume_reading()
         rest, self._rest = self._rest, b""
@@ -164,8 +179,8 @@ class Protocol(TimedProtocol):
                 self._refuse(refusals.HEAD_TOO_LARGE)
             return
         self.scope[BODY_PENDING] = True  # type: ignore[typeddict-unknown-key]
-        self._beside_body = 0 if self._has_body_come else self._beside_body + size
-        self._has_body_come = False
+        self._beside_body = 0 if self._pieces > self._pieces_noted else self._beside_body + size
+        self._pieces_noted = self._pieces
         if self._beside_body > HEAD_BYTES_MAX:
             self._refuse(refusals.TRAILER_TOO_LARGE)
         elif not self.cycle.response_complete:
@@ -220,7 +235,7 @@ class Protocol(TimedProtocol):
         else:
             self._have_odd_answered()
         self._stage = BODY
-        self._seen = self._beside_body = 0
+        self._seen = self._beside_body = self._pieces = self._pieces_noted = 0
         self.headers = _TRAILERS
 
     def _have_odd_answered(self) -> None:
@@ -260,7 +275,7 @@ class Protocol(TimedProtocol):
     def on_body(self, body: bytes) -> None:
         """Take a part of a body, unless its request is answered."""
         cycle = self.cycle
-        self._has_body_come = True
+        self._pieces += 1
         if cycle.response_complete:
             return
         if self.expect_100_continue and not cycle.response_started:

@@ -124,6 +124,27 @@ def test_chunks_with_short_extensions_are_read(client, served):
     assert answer.status == 201
 
 
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_body_in_very_many_chunks_is_read_whole(client, served, size):
+    body = NEW_KEY.replace(b"made", b"in pieces").ljust(60_000)
+    pieces = (body[start : start + size] for start in range(0, len(body), size))
+    head = post("/v5/apikeys", "transfer-encoding: chunked", key=served.key("merchant"))
+
+    client.send(head + chunked(*pieces) + HEALTH)
+
+    assert client.answer().status == 201
+    assert client.answer().status == 200
+
+
+def test_very_many_chunks_without_a_key_are_thrown_away_in_turns(client):
+    head = post("/v5/apikeys", "transfer-encoding: chunked")
+
+    client.send(head + chunked(*[b"x"] * 200_000) + HEALTH)
+
+    assert client.answer().status == 401
+    assert client.answer().status == 200
+
+
 # --- who may send one -------------------------------------------------------------------------
 
 
