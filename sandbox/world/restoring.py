@@ -27,6 +27,7 @@ from sandbox.store.fixtures import Fixture
 from sandbox.store.invention import Invention
 from sandbox.store.port import DuplicateValue
 from sandbox.store.rows import Rows
+from sandbox.webhooks.outbox import ENDPOINTS_MAX
 from sandbox.world.checking import (
     check_delivery,
     check_endpoint,
@@ -116,6 +117,7 @@ def restore(
         if not is_beginning:
             world.journal.numbered = int(state.get("requests", 0))
     endpoints = [_record(Endpoint, ENDPOINTS, one) for one in tables.get(ENDPOINTS, ())]
+    _must_be_few(kept, ENDPOINTS, len(endpoints), ENDPOINTS_MAX)
     deliveries = [_record(Delivery, DELIVERIES, one) for one in tables.get(DELIVERIES, ())]
     if not kept.is_trusted:
         _check_webhooks(endpoints, deliveries, tables)
