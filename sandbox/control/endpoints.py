@@ -1,9 +1,10 @@
 """Control endpoints on webhook endpoints: where webhooks go, and what they missed."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
 from sandbox.control.rows import Ask, ControlFault, invalid, must_be_known
@@ -14,14 +15,19 @@ from sandbox.domain.instants import to_wire
 from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
 from sandbox.domain.secret_text import secret_in
 from sandbox.domain.webhooks.endpoints import BY_HAND, GRACE, Endpoint, OldSecret, problem_with
+from sandbox.webhooks.outbox import ENDPOINTS_MAX
 from sandbox.webhooks.signing import KEY_BYTES, check_secret, write_secret
 from sandbox.world.world import World
 
 if TYPE_CHECKING:
     from sandbox.control.shapes import ChangeEndpoint, CreateEndpoint, Recover, Rotate
 
-OLD_SECRETS_MAX = 10
-"""So many replaced secrets may sign at a time."""
+OLD_SECRETS_MAX: Final = 10
+"""Replaced secrets of one endpoint that sign at a time: each is one more signature to make."""
+
+LOOKED_AT_IN_A_ROW: Final = 200
+"""Messages that are looked at, and perhaps sent again, before other requests have a turn: some
+milliseconds."""
 
 KNOWN_VALUES: Mapping[str, tuple[str, ...]] = {
     "transaction_type": TRANSACTION_TYPES,
@@ -52,6 +58,13 @@ def create(ask: Ask) -> dict[str, Any]:
     world = ask.world
     if body.id is not None and body.id in world.outbox.endpoints:
         raise ControlFault(409, "endpoint_taken", f"there is an endpoint {body.id!r} already")
+    if len(world.outbox.endpoints) >= ENDPOINTS_MAX:
+        raise ControlFault(
+            409,
+            "too_many_endpoints",
+            f"{ENDPOINTS_MAX} endpoints are in this world already, which is the most",
+            details="DELETE one of them first, or take another world",
+        )
     fields = _checked(ask, body.model_dump(exclude_unset=True))
     secret = fields.pop("secret", None) or write_secret(world.draws.secret_bytes(KEY_BYTES))
     endpoint = Endpoint(
@@ -181,7 +194,7 @@ def enable(ask: Ask) -> dict[str, Any]:
     return view(ask.world.outbox.enable(endpoint.id))
 
 
-def recover(ask: Ask) -> dict[str, Any]:
+async def recover(ask: Ask) -> dict[str, Any]:
     """Send again what an endpoint has not got since a moment. Source: assumed D22."""
     body: Recover = ask.body
     endpoint = _found(ask)
@@ -192,4 +205,9 @@ def recover(ask: Ask) -> dict[str, Any]:
             f"the endpoint is disabled: {endpoint.disabled_reason}",
             details=f"POST .../endpoints/{endpoint.id}/enable comes first",
         )
-    return {"messages": ask.world.outbox.recover(endpoint, body.since)}
+    count = 0
+    for place, is_sent in enumerate(ask.world.outbox.recover(endpoint.id, body.since), start=1):
+        count += is_sent
+        if place % LOOKED_AT_IN_A_ROW == 0:
+            await asyncio.sleep(0)
+    return {"messages": count}

@@ -38,7 +38,8 @@ class _Entry:
 
     rule: "Rule | WebhookRule"
     name: str
-    wanted: dict[str, list[Any]]
+    wanted: "dict[str, Wanted]"
+    nth: frozenset[int] | None
     fitted: int = 0
     applied: int = 0
 
@@ -51,15 +52,14 @@ class _Entry:
         """The first word of `when` that does not fit; None when all do."""
         for word, values in self.wanted.items():
             fact = words.get(word)
-            if fact is None or not any(_takes(value, fact) for value in values):
+            if fact is None or not values.takes(fact):
                 return word
         return None
 
     def use(self) -> str | None:
         """Count one more that fits, and that the rule applies to it; why it does not, if so."""
         self.fitted += 1
-        nth = self.rule.when.nth
-        if nth is not None and self.fitted not in nth:
+        if self.nth is not None and self.fitted not in self.nth:
             return f"this is number {self.fitted}"
         if self.is_used_up:
             return "used up"
@@ -75,11 +75,20 @@ class _Entry:
         }
 
 
-def _takes(wanted: "Any | AmountRange", fact: Any) -> bool:
-    takes = getattr(wanted, "takes", None)
-    if takes is not None:
-        return bool(takes(fact))
-    return bool(wanted in fact if isinstance(fact, tuple) else wanted == fact)
+class Wanted:
+    """The values of one word of a rule, of which any will do."""
+
+    __slots__ = ("_plain", "_ranges")
+
+    def __init__(self, values: "Sequence[Any | AmountRange]") -> None:
+        self._ranges = [value for value in values if hasattr(value, "takes")]
+        self._plain = frozenset(value for value in values if not hasattr(value, "takes"))
+
+    def takes(self, fact: Any) -> bool:
+        """Whether the fact is one of them; of a tuple, any of its names."""
+        if isinstance(fact, tuple):
+            return not self._plain.isdisjoint(fact)
+        return fact in self._plain or any(one.takes(fact) for one in self._ranges)
 
 
 @dataclass(slots=True)
@@ -97,11 +106,16 @@ class Running:
 
     def _entries(self, kind: str, rules: "Sequence[Rule | WebhookRule]") -> list[_Entry]:
         return [
-            _Entry(rule, rule.name or str(number), self._wanted(rule, f"{kind} {number}"))
+            _Entry(
+                rule,
+                rule.name or str(number),
+                self._wanted(rule, f"{kind} {number}"),
+                None if rule.when.nth is None else frozenset(rule.when.nth),
+            )
             for number, rule in enumerate(rules, start=1)
         ]
 
-    def _wanted(self, rule: "Rule | WebhookRule", place: str) -> dict[str, list[Any]]:
+    def _wanted(self, rule: "Rule | WebhookRule", place: str) -> dict[str, Wanted]:
         """The words of `when` but for the counting ones. Raises ScenarioError for unknown names."""
         wanted = {}
         for word in rule.when.model_fields_set - {"nth"}:
@@ -117,7 +131,7 @@ class Running:
                         f"{place}{named}, when.{word}: {error}",
                         getattr(error, "nearest", None),
                     ) from None
-            wanted[word] = values
+            wanted[word] = Wanted(values)
         return wanted
 
     def ruling(

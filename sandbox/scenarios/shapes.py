@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from sandbox.scenarios.attempts import Rule
 from sandbox.scenarios.examples import Example
 from sandbox.scenarios.webhooks import WebhookRule
-from sandbox.scenarios.words import RULES_MAX, Name, Part
+from sandbox.scenarios.words import RULES_MAX, WEBHOOK_RULES_MAX, Name, Part
 
 T = TypeVar("T")
 
@@ -23,7 +23,9 @@ class Scenario(Part):
     name: Name
     about: Annotated[str, Field(min_length=1, max_length=1000)] = ""
     rule: _Listed[Rule] = Field(default_factory=list)
-    webhook: _Listed[WebhookRule] = Field(default_factory=list)
+    webhook: Annotated[list[WebhookRule], Field(max_length=WEBHOOK_RULES_MAX, fail_fast=True)] = (
+        Field(default_factory=list)
+    )
     example: _Listed[Example] = Field(default_factory=list)
 
     @field_validator("rule")

@@ -26,8 +26,11 @@ from sandbox.domain.words import UnknownWord
 T = TypeVar("T")
 
 RULES_MAX: Final = 1_000
-"""Rules of a scenario on attempts, and as many on webhooks, and examples. Each attempt is compared
-with every rule until one fits; the largest scenario of the library has ten."""
+"""Rules of a scenario on attempts, and its examples. Each attempt is compared with every rule until
+one fits; the largest scenario of the library has seven."""
+
+WEBHOOK_RULES_MAX: Final = 100
+"""Rules of a scenario on webhooks. Each message is compared with all of them for each endpoint."""
 
 
 class Part(BaseModel):

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import from_json
 
@@ -23,42 +23,21 @@ from sandbox.domain.webhooks.schedule import (
     wait_after,
 )
 from sandbox.scenarios.running import Running
-from sandbox.store.port import Store
 from sandbox.store.steps import Container
 from sandbox.webhooks.audience import wanting
 from sandbox.webhooks.bodies import Bodies
 from sandbox.webhooks.chaos import contradiction, ruled, trigger_of
 from sandbox.webhooks.jobs import Delayed, Job, Later, Owed
+from sandbox.webhooks.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from sandbox.scenarios.webhooks import WebhookThen
 
+ENDPOINTS_MAX: Final = 100
+"""Endpoints of one world. Each message is compared with all of them, signed and sent for each that
+wants it; platforms allow some 20 to 100."""
+
 _MISSED: Final = ("failed", "canceled", "dropped")
-
-
-class Surroundings(Protocol):
-    """What a world gives its outbox."""
-
-    @property
-    def store(self) -> Store:
-        """Where messages and timers are."""
-
-    @property
-    def scenario(self) -> Running | None:
-        """The scenario that runs."""
-
-    @property
-    def time_scale(self) -> float:
-        """How much of the waits between attempts is waited."""
-
-    def now(self) -> datetime:
-        """The world's present."""
-
-    def fraction(self, name: str) -> float:
-        """A number from 0 to 1 that follows from the world's seed and the name."""
-
-    def draw_message_id(self) -> str:
-        """The id of a message to be."""
 
 
 class Outbox:
@@ -212,16 +191,19 @@ class Outbox:
         unit.commit()
         return Job(other, self._delivery(other, endpoint), "scenario")
 
-    def wanting(self, message: Message) -> Iterator[Endpoint]:
-        """The endpoints that are to get this message."""
-        if not self.endpoints:
+    def wanting(
+        self, message: Message, of: Mapping[str, Endpoint] | None = None
+    ) -> Iterator[Endpoint]:
+        """The endpoints that are to get this message; with `of`, those of these."""
+        among = self.endpoints if of is None else of
+        if not among:
             return
         if message.id in self.meant_for:
-            only = self.endpoints.get(self.meant_for[message.id])
+            only = among.get(self.meant_for[message.id])
             if only is not None and not only.is_disabled:
                 yield only
             return
-        yield from wanting(message, self.endpoints, self._world.store, self.body)
+        yield from wanting(message, among, self._world.store, self.body)
 
     def _enqueue(
         self,
@@ -390,26 +372,38 @@ class Outbox:
         for job in self._waiting.pop(endpoint_id, ()):
             self._settle(job)
         self._delayed.call_off(endpoint_id)
+        unit = self._world.store.begin()
         for of_message in self._deliveries.values():
             delivery = of_message.get(endpoint_id)
             if delivery is not None and delivery.status == "pending":
                 self._on_delivery(delivery)
-                self._unplan(delivery)
+                if delivery.next_attempt_at is not None:
+                    delivery.next_attempt_at = None
+                    unit.cancel(WEBHOOK_RETRY, delivery.subject)
                 delivery.status = "canceled"
+        unit.commit()
 
     def resend(self, message: Message, endpoint: Endpoint) -> None:
         """One more attempt, whatever came of the earlier ones. Source: assumed D22."""
         self._enqueue(message, endpoint, "manual", is_single=True)
 
-    def recover(self, endpoint: Endpoint, since: datetime) -> int:
-        """Send again what the endpoint should have got since then and has not; how much that is."""
-        count = 0
-        for message in self._world.store.messages():
-            if message.created_at < since:
-                continue
-            delivery = self._deliveries.get(message.id, {}).get(endpoint.id)
-            missed = delivery is None or delivery.status in _MISSED
-            if missed and any(one.id == endpoint.id for one in self.wanting(message)):
+    def recover(self, endpoint_id: str, since: datetime) -> Iterator[bool]:
+        """Send again what the endpoint should have got since then and has not.
+
+        Gives for each message whether it is; others may have their turn between two of them. What
+        changes then counts: the endpoint may go, and the world may be reset.
+        """
+        messages = self._world.store.messages()
+        for message in messages:
+            endpoint = self.endpoints.get(endpoint_id)
+            if endpoint is None or messages is not self._world.store.messages():
+                return
+            has_missed = message.created_at >= since and self._has_missed(endpoint, message)
+            if has_missed:
                 self._enqueue(message, endpoint, "manual")
-                count += 1
-        return count
+            yield has_missed
+
+    def _has_missed(self, endpoint: Endpoint, message: Message) -> bool:
+        delivery = self._deliveries.get(message.id, {}).get(endpoint.id)
+        missed = delivery is None or delivery.status in _MISSED
+        return missed and any(self.wanting(message, {endpoint.id: endpoint}))

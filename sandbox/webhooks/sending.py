@@ -10,6 +10,7 @@ import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
+from importlib import import_module
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlsplit
@@ -33,6 +34,8 @@ _MARGIN_BYTES: Final = 256
 _READ_BYTES_MAX: Final = RESPONSE_CHARS_MAX + _MARGIN_BYTES
 
 _ESCAPE: Final = re.compile(r"\\u00([0-7][0-9a-fA-F])")
+
+_CLIENT: Final = "sandbox.webhooks.connections"
 
 _IDLE_S: Final = 2
 """Connections are not reused after so long: receivers close theirs after five seconds or more."""
@@ -90,8 +93,17 @@ class Sender:
         self._timeout_s = timeout_s
         self._user_agent = user_agent
         self._session: ClientSession | None = None
+        self._loading: asyncio.Future[Any] | None = None
+
+    async def _load(self) -> None:
+        """Import the client, which takes long, in a thread: meanwhile the loop goes on."""
+        if self._loading is None:
+            self._loading = asyncio.ensure_future(asyncio.to_thread(import_module, _CLIENT))
+        # One attempt that is given up must not end it for the others.
+        await asyncio.shield(self._loading)
 
     async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
+        await self._load()
         from aiohttp import (
             ClientConnectorError,
             ClientError,
@@ -191,7 +203,7 @@ class Sender:
         return self._session
 
     def forget(self) -> None:
-        self._session = None
+        self._session = self._loading = None
 
     async def close(self) -> None:
         if self._session is not None:

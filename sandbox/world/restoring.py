@@ -28,6 +28,7 @@ from sandbox.store.invention import Invention
 from sandbox.store.port import DuplicateValue
 from sandbox.store.rows import Rows
 from sandbox.store.steps import Steps
+from sandbox.webhooks.outbox import ENDPOINTS_MAX
 from sandbox.world.checking import (
     check_delivery,
     check_endpoint,
@@ -129,6 +130,7 @@ def restore(
 def _restore_webhooks(world: "World", state: Mapping[str, Any], kept: Kept) -> Steps[None]:
     tables = kept.tables
     endpoints = [_record(Endpoint, ENDPOINTS, one) for one in tables.get(ENDPOINTS, ())]
+    _must_be_few(kept, ENDPOINTS, len(endpoints), ENDPOINTS_MAX)
     deliveries = []
     for one in tables.get(DELIVERIES, ()):
         deliveries.append(_record(Delivery, DELIVERIES, one))

@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
+from sandbox.domain.events import Message
 from sandbox.world.world import World
 from tests.driving import InProcess, Response
 
@@ -41,6 +42,18 @@ def sample(sandbox: InProcess, event_type: str = "account.updated", **changes: A
     """The id of a message that was just emitted."""
     body = {"event_type": event_type, "changes": changes}
     return str(_must(sandbox.control("POST", f"{WORLD}/messages", body), 202)["id"])
+
+
+def emit(world: World, count: int, text: str = "") -> list[str]:
+    """So many events of one record, committed together; their ids."""
+    account_id = world.cast.accounts["merchant"]
+    record = {"id": account_id, "status": "active", "text": text}
+    ids = [world.draws.message_id() for _ in range(count)]
+    unit = world.store.begin()
+    for id in ids:
+        unit.emit(Message(id, "account.updated", account_id, account_id, None, world.now(), record))
+    unit.commit()
+    return ids
 
 
 def message(sandbox: InProcess, id: str) -> Any:

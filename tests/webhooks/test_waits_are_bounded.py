@@ -16,7 +16,7 @@ from sandbox.domain.events import EVENTS, body_of, status_of
 from tests.control.reading import reading
 from tests.control.test_control import assert_refused
 from tests.payments.till import forcing, turns
-from tests.webhooks.calling import WORLD, add, control, living, reset, sample, world_of
+from tests.webhooks.calling import WORLD, add, control, emit, living, reset, sample, world_of
 from tests.webhooks.hooked import until
 from tests.webhooks.receiving import receiving
 from tests.webhooks.test_waiting import ask_wait, misses
@@ -118,8 +118,7 @@ BUSY_S = 1.0
 
 def busy_s(sandbox, **query):
     """Seconds of the processor for 20 messages, while as many as may wait for one like that."""
-    for _ in range(MANY):
-        sample(sandbox)
+    emit(world_of(sandbox), MANY)
 
     async def story():
         async with waits(sandbox, **query):
@@ -142,8 +141,7 @@ def test_a_message_costs_the_same_however_many_came_before(sandbox, query):
 
 
 def test_the_end_of_many_waits_costs_little(sandbox):
-    for _ in range(MANY):
-        sample(sandbox)
+    emit(world_of(sandbox), MANY)
 
     async def story():
         async with waits(sandbox, status="never", timeout_s=0.2) as tasks:
@@ -202,8 +200,7 @@ def test_a_wait_goes_on_when_its_world_is_reset(sandbox):
 
 
 def test_with_no_time_at_all_everything_that_is_there_is_looked_at(sandbox):
-    for _ in range(MANY):
-        sample(sandbox)
+    emit(world_of(sandbox), MANY)
     id = sample(sandbox, status="this")
 
     answer = asyncio.run(ask_wait(sandbox, status="this", timeout_s=0))

@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.domain.events import Message
-from sandbox.world.world import World
-from tests.webhooks.calling import add, control, living, world_of
+from tests.webhooks.calling import add, control, emit, living, world_of
 from tests.webhooks.misbehaving import refusing
 
 if sys.platform == "win32":
@@ -54,18 +52,6 @@ class Counting(asyncio.Protocol):
 def _value(head: bytes, name: bytes) -> bytes:
     start = head.lower().index(b"\r\n" + name + b":") + len(name) + 3
     return head[start : (head + b"\r\n").index(b"\r\n", start)].strip()
-
-
-def emit(world: World, count: int, text: str = "") -> list[str]:
-    """So many events of one record, committed together; their ids."""
-    account_id = world.cast.accounts["merchant"]
-    record = {"id": account_id, "status": "active", "text": text}
-    ids = [world.draws.message_id() for _ in range(count)]
-    unit = world.store.begin()
-    for id in ids:
-        unit.emit(Message(id, "account.updated", account_id, account_id, None, world.now(), record))
-    unit.commit()
-    return ids
 
 
 async def deliver_many(sandbox: Any, dead: str) -> tuple[list[str], list[str], list[str], int]:

@@ -1,0 +1,278 @@
+"""A world has so many endpoints, and sending to all of them leaves others their turn.
+
+Source: decision 42.
+"""
+
+import asyncio
+import json
+from collections import Counter
+from dataclasses import replace
+from time import thread_time
+
+import pytest
+
+from sandbox.app import build
+from sandbox.domain.instants import parse_rfc3339
+from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.scenarios.words import WEBHOOK_RULES_MAX
+from sandbox.settings import Settings
+from sandbox.webhooks.outbox import ENDPOINTS_MAX
+from sandbox.world.clock import ClockSetting
+from sandbox.world.dispatcher import STARTS_IN_A_TURN
+from tests.conftest import NOW
+from tests.control.test_control import assert_refused
+from tests.driving import InProcess
+from tests.payments.till import pay, turns
+from tests.webhooks.calling import (
+    ENDPOINTS,
+    WORLD,
+    add,
+    change,
+    control,
+    emit,
+    living,
+    reached,
+    sample,
+    world_of,
+)
+
+SNAPSHOT = f"{WORLD}/snapshot"
+ONE_MORE = {"url": "http://127.0.0.1:9/one-more"}
+TURN_S = 0.05
+"""Seconds of the processor that one turn of the loop may take."""
+
+
+def fill(sandbox, **more):
+    """As many endpoints as may be."""
+    for number in range(ENDPOINTS_MAX):
+        add(sandbox, id=f"e{number}", **more)
+
+
+# --- at most so many --------------------------------------------------------------------------
+
+
+def test_one_endpoint_more_than_may_be_is_refused_until_one_is_deleted(sandbox):
+    fill(sandbox)
+
+    refused = sandbox.control("POST", ENDPOINTS, ONE_MORE)
+    changed = change(sandbox, "e0", description="as before")
+    sandbox.control("DELETE", f"{ENDPOINTS}/e1")
+    taken = sandbox.control("POST", ENDPOINTS, ONE_MORE)
+
+    assert_refused(refused, 409, "too_many_endpoints")
+    assert f"{ENDPOINTS_MAX} endpoints are in this world already" in refused.json()["message"]
+    assert (changed["description"], taken.status) == ("as before", 201)
+
+
+def test_another_world_has_room_of_its_own(sandbox):
+    fill(sandbox)
+    sandbox.control("POST", "/worlds", {"id": "other"})
+
+    assert sandbox.control("POST", "/worlds/other/endpoints", ONE_MORE).status == 201
+
+
+def with_one_more(snapshot):
+    """The snapshot with a copy of its first endpoint."""
+    whole = json.loads(snapshot)
+    first = next(iter(whole["endpoints"].values()))
+    whole["endpoints"]["999999"] = first | {"_id": "one_more", "id": "one_more"}
+    return whole
+
+
+def test_a_snapshot_and_a_fixture_bring_no_more_endpoints_than_may_be(sandbox, tmp_path):
+    fill(sandbox)
+    full = sandbox.control("GET", SNAPSHOT).body
+    too_full = with_one_more(full)
+    file = tmp_path / "full.json"
+    file.write_text(json.dumps(too_full))
+
+    as_full = sandbox.ask("PUT", f"/_sandbox{SNAPSHOT}", body=full)
+    refused = sandbox.control("PUT", SNAPSHOT, too_full)
+    with pytest.raises(ValueError, match="endpoints: has 101, and a world takes at most 100"):
+        build(Settings(fixture=str(file)))
+
+    assert as_full.status == 200
+    assert_refused(refused, 400, "not_restored")
+    assert "endpoints: has 101, and a world takes at most 100" in refused.json()["message"]
+    assert sandbox.control("GET", ENDPOINTS).json()["total"] == ENDPOINTS_MAX
+
+
+@pytest.mark.parametrize("name", ["state.json", "state.db"])
+def test_a_state_file_from_before_the_limit_opens_and_takes_no_more(tmp_path, name):
+    def ended(sandbox):
+        asyncio.run(sandbox.sandbox.worlds.saver.close())
+
+    before = InProcess(build(Settings(store=tmp_path / name)))
+    asyncio.run(control(before, "POST", ENDPOINTS, {"id": "e0", **ONE_MORE}))
+    endpoints = world_of(before).outbox.endpoints
+    for number in range(1, ENDPOINTS_MAX + 1):
+        endpoints[f"e{number}"] = replace(endpoints["e0"], id=f"e{number}")
+    asyncio.run(control(before, "PUT", f"{WORLD}/switches", {}))
+    ended(before)
+
+    again = InProcess(build(Settings(store=tmp_path / name)))
+    shown = asyncio.run(control(again, "GET", ENDPOINTS)).json()
+    refused = asyncio.run(control(again, "POST", ENDPOINTS, ONE_MORE))
+    ended(again)
+
+    assert shown["total"] == ENDPOINTS_MAX + 1
+    assert_refused(refused, 409, "too_many_endpoints")
+
+
+def test_one_rule_on_webhooks_more_than_may_be_is_refused(sandbox):
+    rules = [{"then": {"drop": True}}] * (WEBHOOK_RULES_MAX + 1)
+
+    refused = sandbox.control("PUT", f"{WORLD}/scenario", {"name": "mine", "webhook": rules})
+
+    assert_refused(refused, 400, "validation_error")
+    assert f"at most {WEBHOOK_RULES_MAX}" in refused.json()["message"]
+
+
+# --- what a message costs ---------------------------------------------------------------------
+
+
+class Noting:
+    """Takes every webhook, and notes in which turn of the loop it was sent. Fulfils `Sending`."""
+
+    def __init__(self):
+        self.turn = 0
+        self.sent_in = Counter()
+
+    async def count_turns(self):
+        while True:
+            await asyncio.sleep(0)
+            self.turn += 1
+
+    async def send(self, url, body, headers):
+        self.sent_in[self.turn] += 1
+        return Sent(204, 0, "", None)
+
+    def forget(self):
+        pass
+
+    async def close(self):
+        pass
+
+
+def noted(noting):
+    """A sandbox whose webhooks are noted, and whose clock stands still."""
+    frozen = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
+    return InProcess(build(Settings(clock=frozen), sender=noting))
+
+
+def test_a_message_for_all_endpoints_is_sent_to_a_few_of_them_in_each_turn():
+    noting = Noting()
+    sandbox = noted(noting)
+    fill(sandbox)
+
+    async def story():
+        async with living(sandbox):
+            counting = asyncio.create_task(noting.count_turns())
+            await turns(50)
+            id = sample(sandbox)
+            await world_of(sandbox).quiet()
+            counting.cancel()
+            return reached(sandbox, id)
+
+    assert len(asyncio.run(story())) == ENDPOINTS_MAX
+    assert noting.sent_in.total() == ENDPOINTS_MAX
+    assert max(noting.sent_in.values()) <= STARTS_IN_A_TURN
+
+
+RULES = {
+    "none": [],
+    "other endpoints": [
+        {"when": {"endpoint": [f"other {n}" for n in range(90)]}, "then": {"drop": True}}
+    ]
+    * WEBHOOK_RULES_MAX,
+    "other numbers": [{"when": {"nth": [10_000 + n for n in range(90)]}, "then": {"drop": True}}]
+    * WEBHOOK_RULES_MAX,
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_sale_with_all_endpoints_and_all_rules_is_one_short_turn(sandbox, name):
+    fill(sandbox)
+    body = {"name": "mine", "webhook": RULES[name]}
+    assert sandbox.control("PUT", f"{WORLD}/scenario", body).status == 200
+    pay(sandbox)
+
+    took = []
+    for _ in range(5):
+        began = thread_time()
+        pay(sandbox)
+        took.append(thread_time() - began)
+
+    # The least of them: now and then one is lengthened by what is not its own.
+    assert min(took) < TURN_S / 2
+
+
+# --- what was missed --------------------------------------------------------------------------
+
+MANY = 3_000
+
+
+def test_recovering_thousands_of_messages_leaves_others_their_turn():
+    sandbox = noted(Noting())
+    fill(sandbox, disabled=True)
+    ids = emit(world_of(sandbox), MANY)
+    path = f"{ENDPOINTS}/e0"
+
+    async def story():
+        async with living(sandbox):
+            await control(sandbox, "POST", f"{path}/enable")
+            body = {"since": "2020-01-01T00:00:00Z"}
+            recovering = asyncio.create_task(control(sandbox, "POST", f"{path}/recover", body))
+            longest = 0.0
+            while not recovering.done():
+                began = thread_time()
+                await asyncio.sleep(0)
+                longest = max(longest, thread_time() - began)
+            await world_of(sandbox).quiet()
+            return recovering.result(), longest
+
+    answer, longest = asyncio.run(story())
+
+    assert (answer.status, answer.json()) == (202, {"messages": MANY})
+    assert longest < TURN_S
+    assert all(reached(sandbox, id) == ["e0"] for id in (ids[0], ids[-1]))
+
+
+def test_recovering_ends_where_its_endpoint_is_deleted_meanwhile():
+    sandbox = noted(Noting())
+    add(sandbox, id="e0", disabled=True)
+    emit(world_of(sandbox), MANY)
+    path = f"{ENDPOINTS}/e0"
+
+    async def story():
+        async with living(sandbox):
+            await control(sandbox, "POST", f"{path}/enable")
+            body = {"since": "2020-01-01T00:00:00Z"}
+            recovering = asyncio.create_task(control(sandbox, "POST", f"{path}/recover", body))
+            await asyncio.sleep(0)
+            assert not recovering.done()
+            await control(sandbox, "DELETE", path)
+            return await recovering
+
+    answer = asyncio.run(story())
+
+    assert answer.status == 202
+    assert 0 < answer.json()["messages"] < MANY
+
+
+def test_disabling_an_endpoint_cancels_thousands_of_retries_in_a_short_turn(sandbox):
+    world = world_of(sandbox)
+    add(sandbox, id="e0")
+    expiries = len(world.store.timers)
+    ids = emit(world_of(sandbox), MANY)
+    while (job := world.outbox.take("e0")) is not None:
+        world.outbox.conclude(job, Sent(500, 0, "", "answered 500"))
+    assert len(world.store.timers) == MANY + expiries
+
+    began = thread_time()
+    change(sandbox, "e0", disabled=True)
+
+    assert thread_time() - began < TURN_S
+    assert len(world.store.timers) == expiries
+    last = sandbox.control("GET", f"{WORLD}/messages/{ids[-1]}").json()["deliveries"]
+    assert [(one["status"], one["next_attempt_at"]) for one in last] == [("canceled", None)]
