@@ -181,7 +181,7 @@ def enable(ask: Ask) -> dict[str, Any]:
     return view(ask.world.outbox.enable(endpoint.id))
 
 
-def recover(ask: Ask) -> dict[str, Any]:
+async def recover(ask: Ask) -> dict[str, Any]:
     """Send again what an endpoint has not got since a moment. Source: assumed D22."""
     body: Recover = ask.body
     endpoint = _found(ask)
@@ -192,4 +192,5 @@ def recover(ask: Ask) -> dict[str, Any]:
             f"the endpoint is disabled: {endpoint.disabled_reason}",
             details=f"POST .../endpoints/{endpoint.id}/enable comes first",
         )
-    return {"messages": ask.world.outbox.recover(endpoint, body.since)}
+    steps = ask.world.outbox.recover(endpoint, body.since)
+    return {"messages": await ask.services.worlds.slices.run(steps)}

@@ -24,7 +24,7 @@ from sandbox.domain.webhooks.schedule import (
 )
 from sandbox.scenarios.running import Running
 from sandbox.store.port import Store
-from sandbox.store.steps import Container
+from sandbox.store.steps import Container, Steps
 from sandbox.webhooks.audience import wanting
 from sandbox.webhooks.bodies import Bodies
 from sandbox.webhooks.chaos import contradiction, ruled, trigger_of
@@ -398,15 +398,18 @@ class Outbox:
         """One more attempt, whatever came of the earlier ones. Source: assumed D22."""
         self._enqueue(message, endpoint, "manual", is_single=True)
 
-    def recover(self, endpoint: Endpoint, since: datetime) -> int:
+    def recover(self, endpoint: Endpoint, since: datetime) -> Steps[int]:
         """Send again what the endpoint should have got since then and has not; how much that is."""
-        count = 0
-        for message in self._world.store.messages():
-            if message.created_at < since:
-                continue
+        count, messages = 0, self._world.store.messages()
+        for place in range(len(messages)):
+            if self._world.store.messages() is not messages:
+                break  # The world was reset meanwhile.
+            message = messages[place]
             delivery = self._deliveries.get(message.id, {}).get(endpoint.id)
             missed = delivery is None or delivery.status in _MISSED
-            if missed and any(one.id == endpoint.id for one in self.wanting(message)):
+            is_wanted = message.created_at >= since and missed
+            if is_wanted and any(one.id == endpoint.id for one in self.wanting(message)):
                 self._enqueue(message, endpoint, "manual")
                 count += 1
+            yield
         return count
