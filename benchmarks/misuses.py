@@ -256,24 +256,23 @@ def many_terminals(server: Server) -> Do:
     def do() -> None:
         _must(user.ask(user.get("/v2/terminals?search=desk")), 200)
         _must(user.ask(user.get("/v2/terminals?status=active&search=coffee")), 200)
-        _must(user.ask(user.get("/v2/locations?search=main")), 200)
+        _must(user.ask(user.get("/v1/locations?search=a")), 200)
         _must(user.ask(user.payment()), 200)
 
     return do
 
 
 def large_batch(server: Server) -> Do:
-    """Read a batch with its 20,000 transactions, close it, and read it again."""
+    """Read a batch with its 20,000 transactions, the first time and once more."""
     user = User(server)
     user.take(20_000)
-    found = user.ask(user.get("/v1/batches")).json()["batches"]
+    found = user.ask(user.get("/v1/batches", "merchant")).json()["batches"]
     path = f"/v1/batches/{found[0]['id']}"
-    close = request("POST", f"{path}/close", headers={"x-service-apikey": user.keys["merchant"]})
+    read = user.get(f"{path}?include_transactions=true", "merchant")
 
     def do() -> None:
-        _must(user.ask(user.get(f"{path}?include_transactions=true")), 200)
-        _must(user.ask(close), 200)
-        _must(user.ask(user.get(f"{path}?include_transactions=true")), 200)
+        _must(user.ask(read), 200)
+        _must(user.ask(read), 200)
 
     return do
 

@@ -91,6 +91,7 @@ def serve(settings: Settings) -> None:
     sandbox = build(settings)
     # Ctrl-C is how it is meant to be ended, and no failure.
     with suppress(KeyboardInterrupt):
+        sandbox.worlds.slices.owns_collector = True
         _Server(
             _config(sandbox.app, pool_of(sandbox, settings)),
             on_ready=lambda: _announce(sandbox, settings),

@@ -55,6 +55,10 @@ NO_ANSWER: Final = 0
 
 TOO_MANY_REQUESTS: Final = 429
 
+LARGE_BODY_BYTES: Final = 64 * 1024
+"""Requests with a larger body take turns: to parse and check it takes as long as hundreds of
+others, and a crowd of them would keep all others waiting until the last is done."""
+
 log = logging.getLogger("sandbox.api")
 requests_log = logging.getLogger("sandbox.requests")
 
@@ -114,18 +118,10 @@ class Platform:
             match,
             by_name(scope["headers"]),
         )
-        takes_body = match is not None and match.row is not None and match.row.body is not None
-        if takes_body and BODY_PENDING in scope and not self._may_send_body(asked):
-            # It is refused at once: nothing may come in between that makes its key usable.
-            takes_body = False
-        else:
-            if takes_body:
-                try:
-                    asked.body = await read_body(receive)
-                except ClientGone:
-                    return
-            if (turn := self._turn()) is not None:
-                await turn
+        try:
+            await self._take_body(asked, scope, receive)
+        except ClientGone:
+            return
         presented = self._identify(asked)
         # What comes without a known key stands in the journal of `default` (assumed D25).
         world = presented.world or self._worlds.default
@@ -148,6 +144,22 @@ class Platform:
         body = error_body(refusal, self._worlds.profile, is_for_keys=is_for_keys)
         headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
         await _send(send, refusal.fault.status, headers, body)
+
+    async def _take_body(self, asked: Asked, scope: Scope, receive: Receive) -> None:
+        """Read the body where the row has one, and wait for the request's turn.
+
+        Raises ClientGone.
+        """
+        match = asked.match
+        if match is not None and match.row is not None and match.row.body is not None:
+            if BODY_PENDING in scope and not self._may_send_body(asked):
+                # It is refused at once: nothing may come in between that makes its key usable.
+                return
+            asked.body = await read_body(receive)
+            if asked.body is not None and len(asked.body) > LARGE_BODY_BYTES:
+                await self._worlds.slices.whole_turn()
+        if (turn := self._turn()) is not None:
+            await turn
 
     async def answer(self, asked: Asked, presented: Presented, world: World) -> Answer:
         """The answer to a request. Never raises; a defect of ours is a logged 500."""

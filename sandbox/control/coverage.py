@@ -34,13 +34,17 @@ TABLES: Final[Mapping[str, tuple[str, ...]]] = {
 
 async def of_world(ask: Ask) -> dict[str, Any]:
     """What was exercised in a world since it began or was reset."""
-    await ask.services.worlds.slices.run(ask.world.tally.count())
+    slices = ask.services.worlds.slices
+    await slices.run(ask.world.tally.count())
+    # The first time they are read from their files.
+    await slices.aside(ask.services.scenarios)
     return _view(ask, ask.world.tally.look())
 
 
 async def of_server(ask: Ask) -> dict[str, Any]:
     """What was exercised in all worlds since the server began, and by those who named none."""
     worlds = ask.services.worlds
+    await worlds.slices.aside(ask.services.scenarios)
     return _view(ask, await worlds.slices.run(worlds.exercised()))
 
 

@@ -1,13 +1,16 @@
 """Control endpoints on messages: what was emitted, how it fared, and sending it again."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
+from sandbox.control.long import written_list
 from sandbox.control.rows import Ask, ControlFault, must_be_known, window
 from sandbox.domain.events import EVENTS, Message, body_of
 from sandbox.domain.instants import to_wire
 from sandbox.domain.webhooks.deliveries import Attempt, Delivery
+from sandbox.store.steps import OFTEN, Steps
 from sandbox.webhooks.samples import sample
 from sandbox.world.ids import Ids
 from sandbox.world.world import DEFAULT_WORLD, World
@@ -16,19 +19,34 @@ if TYPE_CHECKING:
     from sandbox.control.shapes import MessagesQuery, Resend, Sample
 
 
-def list_all(ask: Ask) -> dict[str, Any]:
+async def list_all(ask: Ask) -> list[bytes]:
     """The messages of a world, newest last."""
     query: MessagesQuery = ask.query
     must_be_known("event_type", query.event_type, EVENTS)
-    fitting = [
-        message
-        for message in ask.world.store.messages()
-        if (query.event_type is None or message.event_type == query.event_type)
-        and (query.since is None or message.created_at >= query.since)
-        and (query.subject is None or message.subject == query.subject)
-    ]
-    page = window(fitting, query.limit, query.offset).view("messages")
-    return page | {"messages": [view(ask.world, one) for one in page["messages"]]}
+    slices, world = ask.services.worlds.slices, ask.world
+    fitting = await slices.run(_fitting(world.store.messages_now(), query))
+    page = window(fitting, query.limit, query.offset)
+    return await slices.run(
+        written_list("messages", page.items, lambda one: view(world, one), page.about())
+    )
+
+
+def _fitting(messages: Sequence[Message], query: "MessagesQuery") -> Steps[Sequence[Message]]:
+    """The messages that the query is about, oldest first."""
+    if query.event_type is None and query.since is None and query.subject is None:
+        return messages
+    fitting = []
+    for place in range(len(messages)):
+        message = messages[place]
+        if (
+            (query.event_type is None or message.event_type == query.event_type)
+            and (query.since is None or message.created_at >= query.since)
+            and (query.subject is None or message.subject == query.subject)
+        ):
+            fitting.append(message)
+        if not place % OFTEN:
+            yield
+    return fitting
 
 
 def read(ask: Ask) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any, Final
 
 from sandbox.api.routes import OPERATIONS
+from sandbox.control.long import written_list
 from sandbox.control.rows import Ask, ControlFault, must_be_known, window
 
 if TYPE_CHECKING:
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 _ROUTES: Final = frozenset(row.name for row in OPERATIONS)
 
 
-def requests(ask: Ask) -> dict[str, Any]:
+async def requests(ask: Ask) -> list[bytes]:
     """The journal of a world, newest last."""
     query: RequestsQuery = ask.query
     journal = ask.world.journal
@@ -22,8 +23,10 @@ def requests(ask: Ask) -> dict[str, Any]:
         if (query.route is None or entry.route == query.route)
         and (query.status is None or entry.status == query.status)
     ]
-    page = window(fitting, query.limit, query.offset).view("requests")
-    return page | {"requests": [journal.view(entry) for entry in page["requests"]]}
+    page = window(fitting, query.limit, query.offset)
+    return await ask.services.worlds.slices.run(
+        written_list("requests", page.items, journal.view, page.about())
+    )
 
 
 def request(ask: Ask) -> dict[str, Any]:

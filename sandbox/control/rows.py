@@ -1,6 +1,6 @@
 """What a row of the control table says of an endpoint, and what its function is given."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
@@ -161,22 +161,17 @@ def must_be_known(field: str, word: str | None, known: Iterable[str]) -> None:
 class Page:
     """A window on a long list: the items in it, and how many there are in all."""
 
-    items: list[Any]
+    items: Sequence[Any]
     total: int
     limit: int
     offset: int
 
-    def view(self, plural: str) -> dict[str, Any]:
-        """The list as every control endpoint answers it."""
-        return {
-            plural: self.items,
-            "total": self.total,
-            "limit": self.limit,
-            "offset": self.offset,
-        }
+    def about(self) -> dict[str, Any]:
+        """What every control endpoint answers besides the items of a long list."""
+        return {"total": self.total, "limit": self.limit, "offset": self.offset}
 
 
-def window(items: list[Any], limit: int, offset: int | None) -> Page:
+def window(items: Sequence[Any], limit: int, offset: int | None) -> Page:
     """The window of a list that is oldest first.
 
     `offset` counts from the oldest; without one the window is the newest `limit` items, since

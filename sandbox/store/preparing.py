@@ -54,7 +54,16 @@ def preparation(
     is_read = limit is not None or not rows.by_number.documents
     if is_known and is_ready and is_read:
         return None
-    return _prepare(rows, where, limit, between, order)
+    return _prepare_unless_gone(_prepare(rows, where, limit, between, order), rows)
+
+
+def _prepare_unless_gone(steps: Steps[None], rows: "Rows") -> Steps[None]:
+    try:
+        yield from steps
+    except LookupError:
+        # The world was reset or deleted meanwhile. Whoever asks now asks another table.
+        if not rows.is_let_go:
+            raise
 
 
 def _prepare(

@@ -99,6 +99,7 @@ class Rows:
         self.texts: dict[str, TextIndex] = {}
         # Those who build an index, and have to hear of what is put meanwhile.
         self.followers: list[Follower] = []
+        self.is_let_go = False
         self.answers = Answers()
 
     # --- one row
@@ -203,7 +204,8 @@ class Rows:
         return Document(self.id_of(record), number, texts.of_record(record), written)
 
     def containers(self) -> list[Container]:
-        """All that holds rows, for whoever lets go of them."""
+        """All that holds rows, for whoever lets go of them: they are used no more."""
+        self.is_let_go = True
         return [
             self.number_of,
             self.by_number,

@@ -5,13 +5,20 @@ them. A step takes a millisecond or so at most, and leaves everything in order f
 next.
 """
 
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-Steps = Generator[None, None, T]
-"""Work that stops after each step, and returns what came of all of them."""
+Aside = Callable[[], object]
+"""What cannot be cut into steps, and touches nothing that anybody else may use meanwhile."""
+
+Steps = Generator[Any, None, T]
+"""Work that stops after each step, and returns what came of all of them.
+
+Mostly it stops with nothing; an `Aside` that it stops with is done before the next step, beside
+everything else.
+"""
 
 OFTEN = 16
 """Work on many small things stops after so many of them."""
@@ -21,10 +28,12 @@ def run_through(steps: Steps[T]) -> T:
     """Take all steps at once."""
     while True:
         try:
-            next(steps)
+            aside = next(steps)
         except StopIteration as end:
             result: T = end.value
             return result
+        if aside is not None:
+            aside()
 
 
 Container = dict[Any, Any] | list[Any]

@@ -7,6 +7,7 @@ Without an event loop (at the start, in tests) nobody else waits, and they are a
 """
 
 import asyncio
+import gc
 from asyncio import AbstractEventLoop, Future, Lock, Semaphore
 from collections import Counter, deque
 from collections.abc import AsyncIterator
@@ -14,7 +15,7 @@ from contextlib import asynccontextmanager
 from time import perf_counter
 from typing import Final, TypeVar
 
-from sandbox.store.steps import Steps, run_through
+from sandbox.store.steps import Aside, Steps, run_through
 
 T = TypeVar("T")
 
@@ -26,10 +27,15 @@ LARGE_AT_ONCE: Final = 4
 
 
 class Slices:
-    """The turns of one server. `slice_s` is how long one may last."""
+    """The turns of one server. `slice_s` is how long one may last.
 
-    def __init__(self, slice_s: float = SLICE_S) -> None:
+    Long work makes millions of objects that stay. Where the server `owns_collector` they are kept
+    away from the collector of garbage, which would look through all of them, over and over.
+    """
+
+    def __init__(self, slice_s: float = SLICE_S, *, owns_collector: bool = False) -> None:
         self.slice_s = slice_s
+        self.owns_collector = owns_collector
         self._begin_anew(None)
 
     def _begin_anew(self, loop: AbstractEventLoop | None) -> None:
@@ -64,10 +70,13 @@ class Slices:
         try:
             while True:
                 await self._wait_for_turn()
-                is_over, result = self._go_on(steps)
-                if is_over:
-                    return result  # type: ignore[return-value]
-                if is_large and not holds_place:
+                try:
+                    aside = self._go_on(steps)
+                except StopIteration as end:
+                    return end.value  # type: ignore[no-any-return]
+                if aside is not None:
+                    await asyncio.to_thread(aside)
+                elif is_large and not holds_place:
                     await self._large.acquire()
                     holds_place = True
         finally:
@@ -75,18 +84,40 @@ class Slices:
             if holds_place:
                 self._large.release()
 
-    def _go_on(self, steps: Steps[T]) -> tuple[bool, T | None]:
-        """Take steps until the slice is over or nothing is left; whether that is so, and what."""
+    async def whole_turn(self) -> None:
+        """Wait for a turn that nobody shares, for work that cannot be cut and follows at once."""
+        if self._has_loop():
+            await self._wait_for_turn()
+            self._spend(self.slice_s)
+
+    def _go_on(self, steps: Steps[T]) -> Aside | None:
+        """Take steps until the slice is over, or something is to be done aside, which is returned.
+
+        Raises StopIteration with what came of the steps.
+        """
         started_s = perf_counter()
+        if self.owns_collector:
+            gc.disable()
         try:
-            while True:
-                next(steps)
+            aside: Aside | None
+            while (aside := next(steps)) is None:
                 if perf_counter() - started_s >= self.slice_s:
-                    return False, None
-        except StopIteration as end:
-            return True, end.value
+                    break
+            return aside
         finally:
-            self._spend(perf_counter() - started_s)
+            spent_s = perf_counter() - started_s
+            if self.owns_collector:
+                if spent_s >= self.slice_s:
+                    gc.freeze()
+                gc.enable()
+            self._spend(spent_s)
+
+    async def aside(self, what: Aside) -> None:
+        """Have something done that cannot be cut and touches nothing that is in use."""
+        if self._has_loop():
+            await asyncio.to_thread(what)
+        else:
+            what()
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
