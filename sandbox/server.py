@@ -21,6 +21,7 @@ from sandbox import __version__
 from sandbox.api.platform import ABORT
 from sandbox.app import Sandbox, build
 from sandbox.control.streaming import ON_STOP
+from sandbox.domain.printable import printable
 from sandbox.library import scenario_file
 from sandbox.settings import LogFormat, Settings, SettingsError
 
@@ -346,11 +347,21 @@ class _JsonLines(logging.Formatter):
         return json.dumps(line)
 
 
+class _TextLines(logging.Formatter):
+    """One line per record, whatever clients put into it; a traceback is indented below it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as text that a terminal prints and does not obey."""
+        lines = [f"{record.levelname} {printable(record.getMessage())}"]
+        if record.exc_info:
+            traceback = self.formatException(record.exc_info).splitlines()
+            lines += [f"  {printable(line)}" for line in traceback]
+        return "\n".join(lines)
+
+
 def _set_up_logging(log_format: LogFormat) -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(
-        _JsonLines() if log_format == "json" else logging.Formatter("%(levelname)s %(message)s")
-    )
+    handler.setFormatter(_JsonLines() if log_format == "json" else _TextLines())
     for name, level in (("sandbox", logging.INFO), ("uvicorn", logging.WARNING)):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False

@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable, Iterable
-from functools import cache
+from functools import cache, lru_cache
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
@@ -289,13 +290,25 @@ class Platform:
             log.warning("request %s: %s", trip.request_id, trip.presented.reason)
 
 
+_NOT_IN_A_FIELD: Final = re.compile(r"[^\x20-\x7e]")
+
+
 class ConnectionClosed(ConnectionError):
     """A transport fault closes the connection, and no server is there to do it: raised instead."""
 
 
 def _explained(choice: Choice) -> bytes:
     """The outcome, who chose it, and by which rule. Source: assumed D3, D14."""
-    return f"{choice.key}; source={choice.source}; rule={choice.rule}".encode("ascii", "replace")
+    return _field_value(f"{choice.key}; source={choice.source}; rule={choice.rule}")
+
+
+@lru_cache(maxsize=256)
+def _field_value(text: str) -> bytes:
+    """The text as a header can say it: in the characters of ASCII that are printed (RFC 9110, 5.5).
+
+    A server cannot send any other, and would leave the client without an answer.
+    """
+    return _NOT_IN_A_FIELD.sub("?", text).encode("ascii")
 
 
 async def _send(send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
