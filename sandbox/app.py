@@ -16,8 +16,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sandbox import __version__, library
 from sandbox.api.hosts import Hosts, why_refused
-from sandbox.api.platform import ABORT, Platform
+from sandbox.api.platform import Platform
 from sandbox.api.rare_log import RareLog
+from sandbox.api.sending import ABORT
 from sandbox.control.control import Control
 from sandbox.control.rows import PREFIX, ControlFault, Services
 from sandbox.descriptors import shares

@@ -18,6 +18,7 @@ from uvicorn.loops.auto import auto_loop_factory
 
 from sandbox import __version__, descriptors
 from sandbox.app import Sandbox, build
+from sandbox.domain.printable import printable
 from sandbox.http.connections import ConnectionPool
 from sandbox.http.protocol import Protocol
 from sandbox.http.refusals import Application
@@ -319,11 +320,21 @@ class _JsonLines(logging.Formatter):
         return json.dumps(line)
 
 
+class _TextLines(logging.Formatter):
+    """One line per record, whatever clients put into it; a traceback is indented below it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as text that a terminal prints and does not obey."""
+        lines = [f"{record.levelname} {printable(record.getMessage())}"]
+        if record.exc_info:
+            traceback = self.formatException(record.exc_info).splitlines()
+            lines += [f"  {printable(line)}" for line in traceback]
+        return "\n".join(lines)
+
+
 def _set_up_logging(log_format: LogFormat) -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(
-        _JsonLines() if log_format == "json" else logging.Formatter("%(levelname)s %(message)s")
-    )
+    handler.setFormatter(_JsonLines() if log_format == "json" else _TextLines())
     for name, level in (("sandbox", logging.INFO), ("uvicorn", logging.WARNING)):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False

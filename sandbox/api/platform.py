@@ -1,6 +1,5 @@
 """The platform as an ASGI application: bytes in, the pipeline, bytes out, a journal entry."""
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from functools import cache
@@ -17,6 +16,7 @@ from sandbox.api.router import Router
 from sandbox.api.routes import OPERATIONS
 from sandbox.api.rows import Row, is_key_path
 from sandbox.api.security_headers import SHOWS_KEY
+from sandbox.api.sending import explained, send_whole, send_with_fault
 from sandbox.api.trip import Answer, Asked, Presented, Trip
 from sandbox.api.wire import (
     BadInput,
@@ -25,16 +25,13 @@ from sandbox.api.wire import (
     beginning_of,
     by_name,
     read_body,
-    send_body,
     size_of,
-    until_gone,
 )
 from sandbox.domain import keys
 from sandbox.domain.faults import INTERNAL_ERROR, METHOD_NOT_ALLOWED, NOT_WRITTEN, Refusal
 from sandbox.domain.keys import KeyKind
 from sandbox.domain.payments.transport import SLOW_MS, TRANSPORT_FAULTS
 from sandbox.operations.payments.attempting import Dropped
-from sandbox.scenarios.choosing import Choice
 from sandbox.store.files import StoreError
 from sandbox.world.agenda import TIMERS_IN_A_ROW, catch_up, fire_due
 from sandbox.world.journal import ADDRESS_CHARS_MAX, REASON_CHARS_MAX, Entry, captured
@@ -43,9 +40,6 @@ from sandbox.world.world import World
 
 if TYPE_CHECKING:
     from sandbox.world.saving import Saver
-
-ABORT: Final = "sandbox.abort"
-"""Where a server that can close a connection puts how, in the scope of a request."""
 
 BODY_PENDING: Final = "sandbox.body_pending"
 """In the scope of a request of which a part of the body had not come when it began."""
@@ -131,9 +125,9 @@ class Platform:
         if (saver := self._worlds.saver) is not None:
             answer = await self._once_saved(answer, saver, asked)
         if answer.delay_ms or answer.fault is not None:
-            await _spoil(answer, scope, receive, send)
+            await send_with_fault(answer, scope, receive, send)
         else:
-            await _send(send, answer.status, answer.headers, answer.body)
+            await send_whole(send, answer.status, answer.headers, answer.body)
         # What follows at once follows the answer: a batch has its result now (assumed D21).
         if len(fire_due(world)) == TIMERS_IN_A_ROW:
             await catch_up(world, self._worlds.slices)
@@ -143,7 +137,7 @@ class Platform:
         is_for_keys = is_key_path(scope["path"])
         body = error_body(refusal, self._worlds.profile, is_for_keys=is_for_keys)
         headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-        await _send(send, refusal.fault.status, headers, body)
+        await send_whole(send, refusal.fault.status, headers, body)
 
     async def _take_body(self, asked: Asked, scope: Scope, receive: Receive) -> None:
         """Read the body where the row has one, and wait for the request's turn.
@@ -274,7 +268,7 @@ class Platform:
         if self._explain_headers:
             headers.append((b"x-sandbox-request-id", trip.request_id.encode()))
             if trip.choice is not None:
-                headers.append((OUTCOME_HEADER, _explained(trip.choice)))
+                headers.append((OUTCOME_HEADER, explained(trip.choice)))
         match = trip.asked.match
         if match is not None and match.row is not None and match.row.shows_key:
             headers += SHOWS_KEY
@@ -352,47 +346,9 @@ class Platform:
             log.warning("request %s: %s", trip.request_id, trip.presented.reason)
 
 
-class ConnectionClosed(ConnectionError):
-    """A transport fault closes the connection, and no server is there to do it: raised instead."""
-
-
 def _has_body(asked: Asked) -> bool:
     """Whether a body was sent, or is said to come."""
     return bool(asked.body) or any(
         name == b"transfer-encoding" or (name == b"content-length" and value != b"0")
         for name, value in asked.headers
     )
-
-
-def _explained(choice: Choice) -> bytes:
-    """The outcome, who chose it, and by which rule. Source: assumed D3, D14."""
-    return f"{choice.key}; source={choice.source}; rule={choice.rule}".encode("ascii", "replace")
-
-
-async def _send(send: Send, status: int, headers: list[tuple[bytes, bytes]], body: Body) -> None:
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send_body(send, body)
-
-
-async def _spoil(answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
-    """Send the answer late, cut off, or not at all. Source: assumed 5.3."""
-    if answer.delay_ms:
-        await asyncio.sleep(answer.delay_ms / 1000)
-    fault = answer.fault
-    if fault is not None and fault.key in ("drop_before", "drop_after"):
-        abort = scope.get(ABORT)
-        if abort is None:
-            raise ConnectionClosed(f"the transport fault {fault.key} was asked for")
-        abort()
-        # The server has to notice before this ends, or it would answer by itself.
-        await until_gone(receive)
-        return
-    body, headers = answer.body, answer.headers
-    if fault is not None and fault.key == "malformed_json":
-        body = body if isinstance(body, bytes) else b"".join(body)
-        body = body[: len(body) // 2]
-        headers = [
-            (name, b"%d" % len(body) if name == b"content-length" else value)
-            for name, value in headers
-        ]
-    await _send(send, answer.status, headers, body)

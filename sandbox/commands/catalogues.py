@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from sandbox.commands.ending import EXIT_REFUSED, refuse
-from sandbox.commands.tables import json_option, show_json, show_table
+from sandbox.commands.tables import json_option, say, show_json, show_table
 
 _View = Mapping[str, Any]
 
@@ -43,7 +43,7 @@ def outcomes(search: tuple[str, ...], *, as_json: bool) -> None:
         rows = [(*_cells(view, columns), ", ".join(view["operations"])) for view in found]
         show_table(headers, rows)
     if found and faults:
-        click.echo()
+        say()
     if faults:
         rows = [_cells(view, ("key", "when", "effect")) for view in faults]
         show_table(("fault", "when", "effect"), rows)

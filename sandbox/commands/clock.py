@@ -8,7 +8,7 @@ import click
 from sandbox.commands.control import Server, server_options, world_path
 from sandbox.commands.params import DurationType, InstantType
 from sandbox.commands.progress import working
-from sandbox.commands.tables import counted, json_option, show_json, show_table
+from sandbox.commands.tables import counted, json_option, say, show_json, show_table
 
 _ADVANCE_S: Final = 3_600.0
 """On the way, slow receivers of webhooks are waited for."""
@@ -86,15 +86,15 @@ def advance(
 
 def _show_fired(fired: list[dict[str, str]]) -> None:
     if not fired:
-        click.echo("nothing fell due")
+        say("nothing fell due")
         return
     kinds = Counter(one["kind"] for one in fired)
     summary = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
-    click.echo(f"{counted(len(fired), 'thing')} happened on the way: {summary}")
+    say(f"{counted(len(fired), 'thing')} happened on the way: {summary}")
     rows = [(one["at"], one["kind"], one["subject"]) for one in fired[:_FIRED_SHOWN_MAX]]
     show_table(("at", "what", "of"), rows)
     if len(fired) > len(rows):
-        click.echo(f"and {len(fired) - len(rows):,} more, which --json shows")
+        say(f"and {len(fired) - len(rows):,} more, which --json shows")
 
 
 @clock.command(name="set")
@@ -161,4 +161,4 @@ def _show(now: dict[str, Any], *, as_json: bool) -> None:
         show_json(now)
         return
     rate = "" if now["rate"] == 1 or now["mode"] == "frozen" else f" at {now['rate']:g} times"
-    click.echo(f"{now['now']}  {now['mode']}{rate}")
+    say(f"{now['now']}  {now['mode']}{rate}")

@@ -7,7 +7,7 @@ import click
 
 from sandbox.commands.control import Server, at_server, world_path
 from sandbox.commands.ending import EXIT_REFUSED
-from sandbox.commands.tables import json_option, show_json
+from sandbox.commands.tables import json_option, say, show_json
 
 
 @click.command()
@@ -51,9 +51,10 @@ def coverage(
     if as_json:
         show_json(found)
     else:
-        click.echo("\n".join(table(found)))
+        for line in table(found):
+            say(line)
     if fail_under is not None and (percent := _percent(found["operations"])) < fail_under:
-        click.echo(
+        say(
             f"sandbox: {percent:.1f} % of the operations were exercised, "
             f"less than {fail_under:g} %",
             err=True,

@@ -6,7 +6,7 @@ import click
 
 from sandbox.commands.control import Server, server_options, world_path
 from sandbox.commands.ending import EXIT_REFUSED, refuse
-from sandbox.commands.tables import json_option, show_json, show_table
+from sandbox.commands.tables import json_option, say, show_json, show_table
 
 
 @click.command(name="next")
@@ -55,7 +55,7 @@ def next_outcome(
         rows = [[entry[name] for name in columns] for entry in waiting["queue"]]
         show_table([name.replace("_", " ") for name in columns], rows)
     else:
-        click.echo("nothing waits: payments end as the scenario, the card or the amount say")
+        say("nothing waits: payments end as the scenario, the card or the amount say")
 
 
 @click.command()
@@ -103,7 +103,7 @@ def tap(
         show_json(ended)
     else:
         why = f": {ended['status_reason']}" if ended["status_reason"] else ""
-        click.echo(f"{ended['transaction_id']}  {ended['status']}{why}")
+        say(f"{ended['transaction_id']}  {ended['status']}{why}")
 
 
 def _show_waiting(waiting: dict[str, Any], *, as_json: bool) -> None:
@@ -114,7 +114,7 @@ def _show_waiting(waiting: dict[str, Any], *, as_json: bool) -> None:
         rows = [[tap[name] for name in columns] for tap in waiting["taps"]]
         show_table([name.replace("_", " ") for name in columns], rows, is_whole=True)
     else:
-        click.echo("no payment waits for a tap")
+        say("no payment waits for a tap")
 
 
 def _only(taps: list[dict[str, Any]]) -> str:

@@ -3,7 +3,7 @@
 import sys
 from typing import Final, NoReturn
 
-import click
+from sandbox.commands.tables import say
 
 EXIT_REFUSED: Final = 1
 """It was understood, and the answer is no."""
@@ -17,5 +17,5 @@ EXIT_INTERRUPTED: Final = 130
 
 def refuse(message: str, code: int = EXIT_UNUSABLE) -> NoReturn:
     """Say why on stderr, and end with this code."""
-    click.echo(f"sandbox: {message}", err=True)
+    say(f"sandbox: {message}", err=True)
     sys.exit(code)

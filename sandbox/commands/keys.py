@@ -8,7 +8,7 @@ import click
 
 from sandbox.commands.control import Server, server_options, world_path
 from sandbox.commands.ending import EXIT_REFUSED, refuse
-from sandbox.commands.tables import json_option, show_json, show_table
+from sandbox.commands.tables import json_option, say, show_json, show_table
 
 _USUAL = "merchant"
 
@@ -47,9 +47,9 @@ def keys(
         show_json(chosen)
     elif is_env:
         for line in _exports(world, chosen, name or _USUAL):
-            click.echo(line)
+            say(line)
     elif name is not None:
-        click.echo(chosen[name])
+        say(chosen[name])
     else:
         show_table(("name", "key"), chosen.items(), is_whole=True)
 

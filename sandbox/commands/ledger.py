@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from sandbox.commands.ending import EXIT_REFUSED, refuse
-from sandbox.commands.tables import counted, json_option, printable, show_json, show_table
+from sandbox.commands.tables import counted, json_option, say, show_json, show_table, styled
 
 _DETAILED_MAX = 3
 """So few are shown whole."""
@@ -41,7 +41,7 @@ def ledger(search: tuple[str, ...], *, unproved: bool, as_json: bool) -> None:
     if as_json:
         show_json({"clauses": clauses, "total": len(clauses)})
     elif not clauses:
-        click.echo("a test proves every clause")
+        say("a test proves every clause")
     elif len(clauses) <= _DETAILED_MAX:
         for clause in clauses:
             _show(clause)
@@ -53,7 +53,7 @@ def ledger(search: tuple[str, ...], *, unproved: bool, as_json: bool) -> None:
             for clause in clauses
         ]
         show_table(columns, rows)
-        click.echo(f"{counted(len(clauses), 'clause')}; name one to see it whole")
+        say(f"{counted(len(clauses), 'clause')}; name one to see it whole")
 
 
 def _is_unproved(clause: Mapping[str, Any]) -> bool:
@@ -61,11 +61,11 @@ def _is_unproved(clause: Mapping[str, Any]) -> bool:
 
 
 def _show(clause: Mapping[str, Any]) -> None:
-    click.echo(f"{click.style(clause['id'], bold=True)}  {printable(clause['title'])}")
-    click.echo(f"  {printable(clause['summary'])}")
+    say(styled(clause["id"], bold=True), f"  {clause['title']}")
+    say(f"  {clause['summary']}")
     for name in ("fills", "code", "rows", "tests", "parts"):
         for value in clause.get(name) or ():
-            click.echo(f"  {name:<5}  {printable(value)}")
+            say(f"  {name:<5}  {value}")
     if clause.get("needs_no_proof"):
-        click.echo(f"  no proof is needed: {printable(clause['needs_no_proof'])}")
-    click.echo()
+        say(f"  no proof is needed: {clause['needs_no_proof']}")
+    say()

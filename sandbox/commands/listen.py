@@ -20,7 +20,8 @@ from sandbox.commands.streaming import (
     tell_of_connection,
     until_stopped,
 )
-from sandbox.commands.tables import json_option, printable, show_json_line
+from sandbox.commands.tables import json_option, say, show_json_line, styled
+from sandbox.domain.printable import printable
 
 _LIST_MAX: Final = 1_000
 _SAID_MAX: Final = 200
@@ -79,7 +80,7 @@ def listen(
     try:
         if print_secret:
             listener.register()
-            click.echo(listener.endpoint["secret"])
+            say(listener.endpoint["secret"])
             return
         try:
             with until_stopped():
@@ -133,7 +134,7 @@ class _Listener:
             self.endpoint = fitting[0]
             return
         if same_url:
-            click.echo(
+            say(
                 f"sandbox: {same_url[0]['id']}, which has other settings, sends there too", err=True
             )
         self.endpoint = self._ask("POST", "endpoints", body=self.wanted)
@@ -160,7 +161,7 @@ class _Listener:
             again = {name: self.endpoint[name] for name in ("id", "secret")}
             self.endpoint = self._ask("POST", "endpoints", body=self.wanted | again)
             self.is_ours = True
-            click.echo("sandbox: the endpoint was gone and is registered again", err=True)
+            say("sandbox: the endpoint was gone and is registered again", err=True)
 
     def leave(self) -> None:
         """Delete the endpoint if it was made here. A server that is gone has none any more."""
@@ -206,11 +207,12 @@ class _Listener:
             return
         what = ", ".join(self.endpoint["event_types"]) or "every event"
         was_there = "" if self.is_ours else " (it was there)"
-        click.echo(
+        say(
             f"Ready! {self.endpoint['id']}{was_there} sends {what} of the world {self.world_id} "
-            f"to {self.endpoint['url']}\n"
-            f"Its signing secret is {click.style(self.endpoint['secret'], bold=True)} (^C to quit)"
+            f"to {self.endpoint['url']}"
         )
+        secret = styled(self.endpoint["secret"], bold=True)
+        say("Its signing secret is ", secret, " (^C to quit)")
 
     def _show(self, happened: Happened) -> None:
         data = happened.data
@@ -232,8 +234,8 @@ class _Listener:
     def _show_failure(self, attempt: dict[str, Any]) -> None:
         """What the receiver said, and when it is asked again."""
         said = ": ".join(word for word in (attempt["error"], attempt["response"]) if word)
-        click.echo(_INDENT + printable(said)[:_SAID_MAX])
-        click.echo(_INDENT + self._what_next(attempt))
+        say(_INDENT + printable(said)[:_SAID_MAX])
+        say(_INDENT + self._what_next(attempt))
 
     def _what_next(self, attempt: dict[str, Any]) -> str:
         message = self._ask("GET", "messages", attempt["message_id"])
@@ -267,26 +269,20 @@ def _show_message(message: dict[str, Any]) -> None:
     words = [
         message["created_at"][11:19],
         "-->",
-        click.style(message["event_type"], bold=True),
-        *([printable(status)] if isinstance(status, str) else []),
+        styled(message["event_type"], bold=True),
+        *([status] if isinstance(status, str) else []),
         message["id"],
         *(["not sent: the endpoint was not there"] if "is_sent" in message else []),
     ]
-    click.echo("  ".join(words))
+    say(*words, between="  ")
 
 
 def _show_attempt(attempt: dict[str, Any]) -> None:
     is_taken = attempt["error"] is None
     answer = str(attempt["status_code"] or "---")
-    click.echo(
-        "  ".join(
-            [
-                attempt["at"][11:19],
-                "<--",
-                click.style(answer, fg="green" if is_taken else "red")
-                + f" POST {printable(attempt['url'])}",
-                f"{attempt['duration_ms']:.0f} ms",
-                f"{attempt['event_type']} {attempt['message_id']}",
-            ]
-        )
+    say(
+        f"{attempt['at'][11:19]}  <--  ",
+        styled(answer, fg="green" if is_taken else "red"),
+        f" POST {attempt['url']}  {attempt['duration_ms']:.0f} ms  "
+        f"{attempt['event_type']} {attempt['message_id']}",
     )

@@ -1,6 +1,5 @@
 """`sandbox scenario`: prove, list and show scenarios."""
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sandbox.commands.ending import EXIT_UNUSABLE, refuse
+from sandbox.commands.tables import say, show_json
 
 if TYPE_CHECKING:
     from sandbox.rehearsing import Step
@@ -45,17 +45,17 @@ def check(paths: tuple[Path, ...], *, as_json: bool) -> None:
         ]
         ok = not failed and not unusable
         whole = {"ok": ok, "scenarios": shown, "unusable": unusable}
-        click.echo(json.dumps(whole, indent=2))
+        show_json(whole)
     else:
         for file, steps in results:
             wrong = [step for step in steps if step.mistakes]
             verdict = f"{len(wrong)} wrong" if wrong else "ok"
-            click.echo(f"{file}: {len(steps)} examples, {verdict}")
+            say(f"{file}: {len(steps)} examples, {verdict}")
             for step in wrong:
                 for mistake in step.mistakes:
-                    click.echo(f"  {step.number} {step.name!r}: {mistake}")
+                    say(f"  {step.number} {step.name!r}: {mistake}")
     for message in unusable:
-        click.echo(f"sandbox: {message}", err=True)
+        say(f"sandbox: {message}", err=True)
     sys.exit(EXIT_UNUSABLE if unusable else int(failed))
 
 
@@ -96,11 +96,11 @@ def list_scenarios(*, as_json: bool) -> None:
         shown = [
             {"name": name, "title": one.name, "about": one.about} for name, one in known.items()
         ]
-        click.echo(json.dumps(shown, indent=2))
+        show_json(shown)
         return
     width = max(map(len, known), default=0)
     for name, one in known.items():
-        click.echo(f"{name:<{width}}  {one.about or one.name}")
+        say(f"{name:<{width}}  {one.about or one.name}")
 
 
 @scenario.command()
@@ -135,4 +135,4 @@ def schema() -> None:
     """
     from sandbox.scenarios.schema import scenario_schema
 
-    click.echo(json.dumps(scenario_schema(), indent=2))
+    show_json(scenario_schema())

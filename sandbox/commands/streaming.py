@@ -10,10 +10,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-import click
-
 from sandbox.commands.control import Server, Unanswered, world_path
-from sandbox.commands.tables import counted
+from sandbox.commands.tables import counted, say
 
 T = TypeVar("T")
 
@@ -89,7 +87,7 @@ def tell_of_connection(happened: Happened) -> None:
             "the world still has comes now"
         )
     if said is not None:
-        click.echo(f"sandbox: {said}", err=True)
+        say(f"sandbox: {said}", err=True)
 
 
 class Seen:

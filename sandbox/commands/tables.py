@@ -4,13 +4,44 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import click
 
+from sandbox.domain.printable import printable
+
 _GAP: Final = "  "
 _NARROWEST: Final = 8
 """A column is never cut to fewer characters than this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Styled:
+    """Words with a color or a weight."""
+
+    text: str
+    style: dict[str, Any]
+
+
+def styled(text: str, **style: Any) -> Styled:
+    """Words as `click.style` colors them."""
+    return Styled(text, style)
+
+
+def say(*words: str | Styled, between: str = "", err: bool = False) -> None:
+    """Print one line for people.
+
+    Whatever a terminal would obey is written out: a server, or somebody who sends it requests, may
+    have put it there.
+    """
+    shown = [
+        click.style(printable(word.text), **word.style)
+        if isinstance(word, Styled)
+        else printable(word)
+        for word in words
+    ]
+    click.echo(between.join(shown), err=err)
 
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -38,9 +69,9 @@ def show_table(
     is_cut = sys.stdout.isatty() and not is_whole
     width = shutil.get_terminal_size().columns if is_cut else None
     first, *others = table(headers, rows, width=width)
-    click.echo(click.style(first, bold=True))
+    say(styled(first, bold=True))
     for line in others:
-        click.echo(line)
+        say(line)
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[Any]], *, width: int | None) -> list[str]:
@@ -69,13 +100,6 @@ def _shown(value: Any) -> str:
 
 def _cut(text: str, size: int) -> str:
     return text if len(text) <= size else text[: size - 3] + "..."
-
-
-def printable(text: str) -> str:
-    """The text in one line, with whatever would move a terminal's cursor written out."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def counted(count: int, one: str, many: str = "") -> str:

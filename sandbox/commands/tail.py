@@ -18,7 +18,7 @@ from sandbox.commands.streaming import (
     tell_of_connection,
     until_stopped,
 )
-from sandbox.commands.tables import json_option, printable, show_json_line
+from sandbox.commands.tables import Styled, json_option, say, show_json_line, styled
 
 _LIST_MAX: Final = 1_000
 _SHOWN_OF_KEY: Final = 4
@@ -182,23 +182,22 @@ class _Tail:
         if self.as_json:
             show_json_line(entry)
             return
-        click.echo(self._line(entry))
+        say(*self._line(entry), between="  ")
         if self.reasons:
-            for line in _reasons(entry):
-                click.echo(_INDENT + line)
+            for words in _reasons(entry):
+                say(_INDENT, *words)
 
-    def _line(self, entry: Mapping[str, Any]) -> str:
+    def _line(self, entry: Mapping[str, Any]) -> list[str | Styled]:
         status = str(entry["status"])
         query = f"?{entry['query']}" if entry["query"] else ""
-        words = [
+        return [
             entry["at"][11:19],
-            click.style(status, fg=_COLORS.get(status[0])),
-            printable(f"{entry['method']} {entry['path']}{query}"),
+            styled(status, fg=_COLORS.get(status[0])),
+            f"{entry['method']} {entry['path']}{query}",
             self._who(entry["key"]),
             f"{entry['duration_ms']:.0f} ms",
             entry["id"],
         ]
-        return "  ".join(words)
 
     def _who(self, key: str | None) -> str:
         """The cast's name of a key, where only one fits."""
@@ -206,29 +205,31 @@ class _Tail:
             return "no key"
         end = key[-_SHOWN_OF_KEY:]
         named = [name for full, name in self.names.items() if full.endswith(end)]
-        return named[0] if len(named) == 1 else printable(key)
+        return named[0] if len(named) == 1 else key
 
 
 def _key(entry: Mapping[str, Any]) -> Hashable:
     return entry["id"], entry["at"], entry["duration_ms"]
 
 
-def _reasons(entry: Mapping[str, Any]) -> Iterator[str]:
+def _reasons(entry: Mapping[str, Any]) -> Iterator[tuple[str | Styled, ...]]:
     """What led to the answer, a line each."""
     steps = [str(decision["step"]) for decision in entry["decisions"]]
     width = max([len(step) for step in steps] + [len("near miss")])
     for step, decision in zip(steps, entry["decisions"], strict=True):
-        verdict = printable(decision["verdict"])
+        verdict = decision["verdict"]
         yield (
-            f"{step:<{width}}  {click.style(verdict, fg=_VERDICTS.get(verdict, 'yellow'))}  "
-            f"{printable(decision['reason'])}  " + click.style(f"[{decision['clause']}]", dim=True)
+            f"{step:<{width}}  ",
+            styled(verdict, fg=_VERDICTS.get(verdict, "yellow")),
+            f"  {decision['reason']}  ",
+            styled(f"[{decision['clause']}]", dim=True),
         )
     outcome = entry["outcome"]
     if outcome is not None and "outcome" not in steps:
         chosen = f"{outcome['key']}, chosen by {outcome['source']}"
         if outcome["rule"] not in ("", outcome["source"]):
             chosen += f": {outcome['rule']}"
-        yield f"{'outcome':<{width}}  {click.style(printable(chosen), bold=True)}"
+        yield f"{'outcome':<{width}}  ", styled(chosen, bold=True)
     for word, lines in (("near miss", entry["near_misses"]), ("note", entry["notes"])):
         for line in lines:
-            yield f"{word:<{width}}  {printable(line)}"
+            yield (f"{word:<{width}}  {line}",)

@@ -10,7 +10,7 @@ from sandbox.commands.control import Server, server_options, world_path
 from sandbox.commands.ending import EXIT_REFUSED, refuse
 from sandbox.commands.params import SettingType
 from sandbox.commands.progress import working
-from sandbox.commands.tables import json_option, printable, show_json, show_table
+from sandbox.commands.tables import Styled, json_option, say, show_json, show_table, styled
 
 _LOOKS_FIRST_S: Final = 0.02
 _LOOKS_AT_LEAST_EVERY_S: Final = 0.5
@@ -113,26 +113,26 @@ def _urls(server: Server, world_id: str) -> dict[str, str]:
 
 def _show(message: dict[str, Any], urls: dict[str, str]) -> None:
     """The id for whoever goes on with it, and for each endpoint how it went."""
-    click.echo(message["id"])
+    say(message["id"])
     for delivery in message["deliveries"]:
-        click.echo(f"  {_result(delivery)}  {urls.get(delivery['endpoint_id'], '')}")
+        say("  ", *_result(delivery), f"  {urls.get(delivery['endpoint_id'], '')}")
     if not message["deliveries"]:
-        click.echo(
+        say(
             "sandbox: nobody listens: no endpoint of the world wants this event; "
             "`sandbox listen URL` registers one",
             err=True,
         )
 
 
-def _result(delivery: dict[str, Any]) -> str:
+def _result(delivery: dict[str, Any]) -> tuple[Styled, str]:
     color = "green" if delivery["status"] == "delivered" else "red"
-    status = click.style(delivery["status"], fg=color)
+    status = styled(delivery["status"], fg=color)
     if not delivery["attempts"]:
-        return f"{status}, not tried yet" if delivery["status"] == "pending" else status
+        return status, ", not tried yet" if delivery["status"] == "pending" else ""
     last = delivery["attempts"][-1]
     took = f"{last['duration_ms']:.0f} ms"
     if last["error"] is None:
-        return f"{status}, {last['status_code']} in {took}"
+        return status, f", {last['status_code']} in {took}"
     due = delivery["next_attempt_at"]
     again = f", tried again at {due}" if due else ""
-    return f"{status}: {printable(last['error'])}, in {took}{again}"
+    return status, f": {last['error']}, in {took}{again}"

@@ -1,6 +1,5 @@
 """`sandbox world`: the worlds of a running server, and the files that keep them."""
 
-import json
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -11,6 +10,7 @@ import click
 from sandbox.commands.control import Server, server_options, world_path
 from sandbox.commands.ending import refuse
 from sandbox.commands.progress import working
+from sandbox.commands.tables import say, show_json
 from sandbox.commands.worlds import delete, list_all, new, reset, show
 
 _File = click.Path(path_type=Path, allow_dash=True)
@@ -42,12 +42,16 @@ def save(file: Path, *, world_id: str, url: str, token: str | None, as_json: boo
     with working(f"saving {world_id}"):
         content = Server(url=url, token=token).ask("GET", world_path(world_id, "snapshot")).content
     if file == _STANDARD:
-        click.echo(content, nl=False)
+        # A program reads it as it is; a terminal must not obey what a server put there.
+        if sys.stdout.isatty():
+            say(content.decode("utf-8", "replace"))
+        else:
+            click.echo(content, nl=False)
         return
     from sandbox.store.state.disk import replace_file
 
     try:
-        replace_file(file, [content])
+        replace_file(file, [content], keeps_mode=False)
     except (OSError, ValueError) as error:
         refuse(f"{file}: cannot be written: {_why(error)}")
     _tell(
@@ -132,9 +136,9 @@ def _why(error: Exception) -> str:
 def _tell(done: dict[str, Any], line: str, *, as_json: bool) -> None:
     """What was done: as JSON for programs, in a line for whoever sits at the terminal."""
     if as_json:
-        click.echo(json.dumps(done, indent=2))
+        show_json(done)
     elif sys.stderr.isatty():
-        click.echo(line, err=True)
+        say(line, err=True)
 
 
 world.add_command(new)

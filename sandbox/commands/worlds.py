@@ -12,7 +12,7 @@ from sandbox.commands.control import Server, at_server, server_options, world_pa
 from sandbox.commands.ending import EXIT_REFUSED, refuse
 from sandbox.commands.params import CountsType, InstantType, SettingType
 from sandbox.commands.progress import working
-from sandbox.commands.tables import json_option, show_json, show_table
+from sandbox.commands.tables import json_option, say, show_json, show_table
 
 
 class _ClockType(InstantType):
@@ -154,7 +154,7 @@ def reset(named: str | None, *, world_id: str, url: str, token: str | None, as_j
     if as_json:
         show_json(world)
     else:
-        click.echo(f"{id} is as it began, with fixture {world['fixture']}")
+        say(f"{id} is as it began, with fixture {world['fixture']}")
 
 
 @click.command()
@@ -178,24 +178,25 @@ def delete(
     if as_json:
         show_json({"deleted": id})
     else:
-        click.echo(f"{id} is deleted")
+        say(f"{id} is deleted")
 
 
 def _show(world: dict[str, Any]) -> None:
     clock, scenario = world["clock"], world["scenario"]
     called = f" ({world['name']})" if world["name"] else ""
     runs = f", scenario {scenario}" if scenario else ""
-    click.echo(
+    say(
         f"world {world['id']}{called}: fixture {world['fixture']}, seed {world['seed']}{runs}, "
-        f"clock {clock['mode']} at {clock['now']}\n"
+        f"clock {clock['mode']} at {clock['now']}"
     )
+    say()
     cast = dict.fromkeys([*world["accounts"], *world["locations"]])
     rows = [
         (name, *(world[kind].get(name) for kind in ("accounts", "terminals", "locations")))
         for name in cast
     ]
     show_table(("cast", "account", "terminal", "location"), rows, is_whole=True)
-    click.echo()
+    say()
     keys = [(name, one["key"]) for name, one in world["keys"].items()]
     show_table(("key of", "key"), keys, is_whole=True)
 
@@ -213,7 +214,9 @@ def _show_first_request(world: dict[str, Any], server: Server) -> None:
         line = f"curl -s {url}/v3/payment {header} --json '{body}'"
     else:
         line = f"curl -s {url}/v5/apikeys {header}"
-    click.echo(f"\nA first request to paste:\n  {line}")
+    say()
+    say("A first request to paste:")
+    say(f"  {line}")
 
 
 def _platform(server: Server) -> tuple[str, str]:

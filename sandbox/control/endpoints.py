@@ -14,8 +14,14 @@ from sandbox.domain.events import EVENTS
 from sandbox.domain.instants import to_wire
 from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
 from sandbox.domain.secret_text import secret_in
-from sandbox.domain.webhooks.endpoints import BY_HAND, GRACE, Endpoint, OldSecret, problem_with
-from sandbox.webhooks.outbox import ENDPOINTS_MAX
+from sandbox.domain.webhooks.endpoints import (
+    BY_HAND,
+    ENDPOINTS_MAX,
+    GRACE,
+    Endpoint,
+    OldSecret,
+    problem_with,
+)
 from sandbox.webhooks.signing import KEY_BYTES, check_secret, write_secret
 from sandbox.world.world import World
 

@@ -9,8 +9,8 @@ from pydantic_core import to_json
 from starlette.types import Receive, Scope, Send
 
 from sandbox.api import wire
-from sandbox.api.platform import ABORT
 from sandbox.api.security_headers import HEADERS_OF, AnswerKind
+from sandbox.api.sending import ABORT
 from sandbox.control import messages
 from sandbox.control.rows import Ask, ControlFault, must_be_known
 from sandbox.world.watchers import (

@@ -11,7 +11,8 @@ import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from sandbox.api.platform import ABORT, BODY_PENDING
+from sandbox.api.platform import BODY_PENDING
+from sandbox.api.sending import ABORT
 from sandbox.control.streaming import ON_STOP
 from sandbox.domain.faults import Fault
 from sandbox.http import refusals

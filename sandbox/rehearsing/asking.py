@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox.api.platform import ConnectionClosed
+from sandbox.api.sending import ConnectionClosed
 from sandbox.app import Sandbox
 
 

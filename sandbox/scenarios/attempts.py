@@ -32,7 +32,7 @@ from sandbox.domain.timers import (
     UNBLOCK_TERMINAL,
 )
 from sandbox.domain.words import UnknownWord
-from sandbox.scenarios.words import Amount, Count, Duration, Name, OneOf, Part, Some
+from sandbox.scenarios.words import Amount, Count, Duration, Name, OneOf, Part, RuleName, Some
 
 CLOSE_BATCH = "close_batch"
 OPERATIONS = (*(one.value for one in Operation), CLOSE_BATCH)
@@ -260,7 +260,7 @@ class Rule(Part):
     That is why a name is no number.
     """
 
-    name: Annotated[Name, Field(pattern=r"[^0-9]")] | None = None
+    name: RuleName | None = None
     when: When = Field(default_factory=When)
     then: Then
 

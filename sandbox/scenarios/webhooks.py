@@ -11,7 +11,7 @@ from sandbox.domain.batches import BATCH_STATUSES
 from sandbox.domain.events import EVENTS
 from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
 from sandbox.scenarios.attempts import DELAY_MS_MAX
-from sandbox.scenarios.words import Count, Name, OneOf, Part, Some
+from sandbox.scenarios.words import Count, Name, OneOf, Part, RuleName, Some
 
 COPIES_MAX: Final = 100
 STATUSES_IN_BODIES: Final = tuple(
@@ -84,6 +84,6 @@ class WebhookThen(Part):
 class WebhookRule(Part):
     """One rule: what is done to which deliveries. Without a name it is known by its number."""
 
-    name: Annotated[Name, Field(pattern=r"[^0-9]")] | None = None
+    name: RuleName | None = None
     when: WebhookWhen = Field(default_factory=WebhookWhen)
     then: WebhookThen

@@ -21,6 +21,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from sandbox.domain.durations import PATTERN, parse_duration
 from sandbox.domain.payments.amounts import AMOUNT_MAX
+from sandbox.domain.printable import obeyed_in
 from sandbox.domain.words import UnknownWord
 
 T = TypeVar("T")
@@ -81,7 +82,21 @@ def _listed(value: Any) -> Any:
 Some = Annotated[list[T], Field(min_length=1, fail_fast=True), BeforeValidator(_listed), _Alone()]
 """One value, or a list of which any will do."""
 
-Name = Annotated[str, Field(min_length=1, max_length=100)]
+
+def _in_one_line(name: str) -> str:
+    """A name as it is; it is said in headers and in log lines. Source: assumed D4."""
+    obeyed = obeyed_in(name)
+    if obeyed is not None:
+        raise ValueError(f"a name is one line of plain text, and this one has {obeyed} in it")
+    return name
+
+
+Name = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_in_one_line)]
+RuleName = Annotated[
+    str, Field(min_length=1, max_length=100, pattern=r"[^0-9]"), AfterValidator(_in_one_line)
+]
+"""Rules without a name are known by their number, which is no name therefore."""
+
 Count = Annotated[int, Field(ge=1)]
 Cents = Annotated[int, Field(ge=0, le=AMOUNT_MAX)]
 

@@ -16,12 +16,7 @@ from sandbox.domain.events import Message
 from sandbox.domain.timers import WEBHOOK_RETRY, Timer
 from sandbox.domain.webhooks.deliveries import Attempt, AttemptTrigger, Delivery, Sent
 from sandbox.domain.webhooks.endpoints import Endpoint
-from sandbox.domain.webhooks.schedule import (
-    DEAD_AFTER,
-    GONE,
-    TOO_MANY_REQUESTS,
-    wait_after,
-)
+from sandbox.domain.webhooks.schedule import DEAD_AFTER, GONE, TOO_MANY_REQUESTS, wait_after
 from sandbox.scenarios.running import Running
 from sandbox.store.steps import Container
 from sandbox.webhooks.audience import wanting
@@ -32,10 +27,6 @@ from sandbox.webhooks.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from sandbox.scenarios.webhooks import WebhookThen
-
-ENDPOINTS_MAX: Final = 100
-"""Endpoints of one world. Each message is compared with all of them, signed and sent for each that
-wants it; platforms allow some 20 to 100."""
 
 _MISSED: Final = ("failed", "canceled", "dropped")
 

@@ -18,7 +18,7 @@ from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.records import account_id_of
 from sandbox.domain.timers import TAP_EXPIRES, Timer
 from sandbox.domain.webhooks.deliveries import Delivery
-from sandbox.domain.webhooks.endpoints import Endpoint
+from sandbox.domain.webhooks.endpoints import ENDPOINTS_MAX, Endpoint
 from sandbox.scenarios.loading import parse_scenario
 from sandbox.scenarios.queue import QUEUE_MAX, Queued
 from sandbox.store.codec import from_document
@@ -28,7 +28,6 @@ from sandbox.store.invention import Invention
 from sandbox.store.port import DuplicateValue
 from sandbox.store.rows import Rows
 from sandbox.store.steps import Steps
-from sandbox.webhooks.outbox import ENDPOINTS_MAX
 from sandbox.world.checking import (
     check_delivery,
     check_endpoint,

@@ -182,3 +182,21 @@ def test_on_a_terminal_it_asks_first(served, answer, expected):
 )
 def test_what_cannot_be_done_to_a_world_is_refused(served, arguments, code, words):
     assert_refused(ask("world", *arguments, server=served), code, *words)
+
+
+# --- saving -----------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes of files are those of POSIX")
+@pytest.mark.parametrize("mode", [None, 0o644, 0o666, 0o400])
+def test_a_saved_world_is_its_owners_alone_whatever_was_there_before(served, tmp_path, mode):
+    """It holds the secrets of endpoints, and keys that can be read again."""
+    file = tmp_path / "friday.json"
+    if mode is not None:
+        file.write_text("{}", encoding="utf-8")
+        file.chmod(mode)
+
+    told("world", "save", str(file), server=served)
+
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert json.loads(file.read_bytes())["file"]["1"]["program"] == "uat-sandbox"

@@ -46,7 +46,7 @@ SCENARIO = {
     "about": "a story",
     "rule": [{"name": "r", "when": {"operation": "sale"}, "then": {"outcome": "lost_card"}}],
     "webhook": [{"name": "w", "when": {"event": "transaction.sale"}, "then": {"drop": True}}],
-    "example": [{"name": "e", "operation": "sale", "amount": 1000}],
+    "example": [{"name": "e", "send": {"operation": "sale"}, "expect": {"status": "declined"}}],
 }
 
 WITH_A_SUPPLIED_KEY = ("apikeys.create", ("key",))

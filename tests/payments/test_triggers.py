@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox.api.platform import ConnectionClosed
+from sandbox.api.sending import ConnectionClosed
 from sandbox.app import build
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.settings import Settings

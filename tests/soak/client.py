@@ -9,7 +9,7 @@ from hashlib import blake2b
 from random import Random
 from typing import Any
 
-from sandbox.api.platform import ABORT
+from sandbox.api.sending import ABORT
 from sandbox.app import build
 from sandbox.domain.instants import from_ms
 from sandbox.domain.webhooks.deliveries import Sent

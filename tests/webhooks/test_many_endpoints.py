@@ -14,9 +14,9 @@ import pytest
 from sandbox.app import build
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.domain.webhooks.endpoints import ENDPOINTS_MAX
 from sandbox.scenarios.words import WEBHOOK_RULES_MAX
 from sandbox.settings import Settings
-from sandbox.webhooks.outbox import ENDPOINTS_MAX
 from sandbox.world.clock import ClockSetting
 from sandbox.world.dispatcher import STARTS_IN_A_TURN
 from tests.conftest import NOW

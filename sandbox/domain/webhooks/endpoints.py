@@ -14,6 +14,10 @@ GRACE: Final = timedelta(hours=24)
 
 BY_HAND: Final = "disabled by hand"
 
+ENDPOINTS_MAX: Final = 100
+"""Endpoints of one world. Each message is compared with all of them, signed and sent for each that
+wants it; platforms allow some 20 to 100."""
+
 
 class OldSecret(NamedTuple):
     """A secret that was replaced, and the world's moment until which it still signs."""

@@ -114,9 +114,10 @@ def _holder(note: Path) -> str:
     return f" (process {said})" if said.isdecimal() else ""
 
 
-def replace_file(path: Path, pieces: Iterable[bytes]) -> None:
+def replace_file(path: Path, pieces: Iterable[bytes], *, keeps_mode: bool = True) -> None:
     """Put a new content in the place of a file, whole and on the disk, or leave it as it was.
 
+    Who may read it stays as it was, unless it `keeps_mode` no more: then the owner alone may.
     Raises OSError with nothing left behind.
     """
     new = temporary(path)
@@ -127,7 +128,7 @@ def replace_file(path: Path, pieces: Iterable[bytes]) -> None:
             file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
-        put_in_place(new, path)
+        put_in_place(new, path, keeps_mode=keeps_mode)
     except BaseException:
         with suppress(OSError):
             new.unlink(missing_ok=True)
@@ -139,9 +140,9 @@ def temporary(path: Path) -> Path:
     return path.with_name(path.name + ".new")
 
 
-def put_in_place(new: Path, path: Path) -> None:
+def put_in_place(new: Path, path: Path, *, keeps_mode: bool = True) -> None:
     """Rename a file that is on the disk over another. Raises OSError."""
-    if path.exists():
+    if keeps_mode and path.exists():
         shutil.copymode(path, new)
     new.replace(path)
     _sync_folder(path.parent)

@@ -1,0 +1,191 @@
+"""A terminal prints what a server says, and obeys none of it: whoever serves it, whoever asked it.
+
+Every answer here is a real one with something in each text that a terminal would obey.
+"""
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from click.testing import CliRunner, Result
+
+import sandbox.commands
+from sandbox.cli import main
+from tests.api.refusals import fresh
+from tests.driving import InProcess
+
+POISON = "\x1b]0;pwned\x07\x1b[2J\x9b1A\u202e\n"
+"""A title for the window, an empty screen, the line above again, and a line from right to left."""
+
+OBEYED = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+OURS = re.compile(r"\x1b\[(0|1|2|3[1-6])m")
+NAMES_ARE_DATA = ("keys", "accounts", "terminals", "locations", "exercised")
+WORLD = "/worlds/default"
+
+
+def poisoned(value: Any, within: str = "") -> Any:
+    if isinstance(value, dict):
+        return {
+            name + POISON if within in NAMES_ARE_DATA else name: poisoned(inner, name)
+            for name, inner in value.items()
+        }
+    if isinstance(value, list):
+        return [poisoned(inner) for inner in value]
+    return value + POISON if isinstance(value, str) else value
+
+
+class Hostile(HTTPServer):
+    """Has a sandbox answer, and poisons the answer. With a `status` it refuses everything."""
+
+    sandbox: InProcess
+    status: int | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Hostile
+
+    def _answer(self) -> None:
+        length = int(self.headers.get("content-length", 0))
+        body = self.rfile.read(length) if length else None
+        path, _, query = unquote(self.path).replace(POISON, "").partition("?")
+        status, shown = self.server.status, {"error": "no", "message": "no", "details": "no"}
+        if status is None:
+            answer = self.server.sandbox.ask(self.command, path, body=body, query=query)
+            status, shown = answer.status, answer.json() if answer.body else None
+        content = b"" if shown is None else json.dumps(poisoned(shown)).encode()
+        self.send_response(status)
+        if content:
+            self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _answer  # noqa: N815
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def hostile() -> Iterator[Hostile]:
+    server = Hostile(("127.0.0.1", 0), _Handler)
+    server.sandbox = fresh()
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def fill(sandbox: InProcess) -> None:
+    """Something for each list."""
+    sale = {
+        "amount": 1000,
+        "terminal_id": sandbox.sandbox.worlds.default.cast.terminals["merchant"],
+    }
+    sandbox.control("PUT", f"{WORLD}/scenario", {"name": "approve_all"})
+    sandbox.control("POST", f"{WORLD}/endpoints", {"url": "http://127.0.0.1:9/hook"})
+    sandbox.ask("POST", "/v3/payment", key="merchant", json_body=sale)
+    sandbox.ask("GET", "/v1/nowhere", key="merchant", query="x=1")
+    sandbox.control("POST", f"{WORLD}/scenario/next", {"outcome": "lost_card"})
+
+
+COMMANDS = {
+    "world list": ["world", "list"],
+    "world show": ["world", "show"],
+    "world new": ["world", "new"],
+    "world new from a fixture that there is not": ["world", "new", "--fixture", "nonsense"],
+    "world reset": ["world", "reset"],
+    "world delete": ["world", "delete", "--yes"],
+    "world load": ["world", "load", "-"],
+    "keys": ["keys"],
+    "keys for a shell": ["keys", "--env"],
+    "a key that there is not": ["keys", "--name", "nobody"],
+    "clock": ["clock"],
+    "clock advance": ["clock", "advance", "30d"],
+    "clock freeze": ["clock", "freeze"],
+    "next": ["next"],
+    "next of an outcome that there is not": ["next", "lost_crd"],
+    "tap": ["tap"],
+    "tap of what does not wait": ["tap", "nothing", "--cancel", "user"],
+    "trigger": ["trigger", "transaction.sale", "--timeout-s", "0"],
+    "tail": ["tail", "--no-follow"],
+    "coverage": ["coverage"],
+    "listen": ["listen", "9", "--print-secret"],
+}
+
+SAY_NOTHING_OF_IT = {
+    *("world delete", "tap", "next of an outcome that there is not", "a key that there is not")
+}
+
+
+def run(server: Hostile, arguments: list[str]) -> Result:
+    """The command as at a terminal, where colors are not left out."""
+    return CliRunner(env={"SANDBOX_URL": server.url}).invoke(
+        main, arguments, prog_name="sandbox", color=True, input="{}"
+    )
+
+
+def assert_nothing_to_obey(done: Result) -> None:
+    said = OURS.sub("", done.output)
+    assert [repr(char) for char in OBEYED.findall(said)] == []
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_command_prints_what_a_terminal_would_obey(hostile, command):
+    fill(hostile.sandbox)
+
+    done = run(hostile, COMMANDS[command])
+
+    assert_nothing_to_obey(done)
+    if command not in SAY_NOTHING_OF_IT:
+        assert "pwned" in done.output
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 500, 507])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_nor_where_it_is_refused(hostile, command, status):
+    hostile.status = status
+
+    done = run(hostile, COMMANDS[command])
+
+    assert done.exit_code != 0
+    assert_nothing_to_obey(done)
+
+
+def test_json_for_programs_is_as_the_server_has_it(hostile):
+    done = run(hostile, ["world", "show", "--json"])
+
+    assert json.loads(done.stdout)["id"] == "default" + POISON
+    assert done.stdout.isascii()
+
+
+def test_everything_for_people_is_printed_in_one_place():
+    """What prints by itself has nothing of a server: a sign of life, and a receiver's doctor."""
+    folder = Path(sandbox.commands.__file__).parent
+    printing = {
+        path.name
+        for path in folder.glob("*.py")
+        if re.search(r"click\.(echo|secho|style)\(|\bprint\(", path.read_text(encoding="utf-8"))
+    }
+
+    assert printing == {
+        "doctor.py",
+        "group.py",
+        "progress.py",
+        "scenario.py",
+        "tables.py",
+        "world.py",
+    }
