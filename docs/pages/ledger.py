@@ -28,6 +28,7 @@ from sandbox.domain.keys import KEY_LIFE
 from sandbox.domain.payments.moves import MOVES
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import STATUSES
+from sandbox.http.refusals import HTTP_FAULTS
 from sandbox.world.switches import SWITCHES
 
 _PROJECT: Final = Path(__file__).parents[2]
@@ -138,7 +139,7 @@ def _rows() -> Iterator[tuple[str, str]]:
         for relation, cell in cells.items():
             yield f"{held.value}, {relation.value}", cell.source
     yield from ((event.name, event.source) for event in EVENTS.values())
-    yield from ((fault.code, fault.source) for fault in FAULTS)
+    yield from ((fault.code, fault.source) for fault in (*FAULTS, *HTTP_FAULTS))
     yield from ((switch.name, switch.source) for switch in SWITCHES.values())
 
 

@@ -12,6 +12,7 @@ from sandbox.domain.events import EVENTS
 from sandbox.domain.faults import FAULTS
 from sandbox.domain.hierarchy import Relation
 from sandbox.domain.permissions import ACTIONS
+from sandbox.http.refusals import HTTP_FAULTS
 from sandbox.world.switches import SWITCHES
 
 
@@ -73,12 +74,19 @@ def events() -> str:
 
 def errors() -> str:
     """Every refusal."""
-    rows = [(str(f.status), code(f.code), f.message, f.source) for f in FAULTS]
+    rows, http_rows = (
+        [(str(f.status), code(f.code), f.message, f.source) for f in faults]
+        for faults in (FAULTS, HTTP_FAULTS)
+    )
+    columns = ("status", "error", "message", "source")
     return page(
         "Errors",
         "Every refusal. API-key endpoints answer `error`, `message`, `details`; the others the\n"
         "shape that the profile names.",
-        table(("status", "error", "message", "source"), rows),
+        table(columns, rows),
+        "A request that gets no further than HTTP is answered `detail` and `error`, on both\n"
+        "surfaces and whatever the profile:\n",
+        table(columns, http_rows),
     )
 
 

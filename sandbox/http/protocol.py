@@ -14,7 +14,6 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 from sandbox.api.platform import BODY_PENDING
 from sandbox.api.sending import ABORT
 from sandbox.control.streaming import ON_STOP
-from sandbox.domain.faults import Fault
 from sandbox.http import refusals
 from sandbox.http.limits import (
     HEAD_BYTES_MAX,
@@ -22,7 +21,7 @@ from sandbox.http.limits import (
     PIECES_AT_ONCE_MAX,
     SLICE_BYTES,
 )
-from sandbox.http.refusals import Application, answering, last_answer
+from sandbox.http.refusals import Application, HttpFault, answering, last_answer
 from sandbox.http.timing import BODY, ENDING, HEAD, IDLE, TimedProtocol
 from sandbox.http.transport import Flow, WholeAnswers
 from sandbox.http.upgrades import BodyOnly, framing_of
@@ -343,7 +342,7 @@ class Protocol(TimedProtocol):
         if self._rest and not self.pipeline:
             self._read_rest()
 
-    def _refuse(self, fault: Fault) -> None:
+    def _refuse(self, fault: HttpFault) -> None:
         """Answer what cannot be read any further, after all that was asked before; then close."""
         self._pool.warn(fault.message, f"a request was answered {fault.status}: {fault.message}")
         is_begun = self._stage == BODY

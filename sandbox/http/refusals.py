@@ -1,75 +1,100 @@
-"""What is answered to requests that get no further than HTTP: one row for each reason."""
+"""What is answered to requests that get no further than HTTP: one row for each reason.
+
+They are no refusals of the platform: no world counts them, and they look the same everywhere.
+"""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic_core import to_json
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from sandbox.domain.faults import Fault
-
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 """What is served: scope, receive and send in, as ASGI has them."""
 
-NOT_HTTP: Final = Fault(
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpFault:
+    """One reason: the code, the status, a sentence that is always true, and the clause."""
+
+    code: str
+    status: int
+    message: str
+    source: str
+
+
+NOT_HTTP: Final = HttpFault(
     code="validation_error",
     status=400,
     message="The request is not valid HTTP.",
     source="spec 7-400",
 )
-NO_HOST: Final = Fault(
+NO_HOST: Final = HttpFault(
     code="validation_error",
     status=400,
     message="A request must have one Host header (RFC 9112, 3.2).",
     source="assumed D25-heads",
 )
-WEBSOCKET: Final = Fault(
+WEBSOCKET: Final = HttpFault(
     code="validation_error",
     status=400,
     message="This server does not speak WebSocket.",
     source="assumed D25-heads",
 )
-HEAD_LATE: Final = Fault(
+HEAD_LATE: Final = HttpFault(
     code="request_timeout",
     status=408,
     message="The headers of the request did not come in time.",
     source="assumed D25-times",
 )
-BODY_LATE: Final = Fault(
+BODY_LATE: Final = HttpFault(
     code="request_timeout",
     status=408,
     message="The body of the request did not come in time.",
     source="assumed D25-times",
 )
-HEAD_TOO_LARGE: Final = Fault(
+HEAD_TOO_LARGE: Final = HttpFault(
     code="head_too_large",
     status=431,
     message="The request line and the headers are larger than 64 KiB, or more than 100 fields.",
     source="assumed D25-heads",
 )
-TRAILER_TOO_LARGE: Final = Fault(
+TRAILER_TOO_LARGE: Final = HttpFault(
     code="head_too_large",
     status=431,
     message="The trailers or the chunk extensions of the body are larger than 64 KiB.",
     source="assumed D25-heads",
 )
-CROWDED: Final = Fault(
+CROWDED: Final = HttpFault(
     code="unavailable",
     status=503,
     message="The server has as many connections as it takes; --connections-max changes it.",
     source="assumed D25-places",
 )
-BODIES_TOO_LARGE: Final = Fault(
+BODIES_TOO_LARGE: Final = HttpFault(
     code="unavailable",
     status=503,
     message="The bodies that are being received at this moment are too large together.",
     source="assumed D25-bodies",
 )
 
+HTTP_FAULTS: Final = (
+    NOT_HTTP,
+    NO_HOST,
+    WEBSOCKET,
+    HEAD_LATE,
+    BODY_LATE,
+    HEAD_TOO_LARGE,
+    TRAILER_TOO_LARGE,
+    CROWDED,
+    BODIES_TOO_LARGE,
+)
+
 _TRY_AGAIN: Final = 503
 
 
-def _headers(fault: Fault, body: bytes) -> list[tuple[bytes, bytes]]:
+def _headers(fault: HttpFault, body: bytes) -> list[tuple[bytes, bytes]]:
     again = [(b"retry-after", b"1")] if fault.status == _TRY_AGAIN else []
     return [
         (b"content-type", b"application/json"),
@@ -78,11 +103,11 @@ def _headers(fault: Fault, body: bytes) -> list[tuple[bytes, bytes]]:
     ]
 
 
-def _body(fault: Fault) -> bytes:
+def _body(fault: HttpFault) -> bytes:
     return to_json({"detail": fault.message, "error": fault.code})
 
 
-def last_answer(fault: Fault) -> bytes:
+def last_answer(fault: HttpFault) -> bytes:
     """The bytes of an answer after which the connection is closed."""
     body = _body(fault)
     fields = [*_headers(fault, body), (b"connection", b"close")]
@@ -90,7 +115,7 @@ def last_answer(fault: Fault) -> bytes:
     return b"%b%b\r\n%b" % (STATUS_LINE[fault.status], lines, body)
 
 
-def answering(fault: Fault, *, closes: bool = False) -> Application:
+def answering(fault: HttpFault, *, closes: bool = False) -> Application:
     """An application that answers every request like this, and may close the connection."""
     body = _body(fault)
     headers = _headers(fault, body) + ([(b"connection", b"close")] if closes else [])

@@ -7,10 +7,9 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from sandbox.domain.faults import Fault
 from sandbox.http.connections import ConnectionPool
 from sandbox.http.limits import BODY_BYTES_PER_S_MIN
-from sandbox.http.refusals import BODY_LATE, HEAD_LATE
+from sandbox.http.refusals import BODY_LATE, HEAD_LATE, HttpFault
 from sandbox.http.transport import WholeAnswers
 
 IDLE: Final = 0
@@ -93,6 +92,6 @@ class TimedProtocol(HttpToolsProtocol):
         """Whether no request waits for its answer."""
         return self.cycle is None or self.cycle.response_complete
 
-    def _refuse(self, fault: Fault) -> None:
+    def _refuse(self, fault: HttpFault) -> None:
         """Answer what cannot be read any further, after all that was asked before; then close."""
         raise NotImplementedError

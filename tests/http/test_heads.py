@@ -1,11 +1,14 @@
 """The head of a request: how large it may be, and what it must have."""
 
 import json
+import re
 import socket
 
 import pytest
 
+from sandbox.http import refusals
 from sandbox.http.limits import HEAD_BYTES_MAX, HEADER_FIELDS_MAX
+from sandbox.http.refusals import HTTP_FAULTS, HttpFault
 from tests.driving import Served
 from tests.http.talking import HEALTH, LAST_HEALTH, Client, port_of
 
@@ -159,3 +162,19 @@ def test_what_came_before_bytes_that_are_no_http_is_answered_first(client):
 
     assert [one.status for one in answers] == [200, 200, 400]
     assert client.is_closed()
+
+
+# --- the rows ---------------------------------------------------------------------------------
+
+ROWS = {name: value for name, value in vars(refusals).items() if isinstance(value, HttpFault)}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_refusal_is_in_the_table_and_in_words_of_its_own(name):
+    fault = ROWS[name]
+
+    assert sum(one is fault for one in HTTP_FAULTS) == 1
+    assert 400 <= fault.status <= 599
+    assert re.fullmatch(r"[a-z]+(_[a-z]+)*", fault.code)
+    assert re.fullmatch(r"[A-Z].*\.", fault.message)
+    assert fault.source.startswith(("spec ", "assumed "))
