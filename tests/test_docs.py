@@ -18,7 +18,11 @@ from docs.generate import (
 from docs.pages.citations import citations, clauses
 from docs.pages.ledger import ledger_file
 from sandbox import __version__
+from sandbox.control.endpoints import OLD_SECRETS_MAX
 from sandbox.control.routes import CONTROL
+from sandbox.control.shapes import WAIT_S_MAX
+from sandbox.control.streaming import STREAMS_MAX
+from sandbox.control.waiting import WAITS_MAX
 from sandbox.domain.batches import BATCH_LIFE, REASONS
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.moves import MOVES
@@ -26,9 +30,49 @@ from sandbox.domain.payments.outcomes import INITIATING, OUTCOMES, Operation
 from sandbox.domain.payments.transactions import STATUSES
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.domain.payments.triggers import TRIGGERS
+from sandbox.domain.webhooks.deliveries import ATTEMPTS_MAX
+from sandbox.domain.webhooks.schedule import TIMEOUT_S
+from sandbox.scenarios.loading import PARTS_MAX
+from sandbox.scenarios.near_misses import NEAR_MISSES_MAX
+from sandbox.scenarios.queue import QUEUE_MAX
+from sandbox.scenarios.words import RULES_MAX, WEBHOOK_RULES_MAX
+from sandbox.webhooks.connections import ANSWER_BYTES_MAX, INTERIM_MAX
+from sandbox.webhooks.outbox import ENDPOINTS_MAX
+from sandbox.webhooks.sending import RESPONSE_CHARS_MAX
+from sandbox.world.dispatcher import UNDER_WAY_MAX
+from sandbox.world.journal import CAPTURE_BYTES_MAX, REASON_CHARS_MAX
+from sandbox.world.registry import JOURNAL_ENTRIES_MAX, WORLDS_MAX
 from sandbox.world.switches import SWITCHES
+from sandbox.world.tally import SCENARIOS_MAX
+from sandbox.world.watchers import WAITING_MAX
 
 ROOT = Path(__file__).parent.parent
+
+LIMITS = {
+    "worlds of a server": WORLDS_MAX,
+    "requests in the journal of a world": JOURNAL_ENTRIES_MAX,
+    "bytes of a body, of a request or an answer, in the journal": CAPTURE_BYTES_MAX,
+    "characters of a reason in the journal": REASON_CHARS_MAX,
+    "near misses of an attempt in the journal": NEAR_MISSES_MAX,
+    "next outcomes that wait in a world": QUEUE_MAX,
+    "rules of a scenario on attempts": RULES_MAX,
+    "rules of a scenario on webhooks": WEBHOOK_RULES_MAX,
+    "tables, lists and values of a scenario": PARTS_MAX,
+    "webhook endpoints of a world": ENDPOINTS_MAX,
+    "old secrets of an endpoint that still sign": OLD_SECRETS_MAX,
+    "attempts at one endpoint under way": UNDER_WAY_MAX,
+    "seconds of an attempt": int(TIMEOUT_S),
+    "bytes that are taken of a receiver's answer": ANSWER_BYTES_MAX,
+    "interim answers (1xx) of a receiver": INTERIM_MAX,
+    "characters that are kept of a receiver's answer": RESPONSE_CHARS_MAX,
+    "attempts that are kept of a delivery": ATTEMPTS_MAX,
+    "requests that wait for a message of a world": WAITS_MAX,
+    "seconds of such a wait": WAIT_S_MAX,
+    "streams of a world": STREAMS_MAX,
+    "happenings that wait for the reader of a stream": WAITING_MAX,
+    "scenarios that coverage counts by name": SCENARIOS_MAX,
+}
+"""The rows of docs/limits.md that have a number, in their order, and the constant of each."""
 
 
 def rows_of(name, first):
@@ -207,3 +251,14 @@ def test_decision_records_have_their_four_parts_and_are_numbered_without_gaps():
     for record in records:
         headings = re.findall(r"^## (.+)$", record.read_text(encoding="utf-8"), re.M)
         assert headings == ["Status", "Context", "Decision", "Consequences"], record.name
+
+
+def test_the_limits_are_those_of_the_code():
+    text = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
+    _, _, table = text.partition("| of what | most | and then |\n|---|---|---|\n")
+
+    rows = [line.strip("|").split(" | ") for line in table.splitlines() if line.startswith("|")]
+
+    assert [(what.strip(), most) for what, most, _ in rows] == [
+        (what, f"{most:,}") for what, most in LIMITS.items()
+    ]

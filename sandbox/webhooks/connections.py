@@ -66,8 +66,12 @@ class Connection(ResponseHandler):
         if not data:
             # Reading goes on after a pause: first with what the parser holds.
             super().data_received(data)
+        elif len(data) <= PIECE_BYTES and not self._held and not self._reading_paused:
+            # As nearly always.
+            self._take(data)
+            return
         coming, self._held = memoryview(self._held + data), b""
-        while coming and not self._is_refused:
+        while coming:
             if self._reading_paused:
                 self._held = bytes(coming)
                 return
@@ -75,6 +79,8 @@ class Connection(ResponseHandler):
             coming = coming[PIECE_BYTES:]
 
     def _take(self, piece: bytes) -> None:
+        if self._is_refused:
+            return
         self._taken += len(piece)
         if self._body is not None and self._body.is_eof():
             self._close_unasked()

@@ -259,7 +259,7 @@ class Outbox:
             return  # The world was reset meanwhile.
         now, delivery = self._world.now(), job.delivery
         self._on_delivery(delivery)
-        delivery.attempts.append(
+        delivery.note(
             Attempt(now, sent.status_code, sent.duration_ms, sent.response, sent.error, job.trigger)
         )
         endpoint = self.endpoints.get(delivery.endpoint_id)

@@ -103,7 +103,8 @@ class Sender:
         await asyncio.shield(self._loading)
 
     async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
-        await self._load()
+        if self._loading is None or not self._loading.done():
+            await self._load()
         from aiohttp import (
             ClientConnectorError,
             ClientError,
@@ -224,6 +225,8 @@ async def _read_beginning(response: "ClientResponse", text: bytearray) -> None:
 
 def kept_text(answer: bytes | bytearray, mask: Callable[[str], str]) -> str:
     """As much of an answer's body as is kept, without secrets. Source: assumed D5."""
+    if not answer:
+        return ""
     text = answer.decode("utf-8", "replace")
     # Receivers mostly answer JSON, in which an escape may hide a digit of a card.
     plain = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), text)

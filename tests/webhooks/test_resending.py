@@ -4,8 +4,9 @@ from threading import Event
 
 import pytest
 
+from sandbox.domain.webhooks.deliveries import ATTEMPTS_MAX, Sent
 from tests.control.test_control import assert_refused
-from tests.webhooks.calling import WORLD, add, message, sample
+from tests.webhooks.calling import WORLD, add, message, sample, world_of
 from tests.webhooks.hooked import Hooked, until
 from tests.webhooks.misbehaving import refusing
 from tests.webhooks.receiving import Answer, receiving
@@ -207,3 +208,19 @@ def test_a_sample_that_cannot_be_is_a_400_that_emits_nothing(sandbox, body, near
 
     assert_refused(answer, 400, "validation_error", nearest)
     assert sandbox.control("GET", f"{WORLD}/messages").json()["total"] == 0
+
+
+def test_of_very_many_attempts_the_newest_are_kept(sandbox):
+    add(sandbox, id="e")
+    id = sample(sandbox)
+    outbox = world_of(sandbox).outbox
+
+    for number in range(ATTEMPTS_MAX + 5):
+        assert sandbox.control("POST", f"{WORLD}/messages/{id}/resend", {}).status == 202
+        while (job := outbox.take("e")) is not None:
+            outbox.conclude(job, Sent(200, 0, str(number), None))
+
+    (delivery,) = message(sandbox, id)["deliveries"]
+    assert [one["response"] for one in delivery["attempts"]] == [
+        str(number) for number in range(5, ATTEMPTS_MAX + 5)
+    ]

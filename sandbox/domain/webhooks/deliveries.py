@@ -5,7 +5,11 @@ Source: spec 6.1.9; assumed 8.3, D22.
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
+
+ATTEMPTS_MAX: Final = 200
+"""Attempts that are kept of one delivery, the newest. The schedule makes eight and a scenario at
+most a hundred copies; sending again by hand has no end, and each attempt has 4 KiB of an answer."""
 
 DeliveryStatus = Literal["pending", "delivered", "failed", "dropped", "canceled"]
 """`canceled` is what its endpoint no longer wanted; `dropped` is what a scenario kept back."""
@@ -46,7 +50,8 @@ class Attempt(NamedTuple):
 class Delivery:
     """How a message fares at an endpoint.
 
-    `failures` counts the failed attempts of the present run of the schedule.
+    `failures` counts the failed attempts of the present run of the schedule. `attempts` are the
+    newest `ATTEMPTS_MAX`.
     """
 
     message_id: str
@@ -55,6 +60,11 @@ class Delivery:
     attempts: list[Attempt] = field(default_factory=list)
     next_attempt_at: datetime | None = None
     failures: int = 0
+
+    def note(self, attempt: Attempt) -> None:
+        """Keep one more attempt."""
+        self.attempts.append(attempt)
+        del self.attempts[:-ATTEMPTS_MAX]
 
     @property
     def subject(self) -> str:
