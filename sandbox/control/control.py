@@ -234,7 +234,7 @@ def _body(shape: "type[BaseModel]", body: bytes, key_format: KeyFormat) -> Any:
         raise ControlFault(400, "validation_error", str(error)) from None
     except ValidationError as error:
         raise _invalid(error, shape) from None
-    # No field of this surface is for a key or a card number.
+    # No field of this surface is for a key or a card number (assumed 6.4-everywhere).
     if may_hold(body or b"", key_format) and (found := misplaced(sent, key_format)) is not None:
         details = "a test card is named by its token" if found.secret is CARD_NUMBER else ""
         raise ControlFault(400, "validation_error", str(found), details=details)

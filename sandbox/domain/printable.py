@@ -1,7 +1,7 @@
 """Text for a terminal, a log line or a header: in one line, and nothing in it that moves a cursor.
 
 What could be obeyed instead of read: control characters, escape sequences, line breaks of any
-kind, and what turns the direction in which a line is read.
+kind, and what turns the direction in which a line is read (assumed D25-plain).
 """
 
 import re

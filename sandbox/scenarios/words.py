@@ -84,7 +84,7 @@ Some = Annotated[list[T], Field(min_length=1, fail_fast=True), BeforeValidator(_
 
 
 def _in_one_line(name: str) -> str:
-    """A name as it is; it is said in headers and in log lines. Source: assumed D4."""
+    """A name as it is; it is said in headers and in log lines. Source: assumed D25-plain."""
     obeyed = obeyed_in(name)
     if obeyed is not None:
         raise ValueError(f"a name is one line of plain text, and this one has {obeyed} in it")

@@ -1,7 +1,8 @@
 """Documents that somebody brings, a fixture or a saved world, hold no more secrets than ours do.
 
 A saved world has card numbers masked, and of keys those whole that the spec lets one read again
-(assumed D26). All else that people can write into one is text as any other.
+(assumed D26). All else that people can write into one is text as any other (assumed
+6.4-everywhere).
 """
 
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from typing import Any, Final
 from pydantic_core import from_json
 
 from sandbox.domain.keys import KeyFormat, KeyKind
-from sandbox.domain.secret_text import misplaced
+from sandbox.domain.secret_text import misplaced, secret_in
 from sandbox.store.files import FILE, MESSAGES, RECORDS, fields_of
 from sandbox.store.steps import Steps
 from sandbox.world.kept import FIXTURE, Kept, NotRestored
@@ -41,8 +42,8 @@ def refuse_secrets_of_fixture(document: Mapping[str, Any], key_format: KeyFormat
 
 
 def _check(table: str, id: str, fields: Any, key_format: KeyFormat) -> None:
-    if found := misplaced(id, key_format):
-        raise NotRestored(f"{table[:80]}: _id: {found}")
+    if secret := secret_in(id, key_format):
+        raise NotRestored(f"{table[:80]}: _id: {secret.sentence}")
     if found := misplaced(_without_readable_keys(table, fields, key_format), key_format):
         raise NotRestored(f"{table[:80]}, {id[:80]}: {found}")
 

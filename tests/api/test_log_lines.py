@@ -63,6 +63,7 @@ def _get(address: tuple[str, int], path: str) -> None:
             pass
 
 
+@pytest.mark.proves("assumed D25-plain")
 def test_a_path_makes_no_line_of_its_own_and_nothing_that_a_terminal_obeys(tmp_path):
     lines = _served(tmp_path / "log", "text")
 

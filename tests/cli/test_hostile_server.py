@@ -143,6 +143,7 @@ def assert_nothing_to_obey(done: Result) -> None:
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
 
 
+@pytest.mark.proves("assumed D25-plain")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_command_prints_what_a_terminal_would_obey(hostile, command):
     fill(hostile.sandbox)

@@ -148,6 +148,7 @@ SOUP = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
 DIGITS = st.text(alphabet="0123456789 -", max_size=60)
 
 
+@pytest.mark.proves("assumed 6.4-spelling")
 @settings(max_examples=examples(3_000))
 @given(SOUP | DIGITS)
 def test_it_finds_what_a_slow_and_plain_search_finds(text):

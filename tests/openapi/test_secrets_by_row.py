@@ -1,7 +1,7 @@
 """What must never be kept is refused in every field of every row, and is nowhere afterwards.
 
 The fields are those of both surfaces' own documents, which are made of the rows: a row that is
-added is tried as well. Source: assumed D5, 6.4-unknown; decisions 8, 19 and 44.
+added is tried as well. Source: assumed D5, 6.4-everywhere; decisions 8, 19 and 44.
 """
 
 import json
@@ -140,7 +140,7 @@ def _said(answer: Response) -> str:
 # --- the platform -----------------------------------------------------------------------------
 
 
-@pytest.mark.proves("assumed D5, 6.4-unknown", "spec 6.1.7")
+@pytest.mark.proves("assumed D5, 6.4-unknown, 6.4-everywhere", "spec 6.1.7")
 @pytest.mark.parametrize("name", PLATFORM)
 def test_no_field_of_a_body_takes_a_secret(sandbox, caplog, name):
     caplog.set_level(logging.INFO)
@@ -203,7 +203,7 @@ def _control_address(name: str) -> tuple[str, str]:
     )
 
 
-@pytest.mark.proves("assumed D5, 6.4-unknown")
+@pytest.mark.proves("assumed D5, 6.4-unknown, 6.4-everywhere")
 @pytest.mark.parametrize("name", CONTROL)
 def test_no_field_of_a_control_body_takes_a_secret(sandbox, caplog, name):
     caplog.set_level(logging.INFO)
@@ -269,7 +269,7 @@ def _by_query(surface: int) -> list[tuple[str, str, list[str]]]:
     ]
 
 
-@pytest.mark.proves("assumed D5, 6.4-unknown")
+@pytest.mark.proves("assumed D5, 6.4-unknown, 6.4-everywhere")
 @pytest.mark.parametrize("surface", [0, 1], ids=["the platform", "the control surface"])
 @pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
 def test_no_path_and_no_query_has_one_kept(sandbox, caplog, surface, secret):

@@ -1,6 +1,6 @@
 """Names of scenarios and rules are said in headers and log lines: they are one line of plain text.
 
-Source: assumed D3, D4, D14.
+Source: assumed D3, D14, D25-plain.
 """
 
 from pathlib import Path
@@ -48,7 +48,7 @@ def _with(place: tuple[str, ...], name: str) -> dict[str, Any]:
     return scenario
 
 
-@pytest.mark.proves("assumed D4")
+@pytest.mark.proves("assumed D25-plain")
 @pytest.mark.parametrize("what", OBEYED)
 @pytest.mark.parametrize("named", PLACES)
 def test_a_name_that_is_no_plain_line_is_refused_with_its_place(sandbox, named, what):
@@ -82,7 +82,7 @@ def test_any_other_name_is_one(sandbox, name):
     assert sandbox.control("PUT", "/worlds/default/scenario", _with(("rule", "name"), name)).status
 
 
-@pytest.mark.proves("assumed D3, D14")
+@pytest.mark.proves("assumed D3, D14, D25-plain")
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -103,5 +103,5 @@ def test_a_header_says_what_a_header_can_say_of_a_rule(sandbox, name, said):
     answer = pay(sandbox)
 
     assert running.scenario.rule[0].name == name
-    assert answer.json()["status_reason"] == "lost_card"
+    assert answer.json()["status"] == "declined"
     assert answer.headers["x-sandbox-outcome"] == f"lost_card; source=scenario; rule={said}"

@@ -1,6 +1,6 @@
 """A fixture, a saved world or a scenario that somebody brings holds no secret, whatever the field.
 
-Source: assumed D5, D26, 6.4-unknown; decision 44.
+Source: assumed D5, D26, 6.4-everywhere; decision 44.
 """
 
 import json
@@ -69,7 +69,7 @@ def test_a_saved_world_with_masked_cards_and_readable_keys_is_as_good_as_ever(fu
     assert _put(a_sandbox(), full) == (200, "None")
 
 
-@pytest.mark.proves("assumed D5, 6.4-unknown")
+@pytest.mark.proves("assumed D5, 6.4-unknown, 6.4-everywhere")
 @pytest.mark.parametrize("what", SECRETS)
 def test_no_text_of_a_saved_world_may_hold_one(full, what):
     secret, sentence = SECRETS[what]
@@ -132,7 +132,7 @@ def _demo() -> dict[str, Any]:
     return fixture
 
 
-@pytest.mark.proves("assumed D5, 6.4-unknown")
+@pytest.mark.proves("assumed D5, 6.4-unknown, 6.4-everywhere")
 @pytest.mark.parametrize("what", SECRETS)
 @pytest.mark.parametrize(
     ("table", "place"),
@@ -192,7 +192,7 @@ then.contradict = {{ status = "{contradict}" }}
 BLAND = {"about": "money", "rule": "three", "contradict": "declined"}
 
 
-@pytest.mark.proves("assumed D5, 6.4-unknown")
+@pytest.mark.proves("assumed D5, 6.4-unknown, 6.4-everywhere")
 @pytest.mark.parametrize("what", SECRETS)
 @pytest.mark.parametrize(
     ("field", "named"),

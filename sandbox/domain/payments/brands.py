@@ -1,7 +1,7 @@
 """The brands of cards: how their numbers begin, and how long they are.
 
 Source: ISO/IEC 7812-1 for the form of a number. The ranges are those that the brands publish
-(assumed 6.4).
+(assumed 6.4-spelling).
 """
 
 from collections.abc import Iterator

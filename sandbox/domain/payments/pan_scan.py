@@ -1,5 +1,7 @@
 """Where card numbers are in a text, in time that grows with its length and with nothing else.
 
+What counts as one is assumed 6.4-spelling.
+
 A text that somebody made to keep us busy has a digit that could begin a number at every place. So
 no place is looked at by itself: one byte stands for each digit, and each step is taken for all of
 them at once, with the whole row of bytes as one large number. Adding two rows, one of them moved,
@@ -7,7 +9,7 @@ gives sums of neighbors; no byte of them is ever large enough to carry into the 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import compress
 from typing import Final
@@ -16,10 +18,10 @@ from sandbox.domain.payments.brands import DIGITS_MAX, DIGITS_MIN, PAIRS, beginn
 from sandbox.domain.payments.pan_writing import Found, is_written_as_one
 
 SEPARATORS_MAX: Final = 2
-"""So many characters that are neither letters nor digits may be between two digits (assumed)."""
+"""So many characters that are neither letters nor digits may separate two digits (assumed)."""
 
 EXPIRY_YEARS: Final = range(20, 50)
-"""What the year of an expiry date that touches a number can be (assumed)."""
+"""What the year of an expiry date that touches a number can be (assumed 6.4-spelling)."""
 
 CODE_DIGITS: Final = 3
 """How many digits may follow that date: a service code or a security code."""
@@ -136,19 +138,24 @@ def may_mention(body: bytes) -> bool:
     """
     if not body.isascii():
         body = _in_ascii(body.decode("utf-8", "replace"))
-    return _LONG_RUN in _unescaped(body).translate(_SHAPES, _NEITHER)
+    if b"\\" in body:
+        body = _unescaped(body)
+    return _LONG_RUN in body.translate(_SHAPES, _NEITHER)
 
 
 def mentions(text: str) -> bool:
     """Whether there is a card number in the text."""
-    return next(find(text), None) is not None
+    return next(iter(find(text)), None) is not None
 
 
-def find(text: str) -> Iterator[Found]:
+def find(text: str) -> Iterable[Found]:
     """The card numbers in the text that do not overlap: at each beginning the longest."""
     row = _looked_through(text)
-    if row is None:
-        return
+    # Nearly no text has one, and many are asked.
+    return () if row is None else _apart(text, row)
+
+
+def _apart(text: str, row: "_Row") -> Iterator[Found]:
     places = list(compress(range(len(text)), row.classes.translate(_IS_KEPT)))
     digits = row.row.translate(_TEXT).decode("ascii")
     lengths = sorted(row.hits, reverse=True)
@@ -170,7 +177,9 @@ def find(text: str) -> Iterator[Found]:
 
 def _looked_through(text: str) -> "_Row | None":
     """The row of the text's digits; None where there is no card number among them."""
-    raw = _unescaped(text.encode("ascii") if text.isascii() else _in_ascii(text))
+    raw = text.encode("ascii") if text.isascii() else _in_ascii(text)
+    if b"\\" in raw:
+        raw = _unescaped(raw)
     if _LONG_RUN not in raw.translate(_SHAPES, _NEITHER):
         return None
     many = SEPARATORS_MAX + 1
@@ -191,9 +200,8 @@ def _looked_through(text: str) -> "_Row | None":
 
 def _unescaped(raw: bytes) -> bytes:
     """With each escape of JSON as one separator. All stays in its place."""
-    if b"\\" in raw:
-        for escape in _ESCAPES:
-            raw = raw.replace(escape, _ESCAPED + b" ")
+    for escape in _ESCAPES:
+        raw = raw.replace(escape, _ESCAPED + b" ")
     return raw
 
 

@@ -1,6 +1,6 @@
 """How card numbers are written, which tells them from dates, places and codes with as many digits.
 
-Each of these rules is assumed 6.4: the spec says nothing of other numbers.
+Each of these rules is assumed 6.4-spelling: the spec says nothing of other numbers.
 """
 
 import re
