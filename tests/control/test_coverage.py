@@ -332,12 +332,12 @@ def test_the_total_keeps_what_was_in_a_world_that_was_deleted(sandbox):
 
 
 def test_the_total_keeps_what_was_in_a_world_that_nobody_used_any_more():
-    wall = [0.0]
-    sandbox = InProcess(build(Settings(), wall=lambda: wall[0]))
+    ticks = [0.0]
+    sandbox = InProcess(build(Settings(), ticks=lambda: ticks[0]))
     pay(made(sandbox))
     before = total(sandbox)
 
-    wall[0] = 90_000.0
+    ticks[0] = 90_000.0
     worlds = sandbox.control("GET", "/worlds").json()["worlds"]
 
     assert [world["id"] for world in worlds] == ["default"]

@@ -282,8 +282,8 @@ def test_a_silent_stream_says_that_it_is_there(sandbox):
 
 
 def test_a_world_that_somebody_reads_along_is_in_use():
-    wall = [0.0]
-    sandbox = InProcess(build(Settings(), wall=lambda: wall[0]))
+    ticks = [0.0]
+    sandbox = InProcess(build(Settings(), ticks=lambda: ticks[0]))
     sandbox.control("POST", "/worlds", {"id": "watched"})
     sandbox.control("POST", "/worlds", {"id": "forgotten"})
     worlds = sandbox.sandbox.worlds
@@ -295,7 +295,7 @@ def test_a_world_that_somebody_reads_along_is_in_use():
 
     async def read() -> None:
         async with reading(sandbox, by=serve) as stream:
-            wall[0] = 90_000.0
+            ticks[0] = 90_000.0
             await stream.text()
 
     asyncio.run(read())

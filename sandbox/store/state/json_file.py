@@ -26,7 +26,14 @@ from sandbox.store.files import (
     Tables,
     read_secret,
 )
-from sandbox.store.state.disk import Hold, about_good_copy, cannot, good_copy, replace_file
+from sandbox.store.state.disk import (
+    WRITING,
+    Hold,
+    about_good_copy,
+    cannot,
+    good_copy,
+    replace_file,
+)
 from sandbox.store.state.json_reading import Contents, StrictStorage
 from sandbox.store.state.migrations import (
     MIGRATIONS,
@@ -137,19 +144,20 @@ class JsonFile:
             ) from error
 
     def write(self, changes: Sequence[Change]) -> None:
-        if not self._hold.is_held:
-            # By now it may be another server's.
-            raise cannot(
-                self._path, "write what was committed", "it was closed", "open the file anew"
-            )
+        # Before it is read: by now it may be another server's.
+        self._hold.must_be_open()
         before = self._loaded()
         after = self._changed(before, changes)
         try:
-            replace_file(self._path, _pieces(after, self.secret))
+            self._hold.must_be_as_seen()
+            try:
+                replace_file(self._path, _pieces(after, self.secret), self._hold.prepare)
+            finally:
+                self._hold.settle()
         except OSError as error:
             raise cannot(
                 self._path,
-                "write what was committed",
+                WRITING,
                 error,
                 "the file is as it was before; mend this, and try again",
             ) from error
@@ -168,8 +176,9 @@ class JsonFile:
 
     def _content(self) -> bytes | None:
         """What the file holds; None when there is none."""
+        self._hold.look()
         try:
-            return self._path.read_bytes()
+            return self._path.read_bytes() if self._hold.seen else None
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -208,9 +217,7 @@ class JsonFile:
                     draft(change.world, table)[document.id] = _kept(document)
             after = {**before, **{names: _table(names, kept) for names, kept in drafts.items()}}
         except Contents as error:
-            raise cannot(
-                self._path, "write what was committed", str(error), "the file is as it was before"
-            ) from error
+            raise cannot(self._path, WRITING, str(error), "the file is as it was before") from error
         # Sorted, so that two files of the same documents are the same.
         return {names: after[names] for names in sorted(after) if after[names].kept}
 
