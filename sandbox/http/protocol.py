@@ -65,6 +65,8 @@ class Protocol(TimedProtocol):
         self._rest = b""
         self._last_answer = b""
         self._is_stopping = False
+        self._under_way: RequestResponseCycle | None = None
+        """The request that is being answered while others of its connection wait for their turn."""
 
     # --- the connection ----------------------------------------------------------------------
 
@@ -85,14 +87,20 @@ class Protocol(TimedProtocol):
         self._pool.leave(self)
         self._release()
         self._answers.lose()
+        self.pipeline.clear()
+        if (cycle := self._under_way) is not None:
+            # Uvicorn tells the last request of several, and this one is the one that may wait.
+            cycle.disconnected = True
+            cycle.message_event.set()
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
         """End the connection once its answer is complete; what has no end by itself ends now."""
         self._is_stopping = True
         super().shutdown()
-        if self.cycle is not None:
-            cast(dict[str, Any], self.cycle.scope).get(ON_STOP, lambda: None)()
+        cycle = self._under_way or self.cycle
+        if cycle is not None:
+            cast(dict[str, Any], cycle.scope).get(ON_STOP, lambda: None)()
 
     def make_room(self) -> None:
         """End: there is no place for this connection, or another needs it."""
@@ -120,7 +128,7 @@ class Protocol(TimedProtocol):
         """Read what came, and note whether a request goes on after it."""
         if self._stage == ENDING:
             return
-        if len(data) > SLICE_BYTES or self._rest:
+        if len(data) > SLICE_BYTES or self.pipeline:
             self._read_in_slices(data)
             return
         try:
@@ -144,7 +152,8 @@ class Protocol(TimedProtocol):
             if self._stage == ENDING:
                 return
             if self.pipeline or self._rest:
-                self._hold(data[start:])
+                self._rest += data[start:]
+                self._hold_or_read_on()
                 return
             self.data_received(data[start : start + SLICE_BYTES])
             if self._pieces > pieces + PIECES_AT_ONCE_MAX:
@@ -157,6 +166,17 @@ class Protocol(TimedProtocol):
         self._rest += rest
         self._flow.is_held = True
         self.flow.pause_reading()
+
+    def _hold_or_read_on(self) -> None:
+        """While requests wait for their turn, read on: else nobody would see the client hang up.
+
+        What comes meanwhile is held, up to a slice of it.
+        """
+        if len(self._rest) > SLICE_BYTES:
+            self._flow.is_held = True
+            self.flow.pause_reading()
+        else:
+            self.flow.resume_reading()
 
     def _read_rest(self) -> None:
         """Go on with a packet, the first part of which is done."""
@@ -224,6 +244,7 @@ class Protocol(TimedProtocol):
 
     def on_headers_complete(self) -> None:
         """Have the request answered, by the application or because of what its head is."""
+        before = self.cycle
         is_usual = (
             self._hosts == 1
             and not self._seen
@@ -234,6 +255,9 @@ class Protocol(TimedProtocol):
             super().on_headers_complete()
         else:
             self._have_odd_answered()
+        if self.pipeline:
+            self._under_way = self._under_way or before
+            self._hold_or_read_on()
         self._stage = BODY
         self._seen = self._beside_body = self._pieces = self._pieces_noted = 0
         self.headers = _TRAILERS
@@ -329,6 +353,7 @@ class Protocol(TimedProtocol):
         self._since = self.loop.time()
         if self.pipeline:
             cycle, app = self.pipeline.pop()
+            self._under_way = cycle if self.pipeline else None
             task = self.loop.create_task(cycle.run_asgi(app))
             task.add_done_callback(self.tasks.discard)
             self.tasks.add(task)

@@ -71,7 +71,7 @@ class TimedProtocol(HttpToolsProtocol):
             if waited_s > body_s:
                 self._stage = IDLE
                 self.transport.close()
-        elif self.flow.read_paused:
+        elif self.flow.read_paused or self.pipeline:
             # That nothing comes is not the client's doing.
             self._since = now
         elif waited_s > body_s + self._seen / BODY_BYTES_PER_S_MIN:

@@ -78,7 +78,8 @@ def started(folder: Path, *options: str) -> Iterator[Target]:
 def _why_not(code: int, log: Path) -> Exception:
     said = log.read_text(encoding="utf-8", errors="replace")
     if code != 2 or "Traceback" in said or not said.strip():
-        return Found(f"the server did not start: status {code}, and it said: {said[-2000:]}")
+        last = said.strip().rpartition("\n")[2]
+        return Found(f"the server did not start: status {code}, {last}\n{said[-2000:]}")
     return Refused(said)
 
 

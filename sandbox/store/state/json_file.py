@@ -151,7 +151,7 @@ class JsonFile:
         try:
             self._hold.must_be_as_seen()
             try:
-                replace_file(self._path, _pieces(after, self.secret), self._hold.prepare)
+                replace_file(self._path, _pieces(after, self.secret), on_disk=self._hold.prepare)
             finally:
                 self._hold.settle()
         except OSError as error:
