@@ -89,22 +89,7 @@ def build(
     token = settings.token
     if token is None and not settings.is_private:
         token = secrets.token_urlsafe(24)
-    services = Services(
-        worlds=worlds,
-        version=__version__,
-        store="memory" if saver is None else saver.file.name,
-        default_fixture=fixture,
-        default_seed=settings.seed,
-        fixtures=library.fixture,
-        fixture_of=library.fixture_of,
-        fixture_names=library.fixture_names,
-        samples=library.sample,
-        scenarios=library.scenarios,
-        scenario=library.scenario,
-        why_not_to=guard.why_not_to,
-        platform_url=settings.platform_url,
-        needs_token=token is not None,
-    )
+    services = _services(settings, worlds, guard, fixture, needs_token=token is not None)
     control = Control(services, token=token)
     platform = Platform(
         worlds,
@@ -140,6 +125,28 @@ def _fixture(settings: Settings) -> Fixture:
         except NotRestored as error:
             raise FixtureError(f"{settings.fixture}: {error}") from None
     return fixture
+
+
+def _services(
+    settings: Settings, worlds: Worlds, guard: Guard, fixture: Fixture, *, needs_token: bool
+) -> Services:
+    """What the control surface works on."""
+    return Services(
+        worlds=worlds,
+        version=__version__,
+        store="memory" if worlds.saver is None else worlds.saver.file.name,
+        default_fixture=fixture,
+        default_seed=settings.seed,
+        fixtures=library.fixture,
+        fixture_of=library.fixture_of,
+        fixture_names=library.fixture_names,
+        samples=library.sample,
+        scenarios=library.scenarios,
+        scenario=library.scenario,
+        why_not_to=guard.why_not_to,
+        platform_url=settings.platform_url,
+        needs_token=needs_token,
+    )
 
 
 def _worlds(settings: Settings, wall: Wall, ticks: Ticks, host: Host, fixture: Fixture) -> Worlds:

@@ -31,13 +31,13 @@ from sandbox.domain.payments.transactions import STATUSES
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.domain.payments.triggers import TRIGGERS
 from sandbox.domain.webhooks.deliveries import ATTEMPTS_MAX
+from sandbox.domain.webhooks.endpoints import ENDPOINTS_MAX
 from sandbox.domain.webhooks.schedule import TIMEOUT_S
 from sandbox.scenarios.loading import PARTS_MAX
 from sandbox.scenarios.near_misses import NEAR_MISSES_MAX
 from sandbox.scenarios.queue import QUEUE_MAX
 from sandbox.scenarios.words import RULES_MAX, WEBHOOK_RULES_MAX
 from sandbox.webhooks.connections import ANSWER_BYTES_MAX, INTERIM_MAX
-from sandbox.webhooks.outbox import ENDPOINTS_MAX
 from sandbox.webhooks.sending import RESPONSE_CHARS_MAX
 from sandbox.world.dispatcher import UNDER_WAY_MAX
 from sandbox.world.journal import CAPTURE_BYTES_MAX, REASON_CHARS_MAX

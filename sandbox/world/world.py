@@ -113,6 +113,14 @@ class World:
             on_delivery=self._note_delivery,
             later=host.later,
         )
+        self.recorder: Recorder | None = None
+        self.has_begun = False
+        self.cast = Cast()
+        self._note_nobody()
+        self._begin()
+
+    def _note_nobody(self) -> None:
+        """Nobody waits, walks, reads along or writes down how the world is."""
         # The timer for which the host watches the clock.
         self.watched: Timer | None = None
         self.walking = Lock()
@@ -123,13 +131,9 @@ class World:
         self.walks = 0
         # Requests of the control API that wait for a message.
         self.waits = 0
-        self.recorder: Recorder | None = None
         # Those who write down how the world is at a moment, by identity.
         self.moments: dict[int, Moment] = {}
         self.readers = Readers(self)
-        self.has_begun = False
-        self.cast = Cast()
-        self._begin()
 
     def filling(self, kept: Kept | None = None) -> Steps[None]:
         """Hold what the fixture says, or what an earlier run left. Raises NotRestored.

@@ -58,7 +58,9 @@ def _address(stdout: io.TextIOBase) -> tuple[str, int]:
 def _get(address: tuple[str, int], path: str) -> None:
     """One request, its path as it is."""
     with socket.create_connection(address, timeout=END_S) as connection:
-        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        connection.sendall(
+            f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode()
+        )
         while connection.recv(65_536):
             pass
 

@@ -102,7 +102,7 @@ def test_a_number_where_a_body_is_cut_is_not_kept_in_part(sandbox, spelling):
     number = SPELLINGS[spelling]
     for before in range(CAPTURE_BYTES_MAX - len(number) - 200, CAPTURE_BYTES_MAX + 9, 7):
         body = b'{"x":"' + b"-" * (before - 6) + number.encode() + b"-" * 999 + b'"}'
-        sandbox.ask("POST", "/v3/payment", body=body)
+        sandbox.ask("POST", "/v3/payment", key="merchant", body=body)
         (*_, entry) = sandbox.sandbox.worlds.default.journal.entries()
 
         assert entry.request.endswith(b" ... cut off")
@@ -126,7 +126,7 @@ def test_nor_is_one_where_a_path_or_a_query_is_cut(sandbox, spelling):
 def test_nor_is_a_key(sandbox):
     for before in range(CAPTURE_BYTES_MAX - 80, CAPTURE_BYTES_MAX + 9):
         body = b'{"x":"' + b"-" * (before - 6) + KEY.encode() + b"-" * 999 + b'"}'
-        sandbox.ask("POST", "/v3/payment", body=body)
+        sandbox.ask("POST", "/v3/payment", key="merchant", body=body)
         (*_, entry) = sandbox.sandbox.worlds.default.journal.entries()
 
         assert secret_of(KEY)[:4].encode() not in entry.request, before

@@ -36,6 +36,7 @@ EXPECTED = {
     "ACCOUNT_BLOCKED": ("account_blocked", 423),
     "INTERNAL_ERROR": ("internal_error", 500),
     "NOT_WRITTEN": ("internal_error", 500),
+    "NOT_READ": ("internal_error", 500),
     # What is answered where the transport is to fail: assumed 5.3.
     "RATE_LIMITED": ("rate_limited", 429),
     "SERVER_FAILED": ("internal_error", 500),

@@ -238,7 +238,7 @@ def test_a_replacement_that_failed_leaves_the_file_ours(
     assert ids(path) == ["a", "b"]
 
 
-def _refuse(new: Path, path: Path) -> None:
+def _refuse(new: Path, path: Path, *, keeps_mode: bool) -> None:
     raise PermissionError(13, "not now")
 
 

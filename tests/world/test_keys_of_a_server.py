@@ -14,9 +14,10 @@ from sandbox.app import build
 from sandbox.settings import Settings
 from sandbox.store.files import StoreError
 from sandbox.store.state.opening import copy, open_file
+from sandbox.store.steps import run_through
 from tests.driving import InProcess
 
-TOKEN = "open-sesame"
+TOKEN = "open-sesame-open-sesame"
 
 
 def a_server(host: str = "0.0.0.0", **more: Any) -> InProcess:
@@ -147,7 +148,8 @@ def test_the_keys_of_kept_worlds_stay_over_restarts_wherever_the_server_is_bound
         with on(path, host, known_keys=known) as server:
             assert (keys(server), keys(server, "one")) == before
             for world in ("default", "one"):
-                server.sandbox.worlds.reset(server.sandbox.worlds.get(world))
+                worlds = server.sandbox.worlds
+                run_through(worlds.resetting(worlds.get(world)))
             assert (keys(server), keys(server, "one")) == before
 
 
