@@ -66,10 +66,11 @@ def test_clients_that_hang_up_make_room_for_others(hooked):
     def another():
         return hooked.ask("GET", "/wait?timeout_s=0")
 
-    clients = [hung_up(hooked.served, hooked.id) for _ in range(WAITS_MAX)]
-    full = until(lambda: (answer := another()).status_code == 429 and answer)
-    for client in clients:
-        client.close()
+    with contextlib.ExitStack() as clients:
+        for _ in range(WAITS_MAX):
+            clients.enter_context(hung_up(hooked.served, hooked.id))
+        full = until(lambda: (answer := another()).status_code == 429 and answer)
+
     free = until(lambda: (answer := another()).status_code != 429 and answer)
 
     assert full.json()["error"] == "too_many_waits"
