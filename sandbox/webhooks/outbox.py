@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import from_json
 
@@ -23,42 +23,17 @@ from sandbox.domain.webhooks.schedule import (
     wait_after,
 )
 from sandbox.scenarios.running import Running
-from sandbox.store.port import Store
 from sandbox.store.steps import Container, Steps
 from sandbox.webhooks.audience import wanting
 from sandbox.webhooks.bodies import Bodies
 from sandbox.webhooks.chaos import contradiction, ruled, trigger_of
 from sandbox.webhooks.jobs import Delayed, Job, Later, Owed
+from sandbox.webhooks.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from sandbox.scenarios.webhooks import WebhookThen
 
 _MISSED: Final = ("failed", "canceled", "dropped")
-
-
-class Surroundings(Protocol):
-    """What a world gives its outbox."""
-
-    @property
-    def store(self) -> Store:
-        """Where messages and timers are."""
-
-    @property
-    def scenario(self) -> Running | None:
-        """The scenario that runs."""
-
-    @property
-    def time_scale(self) -> float:
-        """How much of the waits between attempts is waited."""
-
-    def now(self) -> datetime:
-        """The world's present."""
-
-    def fraction(self, name: str) -> float:
-        """A number from 0 to 1 that follows from the world's seed and the name."""
-
-    def draw_message_id(self) -> str:
-        """The id of a message to be."""
 
 
 class Outbox:
