@@ -4,7 +4,8 @@
 #   docker run --rm --publish 8080:8080 --env SANDBOX_TOKEN=choose-one uat-sandbox
 #
 # Bound to all addresses its control surface wants the token. Options of `sandbox serve` go behind
-# the name of the image. Worlds live in memory; `--store /data/state.db` keeps them in the volume.
+# the name of the image. API keys are of this server only, and printed at its start; the documented
+# ones are there with SANDBOX_KNOWN_KEYS=1. Worlds live in memory; `--store /data/state.db` keeps them in the volume.
 
 # The version of Python with which all tests run.
 ARG PYTHON=3.11

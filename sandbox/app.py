@@ -22,7 +22,7 @@ from sandbox.descriptors import shares
 from sandbox.domain.faults import UNAVAILABLE
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.settings import Settings, SettingsError
-from sandbox.store.files import StateFile, StoreError
+from sandbox.store.files import SECRET_BYTES, StateFile, StoreError
 from sandbox.store.fixtures import Fixture, FixtureError
 from sandbox.store.steps import run_through
 from sandbox.webhooks.guard import Guard
@@ -133,13 +133,16 @@ def _worlds(settings: Settings, wall: Wall, ticks: Ticks, host: Host, fixture: F
         limits=settings.limits,
         host=host,
         saver=saver,
+        known_keys=settings.has_known_keys,
     )
     if saver is None:
+        _have_secret(worlds, None)
         _begin(worlds, settings, fixture)
         return worlds
     try:
         assert settings.store is not None
         restore_all(worlds, saver.file, settings.store)
+        _have_secret(worlds, saver.file)
         _begin(worlds, settings, fixture)
         saver.save()
     except BaseException:
@@ -156,11 +159,33 @@ def _saver(path: Path) -> "Saver":
     return Saver(open_file(path))
 
 
+def _have_secret(worlds: Worlds, file: StateFile | None) -> None:
+    """What the keys of new worlds are made of, where they are not to be known (decision 45).
+
+    A file keeps it from its first start on; in memory it is another one at each start.
+    """
+    if worlds.known_keys:
+        return
+    if not worlds.secret:
+        worlds.secret = secrets.token_bytes(SECRET_BYTES)
+        if file is not None:
+            file.keep_secret(worlds.secret)
+    known = ", ".join(sorted(world.id for world in worlds if world.spec.keys_are_known))
+    if known:
+        log.warning(
+            "anybody can work out the API keys of these worlds, which began on loopback or with "
+            "--known-keys: %s; to have others, name another file with --store",
+            known,
+        )
+
+
 def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
     """Fill the worlds with what the file holds. Raises StoreError; then nothing was written."""
     from sandbox.world.restoring import spec_of
 
-    for id, tables in file.load().items():
+    loaded = file.load()
+    worlds.secret = file.secret
+    for id, tables in loaded.items():
 
         def read(table: str, id: str, world_id: str = id) -> str:
             text = file.read(world_id, table, id)

@@ -146,6 +146,13 @@ class _InventType(click.ParamType[Any]):
 )
 @click.option("--token", envvar="SANDBOX_TOKEN", help="Bearer token of the control surface.")
 @click.option(
+    "--known-keys",
+    is_flag=True,
+    envvar="SANDBOX_KNOWN_KEYS",
+    help="Give new worlds the documented API keys, also where --host is not loopback. Without it "
+    "keys there are of this server only.",
+)
+@click.option(
     "--log-format",
     type=click.Choice(["text", "json"]),
     default="text",

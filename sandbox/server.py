@@ -207,6 +207,7 @@ def _facts(sandbox: Sandbox, settings: Settings) -> dict[str, object]:
         "clock": world.clock.view(),
         "api_key_header": settings.profile.api_key_header,
         "keys": {name: key for name, (_, key) in world.cast.keys.items()},
+        "known_keys": world.spec.keys_are_known,
         "terminals": world.cast.terminals,
     }
 
@@ -225,6 +226,7 @@ def _banner(facts: dict[str, object]) -> str:
         "",
         "API keys of the world default:",
         *(f"  {name:<{width}}  {key}" for name, key in keys.items()),
+        *_about_keys(facts),
         "",
         "A first request to paste:",
         f"  curl -s {facts['url']}/v5/apikeys -H '{facts['api_key_header']}: {first}'",
@@ -242,6 +244,13 @@ def _banner(facts: dict[str, object]) -> str:
         lines.insert(-1, f"The control surface needs this bearer token: {facts['token']}")
         lines.insert(-1, "")
     return "\n".join(lines)
+
+
+def _about_keys(facts: dict[str, object]) -> list[str]:
+    """Whose keys these are, where they are not those of the documentation."""
+    if facts["known_keys"]:
+        return []
+    return ["These keys are of this server only; with --known-keys a new one has the documented."]
 
 
 def _first_payment(facts: dict[str, object]) -> list[str]:

@@ -30,7 +30,8 @@ class Settings:
     that is not loopback makes one up. Port 0 takes a free one. `webhooks_to` are networks and host
     names that webhooks may go to besides public ones, where the host is not loopback. `watch` has
     a server read the scenario again whenever its file changes. `connections_max` None serves as
-    many clients at a time as the process may open files for.
+    many clients at a time as the process may open files for. `known_keys` gives worlds the
+    documented keys also where the host is not loopback.
 
     Raises SettingsError where there is nothing to watch.
     """
@@ -53,6 +54,7 @@ class Settings:
     store: Path | None = None
     watch: bool = False
     connections_max: int | None = None
+    known_keys: bool = False
 
     def __post_init__(self) -> None:
         if self.watch and self.scenario is None:
@@ -62,6 +64,11 @@ class Settings:
     def is_loopback(self) -> bool:
         """Whether only this machine can reach the server."""
         return self.host in LOOPBACK_HOSTS or self.host.startswith("127.")
+
+    @property
+    def has_known_keys(self) -> bool:
+        """Whether anybody may know the keys of worlds that are created (decision 45)."""
+        return self.known_keys or self.is_loopback
 
     @property
     def platform_url(self) -> str:

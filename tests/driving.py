@@ -1,9 +1,10 @@
 """How tests drive a sandbox: in process through its ASGI face, or served on a real socket."""
 
+import asyncio
 import contextlib
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -26,17 +27,23 @@ class Response:
         return json.loads(self.body)
 
 
+Run = Callable[[Any, dict[str, Any], bytes], Response]
+"""Has an application answer one request with this scope and body."""
+
+
 @dataclass
 class InProcess:
     """Asks a sandbox without a socket or an event loop: nothing in it waits for anything.
 
-    `world` gives the cast whose key names may be used as `key`; a key in full works too.
+    A `run` of its own may wait. `world` gives the cast whose key names may be used as `key`; a key
+    in full works too.
     """
 
     sandbox: Sandbox
     world: str = "default"
     header: str = "x-service-apikey"
     defaults: dict[str, str] = field(default_factory=lambda: {"accept": "application/json"})
+    run: "Run" = field(default_factory=lambda: _run)
 
     def __post_init__(self) -> None:
         self.sandbox.worlds.slices.slice_s = math.inf
@@ -90,7 +97,7 @@ class InProcess:
             "client": ("127.0.0.1", 50000),
             "root_path": "",
         }
-        return _run(self.sandbox.app, scope, payload)
+        return self.run(self.sandbox.app, scope, payload)
 
     def control(self, method: str, path: str, json_body: Any = ..., *, query: str = "") -> Response:
         """One request to the control surface; `path` without its prefix."""
@@ -104,6 +111,28 @@ class InProcess:
 
 
 def _run(app: Any, scope: dict[str, Any], payload: bytes) -> Response:
+    coroutine, messages = _asked(app, scope, payload)
+    with contextlib.suppress(StopIteration):
+        coroutine.send(None)
+        raise AssertionError("the application waited for something")
+    return _answer(messages)
+
+
+def on_loop(loop: asyncio.AbstractEventLoop, timeout_s: float) -> Run:
+    """Answers on this loop, which goes on with everything else meanwhile."""
+
+    def run(app: Any, scope: dict[str, Any], payload: bytes) -> Response:
+        coroutine, messages = _asked(app, scope, payload)
+        loop.run_until_complete(asyncio.wait_for(coroutine, timeout_s))
+        return _answer(messages)
+
+    return run
+
+
+def _asked(
+    app: Any, scope: dict[str, Any], payload: bytes
+) -> tuple[Coroutine[Any, Any, None], list[dict[str, Any]]]:
+    """The request under way, and where the parts of its answer will be."""
     messages: list[dict[str, Any]] = []
 
     async def receive() -> dict[str, Any]:
@@ -112,10 +141,10 @@ def _run(app: Any, scope: dict[str, Any], payload: bytes) -> Response:
     async def send(message: dict[str, Any]) -> None:
         messages.append(message)
 
-    coroutine = app(scope, receive, send)
-    with contextlib.suppress(StopIteration):
-        coroutine.send(None)
-        raise AssertionError("the application waited for something")
+    return app(scope, receive, send), messages
+
+
+def _answer(messages: list[dict[str, Any]]) -> Response:
     start, *chunks = messages
     headers = {name.decode(): value.decode() for name, value in start["headers"]}
     return Response(start["status"], headers, b"".join(chunk["body"] for chunk in chunks))

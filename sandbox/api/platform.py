@@ -28,7 +28,13 @@ from sandbox.api.wire import (
     size_of,
 )
 from sandbox.domain import keys
-from sandbox.domain.faults import INTERNAL_ERROR, METHOD_NOT_ALLOWED, NOT_WRITTEN, Refusal
+from sandbox.domain.faults import (
+    INTERNAL_ERROR,
+    METHOD_NOT_ALLOWED,
+    NOT_READ,
+    NOT_WRITTEN,
+    Refusal,
+)
 from sandbox.domain.keys import KeyKind
 from sandbox.domain.payments.transport import SLOW_MS, TRANSPORT_FAULTS
 from sandbox.operations.payments.attempting import Dropped
@@ -172,6 +178,11 @@ class Platform:
             status, body = NO_ANSWER, b""
         except Refusal as refusal:
             status, body = self._refused(trip, refusal)
+        except StoreError as error:
+            # Why, is on the log; the client hears nothing of files.
+            if self._worlds.saver is not None:
+                self._worlds.saver.note_unread(error)
+            status, body = self._refused(trip, Refusal(NOT_READ))
         except Exception as error:
             log.exception("request %s failed: a defect of the sandbox", trip.request_id)
             reason = f"{type(error).__name__}; the log has the traceback"

@@ -71,6 +71,13 @@ class Control:
             # What is said of a misspelt word must not repeat a key (assumed D5).
             scrub = self._services.worlds.profile.scrub
             status, shown, headers = fault.status, _error(fault, scrub), fault.headers
+        except StoreError as error:
+            if self._services.worlds.saver is not None:
+                self._services.worlds.saver.note_unread(error)
+            damaged = ControlFault(
+                500, "not_read", "a part of the state file cannot be read", details=str(error)
+            )
+            status, shown = damaged.status, _error(damaged, str)
         except Exception:
             log.exception("a control request failed: a defect of the sandbox")
             failed = ControlFault(500, "internal_error", "The sandbox failed; its log says why.")

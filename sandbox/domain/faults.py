@@ -138,6 +138,12 @@ NOT_WRITTEN: Final = Fault(
     message="The state could not be written.",
     source="assumed D25",
 )
+NOT_READ: Final = Fault(
+    code="internal_error",
+    status=500,
+    message="A part of the state cannot be read.",
+    source="assumed D25",
+)
 
 
 def _transport(code: str, status: int, message: str) -> Fault:
@@ -173,6 +179,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     RATE_LIMITED,
     INTERNAL_ERROR,
     NOT_WRITTEN,
+    NOT_READ,
     SERVER_FAILED,
     BAD_GATEWAY,
     UNAVAILABLE,

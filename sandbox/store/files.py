@@ -22,6 +22,23 @@ MESSAGES: Final = "messages"
 RECORDS: Final = "records"
 """The table that is read one document at a time: what messages say, by the id of the message."""
 
+TAKEN_IDS: Final = "taken_ids"
+"""The table that says of a world that ids in it may be drawn again: its documents, and with them
+the number of draws, were once where people can edit them."""
+
+SECRET_BYTES: Final = 32
+"""How long the secret of a server is."""
+
+
+def read_secret(text: Any) -> bytes:
+    """The secret that a file holds as text; empty where it holds none. Raises ValueError."""
+    if text is None:
+        return b""
+    secret = bytes.fromhex(text) if isinstance(text, str) else b""
+    if len(secret) != SECRET_BYTES:
+        raise ValueError
+    return secret
+
 
 class Document(NamedTuple):
     """One document of a table. `number` is its place in the table: tables are read in this order.
@@ -87,6 +104,16 @@ class StateFile(Protocol):
     @property
     def is_for_people(self) -> bool:
         """Whether people edit it, so that nothing in it is believed unchecked."""
+
+    @property
+    def secret(self) -> bytes:
+        """The secret of the server whose worlds it keeps; empty where there is none.
+
+        Raises StoreError.
+        """
+
+    def keep_secret(self, secret: bytes) -> None:
+        """Have the next write put this secret into the file, in place of the one it has."""
 
     def load(self) -> Mapping[str, Tables]:
         """All worlds by id, without what stands in RECORDS. Raises StoreError.

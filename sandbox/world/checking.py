@@ -3,15 +3,25 @@
 Every check raises ValueError with the field and what it must be, and repeats no value.
 """
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from sandbox.domain.events import EVENTS, Message
-from sandbox.domain.instants import Instant
+from sandbox.domain.instants import Instant, to_ms
+from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.outcomes import OUTCOMES
+from sandbox.domain.payments.transactions import (
+    STATUS_REASONS,
+    STATUSES,
+    TRANSACTION_TYPES,
+    Attempt,
+    Transaction,
+)
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
+from sandbox.domain.payments.triggers import SETTLEMENTS
 from sandbox.domain.timers import WEBHOOK_RETRY, Timer
 from sandbox.domain.webhooks.deliveries import Delivery
 from sandbox.domain.webhooks.endpoints import Endpoint
@@ -22,6 +32,9 @@ from sandbox.store.invention import Invention
 from sandbox.store.timers import Timers
 from sandbox.webhooks.signing import check_secret
 from sandbox.world.clock import EARLIEST, LATEST, RATE_MAX, Mode
+from sandbox.world.kept import OF_THE_SERVER
+
+_DIGEST: Final = re.compile("[0-9a-f]{64}")
 
 COUNT_MAX: Final = 2**63 - 1
 KINDS: Final = frozenset({WEBHOOK_RETRY, *FALLS_DUE})
@@ -63,6 +76,7 @@ class _State:
     requests: int = 0
     switches: dict[str, Any]
     begins: _Begins = _Begins()
+    keys: str = ""
     queue: tuple[Queued, ...] = ()
     counts: tuple[tuple[int, int], ...] = ()
     busy: tuple[str, ...] = ()
@@ -87,6 +101,8 @@ def check_state(fields: Mapping[str, Any]) -> None:
         _check_counts({"counts": min(fitted, applied)})
     _check_clock("clock", state.clock)
     _check_clock("begins.clock", state.begins.clock)
+    if state.keys not in ("", OF_THE_SERVER):
+        raise Unreadable(f"keys: must be {OF_THE_SERVER!r}, or left out")
     for entry in state.queue:
         _check_next(entry)
     for outcome in state.terminal_outcomes.values():
@@ -125,6 +141,75 @@ def check_timer(timer: Timer, timers: Timers) -> None:
         raise Unreadable("stands twice: a subject has one timer of a kind and tag")
     if timer.kind == "late_answer" and timer.detail not in OUTCOMES:
         raise Unreadable("detail: must be a known outcome")
+
+
+def check_key(key: ApiKey) -> None:
+    """A key, which is found by its lookup and compared by its digest."""
+    if not _DIGEST.fullmatch(key.digest):
+        raise Unreadable("digest: must be 64 hex digits in lower case")
+    if not key.lookup or not key.lookup.isascii():
+        raise Unreadable("lookup: must be letters and digits")
+
+
+_WORD: Final = re.compile(r"[ !#-\[\]-~]*")
+"""What stands in JSON as it is: payments are written by a template (decision 18)."""
+
+
+def check_payment(tx: Transaction) -> None:
+    """A payment: every word of ours is one of those there are, and the rest needs no escapes."""
+    _check_attempt(tx)
+    for attempt in tx.history:
+        try:
+            _check_attempt(attempt)
+        except Unreadable as error:
+            raise Unreadable(f"history.{error}") from None
+    origin = tx.origin
+    words = {
+        "origin.transaction_id": origin.transaction_id,
+        "origin.payment_method": origin.payment_method,
+        "tip_capture_mode": tx.tip_capture_mode or "",
+    }
+    _check_words(words)
+    _check_known("tip_type", tx.tip_type, ("fixed", "percentage"))
+    if tx.settlement is not None:
+        _check_known("settlement", tx.settlement, SETTLEMENTS)
+    if tx.armed is not None:
+        _check_known("armed", tx.armed[1], OUTCOMES)
+    if not tx.history:
+        raise Unreadable("history: has no attempt")
+    _check_moment("origin.created_at", origin.created_at)
+
+
+def _check_attempt(one: Transaction | Attempt) -> None:
+    _check_known("status", one.status, STATUSES)
+    _check_known("status_reason", one.status_reason, STATUS_REASONS)
+    _check_known("transaction_type", one.transaction_type, TRANSACTION_TYPES)
+    answer = {} if one.answer is None else one.answer._asdict()
+    _check_words(
+        {
+            "gateway_transaction_id": one.gateway_transaction_id or "",
+            "batch_id": one.batch_id or "",
+            **{f"answer.{name}": word or "" for name, word in answer.items()},
+        }
+    )
+    if isinstance(one, Attempt):
+        _check_moment("created_at", one.created_at)
+
+
+def _check_known(name: str, word: str, known: Collection[str]) -> None:
+    if word not in known:
+        raise Unreadable(f"{name}: must be one of {', '.join(known)}")
+
+
+def _check_words(words: Mapping[str, str]) -> None:
+    for name, word in words.items():
+        if not _WORD.fullmatch(word):
+            raise Unreadable(f"{name}: must be of plain characters")
+
+
+def _check_moment(name: str, at: int) -> None:
+    if not to_ms(EARLIEST) <= at <= to_ms(LATEST):
+        raise Unreadable(f"{name}: must be from {EARLIEST.year} to {LATEST.year}")
 
 
 def check_endpoint(endpoint: Endpoint, id: str) -> None:

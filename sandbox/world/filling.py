@@ -12,7 +12,7 @@ from sandbox.store.memory import MemoryStore
 from sandbox.store.preparing import ROWS_AT_ONCE_MAX
 from sandbox.store.seeding import Cast, seed
 from sandbox.store.steps import OFTEN, Steps
-from sandbox.world.ids import Ids, fixed_chars
+from sandbox.world.ids import Ids
 from sandbox.world.spec import DEFAULT_WORLD
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _begin(world: "World") -> Steps[None]:
 
 
 def _seed(world: "World", store: MemoryStore, draws: Ids) -> Steps[Cast]:
-    fixed = fixed_chars if world.id == DEFAULT_WORLD else None
+    fixed = draws.fixed_chars if world.id == DEFAULT_WORLD else None
     return seed(store, world.spec.fixture, draws, world.profile.key_format, fixed)
 
 
@@ -79,8 +79,7 @@ def _restore(world: "World", kept: "Kept", *, is_beginning: bool = False) -> Ste
 
     scratch = MemoryStore()
     # The ids of the cast are those of the seed that they were made with.
-    draws = Ids(seed=seed_of(kept), world_id=world.id)
-    cast = yield from _seed(world, scratch, draws)
+    cast = yield from _seed(world, scratch, world.draws_of(seed_of(kept)))
     fresh_keys = {key.id: key for key in scratch.begin().find(ApiKey, {})[0]}
     world.cast = cast
     yield from restore(world, kept, fresh_keys, is_beginning=is_beginning)

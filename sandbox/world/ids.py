@@ -2,9 +2,11 @@
 
 A draw is a keyed hash of the world's seed and the number of the draw, so that the only state is a
 counter: the same seed and the same requests give the same ids, and no world's draws disturb
-another's. These are stand-ins for random numbers, made to be repeated: nothing here is secret.
+another's. These are stand-ins for random numbers, made to be repeated: nothing here is secret but
+key material into which a server mixes a secret of its own (decision 45).
 """
 
+from collections.abc import Collection
 from hashlib import blake2b
 from typing import Final
 
@@ -19,12 +21,19 @@ class Ids:
 
     `drawn` counts the bytes that were drawn, and is all that has to be remembered: a hash gives
     64 at a time, and a draw that the rest of them cannot fill begins with the next 64.
+
+    With a `secret` key material cannot be worked out from seed and world; ids are the same. An id
+    in `taken` is not drawn again: it came with documents whose `drawn` may be wrong.
     """
 
-    def __init__(self, *, seed: int, world_id: str, drawn: int = 0) -> None:
+    def __init__(self, *, seed: int, world_id: str, drawn: int = 0, secret: bytes = b"") -> None:
         self._key = _digest(b"seed", str(seed).encode(), 32)
         # Only key material mixes in the world, so that worlds of one seed are equal otherwise.
         self._key_of_keys = _digest(self._key, world_id.encode(), 32)
+        if secret:
+            self._key_of_keys = _digest(secret, self._key_of_keys, 32)
+        self._secret = secret
+        self.taken: Collection[str] = frozenset()
         self.go_on(drawn)
 
     @property
@@ -39,11 +48,15 @@ class Ids:
 
     def uuid(self) -> str:
         """A UUIDv4 in lower case (assumed 0.5-ids)."""
-        return _uuid(self._take(16))
+        while (id := _uuid(self._take(16))) in self.taken:
+            pass
+        return id
 
     def message_id(self) -> str:
         """`msg_` and 27 letters and digits (assumed 8.3)."""
-        return "msg_" + self.plain_chars(27)
+        while (id := "msg_" + self.plain_chars(27)) in self.taken:
+            pass
+        return id
 
     def plain_chars(self, length: int) -> str:
         """Letters and digits for an id, at most 64 of them."""
@@ -75,6 +88,14 @@ class Ids:
         """The letters and digits that this seed and world give to a name; takes no draw."""
         return _chars(_digest(self._key_of_keys, name.encode(), length))
 
+    def fixed_chars(self, name: str, length: int) -> str:
+        """Letters and digits that depend on the name alone: the known keys of the world `default`.
+
+        With a secret they depend on that as well, and are known to no other server.
+        """
+        key = _digest(self._secret, b"default", 32) if self._secret else b"default"
+        return _chars(_digest(key, name.encode(), length))
+
     def _take(self, size: int) -> bytes:
         if self._taken + size > _BLOCK:
             self._begin_block()
@@ -88,11 +109,6 @@ class Ids:
 
     def _hash(self, key: bytes, size: int) -> bytes:
         return blake2b(b"%d" % self._number, digest_size=size, key=key).digest()
-
-
-def fixed_chars(name: str, length: int) -> str:
-    """Letters and digits that depend on the name alone: the known keys of the world `default`."""
-    return _chars(_digest(b"default", name.encode(), length))
 
 
 def _digest(key: bytes, value: bytes, size: int) -> bytes:

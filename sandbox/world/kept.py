@@ -18,6 +18,9 @@ DELIVERIES: Final = "deliveries"
 USES: Final = "uses_of_keys"
 """The tables beside those of records and messages."""
 
+OF_THE_SERVER: Final = "of the server"
+"""What a world says of its `keys` where a secret of the server is mixed into them."""
+
 
 class NotRestored(ValueError):
     """Documents that make no world; the message names the table, the document and the field."""

@@ -17,14 +17,23 @@ from sandbox.domain.timers import Timer
 from sandbox.domain.webhooks.deliveries import Delivery
 from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.store.codec import to_document
-from sandbox.store.files import MESSAGES, RECORDS, Change, Document
+from sandbox.store.files import MESSAGES, RECORDS, TAKEN_IDS, Change, Document
 from sandbox.store.memory import MemoryUnit
 from sandbox.store.messages import message_text
 from sandbox.store.moment import TableMoment
 from sandbox.store.rows import Rows
 from sandbox.store.steps import Steps
 from sandbox.store.texts import Texts
-from sandbox.world.kept import DELIVERIES, ENDPOINTS, FIXTURE, SCENARIO, TIMERS, USES, WORLD
+from sandbox.world.kept import (
+    DELIVERIES,
+    ENDPOINTS,
+    FIXTURE,
+    OF_THE_SERVER,
+    SCENARIO,
+    TIMERS,
+    USES,
+    WORLD,
+)
 
 if TYPE_CHECKING:
     from sandbox.scenarios.shapes import Scenario
@@ -115,6 +124,8 @@ class Recorder:
         if self._begins:
             self.restored(to_json(state_of(world)).decode())
             yield from self.everything(lambda table, document: puts.append((table, document)))
+            if world.draws.taken:
+                puts.append((TAKEN_IDS, Document(TAKEN_IDS, 0, "{}")))
             return Change(world.id, puts, gone, anew=True)
         puts += [
             (table, rows.document(id, self._texts)) for (table, id), rows in self._records.items()
@@ -305,6 +316,8 @@ def state_of(world: "World") -> dict[str, Any]:
         "name": spec.name,
         "seed": spec.seed,
         "fixture": spec.fixture.name,
+        # Left out where they are known, as it was before there were others.
+        "keys": "" if spec.keys_are_known else OF_THE_SERVER,
         "clock": world.clock.kept(),
         "drawn": world.draws.drawn,
         "requests": world.journal.numbered,

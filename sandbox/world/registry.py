@@ -77,11 +77,15 @@ class Worlds:
         host: Host,
         saver: "Saver | None" = None,
         ticks: Ticks = monotonic,
+        known_keys: bool = True,
     ) -> None:
         self.profile = profile
         self.limits = limits
         self._wall = wall
         self._ticks = ticks
+        # The server's own: the keys of new worlds are made of it unless they are to be known.
+        self.secret = b""
+        self.known_keys = known_keys
         self._host = host
         self.saver = saver
         self.slices = Slices()
@@ -137,7 +141,7 @@ class Worlds:
             )
         self._reserved.add(spec.id)
         try:
-            world = yield from self._make(spec)
+            world = yield from self._make(replace(spec, keys_are_known=self.known_keys))
         finally:
             self._reserved.discard(spec.id)
         self._put_in_use(world)
@@ -161,6 +165,7 @@ class Worlds:
             key_is_free=self.is_free,
             host=host or self._host,
             is_saved=self.saver is not None,
+            secret=self.secret,
         )
         yield from world.filling(kept)
         self.touch(world)
@@ -179,8 +184,14 @@ class Worlds:
 
         Raises NotRestored; then nothing changed. What was under way in the one before is over.
         """
-        world = yield from self._make(spec, kept)
         before = self._by_id.get(spec.id)
+        if not kept.is_from_file:
+            # Keys are the world's own, whatever those of the saved one were made of.
+            known = self.known_keys if before is None else before.spec.keys_are_known
+            spec = replace(spec, keys_are_known=known)
+        elif not (spec.keys_are_known or self.secret):
+            raise NotRestored("its keys are made of the server's secret, which the file has lost")
+        world = yield from self._make(spec, kept)
         if before is not None:
             yield from before.tally.count()
         # From here to where the world is in use nothing else has its turn.
@@ -260,6 +271,10 @@ class Worlds:
         left = world.close()
         self._host.look(world, None)
         yield from let_go(left)
+
+    def reset(self, world: World) -> None:
+        """As `resetting`, at once."""
+        run_through(self.resetting(world))
 
     def resetting(self, world: World) -> Steps[None]:
         """Bring the world back to its fixture, with the same keys.

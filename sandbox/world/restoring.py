@@ -4,9 +4,10 @@ Nothing is believed of documents that people can edit: every field is checked, a
 together has to fit. Whoever restores does so into a world that nobody uses yet.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from sandbox.domain.events import body_of
@@ -22,16 +23,18 @@ from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.scenarios.loading import parse_scenario
 from sandbox.scenarios.queue import Queued
 from sandbox.store.codec import from_document
-from sandbox.store.files import MESSAGES, RECORDS, Document, Parsed, fields_of
+from sandbox.store.files import MESSAGES, RECORDS, TAKEN_IDS, Document, Parsed, fields_of
 from sandbox.store.fixtures import Fixture
 from sandbox.store.invention import Invention
 from sandbox.store.port import DuplicateValue
 from sandbox.store.rows import Rows
-from sandbox.store.steps import Steps
+from sandbox.store.steps import OFTEN, Steps
 from sandbox.world.checking import (
     check_delivery,
     check_endpoint,
+    check_key,
     check_message,
+    check_payment,
     check_state,
     check_timer,
 )
@@ -40,6 +43,7 @@ from sandbox.world.kept import (
     DELIVERIES,
     ENDPOINTS,
     FIXTURE,
+    OF_THE_SERVER,
     SCENARIO,
     TIMERS,
     USES,
@@ -83,6 +87,7 @@ def spec_of(kept: Kept, fixture_of: FixtureOf, *, id: str) -> "WorldSpec":
                 rate=clock.get("rate"),
             ),
             invention=Invention(**invention) if invention else None,
+            keys_are_known=state.get("keys") != OF_THE_SERVER,
         )
 
 
@@ -95,11 +100,7 @@ def restore(
     its own clock where it was given one, its own draws with another seed, and no request yet.
     """
     state, tables = _state(kept), kept.tables
-    for table, rows in world.store.tables():
-        for document in tables.get(table, ()):
-            with _Place(table, document.id):
-                rows.keep(document, partial(kept.read, table))
-            yield
+    yield from _keep_records(world, kept)
     if not kept.is_from_file:
         _give_keys_of_its_own(world, fresh_keys, keeps_others=state.get("id") == world.id)
     yield from _check(world)
@@ -112,12 +113,18 @@ def restore(
             check_timer(timer, world.store.timers)
             world.store.timers.restore(timer, document.number)
         yield
+    # Nobody vouches for the number of draws: what it leads back to is drawn anew.
+    taken: Collection[str] = ()
+    if not kept.is_trusted or TAKEN_IDS in tables:
+        taken = yield from _ids(world, tables)
     with _Place(WORLD, world.id):
         _restore_state(world, state, kept)
         if not is_beginning or world.spec.clock == ClockSetting():
             world.clock.restore(state["clock"])
         if not is_beginning or world.spec.seed == state.get("seed", 1):
             world.draws.go_on(int(state.get("drawn", 0)))
+        if taken:
+            world.draws.taken = taken
         if not is_beginning:
             world.journal.numbered = int(state.get("requests", 0))
     yield from _restore_webhooks(world, state, kept)
@@ -133,6 +140,36 @@ def _restore_webhooks(world: "World", state: Mapping[str, Any], kept: Kept) -> S
     if not kept.is_trusted:
         yield from _check_webhooks(endpoints, deliveries, tables)
     world.outbox.restore(endpoints, deliveries, state.get("meant_for", {}))
+
+
+_CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
+    API_KEYS: check_key,
+    "transactions": check_payment,
+}
+"""What a record must say besides being one."""
+
+
+def _keep_records(world: "World", kept: Kept) -> Steps[None]:
+    for table, rows in world.store.tables():
+        for document in kept.tables.get(table, ()):
+            with _Place(table, document.id):
+                rows.keep(document, partial(kept.read, table))
+                if not kept.is_trusted and (check := _CHECKS.get(table)) is not None:
+                    check(rows.get(document.id))
+            yield
+
+
+def _ids(
+    world: "World", tables: Mapping[str, Sequence[Document | Parsed]]
+) -> Steps[Collection[str]]:
+    """The ids of all records and messages."""
+    found: set[str] = set()
+    of_messages = (one.id for one in tables.get(MESSAGES, ()))
+    for id in chain(of_messages, *(rows.number_of for _, rows in world.store.tables())):
+        found.add(id)
+        if not len(found) % OFTEN:
+            yield
+    return found
 
 
 class _Place:
@@ -180,7 +217,7 @@ def _give_keys_of_its_own(
 ) -> None:
     """The keys of the cast are this world's; in another world no other key leads to two worlds."""
     rows = next(rows for table, rows in world.store.tables() if table == API_KEYS)
-    kept = [rows.by_number[number] for number in sorted(rows.number_of.values())]
+    kept = [key for _, key in sorted(_records(rows), key=lambda one: rows.number_of[one[0]])]
     own = [
         _with_material(key, fresh_keys.get(key.id))
         for key in kept
@@ -248,7 +285,11 @@ def _check_payments(tables: Mapping[str, Rows]) -> Steps[None]:
 
 
 def _records(rows: Rows) -> Iterator[tuple[str, Any]]:
-    return ((id, rows.by_number[number]) for id, number in rows.number_of.items())
+    """The records of a table with their ids. Raises NotRestored where one cannot be read."""
+    for id, number in rows.number_of.items():
+        with _Place(rows.table.name, id):
+            record = rows.by_number[number]
+        yield id, record
 
 
 # --- the rest ---------------------------------------------------------------------------------
@@ -286,6 +327,8 @@ def _check_messages(world: "World", documents: Sequence[Document | Parsed]) -> S
             message = world.store.messages()[place]
             check_message(message, document.id, ids)
         with _Place(RECORDS, document.id):
+            if isinstance(said := message.said(), Transaction):
+                check_payment(said)
             # It can be written.
             body_of(message)
         ids.add(document.id)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 SOON_S: Final = 0.05
 """What happens by itself is written after so long, if nobody asks for it before."""
 
+UNREAD_MAX: Final = 100
+"""So many damaged documents are named on the log; by then the file as a whole is in question."""
+
 log = logging.getLogger("sandbox.store")
 
 
@@ -35,6 +38,7 @@ class Saver:
         self._soon: asyncio.TimerHandle | None = None
         self._noted = self._written = 0
         self.problem: str | None = None
+        self._unread: set[str] = set()
 
     @property
     def file(self) -> StateFile:
@@ -140,6 +144,13 @@ class Saver:
         if self.problem is None:
             log.error("%s", error)
         self.problem = str(error)
+
+    def note_unread(self, error: StoreError) -> None:
+        """Something in the file could not be read: say so once, however often it is asked for."""
+        said = str(error)
+        if said not in self._unread and len(self._unread) < UNREAD_MAX:
+            self._unread.add(said)
+            log.error("%s", said)
 
     def _done(self, noted: int) -> None:
         self._written = noted

@@ -38,13 +38,20 @@ DIGESTED_AT_ONCE: Final = 1_048_576
 SPACES_MAX: Final = 16
 """So much may stand after the last bracket: an editor ends a file with a new line."""
 
+WRITTEN_MAX: Final = 10_000
+"""So many snapshots that this process has written are known again, the newest of them."""
+
+_written_here: Final[dict[str, None]] = {}
+"""Their digests, in the order in which they were written. Anybody can write a digest into the head
+of a snapshot; nobody else can put one here (decision 45)."""
+
 _NUMBER: Final = re.compile("0|[1-9][0-9]{0,39}")
 
 
 def snapshot(world: "World") -> Steps[list[bytes]]:
     """The world as it is at the first step, in parts: table, then number, then document.
 
-    The same world, the same bytes.
+    The same world, the same bytes. They are known again when they come back.
     """
     tables: dict[str, list[tuple[int, bytes]]] = {}
 
@@ -59,6 +66,7 @@ def snapshot(world: "World") -> Steps[list[bytes]]:
         yield
     parts.append(b"}")
     parts[0] = _head(digest.hexdigest())
+    _remember(digest.hexdigest())
     return parts
 
 
@@ -74,27 +82,33 @@ def _tables(tables: dict[str, list[tuple[int, bytes]]]) -> Iterator[bytes]:
         yield b"}"
 
 
+def _remember(digest: str) -> None:
+    _written_here.pop(digest, None)
+    _written_here[digest] = None
+    if len(_written_here) > WRITTEN_MAX:
+        del _written_here[next(iter(_written_here))]
+
+
 def _head(digest: str) -> bytes:
     """The beginning of the document: what wrote it, and the digest of all that follows."""
     head = {"program": PROGRAM, "format": FORMAT, "version": __version__, "sha256": digest}
     return b'{"%b":{"1":%b},' % (FILE.encode(), to_json(head))
 
 
-_HEAD_LENGTH: Final = len(_head(sha256().hexdigest()))
+_HEAD_LENGTH: Final = len(_head("0" * 64))
 
 
 def _is_as_written(body: bytes | bytearray) -> Steps[bool]:
-    """Whether this very version wrote the document, and nobody has edited it since."""
+    """Whether this very process wrote the document, and nobody has edited it since."""
     end = len(body)
     while end and body[end - 1] in b" \t\r\n" and end > len(body) - SPACES_MAX:
         end -= 1
-    if body[end - 1 : end] != b"}":
-        return False
     digest = sha256()
     for start in range(_HEAD_LENGTH, end - 1, DIGESTED_AT_ONCE):
         digest.update(body[start : min(start + DIGESTED_AT_ONCE, end - 1)])
         yield
-    return bytes(body[:_HEAD_LENGTH]) == _head(digest.hexdigest())
+    is_known = digest.hexdigest() in _written_here and body[end - 1 : end] == b"}"
+    return is_known and bytes(body[:_HEAD_LENGTH]) == _head(digest.hexdigest())
 
 
 def _written(document: Document) -> bytes:
@@ -199,8 +213,8 @@ def _documents(table: str, entries: Any, has_claims: bool) -> Steps[list[Parsed]
 def read_snapshot(body: bytes | bytearray) -> Steps[Kept]:
     """The same from bytes. Raises NotRestored.
 
-    What is as it was written is trusted: to look at everything that its messages say would take
-    several times as long as all the rest.
+    What this process has written is trusted: to look at everything that its messages say would
+    take several times as long as all the rest.
     """
     try:
         document = yield from json_pieces.parse(body)

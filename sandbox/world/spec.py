@@ -14,7 +14,10 @@ DEFAULT_WORLD: Final = "default"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldSpec:
-    """How a world begins, and what a reset brings it back to."""
+    """How a world begins, and what a reset brings it back to.
+
+    `keys_are_known`: its key material follows from seed and id alone, and from no secret.
+    """
 
     id: str
     fixture: Fixture
@@ -23,3 +26,4 @@ class WorldSpec:
     clock: ClockSetting = field(default_factory=ClockSetting)
     switches: Mapping[str, Any] = field(default_factory=dict)
     invention: Invention | None = None
+    keys_are_known: bool = True

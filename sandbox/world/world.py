@@ -72,9 +72,11 @@ class World:
         journal_entries_max: int,
         key_is_free: Callable[[str], bool],
         host: Host,
+        secret: bytes = b"",
         is_saved: bool = False,
     ) -> None:
         self.spec = spec
+        self._secret = b"" if spec.keys_are_known else secret
         self.wall = wall
         self.profile = profile
         self.key_is_free = key_is_free
@@ -180,7 +182,7 @@ class World:
         """Hold nothing yet."""
         # Accounts that were blocked at some time: mostly few, so that hardly anybody has to look.
         self.blocked: set[str] = set()
-        self.draws = Ids(seed=self.spec.seed, world_id=self.spec.id)
+        self.draws = self.draws_of(self.spec.seed)
         self.last_used_at: Uses = NotedUses() if self.is_saved else Uses()
         self.terminal_outcomes: dict[str, str] = {}
         self.places: dict[Any, Any] = {}
@@ -245,6 +247,10 @@ class World:
         self.outbox.endpoints.clear()
         self.outbox.clear()
         return left
+
+    def draws_of(self, seed: int) -> Ids:
+        """The draws of this world with that seed."""
+        return Ids(seed=seed, world_id=self.spec.id, secret=self._secret)
 
     def note_change(self) -> None:
         """Something was changed that is no record: a switch, the clock, the queue."""

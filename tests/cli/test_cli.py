@@ -358,6 +358,36 @@ def test_the_banner_with_a_token_has_lines_that_carry_it():
     assert any(line.endswith("bearer token: open-sesame") for line in lines)
 
 
+OF_THIS_SERVER = "These keys are of this server only"
+
+
+def banner_keys(lines: list[str]) -> list[str]:
+    return [line.split()[-1] for line in lines if line.startswith("  ") and "  svc_" in line]
+
+
+def test_the_banner_says_where_keys_are_of_this_server_only():
+    with banner_of() as (documented, _), banner_of("--host", "0.0.0.0") as (own, _):
+        pass
+
+    assert banner_keys(documented)
+    assert set(banner_keys(documented)).isdisjoint(banner_keys(own))
+    assert [line for line in documented if line.startswith(OF_THIS_SERVER)] == []
+    (said,) = [line for line in own if line.startswith(OF_THIS_SERVER)]
+    assert "--known-keys" in said
+
+
+@pytest.mark.parametrize("options", [["--known-keys"], []])
+def test_with_known_keys_the_banner_has_the_documented_ones(
+    options: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    if not options:
+        monkeypatch.setenv("SANDBOX_KNOWN_KEYS", "1")
+    with banner_of() as (documented, _), banner_of("--host", "0.0.0.0", *options) as (known, _):
+        pass
+
+    assert banner_keys(known) == banner_keys(documented)
+
+
 def test_a_world_without_keys_can_be_served(tmp_path):
     path = tmp_path / "keyless.json"
     admin = {

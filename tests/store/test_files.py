@@ -604,7 +604,13 @@ def test_a_file_can_be_copied_into_one_of_any_kind(path: Path, target: str):
         assert [one.number for one in other.records("demo")] == [HUGE]
         assert other.read("quiet", RECORDS, "n") == '{"said":"alone"}'
 
-    assert loaded(into) == loaded(path)
+    found = loaded(into)
+    if (path.suffix, into.suffix) == (".json", ".db"):
+        # It says that people could edit what it was made of.
+        assert [tables.pop("taken_ids") for tables in found.values()] == [
+            [("taken_ids", 0, {})]
+        ] * 2
+    assert found == loaded(path)
 
 
 def test_nothing_is_copied_into_a_file_that_holds_worlds(path: Path):

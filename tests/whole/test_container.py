@@ -156,13 +156,15 @@ def copy(what: str, target: str, to: Path) -> None:
 
 
 @contextmanager
-def container(image: Image, *options: str, token: str = TOKEN) -> Iterator[tuple[int, Any]]:
+def container(
+    image: Image, *options: str, token: str = TOKEN, **env: str
+) -> Iterator[tuple[int, Any]]:
     """The image's command with these options, as its user; the port and the process."""
     port = free_port()
     process = subprocess.Popen(
         [*DOCKERFILE.entrypoint, *map(image.here, options), "--port", str(port)],
         cwd=image.here(DATA),
-        env=image.environment | {"SANDBOX_TOKEN": token},
+        env=image.environment | {"SANDBOX_TOKEN": token} | env,
         stdout=subprocess.PIPE,
         text=True,
         **image.user,
@@ -277,6 +279,24 @@ def test_the_container_wants_the_token(image):
         answers = [ask(port, "/worlds", token=token) for token in ("", "another")]
 
     assert [answer.status_code for answer in answers] == [401, 401]
+
+
+def test_the_keys_of_a_container_are_its_own_and_with_the_compose_file_the_documented(image):
+    (documented,) = re.findall(
+        r"^curl -s http://127.0.0.1:8080/v5/apikeys -H 'x-service-apikey: (\S+)'$",
+        (ROOT / "README.md").read_text(),
+        re.M,
+    )
+    compose = {"SANDBOX_KNOWN_KEYS": SERVICE["environment"]["SANDBOX_KNOWN_KEYS"]}
+
+    found = []
+    for env in ({}, {}, compose):
+        with container(image, **env) as (port, _):
+            world = ask(port, "/worlds/default").json()
+            found.append(world["keys"]["merchant"]["key"])
+
+    assert found[2] == documented
+    assert len(set(found)) == 3
 
 
 def test_the_container_does_not_run_as_root(image):

@@ -6,6 +6,7 @@ import os
 import resource
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -49,6 +50,51 @@ def test_a_second_server_on_a_file_is_refused_and_the_first_goes_on(path: Path):
         assert str(path) in said
         assert f"process {server.process.pid}" in said
         paid(Remote(server))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="locks of what was opened")
+@pytest.mark.parametrize("how", ["hard link", "lock removed"])
+def test_nor_does_a_second_one_get_in_by_another_name_or_without_the_lock(path: Path, how: str):
+    with keeping(path, *FROZEN) as server:
+        world = Remote(server)
+        kept = [paid(world)["transaction_id"]]
+        name = path
+        if how == "hard link":
+            name = path.parent / "linked" / path.name
+            name.parent.mkdir()
+            os.link(path, name)
+        else:
+            path.with_name(path.name + ".lock").unlink()
+
+        said = refused(name)
+
+        assert "another server uses it" in said
+        kept += [paid(world)["transaction_id"] for _ in range(3)]
+        server.kill()
+
+    with keeping(path) as server:
+        for id in kept:
+            assert read(Remote(server), id)["status"] == "captured"
+
+
+def test_what_was_put_in_the_place_of_a_file_in_use_is_not_written_over(path: Path):
+    with keeping(path, *FROZEN) as server:
+        world = Remote(server)
+        first = paid(world)["transaction_id"]
+        aside = path.with_name(f"aside-{path.name}")
+        shutil.copy(path, aside)
+        aside.replace(path)
+
+        answers = [pay(world) for _ in range(3)]
+
+        assert [answer.status for answer in answers] == [500, 500, 500]
+        assert read(world, first)["status"] == "captured"
+        refusal = world.control("PUT", "/worlds/default/switches", {"strict_headers": True})
+        assert refusal.status == 507
+        assert "end this server" in refusal.json()["details"]
+        problems = [one for one in server.said() if one["level"] == "error"]
+        assert len(problems) == 1
+        server.kill()
 
 
 @pytest.mark.parametrize("suffix", ["json", "db"])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.world.ids import Ids, fixed_chars
+from sandbox.world.ids import Ids
 
 UUID4 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 MESSAGE = re.compile(r"msg_[A-Za-z0-9]{27}")
@@ -82,7 +82,7 @@ def test_message_ids_are_msg_and_27_letters_and_digits():
 def test_key_material_is_letters_and_digits_of_the_length_asked_for(length):
     ids = Ids(seed=1, world_id="a")
 
-    drawn = [ids.secret_chars(length), ids.named_chars("x", length), fixed_chars("x", length)]
+    drawn = [ids.secret_chars(length), ids.named_chars("x", length), ids.fixed_chars("x", length)]
 
     assert all(re.fullmatch(f"[A-Za-z0-9]{{{length}}}", one) for one in drawn)
     assert len(set(drawn)) == 3 or length == 1

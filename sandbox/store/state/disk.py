@@ -7,10 +7,12 @@ what is possible.
 import errno
 import os
 import shutil
-from collections.abc import Iterable
+import struct
+import sys
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from filelock import FileLock, Timeout
 
@@ -41,12 +43,40 @@ def about_good_copy(path: Path) -> str:
     return "the file is as it was: mend it, or move it away to begin with nothing"
 
 
-class Hold:
-    """A file of which this process is the only user, by a lock on `<path>.lock`.
+WRITING: Final = "write what was committed"
+START_ANEW: Final = (
+    "nothing is written over it; end this server, and start one that goes on from what is there"
+)
 
-    The lock is let go of by `release`, and by the end of the process, whatever ended it. `path` is
-    the real file, symbolic links followed. Raises StoreError when another server uses the file,
-    and when it could not be written.
+LOCKED_BYTE: Final = 2**62
+"""The byte of a file that is locked: far beyond what it holds, and what SQLite locks."""
+
+
+class Seen(NamedTuple):
+    """Which file a path led to, and how it looked: another one, or another content, differs."""
+
+    device: int
+    inode: int
+    size: int
+    changed_ns: int
+
+    def is_same_file(self, other: "Seen | None") -> bool:
+        """Whether this is the same file, whatever it holds by now."""
+        return other is not None and self[:2] == other[:2]
+
+
+def _seen(status: os.stat_result) -> Seen:
+    return Seen(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+class Hold:
+    """A file of which this process is the only user, by two locks (decision 45).
+
+    The one on `<path>.lock` names the process that has it. The one on the file itself, where the
+    system has such locks, is there under every name of the file, and after somebody has removed
+    the other. Both are let go of by `release`, and by the end of the process, whatever ended it.
+    `path` is the real file, symbolic links followed. Raises StoreError when another server uses the
+    file, and when it could not be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -76,14 +106,119 @@ class Hold:
         # Where a locked file cannot be written (Windows), the process stays unnamed.
         with suppress(OSError):
             note.write_text(f"{os.getpid()}\n", encoding="ascii")
+        self._file: int | None = None
+        self._next: int | None = None
+        self.seen: Seen | None = None
+        try:
+            self.look()
+        except BaseException:
+            self.release()
+            raise
 
-    @property
-    def is_held(self) -> bool:
-        """Whether the file is still ours."""
-        return self._lock.is_locked
+    def look(self) -> None:
+        """Lock the file that is there now, and note how it looks. Raises StoreError."""
+        try:
+            file = os.open(self.path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+        except FileNotFoundError:
+            self._hold(None)
+            return
+        except OSError as error:
+            raise cannot(self.path, "be opened", error, "mend this, and start again") from error
+        if self._file is None or not _seen(os.fstat(file)).is_same_file(self.seen):
+            self._lock_file(file)
+        else:
+            # It has our lock already.
+            os.close(file)
+            self.seen = _seen(os.fstat(self._file))
+
+    def _lock_file(self, file: int) -> None:
+        try:
+            is_locked = lock_byte(file)
+        except BlockingIOError:
+            os.close(file)
+            why = "another server uses it, under another name or after its lock was removed"
+            possible = "stop that one, or name another file"
+            raise cannot(self.path, "be opened", why, possible) from None
+        if not is_locked and os.fstat(file).st_nlink > 1:
+            os.close(file)
+            why = "it has another name (a hard link), under which another server may use it"
+            raise cannot(self.path, "be opened", why, "make a copy, and name that")
+        self._hold(file)
+
+    def prepare(self, file: int) -> None:
+        """Lock this open file, which is about to take the place of the one that is held."""
+        self._next = os.dup(file)
+        lock_byte(self._next)
+
+    def settle(self) -> None:
+        """Hold the file that was prepared, if it has taken the place."""
+        prepared, self._next = self._next, None
+        if prepared is None:
+            return
+        if _seen(os.fstat(prepared)) == self.now():
+            self._hold(prepared)
+        else:
+            os.close(prepared)
+
+    def _hold(self, file: int | None) -> None:
+        before, self._file = self._file, file
+        self.seen = None if file is None else _seen(os.fstat(file))
+        if before is not None:
+            os.close(before)
+
+    def must_be_open(self) -> None:
+        """Raise StoreError once it was let go of."""
+        if not self._lock.is_locked:
+            raise cannot(self.path, WRITING, "it was closed", "open the file anew")
+
+    def must_be_there(self) -> None:
+        """Raise StoreError unless the path leads to the file that is held."""
+        try:
+            now = self.now()
+        except OSError as error:
+            raise cannot(self.path, WRITING, error, "mend this, and try again") from error
+        if now is None or not now.is_same_file(self.seen):
+            why = "it was removed, or another file has taken its place"
+            raise cannot(self.path, WRITING, why, START_ANEW)
+
+    def must_be_as_seen(self) -> None:
+        """Raise StoreError where something else has changed the file, or put another there."""
+        if self.now() not in (None, self.seen):
+            raise cannot(self.path, WRITING, "another program has changed it", START_ANEW)
+
+    def now(self) -> Seen | None:
+        """How the file at the path looks now; None when there is none. Raises OSError."""
+        try:
+            return _seen(self.path.stat())
+        except FileNotFoundError:
+            return None
 
     def release(self) -> None:
+        self._hold(None)
         self._lock.release()
+
+
+def lock_byte(file: int) -> bool:
+    """Lock an open file as long as it is open; False where the system has no such lock.
+
+    Raises BlockingIOError where it is locked.
+
+    The lock belongs to what was opened, not to the process: SQLite, which locks the same file
+    byte by byte, neither meets it nor undoes it.
+    """
+    if sys.platform != "linux":
+        return False
+    import fcntl
+
+    wanted = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, LOCKED_BYTE, 1, 0)
+    try:
+        fcntl.fcntl(file, fcntl.F_OFD_SETLK, wanted)
+    except BlockingIOError:
+        raise
+    except OSError:
+        # A file system that knows no locks.
+        return False
+    return True
 
 
 def _check(path: Path) -> None:
@@ -114,10 +249,13 @@ def _holder(note: Path) -> str:
     return f" (process {said})" if said.isdecimal() else ""
 
 
-def replace_file(path: Path, pieces: Iterable[bytes]) -> None:
+def replace_file(
+    path: Path, pieces: Iterable[bytes], on_disk: Callable[[int], None] = lambda file: None
+) -> None:
     """Put a new content in the place of a file, whole and on the disk, or leave it as it was.
 
-    Raises OSError with nothing left behind.
+    `on_disk` is called with the open file before it takes its place. Raises OSError with nothing
+    left behind.
     """
     new = temporary(path)
     try:
@@ -127,6 +265,7 @@ def replace_file(path: Path, pieces: Iterable[bytes]) -> None:
             file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
+            on_disk(file.fileno())
         put_in_place(new, path)
     except BaseException:
         with suppress(OSError):

@@ -17,8 +17,23 @@ from typing import Any, Final, NamedTuple
 from tinydb import TinyDB
 
 from sandbox import __version__
-from sandbox.store.files import FORMAT, RECORDS, Change, Document, Tables
-from sandbox.store.state.disk import Hold, about_good_copy, cannot, good_copy, replace_file
+from sandbox.store.files import (
+    FORMAT,
+    RECORDS,
+    SECRET_BYTES,
+    Change,
+    Document,
+    Tables,
+    read_secret,
+)
+from sandbox.store.state.disk import (
+    WRITING,
+    Hold,
+    about_good_copy,
+    cannot,
+    good_copy,
+    replace_file,
+)
 from sandbox.store.state.json_reading import Contents, StrictStorage
 from sandbox.store.state.migrations import (
     MIGRATIONS,
@@ -75,6 +90,7 @@ class JsonFile:
         self._migrations = migrations
         self._tables: dict[Names, _Table] | None = None
         self._as_opened: bytes | None = None
+        self._secret = self._new_secret = b""
         self._has_warned = False
         self._hold = Hold(path)
         self._path = self._hold.path
@@ -86,6 +102,14 @@ class JsonFile:
     @property
     def is_for_people(self) -> bool:
         return True
+
+    @property
+    def secret(self) -> bytes:
+        self._loaded()
+        return self._new_secret or self._secret
+
+    def keep_secret(self, secret: bytes) -> None:
+        self._new_secret = secret
 
     def load(self) -> Mapping[str, Tables]:
         self._tables = None
@@ -120,19 +144,20 @@ class JsonFile:
             ) from error
 
     def write(self, changes: Sequence[Change]) -> None:
-        if not self._hold.is_held:
-            # By now it may be another server's.
-            raise cannot(
-                self._path, "write what was committed", "it was closed", "open the file anew"
-            )
+        # Before it is read: by now it may be another server's.
+        self._hold.must_be_open()
         before = self._loaded()
         after = self._changed(before, changes)
         try:
-            replace_file(self._path, _pieces(after))
+            self._hold.must_be_as_seen()
+            try:
+                replace_file(self._path, _pieces(after, self.secret), self._hold.prepare)
+            finally:
+                self._hold.settle()
         except OSError as error:
             raise cannot(
                 self._path,
-                "write what was committed",
+                WRITING,
                 error,
                 "the file is as it was before; mend this, and try again",
             ) from error
@@ -151,8 +176,9 @@ class JsonFile:
 
     def _content(self) -> bytes | None:
         """What the file holds; None when there is none."""
+        self._hold.look()
         try:
-            return self._path.read_bytes()
+            return self._path.read_bytes() if self._hold.seen else None
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -162,8 +188,8 @@ class JsonFile:
         try:
             # TinyDB hands on to the storage what it is given.
             with TinyDB(content, storage=StrictStorage) as database:
-                worlds = _worlds(database, _format(database, self._migrations), self._migrations)
-            return _tables(worlds)
+                found, self._secret = _head(database, self._migrations)
+                return _tables(_worlds(database, found, self._migrations))
         except (UnknownFormat, Contents, RecursionError) as error:
             why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
             raise cannot(self._path, "be read", why, about_good_copy(self._path)) from error
@@ -191,9 +217,7 @@ class JsonFile:
                     draft(change.world, table)[document.id] = _kept(document)
             after = {**before, **{names: _table(names, kept) for names, kept in drafts.items()}}
         except Contents as error:
-            raise cannot(
-                self._path, "write what was committed", str(error), "the file is as it was before"
-            ) from error
+            raise cannot(self._path, WRITING, str(error), "the file is as it was before") from error
         # Sorted, so that two files of the same documents are the same.
         return {names: after[names] for names in sorted(after) if after[names].kept}
 
@@ -210,12 +234,19 @@ class JsonFile:
             )
 
 
-def _format(database: TinyDB, migrations: Migrations) -> int:
-    """The format of the file, one that can be read. Raises UnknownFormat and Contents."""
+def _head(database: TinyDB, migrations: Migrations) -> tuple[int, bytes]:
+    """The format of the file, one that can be read, and the secret of the server, if there is one.
+
+    Raises UnknownFormat and Contents.
+    """
     about: Mapping[str, Any] = next(iter(database.table(FILE).all()), {})
     if about.get("program") != PROGRAM:
         raise Contents(f"table {FILE!r} does not say that {PROGRAM} has written it")
-    return check_format(about.get("format"), FORMAT, migrations)
+    found = check_format(about.get("format"), FORMAT, migrations)
+    try:
+        return found, read_secret(about.get("secret"))
+    except ValueError:
+        raise Contents(f"table {FILE!r}: secret is not {2 * SECRET_BYTES} hex digits") from None
 
 
 def _worlds(
@@ -289,9 +320,11 @@ def _table(names: Names, kept: Mapping[str, _Kept]) -> _Table:
     return _Table(ordered, b"".join([head, b",\n".join(lines), b"\n  }"]))
 
 
-def _pieces(tables: Mapping[Names, _Table]) -> Iterator[bytes]:
+def _pieces(tables: Mapping[Names, _Table], secret: bytes) -> Iterator[bytes]:
     """The whole file."""
     about = {"program": PROGRAM, "format": FORMAT, "version": __version__}
+    if secret:
+        about["secret"] = secret.hex()
     text = _INDENTED.encode({FILE: {"1": about}})
     yield _utf8(text.removesuffix("\n}"))
     for table in tables.values():

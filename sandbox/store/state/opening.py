@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from sandbox.store.files import RECORDS, Change, Document, StateFile, StoreError
+from sandbox.store.files import RECORDS, TAKEN_IDS, Change, Document, StateFile, StoreError
 
 JSON: Final = (".json",)
 SQLITE: Final = (".db", ".sqlite", ".sqlite3")
@@ -48,7 +48,12 @@ def copy(source: StateFile, target: StateFile) -> None:
             for document in documents
         ]
         puts += [(RECORDS, document) for document in source.records(world)]
+        if source.is_for_people and not target.is_for_people:
+            puts.append((TAKEN_IDS, Document(TAKEN_IDS, 0, "{}")))
         changes.append(Change(world, puts=puts, anew=True))
+    if source.secret:
+        # The keys of the worlds are made of it.
+        target.keep_secret(source.secret)
     target.write(changes)
 
 

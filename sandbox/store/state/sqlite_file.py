@@ -7,7 +7,6 @@ stay out of memory, so that they have a table of their own, with an index.
 """
 
 import gc
-import json
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,32 +15,51 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
-from sandbox import __version__
-from sandbox.store.files import FORMAT, MESSAGES, RECORDS, Change, Document, StoreError, Tables
-from sandbox.store.state.disk import PRIVATE, Hold, about_good_copy, cannot, good_copy
+from sandbox.store.files import (
+    FORMAT,
+    MESSAGES,
+    RECORDS,
+    Change,
+    Document,
+    StoreError,
+    Tables,
+)
+from sandbox.store.state.disk import (
+    PRIVATE,
+    WRITING,
+    Hold,
+    about_good_copy,
+    cannot,
+    good_copy,
+)
 from sandbox.store.state.migrations import (
     MIGRATIONS,
     Migrations,
-    Plain,
-    UnknownFormat,
-    World,
-    check_format,
     migrate,
 )
 from sandbox.store.state.sqlite_care import back_up, damage, has_log, torn, words
+from sandbox.store.state.sqlite_digests import Digests, check_row, digest_of
+from sandbox.store.state.sqlite_head import Head
+from sandbox.store.state.sqlite_migrating import plain_worlds, puts_of
 from sandbox.store.state.sqlite_tables import (
     LOAD,
     MESSAGES_SCHEMA,
     PUT,
     PUT_MESSAGE,
     PUT_RECORD,
+    READ,
+    READ_MESSAGES,
+    READ_RECORD,
+    READ_RECORDS,
     SCHEMA,
     WORLDS_OF_RECORDS,
     Messages,
 )
+from sandbox.store.state.sqlite_writer import OnlyWriter
 
-PROGRAM: Final = "uat-sandbox"
 GOOD_COPY_BYTES_MAX: Final = 64 * 1024 * 1024
+CHECKED_BYTES_MAX: Final = 64 * 1024 * 1024
+"""Up to this every row of a file is looked at when it is opened: half a second at most."""
 
 WAITS_MS: Final = 1_000
 """How long a write waits for another program that writes to the file. The server stands still."""
@@ -65,6 +83,7 @@ class SqliteFile:
         self._migrations = migrations
         self._places: Places | None = None
         self._next_place = 1
+        self._is_checked = False
         self._hold = Hold(path)
         self._path = self._hold.path
         try:
@@ -73,18 +92,23 @@ class SqliteFile:
                 raise self._unusable(why)
             if not self._path.exists():
                 os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, PRIVATE))
+                self._hold.look()
             self._database = sqlite3.connect(
                 self._path,
                 timeout=WAITS_MS / 1000,
                 isolation_level=None,
                 check_same_thread=False,
             )
+            self._head = Head(self._database)
+            self._digests = Digests(self._database)
+            self._only = OnlyWriter(self._database, self._path)
             try:
                 self._format, self._is_new = self._open(was_killed)
             except BaseException:
                 self._database.close()
                 raise
-        except (sqlite3.Error, UnknownFormat, OSError) as error:
+        # ValueError: texts of another hand, and an unknown format.
+        except (sqlite3.Error, TypeError, ValueError, OSError) as error:
             self._hold.release()
             raise self._unusable(error) from error
         except BaseException:
@@ -99,14 +123,23 @@ class SqliteFile:
     def is_for_people(self) -> bool:
         return False
 
+    @property
+    def secret(self) -> bytes:
+        return self._head.secret
+
+    def keep_secret(self, secret: bytes) -> None:
+        self._head.keep(secret)
+
     def load(self) -> Mapping[str, Tables]:
         self._places = None
         # A collection looks at all that was read so far, over and over; none of it is garbage.
         was_enabled = gc.isenabled()
         gc.disable()
         try:
+            self._only.look()
             if self._format != FORMAT:
                 self._migrate()
+            self._check()
             return self._load()
         # TypeError, ValueError: values that no version has written.
         except (sqlite3.Error, TypeError, ValueError) as error:
@@ -118,22 +151,27 @@ class SqliteFile:
     def read(self, world: str, table: str, id: str) -> str | None:
         try:
             if table == RECORDS:
-                query = "SELECT text FROM records WHERE world = ? AND id = ?"
-                found = self._database.execute(query, (world, id)).fetchone()
+                query = self._digests.asked(READ_RECORD)
+                found = self._database.execute(query, (RECORDS, world, id)).fetchone()
             else:
                 place = self._known().get((world, table), {}).get(id)
-                query = "SELECT text FROM documents WHERE place = ?"
+                query = self._digests.asked(READ)
                 found = self._database.execute(query, (place,)).fetchone()
-        except sqlite3.Error as error:
+            if found is None:
+                return None
+            check_row(*found)
+        except (sqlite3.Error, TypeError, ValueError) as error:
             raise self._unusable(error) from error
-        return found[0] if found else None
+        return str(found[4])
 
     def records(self, world: str) -> Iterator[Document]:
-        query = "SELECT id, number, text, claims FROM records WHERE world = ?"
+        query = self._digests.asked(READ_RECORDS)
         try:
-            for id, number, text, claims in self._database.execute(query, (world,)):
+            for row in self._database.execute(query, (RECORDS, world)):
+                check_row(*row)
+                _, _, id, number, text, claims, _ = row
                 yield Document(id, int(number), text, claims)
-        except (sqlite3.Error, ValueError) as error:
+        except (sqlite3.Error, TypeError, ValueError) as error:
             raise self._unusable(error) from error
 
     def keep_good_copy(self) -> None:
@@ -147,14 +185,23 @@ class SqliteFile:
     def write(self, changes: Sequence[Change]) -> None:
         places = self._known()
         execute = self._database.execute
+        self._hold.must_be_open()
+        self._hold.must_be_there()
         try:
             execute("BEGIN IMMEDIATE")
+            self._only.check()
+            self._digests.begin()
+            self._head.put_secret()
             for change in changes:
                 self._apply(places, change)
             execute("COMMIT")
+            self._head.committed()
+            self._only.committed()
+            self._digests.begun()
         except BaseException as error:
-            # The places are those of the failed changes; the file knows the right ones.
-            self._places = None
+            if not isinstance(error, StoreError):
+                # The places are those of the failed changes; the file knows the right ones.
+                self._places = None
             with suppress(sqlite3.Error):
                 if self._database.in_transaction:
                     execute("ROLLBACK")
@@ -162,7 +209,7 @@ class SqliteFile:
             if isinstance(error, sqlite3.Error | OverflowError | UnicodeEncodeError):
                 raise cannot(
                     self._path,
-                    "write what was committed",
+                    WRITING,
                     words(error),
                     "the file is as it was before; mend this, and try again",
                 ) from error
@@ -182,32 +229,29 @@ class SqliteFile:
         Raises sqlite3.Error, UnknownFormat and StoreError.
         """
         execute = self._database.execute
-        tables = {name for (name,) in execute("SELECT name FROM sqlite_master")}
+        found = self._head.look(self._migrations)
         if was_killed and (why := damage(self._database)):
             raise self._unusable(why)
-        if tables and "meta" not in tables:
-            raise self._unusable(f"it is a database that {PROGRAM} has not made")
-        if tables:
-            meta = dict(execute("SELECT name, value FROM meta"))
-            if meta.get("program") != PROGRAM:
-                raise self._unusable(f"its table meta does not say that {PROGRAM} has made it")
-            said = meta.get("format", "")
-            found = check_format(int(said) if said.isdecimal() else said, FORMAT, self._migrations)
         execute("PRAGMA journal_mode = WAL")
         execute("PRAGMA synchronous = NORMAL")
         execute(f"PRAGMA wal_autocheckpoint = {PAGES_OF_WAL}")
-        if tables:
+        if found is not None:
             execute(MESSAGES_SCHEMA)
+            self._digests.look()
             return found, False
         self._database.executescript(f"BEGIN IMMEDIATE; {SCHEMA}; {MESSAGES_SCHEMA};")
-        self._sign()
+        self._head.sign()
         execute("COMMIT")
         return FORMAT, True
 
-    def _sign(self) -> None:
-        """Say in the file what has written it, and in which format."""
-        rows = {"program": PROGRAM, "format": str(FORMAT), "version": __version__}
-        self._database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows.items())
+    def _check(self) -> None:
+        """Look at every row, unless there are so many that nobody would wait for it.
+
+        Those of a larger file are looked at when they are read. Raises Damaged and sqlite3.Error.
+        """
+        if not self._is_checked and self._path.stat().st_size <= CHECKED_BYTES_MAX:
+            self._digests.check_all()
+        self._is_checked = True
 
     def _load(self) -> dict[str, dict[str, Sequence[Document]]]:
         """All worlds, and where their documents stand. Raises sqlite3.Error and StoreError."""
@@ -215,7 +259,9 @@ class SqliteFile:
         last = 0
         # Done half a million times at a start: to call Document would take as long as reading.
         make = tuple.__new__
-        for last, world, name, id, number, text, claims in self._database.execute(LOAD):
+        for row in self._database.execute(self._digests.asked(LOAD)):
+            last, world, name, id, number, text, claims, _ = row
+            check_row(*row[1:])
             table = found.get((world, name))
             if table is None:
                 table = found[world, name] = ([], [])
@@ -235,7 +281,10 @@ class SqliteFile:
             worlds.setdefault(world, {})
         counts = "SELECT world, count(*) FROM messages GROUP BY world"
         for world, count in self._database.execute(counts):
-            worlds.setdefault(world, {})[MESSAGES] = Messages(self._database, world, count)
+            query = self._digests.asked(READ_MESSAGES)
+            worlds.setdefault(world, {})[MESSAGES] = Messages(
+                self._database, query, world, count, self._unusable
+            )
         self._places, self._next_place = places, last + 1
         return worlds
 
@@ -264,13 +313,18 @@ class SqliteFile:
         world = change.world
         rows: dict[str, list[tuple[Any, ...]]] = {PUT: [], PUT_RECORD: [], PUT_MESSAGE: []}
         for table, (id, number, text, claims) in change.puts:
+            at = str(number)
             if table == RECORDS:
-                rows[PUT_RECORD].append((world, id, str(number), text, claims))
+                digest = digest_of(world, table, id, at, text, claims)
+                rows[PUT_RECORD].append((world, id, at, text, claims, digest))
             elif table == MESSAGES:
-                rows[PUT_MESSAGE].append((world, id, str(number), text))
+                # They take no values that are to be unique.
+                digest = digest_of(world, table, id, at, text, "")
+                rows[PUT_MESSAGE].append((world, id, at, text, digest))
             else:
                 place = self._place(places, (world, table), id)
-                rows[PUT].append((place, world, table, id, str(number), text, claims))
+                digest = digest_of(world, table, id, at, text, claims)
+                rows[PUT].append((place, world, table, id, at, text, claims, digest))
         for query, values in rows.items():
             if values:
                 self._database.executemany(query, values)
@@ -298,33 +352,26 @@ class SqliteFile:
         """Write the whole file anew in today's format, in one transaction, a copy kept before."""
         self._keep_good_copy()
         execute = self._database.execute
-        worlds: dict[str, World] = {}
-        for world, table, id, number, text in execute(
-            "SELECT world, tbl, id, number, text FROM documents UNION ALL "
-            "SELECT world, ?, id, number, text FROM records UNION ALL "
-            "SELECT world, ?, id, number, text FROM messages",
-            (RECORDS, MESSAGES),
-        ):
-            found = worlds.setdefault(world, {}).setdefault(table, [])
-            found.append(Plain(id, int(number), json.loads(text)))
         changes = [
-            Change(world, puts=_puts(migrate(tables, self._format, FORMAT, self._migrations)))
-            for world, tables in worlds.items()
+            Change(world, puts=puts_of(migrate(tables, self._format, FORMAT, self._migrations)))
+            for world, tables in plain_worlds(self._database).items()
         ]
         execute("BEGIN IMMEDIATE")
         try:
+            self._digests.begin()
             execute("DELETE FROM documents")
             execute("DELETE FROM records")
             execute("DELETE FROM messages")
             places: Places = {}
             for change in changes:
                 self._apply(places, change)
-            self._sign()
+            self._head.sign()
             execute("COMMIT")
         except BaseException:
             if self._database.in_transaction:
                 execute("ROLLBACK")
             raise
+        self._digests.begun()
         self._format = FORMAT
 
     def _keep_good_copy(self, bytes_max: int | None = None) -> None:
@@ -345,12 +392,3 @@ class SqliteFile:
             )
         why = why if isinstance(why, str) else words(why)
         return cannot(self._path, "be read", why, possible)
-
-
-def _puts(world: World) -> list[tuple[str, Document]]:
-    """The documents of a migrated world; the caller works their claims out."""
-    return [
-        (table, Document(one.id, one.number, json.dumps(one.fields, ensure_ascii=False)))
-        for table, documents in world.items()
-        for one in documents
-    ]

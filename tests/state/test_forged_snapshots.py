@@ -1,0 +1,205 @@
+"""A snapshot is believed where this process has written it, and looked through otherwise.
+
+A digest in the head proves nothing: everybody can work one out. Source: decision 45.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.store.steps import run_through
+from sandbox.world import snapshots
+from sandbox.world.snapshots import read_snapshot
+from tests.driving import InProcess, Response
+from tests.payments.driving import paid
+from tests.state.filling import a_sandbox, fill
+from tests.state.mutating import a_looping_sandbox, digested, failures
+
+SNAPSHOT = "/_sandbox/worlds/default/snapshot"
+QUICKLY = 40
+
+
+@pytest.fixture(scope="module")
+def full() -> bytes:
+    """The snapshot of a world that has something of everything."""
+    sandbox = a_sandbox()
+    fill(sandbox)
+    return saved(sandbox)
+
+
+def saved(sandbox: InProcess) -> bytes:
+    return sandbox.control("GET", "/worlds/default/snapshot").body
+
+
+def put(sandbox: InProcess, body: bytes) -> Response:
+    return sandbox.ask("PUT", SNAPSHOT, body=body)
+
+
+Forge = Callable[[dict[str, Any]], None]
+
+
+def _first(whole: dict[str, Any], table: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(iter(whole[table].values()))
+    return found
+
+
+def _unreadable_record(whole: dict[str, Any]) -> None:
+    record = _first(whole, "records")
+    record.update({"_id": record["_id"], "accounts": {}})
+
+
+def _unreadable_account(whole: dict[str, Any]) -> None:
+    _first(whole, "accounts")["type"] = "emperor"
+
+
+def _false_claims(whole: dict[str, Any]) -> None:
+    # Believed, they would have the payment found by what it does not say.
+    one = _first(whole, "transactions")
+    one["_claims"] = [["used_event", one["origin"]["site"]["account_id"], "ANOTHER"]]
+    one["amounts"] = "none"
+
+
+def _unreadable_credential(whole: dict[str, Any]) -> None:
+    _first(whole, "credentials")["created_at"] = 7
+
+
+def _digest_that_is_none(whole: dict[str, Any]) -> None:
+    for key in whole["api_keys"].values():
+        key["digest"] = "\u00e9" * 64
+
+
+@pytest.mark.parametrize(
+    ("forge", "named"),
+    [
+        (_unreadable_record, ("records, msg_",)),
+        (_unreadable_account, ("accounts, ", "type")),
+        (_false_claims, ("transactions, ", "amounts")),
+        (_unreadable_credential, ("credentials, ", "created_at")),
+        (_digest_that_is_none, ("api_keys, ", "digest")),
+    ],
+)
+def test_a_digest_that_was_worked_out_anew_is_not_believed(
+    full: bytes, forge: Forge, named: tuple[str, ...]
+):
+    whole = json.loads(full)
+    forge(whole)
+    sandbox = a_sandbox()
+    before = saved(sandbox)
+
+    answer = put(sandbox, digested(whole))
+
+    assert (answer.status, answer.json()["error"]) == (400, "not_restored")
+    assert [word for word in named if word not in answer.json()["message"]] == []
+    assert saved(sandbox) == before
+
+
+def test_what_this_process_has_written_is_known_again_and_nothing_else(full: bytes):
+    edited = json.loads(full)
+    _first(edited, "accounts")["name"] = "Edited"
+
+    assert run_through(read_snapshot(full)).is_trusted
+    assert run_through(read_snapshot(full + b"\n")).is_trusted
+    assert not run_through(read_snapshot(digested(edited))).is_trusted
+    indented = json.dumps(json.loads(full), indent=1).encode()
+    assert not run_through(read_snapshot(indented)).is_trusted
+
+
+def test_a_snapshot_of_another_process_comes_back_byte_for_byte(
+    full: bytes, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(snapshots, "_written_here", {})
+    sandbox = a_sandbox()
+
+    assert not run_through(read_snapshot(full)).is_trusted
+    assert put(sandbox, full).status == 200
+
+    assert saved(sandbox) == full
+
+
+def test_the_snapshots_that_are_known_again_are_the_newest(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(snapshots, "_written_here", {})
+    monkeypatch.setattr(snapshots, "WRITTEN_MAX", 2)
+    sandbox = a_sandbox()
+    written = []
+    for _ in range(3):
+        paid(sandbox)
+        written.append(saved(sandbox))
+
+    assert [run_through(read_snapshot(body)).is_trusted for body in written] == [False, True, True]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_no_mutation_of_a_snapshot_leads_to_a_500(full: bytes, seed: int):
+    found, statuses = failures(full, seed, QUICKLY)
+
+    assert found == []
+    # Some are harmless, and are asked everything.
+    assert statuses.keys() == {200, 400}
+
+
+# --- the number of draws ----------------------------------------------------------------------
+
+
+def _without(whole: dict[str, Any]) -> None:
+    del _first(whole, "world")["drawn"]
+
+
+def _lower(whole: dict[str, Any]) -> None:
+    _first(whole, "world")["drawn"] -= 256
+
+
+def _payments(sandbox: InProcess, count: int, named: str) -> list[str]:
+    """The ids of so many payments, whose event_ids are the client's."""
+    return [
+        str(paid(sandbox, event_id=f"{named}-{number}")["transaction_id"])
+        for number in range(count)
+    ]
+
+
+def _message_ids(sandbox: InProcess) -> list[str]:
+    found = sandbox.control("GET", "/worlds/default/messages", query="limit=200").json()
+    return [one["id"] for one in found["messages"]]
+
+
+@pytest.mark.parametrize("forge", [_without, _lower])
+def test_no_new_record_replaces_an_old_one_whatever_the_number_of_draws(forge: Forge):
+    sandbox = a_sandbox()
+    before = _payments(sandbox, 5, "before")
+    whole = json.loads(saved(sandbox))
+    forge(whole)
+
+    assert put(sandbox, digested(whole)).status == 200
+    after = _payments(sandbox, 10, "after")
+
+    assert len({*before, *after}) == 15
+    assert sandbox.ask("GET", "/v2/transactions", key="psp").json()["total"] == 15
+    ids = _message_ids(sandbox)
+    assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize("kind", ["json", "db"])
+def test_nor_after_a_restart(tmp_path: Path, kind: str):
+    path = tmp_path / f"state.{kind}"
+    with a_looping_sandbox(store=path) as sandbox:
+        before = _payments(sandbox, 5, "before")
+        whole = json.loads(saved(sandbox))
+        _without(whole)
+        assert put(sandbox, digested(whole)).status == 200
+
+    with a_looping_sandbox(store=path) as sandbox:
+        after = _payments(sandbox, 10, "after")
+        ids = _message_ids(sandbox)
+        total = sandbox.ask("GET", "/v2/transactions", key="psp").json()["total"]
+
+    assert (len({*before, *after}), total) == (15, 15)
+    assert len(set(ids)) == len(ids)
+
+
+def test_a_snapshot_says_nothing_of_where_it_came_from(full: bytes):
+    sandbox = a_sandbox()
+    put(sandbox, json.dumps(json.loads(full)).encode())
+
+    assert saved(sandbox) == full

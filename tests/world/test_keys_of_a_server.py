@@ -1,0 +1,251 @@
+"""Keys off loopback are of one server only, unless they are to be known. Source: decision 45."""
+
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.app import build
+from sandbox.settings import Settings
+from sandbox.store.files import StoreError
+from sandbox.store.state.opening import copy, open_file
+from tests.driving import InProcess
+
+TOKEN = "open-sesame"
+
+
+def a_server(host: str = "0.0.0.0", **more: Any) -> InProcess:
+    headers = {"accept": "application/json", "authorization": f"Bearer {TOKEN}"}
+    sandbox = build(Settings(host=host, token=TOKEN, **more))
+    return InProcess(sandbox, defaults=headers)
+
+
+@contextmanager
+def on(path: Path, host: str = "0.0.0.0", **more: Any) -> Iterator[InProcess]:
+    """A server that keeps its worlds in this file, until the block ends."""
+    sandbox = a_server(host, store=path, **more)
+    saver = sandbox.sandbox.worlds.saver
+    assert saver is not None
+    try:
+        yield sandbox
+        saver.save()
+    finally:
+        saver.file.close()
+
+
+def keys(sandbox: InProcess, world: str = "default") -> dict[str, str]:
+    """The plaintext of the keys of a world's cast, each of which leads to it."""
+    worlds = sandbox.sandbox.worlds
+    found = worlds.get(world)
+    assert found is not None
+    plain = {name: key for name, (_, key) in found.cast.keys.items()}
+    holders = [worlds.holder(worlds.profile.key_format.parse(key)) for key in plain.values()]
+    assert [holder and holder[0].id for holder in holders] == [world] * len(plain)
+    return plain
+
+
+def secrets(plain: dict[str, str]) -> set[str]:
+    return {key[-32:] for key in plain.values()}
+
+
+@pytest.fixture(params=["state.json", "state.db"])
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return tmp_path / request.param
+
+
+def make(sandbox: InProcess, id: str) -> None:
+    sandbox.sandbox.worlds.create(replace(sandbox.sandbox.worlds.default.spec, id=id))
+
+
+# --- in memory --------------------------------------------------------------------------------
+
+
+def test_off_loopback_no_other_server_has_the_keys_of_a_world():
+    servers = [a_server(), a_server(), a_server("127.0.0.1")]
+    for server in servers:
+        make(server, "one")
+
+    for world in ("default", "one"):
+        found = [secrets(keys(server, world)) for server in servers]
+        assert len(set.union(*found)) == sum(map(len, found))
+
+
+def test_ids_are_the_same_on_every_server():
+    one, other = a_server().control("GET", "/worlds/default").json(), a_server("127.0.0.1")
+
+    view = other.control("GET", "/worlds/default").json()
+
+    assert (one["accounts"], one["terminals"]) == (view["accounts"], view["terminals"])
+    assert {name: key["id"] for name, key in one["keys"].items()} == {
+        name: key["id"] for name, key in view["keys"].items()
+    }
+
+
+def test_with_known_keys_they_are_those_of_loopback():
+    server, documented = a_server(known_keys=True), a_server("127.0.0.1")
+    for one in (server, documented):
+        make(one, "one")
+
+    assert keys(server) == keys(documented)
+    assert keys(server, "one") == keys(documented, "one")
+    assert keys(server)["merchant"] == "svc_uat_demomerchant_Rahy5R22dHat85afU6lKXIXOEWGwLG82"
+
+
+def test_secrets_of_endpoints_and_minted_keys_are_of_one_server_as_well():
+    def made(server: InProcess) -> tuple[str, str]:
+        body = {"name": "made", "permissions": ["payments:read"]}
+        minted = server.ask("POST", "/v5/apikeys", key="merchant", json_body=body).json()
+        to = {"url": "http://8.8.8.8/hook"}
+        endpoint = server.control("POST", "/worlds/default/endpoints", to).json()
+        return endpoint["secret"], minted["key"]
+
+    found = [made(a_server()), made(a_server()), made(a_server("127.0.0.1"))]
+
+    assert len({secret for pair in found for secret in pair}) == 6
+
+
+def test_a_reset_gives_the_same_keys():
+    server = a_server()
+    make(server, "one")
+    before = keys(server), keys(server, "one")
+
+    for world in ("default", "one"):
+        assert server.control("POST", f"/worlds/{world}/reset").status == 200
+
+    assert (keys(server), keys(server, "one")) == before
+
+
+def test_a_snapshot_of_another_server_leaves_a_world_its_keys():
+    one, other = a_server(), a_server()
+    documented = a_server("127.0.0.1")
+    before = keys(other)
+    for server in (one, documented):
+        snapshot = server.control("GET", "/worlds/default/snapshot").body
+
+        answer = other.ask("PUT", "/_sandbox/worlds/default/snapshot", body=snapshot)
+
+        assert answer.status == 200
+        assert keys(other) == before
+        other.control("POST", "/worlds/default/reset")
+        assert keys(other) == before
+
+
+# --- in a file --------------------------------------------------------------------------------
+
+
+def test_the_keys_of_kept_worlds_stay_over_restarts_wherever_the_server_is_bound(path: Path):
+    with on(path) as server:
+        make(server, "one")
+        before = keys(server), keys(server, "one")
+
+    for host, known in (("0.0.0.0", False), ("127.0.0.1", False), ("0.0.0.0", True)):
+        with on(path, host, known_keys=known) as server:
+            assert (keys(server), keys(server, "one")) == before
+            for world in ("default", "one"):
+                server.sandbox.worlds.reset(server.sandbox.worlds.get(world))
+            assert (keys(server), keys(server, "one")) == before
+
+
+def test_a_world_that_is_made_where_keys_are_known_has_known_ones_in_the_same_file(path: Path):
+    with on(path) as server:
+        default = keys(server)
+    with on(path, "127.0.0.1") as server:
+        make(server, "one")
+        one = keys(server, "one")
+
+    with on(path) as server:
+        make(server, "two")
+        assert keys(server) == default
+        assert keys(server, "one") == one
+        two = keys(server, "two")
+    documented = a_server("127.0.0.1")
+    for id in ("one", "two"):
+        make(documented, id)
+    assert keys(documented, "one") == one
+    assert secrets(keys(documented, "two")).isdisjoint(secrets(two))
+
+
+def test_a_server_off_loopback_says_which_of_its_worlds_have_known_keys(
+    path: Path, caplog: pytest.LogCaptureFixture
+):
+    with on(path, "127.0.0.1") as server:
+        before = keys(server)
+    caplog.set_level(logging.WARNING, "sandbox.store")
+
+    with on(path) as server:
+        assert keys(server) == before
+
+    (said,) = [message for message in caplog.messages if "API keys" in message]
+    assert ": default;" in said
+
+
+def test_the_secret_stands_in_the_file_and_nowhere_else(path: Path):
+    with on(path) as server:
+        secret = server.sandbox.worlds.secret
+        shown = [
+            server.control("GET", where).body.decode()
+            for where in ("/health", "/worlds", "/worlds/default", "/worlds/default/snapshot")
+        ]
+
+    assert secret.hex().encode() in path.read_bytes()
+    assert [one for one in shown if secret.hex() in one] == []
+
+
+def test_on_loopback_a_file_has_no_secret(path: Path):
+    with on(path, "127.0.0.1"):
+        pass
+
+    assert b"secret" not in path.read_bytes().replace(b'"secret":"whsec', b"")
+
+
+def test_a_file_that_lost_its_secret_is_refused(tmp_path: Path):
+    path = tmp_path / "state.json"
+    with on(path):
+        pass
+    document = json.loads(path.read_bytes())
+    del document["file"]["1"]["secret"]
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+    with pytest.raises(StoreError, match=r"world 'default': .*the server's secret"):
+        a_server(store=path)
+
+
+@pytest.mark.parametrize("secret", ["", "00", "zz" * 32, 7])
+def test_a_secret_that_is_none_is_refused(tmp_path: Path, secret: Any):
+    path = tmp_path / "state.json"
+    with on(path):
+        pass
+    document = json.loads(path.read_bytes())
+    document["file"]["1"]["secret"] = secret
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+    with pytest.raises(StoreError, match="secret is not 64 hex digits"):
+        a_server(store=path)
+
+
+@pytest.mark.parametrize("target", ["state.json", "state.db"])
+def test_a_copy_of_a_file_has_the_secret(path: Path, target: str):
+    into = path.with_name(f"copy-{target}")
+    with on(path) as server:
+        before = keys(server)
+
+    with closing(open_file(path)) as one, closing(open_file(into)) as other:
+        copy(one, other)
+
+    with on(into) as server:
+        assert keys(server) == before
+
+
+def test_worlds_of_a_server_off_loopback_are_driven_as_any():
+    server = a_server()
+
+    made = server.control("POST", "/worlds", {"id": "one"}).json()
+
+    key = made["keys"]["merchant"]["key"]
+    assert keys(server, "one")["merchant"] == key
+    assert server.ask("GET", "/v5/apikeys", key=key).status == 200
