@@ -7,6 +7,7 @@ together has to fit. Whoever restores does so into a world that nobody uses yet.
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from sandbox.domain.events import body_of
@@ -27,7 +28,7 @@ from sandbox.store.fixtures import Fixture
 from sandbox.store.invention import Invention
 from sandbox.store.port import DuplicateValue
 from sandbox.store.rows import Rows
-from sandbox.store.steps import Steps
+from sandbox.store.steps import OFTEN, Steps
 from sandbox.world.checking import (
     check_delivery,
     check_endpoint,
@@ -112,15 +113,18 @@ def restore(
             check_timer(timer, world.store.timers)
             world.store.timers.restore(timer, document.number)
         yield
+    # Nobody vouches for the number of draws: what it leads back to is drawn anew.
+    taken: Collection[str] = ()
+    if not kept.is_trusted or TAKEN_IDS in tables:
+        taken = yield from _ids(world, tables)
     with _Place(WORLD, world.id):
         _restore_state(world, state, kept)
         if not is_beginning or world.spec.clock == ClockSetting():
             world.clock.restore(state["clock"])
         if not is_beginning or world.spec.seed == state.get("seed", 1):
             world.draws.go_on(int(state.get("drawn", 0)))
-        if not kept.is_trusted or TAKEN_IDS in tables:
-            # Nobody vouches for the number of draws: what it leads back to is drawn anew.
-            world.draws.taken = _ids(world, tables)
+        if taken:
+            world.draws.taken = taken
         if not is_beginning:
             world.journal.numbered = int(state.get("requests", 0))
     yield from _restore_webhooks(world, state, kept)
@@ -156,11 +160,16 @@ def _keep_records(world: "World", kept: Kept) -> Steps[None]:
             yield
 
 
-def _ids(world: "World", tables: Mapping[str, Sequence[Document | Parsed]]) -> Collection[str]:
+def _ids(
+    world: "World", tables: Mapping[str, Sequence[Document | Parsed]]
+) -> Steps[Collection[str]]:
     """The ids of all records and messages."""
-    found = {one.id for one in tables.get(MESSAGES, ())}
-    for _, rows in world.store.tables():
-        found.update(rows.number_of)
+    found: set[str] = set()
+    of_messages = (one.id for one in tables.get(MESSAGES, ()))
+    for id in chain(of_messages, *(rows.number_of for _, rows in world.store.tables())):
+        found.add(id)
+        if not len(found) % OFTEN:
+            yield
     return found
 
 
