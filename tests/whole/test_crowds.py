@@ -39,7 +39,10 @@ class Server:
         named = [f"x-service-apikey: {self.keys[key]}"] if key else []
         if body:
             named += ["content-type: application/json", f"content-length: {len(body)}"]
-        return "\r\n".join([f"{line} HTTP/1.1", "host: x", *named, *fields, "", ""]).encode() + body
+        return (
+            "\r\n".join([f"{line} HTTP/1.1", "host: localhost", *named, *fields, "", ""]).encode()
+            + body
+        )
 
     def ask(self, line: str, body: bytes = b"") -> Answer:
         """An answer of the control surface, on a connection of its own."""

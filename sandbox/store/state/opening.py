@@ -45,6 +45,8 @@ def copy(source: StateFile, target: StateFile) -> None:
         puts: list[tuple[str, Document]] = [
             (table, _whole(source, world, table, document))
             for table, documents in tables.items()
+            # A file that people edit is not believed how much was drawn, and need not say so.
+            if table != TAKEN_IDS or not target.is_for_people
             for document in documents
         ]
         puts += [(RECORDS, document) for document in source.records(world)]
