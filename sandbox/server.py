@@ -32,6 +32,9 @@ _BACKLOG: Final = 2048
 _ACCEPTED_AT_ONCE: Final = 4
 """asyncio's own loop accepts so many connections before it looks at any of them, and each takes a
 file, also when it is refused afterwards. uvloop accepts them one by one."""
+_UNREAD_BYTES: Final = 65_536
+"""So much of what a client sends waits in the system until it is read. As much is read at once: if
+many clients send much in the same moment, more would keep all others waiting."""
 _GRACE_S: Final = 2
 _GC_AFTER: Final = 5_000
 """Objects made between two collections. A request leaves no cycles, only its journal entry, so
@@ -186,6 +189,8 @@ def bind(host: str, port: int, option: str) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # The connections inherit it; the system would let some megabytes of each wait.
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _UNREAD_BYTES)
     try:
         bound.bind((host, port))
     except (OSError, OverflowError) as error:

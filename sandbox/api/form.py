@@ -5,6 +5,7 @@ must never be kept is refused.
 """
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import ValidationError
@@ -86,12 +87,12 @@ def _note_unknown(trip: Trip, sent: Mapping[str, Any], shape: "type[BaseModel]",
     known = wire.field_names(shape)
     if known.issuperset(sent):
         return
-    unknown = [name for name in sent if name not in known]
-    for name in unknown[:UNKNOWN_NOTED_MAX]:
+    for name in islice((name for name in sent if name not in known), UNKNOWN_NOTED_MAX):
         hint = did_you_mean(name[:80], known)
         trip.notes.append(f"the {what} {name[:80]!r} is unknown and was ignored{hint}")
-    if len(unknown) > UNKNOWN_NOTED_MAX:
-        trip.notes.append(f"and {len(unknown) - UNKNOWN_NOTED_MAX} more, of {what}s")
+    more = len(sent) - sum(name in sent for name in known) - UNKNOWN_NOTED_MAX
+    if more > 0:
+        trip.notes.append(f"and {more} more, of {what}s")
 
 
 def read_object(trip: Trip) -> dict[str, Any]:

@@ -55,10 +55,6 @@ NO_ANSWER: Final = 0
 
 TOO_MANY_REQUESTS: Final = 429
 
-LARGE_BODY_BYTES: Final = 64 * 1024
-"""Requests with a larger body take turns: to parse and check it takes as long as hundreds of
-others, and a crowd of them would keep all others waiting until the last is done."""
-
 log = logging.getLogger("sandbox.api")
 requests_log = logging.getLogger("sandbox.requests")
 
@@ -155,9 +151,7 @@ class Platform:
             if BODY_PENDING in scope and not self._may_send_body(asked):
                 # It is refused at once: nothing may come in between that makes its key usable.
                 return
-            asked.body = await read_body(receive)
-            if asked.body is not None and len(asked.body) > LARGE_BODY_BYTES:
-                await self._worlds.slices.whole_turn()
+            asked.body = await read_body(receive, turn=self._worlds.slices.whole_turn)
         if (turn := self._turn()) is not None:
             await turn
 

@@ -4,7 +4,7 @@ Everything a client can send wrongly in form is refused here, as `BadInput` or b
 """
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import parse_qs
@@ -24,6 +24,10 @@ T = TypeVar("T")
 BODY_BYTES_MAX: Final = 1_048_576
 """A larger body is refused with 413. Source: assumed D25."""
 
+LARGE_BODY_BYTES: Final = 64 * 1024
+"""Requests with a larger body take turns: to parse and check it takes as long as hundreds of
+others, and a crowd of them would keep all others waiting until the last is done."""
+
 DETAILS_MAX: Final = 5
 """So many mistakes of a body are named; the rest are counted."""
 
@@ -40,8 +44,16 @@ class ClientGone(Exception):
     """The client closed the connection before its request was complete."""
 
 
-async def read_body(receive: Receive, *, bytes_max: int = BODY_BYTES_MAX) -> bytes | None:
-    """The request's body; None as soon as it is known to be larger than that."""
+async def read_body(
+    receive: Receive,
+    *,
+    bytes_max: int = BODY_BYTES_MAX,
+    turn: Callable[[], Awaitable[None]] | None = None,
+) -> bytes | None:
+    """The request's body; None as soon as it is known to be larger than that.
+
+    A large one waits for its `turn` once it is complete.
+    """
     message = await receive()
     chunks: list[bytes] = []
     size = 0
@@ -53,6 +65,9 @@ async def read_body(receive: Receive, *, bytes_max: int = BODY_BYTES_MAX) -> byt
         if size > bytes_max:
             return None
         if not message.get("more_body", False):
+            if turn is not None and size > LARGE_BODY_BYTES:
+                # To put its pieces together is part of the work that waits.
+                await turn()
             # A body that came in one piece needs no copy.
             return b"".join([*chunks, chunk]) if chunks else bytes(chunk)
         chunks.append(chunk)

@@ -71,7 +71,7 @@ class Control:
             row, params = self._route(scope)
             # A body is read only for an endpoint and a world that exist (assumed D25-bodies).
             self._world(params)
-            body = await _read(row, scope, receive)
+            body = await self._read(row, scope, receive)
             status = row.status
             shown = await self._carry_out(row, params, scope, receive, body)
             is_stream, media_type, kind = row.is_stream, row.media_type, row.answer_kind
@@ -148,6 +148,25 @@ class Control:
                 headers={"www-authenticate": "Bearer"},
             )
 
+    async def _read(self, row: ControlRow, scope: Scope, receive: Receive) -> bytes | bytearray:
+        """The body, where the endpoint takes one. Of one too large by its own word none is read."""
+        if row.body is None and not row.is_raw:
+            return b""
+        bytes_max = SNAPSHOT_BYTES_MAX if row.is_raw else wire.BODY_BYTES_MAX
+        said = dict(scope["headers"]).get(b"content-length", b"0")
+        body: bytes | bytearray | None = None
+        if not said.isdigit() or int(said) <= bytes_max:
+            if row.is_raw:
+                body = await wire.read_long_body(receive, bytes_max=bytes_max)
+            else:
+                turn = self._services.worlds.slices.whole_turn
+                body = await wire.read_body(receive, bytes_max=bytes_max, turn=turn)
+        if body is None:
+            raise ControlFault(
+                413, "body_too_large", f"the body is larger than {bytes_max // 1_048_576} MiB"
+            )
+        return body
+
     def _world(self, params: dict[str, str]) -> World | None:
         """The world that the path names, if it names one."""
         if "w" not in params:
@@ -214,22 +233,6 @@ def _query(shape: "type[BaseModel]", scope: Scope) -> "BaseModel":
         return shape.model_validate({name: values[0] for name, values in sent.items()})
     except ValidationError as error:
         raise _invalid(error, shape) from None
-
-
-async def _read(row: ControlRow, scope: Scope, receive: Receive) -> bytes | bytearray:
-    """The body, where the endpoint takes one. Of one that says it is too large nothing is read."""
-    if row.body is None and not row.is_raw:
-        return b""
-    bytes_max = SNAPSHOT_BYTES_MAX if row.is_raw else wire.BODY_BYTES_MAX
-    said = dict(scope["headers"]).get(b"content-length", b"0")
-    is_read = not said.isdigit() or int(said) <= bytes_max
-    read = wire.read_long_body if row.is_raw else wire.read_body
-    body = await read(receive, bytes_max=bytes_max) if is_read else None
-    if body is None:
-        raise ControlFault(
-            413, "body_too_large", f"the body is larger than {bytes_max // 1_048_576} MiB"
-        )
-    return body
 
 
 def _body(shape: "type[BaseModel]", body: bytes, key_format: KeyFormat) -> Any:

@@ -2,11 +2,12 @@
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Collection
 from typing import Any, Protocol
 
 from sandbox.descriptors import Shares, shares
-from sandbox.http.limits import BODIES_BYTES_MAX, LATE_AFTER_ROUNDS, Times
+from sandbox.http.limits import BODIES_BYTES_MAX, LATE_AFTER_ROUNDS, READERS_AT_ONCE_MAX, Times
 
 log = logging.getLogger("sandbox.http")
 
@@ -22,6 +23,9 @@ class Connection(Protocol):
 
     def make_room(self) -> None:
         """End: another connection needs the place, and this one asked for nothing yet."""
+
+    def read_on(self) -> None:
+        """Read more of a large body."""
 
 
 class ConnectionPool:
@@ -51,6 +55,7 @@ class ConnectionPool:
         self._places: set[Connection] = set()
         self._unasked: dict[Connection, None] = {}
         self._bodies_bytes = 0
+        self._readers: deque[Connection] = deque()
         self._warnings: dict[str, _Warning] = {}
         self._next_look: asyncio.TimerHandle | None = None
 
@@ -113,6 +118,21 @@ class ConnectionPool:
     def release(self, size: int) -> None:
         """So many bytes of a body are not needed any more."""
         self._bodies_bytes -= size
+
+    def read_in_turn(self, connection: Connection) -> None:
+        """Have the connection read more of its large body when its turn has come.
+
+        If many clients send large bodies, few of them are read in each round of the event loop.
+        """
+        if not self._readers:
+            asyncio.get_running_loop().call_soon(self._read_on)
+        self._readers.append(connection)
+
+    def _read_on(self) -> None:
+        for _ in range(min(len(self._readers), READERS_AT_ONCE_MAX)):
+            self._readers.popleft().read_on()
+        if self._readers:
+            asyncio.get_running_loop().call_soon(self._read_on)
 
     # --- time --------------------------------------------------------------------------------
 

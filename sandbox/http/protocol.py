@@ -13,6 +13,7 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from sandbox.api.platform import BODY_PENDING
 from sandbox.api.sending import ABORT
+from sandbox.api.wire import LARGE_BODY_BYTES
 from sandbox.control.streaming import ON_STOP
 from sandbox.http import refusals
 from sandbox.http.limits import (
@@ -58,6 +59,7 @@ class Protocol(TimedProtocol):
         self._beside_body = 0
         self._pieces = self._pieces_noted = 0
         self._held_bytes = 0
+        self._awaits_turn = False
         self._hosts = 0
         self._is_odd = False
         """Whether the head of the request has to be looked at closely."""
@@ -207,6 +209,19 @@ class Protocol(TimedProtocol):
             self._held_bytes += size
             if not self._pool.hold(size):
                 self._refuse(refusals.BODIES_TOO_LARGE)
+            elif self._held_bytes > LARGE_BODY_BYTES and not self._awaits_turn:
+                self._awaits_turn = self._flow.is_held = True
+                self.flow.pause_reading()
+                self._pool.read_in_turn(self)
+
+    def read_on(self) -> None:
+        """Read more of a large body, once the application has taken what is there."""
+        self._awaits_turn = False
+        if self._stage == ENDING:
+            return
+        self._flow.is_held = False
+        if len(self.cycle.body) <= HIGH_WATER_LIMIT:
+            self.flow.resume_reading()
 
     def _release(self) -> None:
         if self._held_bytes:

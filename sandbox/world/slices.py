@@ -22,6 +22,10 @@ T = TypeVar("T")
 SLICE_S: Final = 0.005
 """So long long work goes on in one round of the event loop. A request takes two to four rounds."""
 
+ROUNDS_BETWEEN: Final = 8
+"""Rounds of the event loop that follow each piece of work that cannot be cut, before the next one.
+A request that came in meanwhile is answered in them, and waits for one such piece and not four."""
+
 LARGE_AT_ONCE: Final = 4
 """So many pieces of work that need much memory are under way; others wait until one is done."""
 
@@ -42,6 +46,7 @@ class Slices:
         self._loop = loop
         self._line: deque[Future[None]] = deque()
         self._spent_s = 0.0
+        self._free_rounds = 0
         # Whether a new round of the loop is awaited, and whether its turn is promised to someone.
         self._is_awaited = self._is_promised = False
         self._large = Semaphore(LARGE_AT_ONCE)
@@ -88,6 +93,7 @@ class Slices:
         """Wait for a turn that nobody shares, for work that cannot be cut and follows at once."""
         if self._has_loop():
             await self._wait_for_turn()
+            self._free_rounds = ROUNDS_BETWEEN
             self._spend(self.slice_s)
 
     def _go_on(self, steps: Steps[T]) -> Aside | None:
@@ -144,7 +150,12 @@ class Slices:
 
     def _begin_round(self) -> None:
         """A new round of the loop: whoever is first in line has it."""
-        self._is_awaited, self._spent_s = False, 0.0
+        self._is_awaited = False
+        if self._free_rounds:
+            self._free_rounds -= 1
+            self._await_round()
+            return
+        self._spent_s = 0.0
         while self._line:
             first = self._line.popleft()
             if not first.done():
