@@ -26,7 +26,7 @@ async def _answer(request: Request) -> Response:
 
 
 def _checking() -> Any:
-    from sandbox.operations.bodies.payments import StartPayment
+    from sandbox.platform.payments.bodies import StartPayment
 
     async def checked_answer(request: Request) -> Response:
         StartPayment.model_validate_json(await request.body())

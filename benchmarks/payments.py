@@ -120,7 +120,7 @@ def _result(line: Line) -> Result:
 
 # --- in the process that holds the worlds ------------------------------------------------------
 
-Ask = Callable[[Filled, int], list[Question]]
+ControlRequest = Callable[[Filled, int], list[Question]]
 """The questions of a round; a sale or a read is another one every time."""
 
 
@@ -158,7 +158,7 @@ def _reads(world: Filled, number: int) -> list[Question]:
     return [world.get(f"/v1/transactions/{id}") for id in ids]
 
 
-def _search(name: str) -> Ask:
+def _search(name: str) -> ControlRequest:
     def ask(world: Filled, number: int) -> list[Question]:
         query = _SEARCHES[name].format(
             terminal=world.terminals[0], last=len(world.ids) // _PAGE * _PAGE - _PAGE
@@ -171,7 +171,7 @@ def _search(name: str) -> Ask:
     return ask
 
 
-def _line(name: str, ask: Ask, many: Filled, few: Filled, rounds: int) -> Line:
+def _line(name: str, ask: ControlRequest, many: Filled, few: Filled, rounds: int) -> Line:
     """Rounds in both worlds, in turn; who begins changes from round to round."""
     costs: dict[str, list[float]] = {many.key: [], few.key: []}
     for number in range(rounds + 1):

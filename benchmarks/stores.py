@@ -101,8 +101,8 @@ def fill(file: Path, count: int) -> None:
     """Write a file in which the world `default` holds so many transactions."""
     from benchmarks.filling import filled
     from benchmarks.in_process import as_served
-    from sandbox.store.state.opening import open_file
-    from sandbox.world.recording import Recorder
+    from sandbox.store.files.opening import open_file
+    from sandbox.worlds.recorder import Recorder
 
     sandbox = as_served()
     filled(sandbox, "many", count)

@@ -12,7 +12,7 @@ from benchmarks.report import Plan, Result, Target
 from benchmarks.serving import BenchmarkError
 from sandbox.app import build
 from sandbox.settings import Settings
-from sandbox.world.registry import Limits
+from sandbox.worlds.registry import Limits
 from tests.driving import InProcess, Response
 
 OTHERS: Final = 500

@@ -7,8 +7,8 @@ from typing import Any
 from sandbox.app import build
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.settings import Settings
-from sandbox.world.clock import ClockSetting
-from sandbox.world.world import DEFAULT_WORLD
+from sandbox.worlds.clock import ClockSetting
+from sandbox.worlds.world import DEFAULT_WORLD
 
 
 class InProcess:

@@ -18,7 +18,7 @@ from docs.asking import InProcess
 from docs.busy_visits import NIGHTS, BatchClosing, Visit, guests, hotel_guests
 from sandbox.domain.instants import to_wire
 from sandbox.library import folder
-from sandbox.world.ids import Ids
+from sandbox.worlds.ids import Ids
 
 FILE: Final = folder("fixtures") / "busy.json"
 CAST: Final = "busy_cast"

@@ -7,7 +7,7 @@ after the month's end does not happen, which leaves open what is under way then.
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
-from sandbox.world.ids import Ids
+from sandbox.worlds.ids import Ids
 
 Visit = Generator[float, None, None]
 """Yields minutes until it goes on."""

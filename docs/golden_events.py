@@ -21,7 +21,7 @@ REJECTED_ONCE: Final = 900405
 """Amounts that have the batch they are in end so."""
 
 
-class Ask(Protocol):
+class ControlRequest(Protocol):
     """One request by a key of the cast; what it answered. Raises for anything but 2xx."""
 
     def __call__(
@@ -44,7 +44,7 @@ class Places(NamedTuple):
     location: str
 
 
-def tell(ask: Ask, merchant: Places) -> None:
+def tell(ask: ControlRequest, merchant: Places) -> None:
     """Have every event happen, each for the first time by what the spec names for it."""
     first = _first_batch(ask, merchant)
     _later_batches(ask, merchant, first)
@@ -53,7 +53,7 @@ def tell(ask: Ask, merchant: Places) -> None:
     _directory(ask, merchant)
 
 
-def _first_batch(ask: Ask, merchant: Places) -> str:
+def _first_batch(ask: ControlRequest, merchant: Places) -> str:
     """A dinner from the hold to its settlement, with a coffee beside it; the id of the dinner."""
     batch = ask("POST", "/v1/batches/open", {"terminal_id": merchant.terminal})["id"]
     dinner = _pay(ask, merchant, 5000, "preauth", event_id="order-1001")
@@ -67,7 +67,7 @@ def _first_batch(ask: Ask, merchant: Places) -> str:
     return dinner
 
 
-def _later_batches(ask: Ask, merchant: Places, settled: str) -> None:
+def _later_batches(ask: ControlRequest, merchant: Places, settled: str) -> None:
     """The settled payment is refunded, in a batch that is accepted in part; one is rejected."""
     ask("POST", f"/v3/payments/{settled}/refund", {})
     _pay(ask, merchant, 1800, event_id="order-1003")
@@ -79,14 +79,14 @@ def _later_batches(ask: Ask, merchant: Places, settled: str) -> None:
     ask("POST", f"/v1/batches/{batch}/close")
 
 
-def _what_comes_to_nothing(ask: Ask, merchant: Places) -> None:
+def _what_comes_to_nothing(ask: ControlRequest, merchant: Places) -> None:
     hold = _pay(ask, merchant, 4000, "preauth", event_id="order-1006")
     ask("POST", f"/v3/payments/{hold}/reverse", {})
     _pay(ask, merchant, 1250, event_id="order-1007", outcome="user_canceled")
 
 
 def _pay(
-    ask: Ask,
+    ask: ControlRequest,
     merchant: Places,
     amount: int,
     path: str = "payment",
@@ -107,7 +107,7 @@ def _pay(
     return id
 
 
-def _keys_and_credentials(ask: Ask) -> None:
+def _keys_and_credentials(ask: ControlRequest) -> None:
     body: dict[str, Any] = {"name": "Counter", "permissions": ["payments:read", "batches:read"]}
     key = f"/v5/apikeys/{ask('POST', '/v5/apikeys', body)['id']}"
     ask("PUT", key, {"status": "revoked"})
@@ -120,7 +120,7 @@ def _keys_and_credentials(ask: Ask) -> None:
     ask("DELETE", credential)
 
 
-def _directory(ask: Ask, merchant: Places) -> None:
+def _directory(ask: ControlRequest, merchant: Places) -> None:
     """What is created is new; all else happens to the merchant, its terminal and its location."""
     address = {
         "street_line1": "12 Elm St",

@@ -5,10 +5,10 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from sandbox.api.openapi import document as platform
 from sandbox.app import build
 from sandbox.control import openapi as control
 from sandbox.domain.profile import Profile
+from sandbox.platform.openapi import document as platform
 from sandbox.settings import Settings
 
 FOLDER: Final = Path(__file__).parent / "generated" / "openapi"

@@ -15,31 +15,31 @@ from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sandbox import __version__, library
-from sandbox.api.hosts import Hosts, why_refused
-from sandbox.api.platform import Platform
-from sandbox.api.rare_log import RareLog
-from sandbox.api.sending import ABORT
 from sandbox.control.control import Control
 from sandbox.control.rows import PREFIX, ControlFault, Services
 from sandbox.descriptors import shares
 from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE, Refusal
+from sandbox.platform.application import Platform
+from sandbox.platform.hosts import Hosts, why_refused
+from sandbox.platform.rare_log import RareLog
+from sandbox.platform.sending import ABORT
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.settings import Settings, SettingsError
-from sandbox.store.files import SECRET_BYTES, StateFile, StoreError
+from sandbox.store.files.port import SECRET_BYTES, StateFile, StoreError
 from sandbox.store.fixtures import Fixture, FixtureError
 from sandbox.store.steps import run_through
-from sandbox.webhooks.guard import Guard
-from sandbox.webhooks.sending import Sender, Sending
-from sandbox.world.clock import Wall, wall_seconds
-from sandbox.world.dispatcher import Dispatcher
-from sandbox.world.host import Host
-from sandbox.world.kept import Kept, NotRestored
-from sandbox.world.registry import Ticks, Worlds
-from sandbox.world.spec import WorldSpec
-from sandbox.world.world import DEFAULT_WORLD, World
+from sandbox.webhooks.address_guard import Guard
+from sandbox.webhooks.sender import Sender, Sending
+from sandbox.worlds.background import Scheduler
+from sandbox.worlds.clock import SystemClock, system_seconds
+from sandbox.worlds.dispatcher import Dispatcher
+from sandbox.worlds.registry import Ticks, Worlds
+from sandbox.worlds.saved_world import NotRestored, SavedWorld
+from sandbox.worlds.spec import WorldSpec
+from sandbox.worlds.world import DEFAULT_WORLD, World
 
 if TYPE_CHECKING:
-    from sandbox.world.saving import Saver
+    from sandbox.worlds.saver import Saver
 
 log = logging.getLogger("sandbox.store")
 requests_log = logging.getLogger("sandbox.requests")
@@ -67,7 +67,7 @@ class Sandbox:
 def build(
     settings: Settings,
     *,
-    wall: Wall = wall_seconds,
+    system_clock: SystemClock = system_seconds,
     ticks: Ticks = monotonic,
     sender: Sending | None = None,
 ) -> Sandbox:
@@ -84,7 +84,7 @@ def build(
         sender or _sender(settings, guard),
         header_prefix=settings.profile.webhook_header_prefix,
     )
-    worlds = _worlds(settings, wall, ticks, dispatcher, fixture)
+    worlds = _worlds(settings, system_clock, ticks, dispatcher, fixture)
     saver = worlds.saver
     token = settings.token
     if token is None and not settings.is_private:
@@ -118,7 +118,7 @@ def _fixture(settings: Settings) -> Fixture:
     """What the world `default` begins with. Raises FixtureError."""
     fixture = library.fixture_or_file(settings.fixture)
     if fixture.document is not None:
-        from sandbox.world.secret_documents import refuse_secrets_of_fixture
+        from sandbox.worlds.secret_documents import refuse_secrets_of_fixture
 
         try:
             refuse_secrets_of_fixture(fixture.document, settings.profile.key_format)
@@ -149,12 +149,14 @@ def _services(
     )
 
 
-def _worlds(settings: Settings, wall: Wall, ticks: Ticks, host: Host, fixture: Fixture) -> Worlds:
+def _worlds(
+    settings: Settings, system_clock: SystemClock, ticks: Ticks, host: Scheduler, fixture: Fixture
+) -> Worlds:
     """The worlds of an earlier run, if one is kept, and `default`. Raises as `build` does."""
     saver = None if settings.store is None else _saver(settings.store)
     worlds = Worlds(
         profile=settings.profile,
-        wall=wall,
+        system_clock=system_clock,
         ticks=ticks,
         limits=settings.limits,
         host=host,
@@ -179,8 +181,8 @@ def _worlds(settings: Settings, wall: Wall, ticks: Ticks, host: Host, fixture: F
 
 def _saver(path: Path) -> "Saver":
     """What writes to the state file, which is opened and locked. Raises StoreError."""
-    from sandbox.store.state.opening import open_file
-    from sandbox.world.saving import Saver
+    from sandbox.store.files.opening import open_file
+    from sandbox.worlds.saver import Saver
 
     return Saver(open_file(path))
 
@@ -207,7 +209,7 @@ def _have_secret(worlds: Worlds, file: StateFile | None) -> None:
 
 def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
     """Fill the worlds with what the file holds. Raises StoreError; then nothing was written."""
-    from sandbox.world.restoring import spec_of
+    from sandbox.worlds.restore import spec_of
 
     loaded = file.load()
     worlds.secret = file.secret
@@ -219,11 +221,11 @@ def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
                 raise StoreError(f"{file.name}: {world_id}.{table} has no {id}")
             return text
 
-        kept = Kept(tables, read, is_from_file=True, is_trusted=not file.is_for_people)
+        kept = SavedWorld(tables, read, is_from_file=True, is_trusted=not file.is_for_people)
         try:
             run_through(worlds.restoring(spec_of(kept, library.fixture_of, id=id), kept))
         except (NotRestored, FixtureError) as error:
-            from sandbox.store.state.disk import about_good_copy, cannot
+            from sandbox.store.files.disk import about_good_copy, cannot
 
             why = f"world {id!r}: {error}"
             raise cannot(path, "be read", why, about_good_copy(path)) from None
@@ -237,7 +239,7 @@ def _begin(worlds: Worlds, settings: Settings, fixture: Fixture) -> None:
         fixture=fixture,
         seed=settings.seed,
         clock=settings.clock,
-        invention=settings.invention,
+        generated_data=settings.generated_data,
     )
     kept = worlds.get(DEFAULT_WORLD)
     if kept is not None and (unheard := _not_heeded(settings, kept.spec)):
@@ -261,7 +263,7 @@ def _not_heeded(settings: Settings, began: WorldSpec) -> list[str]:
         "--fixture": (Path(settings.fixture).stem, began.fixture.name, usual.fixture),
         "--seed": (settings.seed, began.seed, usual.seed),
         "--clock": (settings.clock, began.clock, usual.clock),
-        "--invent": (settings.invention, began.invention, usual.invention),
+        "--invent": (settings.generated_data, began.generated_data, usual.generated_data),
     }
     return [option for option, (given, *others) in told.items() if given not in others]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from sandbox.settings import SettingsError
-from sandbox.webhooks.sending import CONNECTIONS_MAX as WEBHOOKS_MAX
+from sandbox.webhooks.sender import CONNECTIONS_MAX as WEBHOOKS_MAX
 
 FILES: Final = 32
 """For the event loop, the listening sockets, the state file, and what is loaded when it is first

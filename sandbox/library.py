@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sandbox.domain.words import did_you_mean, nearest
 from sandbox.scenarios.loading import ScenarioError, read_scenario
-from sandbox.store.files import FILE
+from sandbox.store.files.port import FILE
 from sandbox.store.fixtures import Fixture, FixtureError, as_shipped, read_fixture
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from sandbox.library import scenario_file
 from sandbox.settings import LogFormat, Settings, SettingsError
 
 if TYPE_CHECKING:
-    from sandbox.watching import Watcher
+    from sandbox.scenario_reload import ScenarioReloader
 
 _BACKLOG: Final = 2048
 _ACCEPTED_AT_ONCE: Final = 4
@@ -175,13 +175,13 @@ def _config(app: Application, pool: ConnectionPool) -> uvicorn.Config:
     )
 
 
-def _watcher(settings: Settings) -> "Watcher | None":
+def _watcher(settings: Settings) -> "ScenarioReloader | None":
     if not settings.watch:
         return None
-    from sandbox.watching import Watcher
+    from sandbox.scenario_reload import ScenarioReloader
 
     assert settings.scenario is not None
-    return Watcher(scenario_file(settings.scenario))
+    return ScenarioReloader(scenario_file(settings.scenario))
 
 
 def bind(host: str, port: int, option: str) -> socket.socket:

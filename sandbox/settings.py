@@ -9,10 +9,10 @@ from typing import Final, Literal
 from pydantic_core import ValidationError
 
 from sandbox.domain.profile import Profile, parse_profile
-from sandbox.store.invention import Invention
+from sandbox.store.generated_data import GeneratedData
 from sandbox.tokens import TokenError, check_token
-from sandbox.world.clock import ClockSetting
-from sandbox.world.registry import Limits
+from sandbox.worlds.clock import ClockSetting
+from sandbox.worlds.registry import Limits
 
 _HOST_NAME: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 
@@ -48,7 +48,7 @@ class Settings:
     control_port: int | None = None
     fixture: str = "demo"
     seed: int = 1
-    invention: Invention | None = None
+    generated_data: GeneratedData | None = None
     clock: ClockSetting = field(default_factory=ClockSetting)
     profile: Profile = field(default_factory=Profile)
     token: str | None = field(default=None, repr=False)

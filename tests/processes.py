@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import IO
 
 WARM = [
-    "sandbox.cli",
+    "sandbox.cli.main",
     "sandbox.server",
     "sandbox.control.shapes",
-    "sandbox.operations.bodies.payments",
+    "sandbox.platform.payments.bodies",
     "sandbox.scenarios.shapes",
-    "sandbox.world.restoring",
-    "sandbox.store.state.json_file",
-    "sandbox.store.state.sqlite_file",
+    "sandbox.worlds.restore",
+    "sandbox.store.files.json_file",
+    "sandbox.store.files.sqlite_file",
     "aiohttp",
     "httpx2",
     "pytest",
@@ -159,7 +159,7 @@ def _command(
     os.environ.update(env)
     if before is not None:
         before()
-    from sandbox.cli import main
+    from sandbox.cli.main import main
 
     main(args=arguments, prog_name="sandbox")
 

@@ -205,7 +205,7 @@ def test_no_function_declares_a_global():
     ("module", "unwanted"),
     [
         (
-            "sandbox.cli",
+            "sandbox.cli.main",
             "uvicorn starlette tinydb filelock faker aiohttp freezegun httpx2 pydantic asyncio",
         ),
         ("sandbox.server", "tinydb filelock faker aiohttp httpx2 freezegun sqlite3 pytest"),

@@ -38,13 +38,13 @@ from sandbox.scenarios.near_misses import NEAR_MISSES_MAX
 from sandbox.scenarios.queue import QUEUE_MAX
 from sandbox.scenarios.words import RULES_MAX, WEBHOOK_RULES_MAX
 from sandbox.webhooks.connections import ANSWER_BYTES_MAX, INTERIM_MAX
-from sandbox.webhooks.sending import RESPONSE_CHARS_MAX
-from sandbox.world.dispatcher import UNDER_WAY_MAX
-from sandbox.world.journal import CAPTURE_BYTES_MAX, REASON_CHARS_MAX
-from sandbox.world.registry import JOURNAL_ENTRIES_MAX, WORLDS_MAX
-from sandbox.world.switches import SWITCHES
-from sandbox.world.tally import SCENARIOS_MAX
-from sandbox.world.watchers import WAITING_MAX
+from sandbox.webhooks.sender import RESPONSE_CHARS_MAX
+from sandbox.worlds.coverage_counters import SCENARIOS_MAX
+from sandbox.worlds.dispatcher import UNDER_WAY_MAX
+from sandbox.worlds.event_stream import WAITING_MAX
+from sandbox.worlds.journal import CAPTURE_BYTES_MAX, REASON_CHARS_MAX
+from sandbox.worlds.registry import JOURNAL_ENTRIES_MAX, WORLDS_MAX
+from sandbox.worlds.switches import SWITCHES
 
 ROOT = Path(__file__).parent.parent
 

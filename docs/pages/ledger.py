@@ -18,7 +18,6 @@ from typing import Final
 
 from docs.pages.citations import citations, clauses, headings
 from docs.pages.markdown import code, listed, page, table
-from sandbox.api.routes import OPERATIONS
 from sandbox.domain.access import ACCESS
 from sandbox.domain.batches import BATCH_LIFE
 from sandbox.domain.directory import DIRECTORIES
@@ -29,7 +28,8 @@ from sandbox.domain.payments.moves import MOVES
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import STATUSES
 from sandbox.http.refusals import HTTP_FAULTS
-from sandbox.world.switches import SWITCHES
+from sandbox.platform.routes import OPERATIONS
+from sandbox.worlds.switches import SWITCHES
 
 _PROJECT: Final = Path(__file__).parents[2]
 _PACKAGE: Final = _PROJECT / "sandbox"

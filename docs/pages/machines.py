@@ -20,7 +20,7 @@ from sandbox.domain.faults import (
 )
 from sandbox.domain.keys import KEY_LIFE
 from sandbox.domain.payments.editing import EDITABLE
-from sandbox.domain.payments.moves import MOVES, moves_from
+from sandbox.domain.payments.moves import MOVES, transitions_from
 from sandbox.domain.payments.outcomes import (
     INITIATING,
     OUTCOMES,
@@ -28,11 +28,11 @@ from sandbox.domain.payments.outcomes import (
     Verdict,
     for_operation,
 )
-from sandbox.domain.payments.rows import AS_ANSWERED, SAME, Move
+from sandbox.domain.payments.rows import AS_ANSWERED, SAME, Transition
 from sandbox.domain.payments.transactions import STATUSES
 from sandbox.domain.payments.triggers import SETTLEMENTS, TRIGGERS, Settlement
 from sandbox.domain.states import Machine
-from sandbox.operations.bodies.transactions import EditTransaction
+from sandbox.platform.transactions.bodies import EditTransaction
 
 _FOLLOW_UPS: Final = tuple(operation for operation in Operation if operation not in INITIATING)
 
@@ -119,13 +119,13 @@ def _told() -> tuple[str, ...]:
 _TOLD: Final = _told()
 
 
-def _by_trigger() -> list[Move]:
+def _by_trigger() -> list[Transition]:
     """The rows with those of one trigger together, in the order in which they are tried."""
     triggers = list(dict.fromkeys(row.trigger for row in MOVES))
     return sorted(MOVES, key=lambda row: triggers.index(row.trigger))
 
 
-def _cells(row: Move) -> tuple[str, ...]:
+def _cells(row: Transition) -> tuple[str, ...]:
     return (
         row.id,
         row.trigger,
@@ -136,19 +136,19 @@ def _cells(row: Move) -> tuple[str, ...]:
         _shown(row),
         row.ledger,
         row.event or NONE,
-        row.joins or NONE,
+        row.batch_entry or NONE,
         _error(row.fault) if row.fault else NONE,
         row.source,
     )
 
 
-def _shown(row: Move) -> str:
+def _shown(row: Transition) -> str:
     if not row.shown_status:
         return NONE
     return f"{_type(row)} / {row.shown_status} / {row.reason}"
 
 
-def _type(row: Move) -> str:
+def _type(row: Transition) -> str:
     """The transaction_type of an attempt. Calling off and expiring keep what the payment was."""
     if row.trigger == Operation.CONFIRM:
         return Operation.SALE
@@ -166,7 +166,7 @@ def _refused(state: str) -> tuple[str, ...]:
 
 
 def _refusal(operation: Operation, state: str) -> str:
-    rows = moves_from(operation, state)
+    rows = transitions_from(operation, state)
     if any(row.fault is None for row in rows):
         return NONE
     # A pair without any row would be a gap in the machine, and shows as one here.
@@ -184,7 +184,7 @@ def _arrows() -> Iterator[Arrow]:
         yield Arrow(state, target, f"{trigger} {' '.join(names)}")
 
 
-def _targets(row: Move, state: str) -> Iterable[str]:
+def _targets(row: Transition, state: str) -> Iterable[str]:
     """Where a row leads; nowhere when it is refused, or changes nothing."""
     if row.fault is not None or (row.head == SAME and row.answer == "failed"):
         return ()

@@ -3,9 +3,6 @@
 from collections.abc import Iterator
 
 from docs.pages.markdown import NONE, code, listed, page, table
-from sandbox.api.routes import OPERATIONS
-from sandbox.api.rows import Row
-from sandbox.api.security_headers import SECURITY_HEADERS
 from sandbox.control.routes import CONTROL
 from sandbox.domain.access import ACCESS
 from sandbox.domain.events import EVENTS
@@ -13,7 +10,10 @@ from sandbox.domain.faults import FAULTS
 from sandbox.domain.hierarchy import Relation
 from sandbox.domain.permissions import ACTIONS
 from sandbox.http.refusals import HTTP_FAULTS
-from sandbox.world.switches import SWITCHES
+from sandbox.platform.routes import OPERATIONS
+from sandbox.platform.rows import Row
+from sandbox.platform.security_headers import SECURITY_HEADERS
+from sandbox.worlds.switches import SWITCHES
 
 
 def endpoints() -> str:

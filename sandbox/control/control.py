@@ -10,17 +10,13 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 from pydantic_core import ValidationError, to_json
 from starlette.types import Receive, Scope, Send
 
-from sandbox.api import wire
-from sandbox.api.rare_log import RareLog
-from sandbox.api.router import Router
-from sandbox.api.security_headers import HEADERS_OF, AnswerKind
 from sandbox.control.origins import why_foreign
 from sandbox.control.routes import CONTROL
 from sandbox.control.rows import (
     JSON,
     SNAPSHOT_BYTES_MAX,
-    Ask,
     ControlFault,
+    ControlRequest,
     ControlRow,
     Services,
     shape,
@@ -29,9 +25,13 @@ from sandbox.control.rows import (
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.secret_text import CARD_NUMBER, may_hold, misplaced
 from sandbox.domain.words import nearest
-from sandbox.store.files import StoreError
-from sandbox.world.agenda import catch_up
-from sandbox.world.world import World
+from sandbox.platform import wire
+from sandbox.platform.rare_log import RareLog
+from sandbox.platform.router import Router
+from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
+from sandbox.store.files.port import StoreError
+from sandbox.worlds.scheduler import catch_up
+from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -184,23 +184,25 @@ class Control:
         receive: Receive,
         body: bytes | bytearray,
     ) -> Any:
-        ask = Ask(services=self._services, params=params)
-        ask.found = self._world(params)
-        if ask.found is not None:
-            self._services.worlds.touch(ask.found)
+        request = ControlRequest(services=self._services, params=params)
+        request.found = self._world(params)
+        if request.found is not None:
+            self._services.worlds.touch(request.found)
             # Without an event loop, or under a clock that a test moves, no alarm has rung.
-            await catch_up(ask.found, self._services.worlds.slices)
+            await catch_up(request.found, self._services.worlds.slices)
         if row.query != "NoQuery" or scope["query_string"]:
-            ask.query = _query(shape(row.query), scope)
+            request.query = _query(shape(row.query), scope)
         if row.is_raw:
-            ask.body = body
+            request.body = body
         elif row.body is not None:
-            ask.body = _body(shape(row.body), bytes(body), self._services.worlds.profile.key_format)
-        shown = await _result(row, ask, receive)
+            request.body = _body(
+                shape(row.body), bytes(body), self._services.worlds.profile.key_format
+            )
+        shown = await _result(row, request, receive)
         if (saver := self._services.worlds.saver) is not None:
-            if row.method != "GET" and ask.found is not None:
+            if row.method != "GET" and request.found is not None:
                 # It may have changed what is no record: a switch, the clock, the queue.
-                ask.found.note_change()
+                request.found.note_change()
             try:
                 await saver.saved()
             except StoreError as error:
@@ -210,8 +212,8 @@ class Control:
         return shown
 
 
-async def _result(row: ControlRow, ask: Ask, receive: Receive) -> Any:
-    shown = row.run(ask)
+async def _result(row: ControlRow, request: ControlRequest, receive: Receive) -> Any:
+    shown = row.run(request)
     if not isawaitable(shown):
         return shown
     return await (wire.unless_gone(shown, receive) if row.ends_with_client else shown)

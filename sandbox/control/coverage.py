@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from sandbox.api.routes import OPERATIONS
-from sandbox.control.rows import Ask
+from sandbox.control.rows import ControlRequest
 from sandbox.domain.events import EVENTS
 from sandbox.domain.faults import FAULTS, MISDIRECTED
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import STATUS_REASONS, STATUSES
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
-from sandbox.world.tally import Answered, Tally
+from sandbox.platform.routes import OPERATIONS
+from sandbox.worlds.coverage_counters import AnswerKind, CoverageCounters
 
 _SERVED: Final = tuple(row.name for row in OPERATIONS if row.run is not None)
 
@@ -32,27 +32,27 @@ TABLES: Final[Mapping[str, tuple[str, ...]]] = {
 """What there is to exercise, section by section, as far as the code alone knows it."""
 
 
-async def of_world(ask: Ask) -> dict[str, Any]:
+async def of_world(request: ControlRequest) -> dict[str, Any]:
     """What was exercised in a world since it began or was reset."""
-    slices = ask.services.worlds.slices
-    await slices.run(ask.world.tally.count())
+    slices = request.services.worlds.slices
+    await slices.run(request.world.coverage.count())
     # The first time they are read from their files.
-    await slices.aside(ask.services.scenarios)
-    return _view(ask, ask.world.tally.look())
+    await slices.aside(request.services.scenarios)
+    return _view(request, request.world.coverage.look())
 
 
-async def of_server(ask: Ask) -> dict[str, Any]:
+async def of_server(request: ControlRequest) -> dict[str, Any]:
     """What was exercised in all worlds since the server began, and by those who named none."""
-    worlds = ask.services.worlds
-    await worlds.slices.aside(ask.services.scenarios)
-    return _view(ask, await worlds.slices.run(worlds.exercised()))
+    worlds = request.services.worlds
+    await worlds.slices.aside(request.services.scenarios)
+    return _view(request, await worlds.slices.run(worlds.exercised()))
 
 
-def _view(ask: Ask, tally: Tally) -> dict[str, Any]:
-    counts = _counts(tally)
-    library = {one.name: name for name, one in ask.services.scenarios().items()}
-    scrub = ask.services.worlds.profile.scrub
-    for title, count in tally.scenarios.items():
+def _view(request: ControlRequest, coverage: CoverageCounters) -> dict[str, Any]:
+    counts = _counts(coverage)
+    library = {one.name: name for name, one in request.services.scenarios().items()}
+    scrub = request.services.worlds.profile.scrub
+    for title, count in coverage.scenarios.items():
         counts["scenarios"][library.get(title) or scrub(title)] += count
     own = sorted(counts["scenarios"].keys() - library.values())
     place = {name: number for number, name in enumerate(_SERVED)}
@@ -74,11 +74,11 @@ def _section(counts: Counter[str], table: Iterable[str]) -> dict[str, Any]:
     }
 
 
-def _counts(tally: Tally) -> dict[str, Counter[str]]:
+def _counts(coverage: CoverageCounters) -> dict[str, Counter[str]]:
     """How often each name of each section was counted."""
     counts: dict[str, Counter[str]] = {name: Counter() for name in SECTIONS}
-    for answer, count in tally.answers.items():
-        answered = Answered(*answer)
+    for answer, count in coverage.answers.items():
+        answered = AnswerKind(*answer)
         if answered.route is not None:
             counts["operations"][answered.route] += count
             counts["answers"][f"{answered.route} {answered.status}"] += count
@@ -89,10 +89,10 @@ def _counts(tally: Tally) -> dict[str, Counter[str]]:
         ):
             if name is not None:
                 counts[section][name] += count
-    for said, count in tally.messages.items():
+    for said, count in coverage.messages.items():
         counts["events"][said.event_type] += count
         if said.status is not None and said.status_reason is not None:
             counts["statuses"][said.status] += count
             counts["status_reasons"][said.status_reason] += count
-    counts["statuses"]["settled"] += tally.settled
+    counts["statuses"]["settled"] += coverage.settled
     return counts

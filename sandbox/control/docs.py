@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from sandbox.control.rows import Ask
+from sandbox.control.rows import ControlRequest
 
 if TYPE_CHECKING:
     from sandbox.domain.profile import Profile
@@ -16,22 +16,22 @@ Ids = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 """The cast as a value that can be remembered: kind to names and ids."""
 
 
-def platform(ask: Ask) -> bytes:
+def platform(request: ControlRequest) -> bytes:
     """The document of the platform, under the profile of this server."""
-    services = ask.services
+    services = request.services
     profile = services.worlds.profile
-    return _platform(profile, services.version, services.platform_url, _ids(ask))
+    return _platform(profile, services.version, services.platform_url, _ids(request))
 
 
-def control(ask: Ask) -> bytes:
+def control(request: ControlRequest) -> bytes:
     """The document of the control surface."""
-    services = ask.services
-    return _control(services.version, services.needs_token, _ids(ask))
+    services = request.services
+    return _control(services.version, services.needs_token, _ids(request))
 
 
 @lru_cache(maxsize=8)
 def _platform(profile: "Profile", version: str, url: str, ids: Ids) -> bytes:
-    from sandbox.api.openapi.document import document
+    from sandbox.platform.openapi.document import document
 
     return _written(document(profile, version=version, url=url, cast=_cast(ids)))
 
@@ -47,9 +47,9 @@ def _written(document: dict[str, Any]) -> bytes:
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _ids(ask: Ask) -> Ids:
+def _ids(request: ControlRequest) -> Ids:
     """The ids of the world `default`, which the examples name."""
-    cast = ask.services.worlds.default.cast
+    cast = request.services.worlds.default.cast
     kinds = {
         "accounts": cast.accounts,
         "terminals": cast.terminals,
@@ -62,17 +62,17 @@ def _cast(ids: Ids) -> dict[str, dict[str, str]]:
     return {kind: dict(named) for kind, named in ids}
 
 
-def page(ask: Ask) -> bytes:
+def page(request: ControlRequest) -> bytes:
     """The page itself, which needs no network besides this server."""
     return _file("page.html")
 
 
-def style(ask: Ask) -> bytes:
+def style(request: ControlRequest) -> bytes:
     """How the page looks."""
     return _file("page.css")
 
 
-def script(ask: Ask) -> bytes:
+def script(request: ControlRequest) -> bytes:
     """What the page does."""
     return _file("page.js")
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
-from sandbox.control.rows import Ask, ControlFault, invalid, must_be_known
+from sandbox.control.rows import ControlFault, ControlRequest, invalid, must_be_known
 from sandbox.domain.accounts import Account
 from sandbox.domain.batches import BATCH_STATUSES
 from sandbox.domain.events import EVENTS
@@ -23,7 +23,7 @@ from sandbox.domain.webhooks.endpoints import (
     problem_with,
 )
 from sandbox.webhooks.signing import KEY_BYTES, check_secret, write_secret
-from sandbox.world.world import World
+from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
     from sandbox.control.shapes import ChangeEndpoint, CreateEndpoint, Recover, Rotate
@@ -58,10 +58,10 @@ def view(endpoint: Endpoint) -> dict[str, Any]:
     }
 
 
-def create(ask: Ask) -> dict[str, Any]:
+def create(request: ControlRequest) -> dict[str, Any]:
     """Have webhooks go to a URL, signed with a secret of its own."""
-    body: CreateEndpoint = ask.body
-    world = ask.world
+    body: CreateEndpoint = request.body
+    world = request.world
     if body.id is not None and body.id in world.outbox.endpoints:
         raise ControlFault(409, "endpoint_taken", f"there is an endpoint {body.id!r} already")
     if len(world.outbox.endpoints) >= ENDPOINTS_MAX:
@@ -71,7 +71,7 @@ def create(ask: Ask) -> dict[str, Any]:
             f"{ENDPOINTS_MAX} endpoints are in this world already, which is the most",
             details="DELETE one of them first, or take another world",
         )
-    fields = _checked(ask, body.model_dump(exclude_unset=True))
+    fields = _checked(request, body.model_dump(exclude_unset=True))
     secret = fields.pop("secret", None) or write_secret(world.draws.secret_bytes(KEY_BYTES))
     endpoint = Endpoint(
         id=fields.pop("id", None) or _free_id(world),
@@ -91,26 +91,26 @@ def _free_id(world: World) -> str:
     return id
 
 
-def _checked(ask: Ask, sent: dict[str, Any]) -> dict[str, Any]:
+def _checked(request: ControlRequest, sent: dict[str, Any]) -> dict[str, Any]:
     """The fields that were sent, null as if they were not, every word in them known."""
     fields = {
         name: value for name, value in sent.items() if value is not None or name == "account_id"
     }
     if "url" in fields:
-        _check_url(ask, fields["url"])
+        _check_url(request, fields["url"])
     if "secret" in fields:
         try:
             check_secret(fields["secret"])
         except ValueError as error:
             raise invalid(f"secret: {error}") from None
-    _check_audience(ask, fields)
+    _check_audience(request, fields)
     return fields
 
 
-def _check_audience(ask: Ask, fields: dict[str, Any]) -> None:
+def _check_audience(request: ControlRequest, fields: dict[str, Any]) -> None:
     """Whose events, of which types, and with which bodies; lists are made fit to be kept."""
     account_id = fields.get("account_id")
-    if account_id is not None and ask.world.store.begin().get(Account, account_id) is None:
+    if account_id is not None and request.world.store.begin().get(Account, account_id) is None:
         raise invalid("account_id: the world has no account with this id")
     for event_type in fields.get("event_types", ()):
         must_be_known("event_types", event_type, EVENTS)
@@ -126,40 +126,40 @@ def _check_audience(ask: Ask, fields: dict[str, Any]) -> None:
         }
 
 
-def _check_url(ask: Ask, url: str) -> None:
-    secret = secret_in(unquote(url), ask.services.worlds.profile.key_format)
+def _check_url(request: ControlRequest, url: str) -> None:
+    secret = secret_in(unquote(url), request.services.worlds.profile.key_format)
     if secret is not None:
         raise invalid(f"url: {secret.sentence}")
     problem = problem_with(url)
     if problem is None:
-        problem = ask.services.why_not_to(urlsplit(url).hostname or "")
+        problem = request.services.why_not_to(urlsplit(url).hostname or "")
     if problem is not None:
         raise invalid(f"url: {problem}")
 
 
-def list_all(ask: Ask) -> dict[str, Any]:
+def list_all(request: ControlRequest) -> dict[str, Any]:
     """The endpoints of a world, in the order in which they came."""
-    views = [view(endpoint) for endpoint in ask.world.outbox.endpoints.values()]
+    views = [view(endpoint) for endpoint in request.world.outbox.endpoints.values()]
     return {"endpoints": views, "total": len(views)}
 
 
-def _found(ask: Ask) -> Endpoint:
-    endpoint = ask.world.outbox.endpoints.get(ask.params["id"])
+def _found(request: ControlRequest) -> Endpoint:
+    endpoint = request.world.outbox.endpoints.get(request.params["id"])
     if endpoint is None:
         raise ControlFault(404, "not_found", "the world has no endpoint with this id")
     return endpoint
 
 
-def read(ask: Ask) -> dict[str, Any]:
+def read(request: ControlRequest) -> dict[str, Any]:
     """One endpoint, with its secret."""
-    return view(_found(ask))
+    return view(_found(request))
 
 
-def change(ask: Ask) -> dict[str, Any]:
+def change(request: ControlRequest) -> dict[str, Any]:
     """Change what is given; what is not given stays."""
-    body: ChangeEndpoint = ask.body
-    endpoint, outbox = _found(ask), ask.world.outbox
-    fields = _checked(ask, body.model_dump(exclude_unset=True))
+    body: ChangeEndpoint = request.body
+    endpoint, outbox = _found(request), request.world.outbox
+    fields = _checked(request, body.model_dump(exclude_unset=True))
     disabled = fields.pop("disabled", None)
     outbox.endpoints[endpoint.id] = replace(endpoint, **fields)
     if disabled is True and not endpoint.is_disabled:
@@ -169,16 +169,16 @@ def change(ask: Ask) -> dict[str, Any]:
     return view(outbox.endpoints[endpoint.id])
 
 
-def delete(ask: Ask) -> None:
+def delete(request: ControlRequest) -> None:
     """Forget an endpoint; what still waited for it is canceled."""
-    ask.world.outbox.remove(_found(ask).id)
+    request.world.outbox.remove(_found(request).id)
 
 
-def rotate_secret(ask: Ask) -> dict[str, Any]:
+def rotate_secret(request: ControlRequest) -> dict[str, Any]:
     """A new secret; the old one goes on signing beside it for a while. Source: assumed D22."""
-    body: Rotate = ask.body
-    endpoint, world = _found(ask), ask.world
-    fields = _checked(ask, {"secret": body.secret})
+    body: Rotate = request.body
+    endpoint, world = _found(request), request.world
+    fields = _checked(request, {"secret": body.secret})
     now = world.clock.now()
     grace_s = GRACE.total_seconds() if body.grace_s is None else body.grace_s
     old = [one for one in endpoint.old_secrets if now < one.until]
@@ -194,16 +194,16 @@ def rotate_secret(ask: Ask) -> dict[str, Any]:
     return view(changed)
 
 
-def enable(ask: Ask) -> dict[str, Any]:
+def enable(request: ControlRequest) -> dict[str, Any]:
     """Send to an endpoint again, from the next event on."""
-    endpoint = _found(ask)
-    return view(ask.world.outbox.enable(endpoint.id))
+    endpoint = _found(request)
+    return view(request.world.outbox.enable(endpoint.id))
 
 
-async def recover(ask: Ask) -> dict[str, Any]:
+async def recover(request: ControlRequest) -> dict[str, Any]:
     """Send again what an endpoint has not got since a moment. Source: assumed D22."""
-    body: Recover = ask.body
-    endpoint = _found(ask)
+    body: Recover = request.body
+    endpoint = _found(request)
     if endpoint.is_disabled:
         raise ControlFault(
             409,
@@ -212,7 +212,7 @@ async def recover(ask: Ask) -> dict[str, Any]:
             details=f"POST .../endpoints/{endpoint.id}/enable comes first",
         )
     count = 0
-    for place, is_sent in enumerate(ask.world.outbox.recover(endpoint.id, body.since), start=1):
+    for place, is_sent in enumerate(request.world.outbox.recover(endpoint.id, body.since), start=1):
         count += is_sent
         if place % LOOKED_AT_IN_A_ROW == 0:
             await asyncio.sleep(0)

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from sandbox.control.rows import Ask
+from sandbox.control.rows import ControlRequest
 
 if TYPE_CHECKING:
     from sandbox.control.shapes import LedgerQuery
@@ -35,7 +35,7 @@ def read_ledger(search: str | None = None) -> dict[str, Any]:
     return {"clauses": found, "total": len(found)}
 
 
-def ledger(ask: Ask) -> dict[str, Any]:
+def ledger(request: ControlRequest) -> dict[str, Any]:
     """The ledger, or the clauses of it that are searched for."""
-    query: LedgerQuery = ask.query
+    query: LedgerQuery = request.query
     return read_ledger(query.search)

@@ -6,24 +6,24 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from sandbox.api.wire import in_parts
-from sandbox.control.rows import Ask, unknown_world
+from sandbox.control.rows import ControlRequest, unknown_world
+from sandbox.platform.wire import in_parts
 from sandbox.store.steps import Steps
-from sandbox.world.world import World
+from sandbox.worlds.world import World
 
 
 @asynccontextmanager
-async def alone(ask: Ask) -> AsyncIterator[World]:
+async def alone(request: ControlRequest) -> AsyncIterator[World]:
     """The world of the path, once nobody else saves, loads, resets or deletes it.
 
     Raises ControlFault where it is gone by then.
     """
-    worlds, id = ask.services.worlds, ask.world.id
+    worlds, id = request.services.worlds, request.world.id
     async with worlds.alone.with_(id):
-        ask.found = worlds.get(id)
-        if ask.found is None:
+        request.found = worlds.get(id)
+        if request.found is None:
             raise unknown_world(worlds, id)
-        yield ask.found
+        yield request.found
 
 
 def written_list(

@@ -6,24 +6,24 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json
 
 from sandbox.control.long import written_list
-from sandbox.control.rows import Ask, ControlFault, must_be_known, window
+from sandbox.control.rows import ControlFault, ControlRequest, must_be_known, window
 from sandbox.domain.events import EVENTS, Message, body_of
 from sandbox.domain.instants import to_wire
 from sandbox.domain.webhooks.deliveries import Attempt, Delivery
 from sandbox.store.steps import OFTEN, Steps
 from sandbox.webhooks.samples import sample
-from sandbox.world.ids import Ids
-from sandbox.world.world import DEFAULT_WORLD, World
+from sandbox.worlds.ids import Ids
+from sandbox.worlds.world import DEFAULT_WORLD, World
 
 if TYPE_CHECKING:
     from sandbox.control.shapes import MessagesQuery, Resend, Sample
 
 
-async def list_all(ask: Ask) -> list[bytes]:
+async def list_all(request: ControlRequest) -> list[bytes]:
     """The messages of a world, newest last."""
-    query: MessagesQuery = ask.query
+    query: MessagesQuery = request.query
     must_be_known("event_type", query.event_type, EVENTS)
-    slices, world = ask.services.worlds.slices, ask.world
+    slices, world = request.services.worlds.slices, request.world
     fitting = await slices.run(_fitting(world.store.messages_now(), query))
     page = window(fitting, query.limit, query.offset)
     return await slices.run(
@@ -49,13 +49,13 @@ def _fitting(messages: Sequence[Message], query: "MessagesQuery") -> Steps[Seque
     return fitting
 
 
-def read(ask: Ask) -> dict[str, Any]:
+def read(request: ControlRequest) -> dict[str, Any]:
     """One message, with its body and its deliveries."""
-    return view(ask.world, _found(ask))
+    return view(request.world, _found(request))
 
 
-def _found(ask: Ask) -> Message:
-    found = ask.world.store.message(ask.params["id"])
+def _found(request: ControlRequest) -> Message:
+    found = request.world.store.message(request.params["id"])
     if found is None:
         raise ControlFault(404, "not_found", "the world has no message with this id")
     return found
@@ -105,14 +105,14 @@ def view_attempt(attempt: Attempt) -> dict[str, Any]:
 # --- sending ----------------------------------------------------------------------------------
 
 
-def send_sample(ask: Ask) -> dict[str, Any]:
+def send_sample(request: ControlRequest) -> dict[str, Any]:
     """A sample of an event, sent for real to the endpoints that want it."""
-    body: Sample = ask.body
+    body: Sample = request.body
     must_be_known("event_type", body.event_type, EVENTS)
-    world = ask.world
+    world = request.world
     message = sample(
         body.event_type,
-        ask.services.samples(body.event_type),
+        request.services.samples(body.event_type),
         body.changes,
         ids=_ids_of(world),
         id=world.draws.message_id(),
@@ -139,12 +139,12 @@ def _ids_of(world: World) -> dict[str, str]:
     }
 
 
-def resend(ask: Ask) -> dict[str, Any]:
+def resend(request: ControlRequest) -> dict[str, Any]:
     """One more attempt at a message. Source: assumed D22."""
-    body: Resend = ask.body
-    message, outbox = _found(ask), ask.world.outbox
+    body: Resend = request.body
+    message, outbox = _found(request), request.world.outbox
     if body.endpoint_id is None:
-        endpoints = list(outbox.wanting(message))
+        endpoints = list(outbox.subscribers(message))
     else:
         endpoint = outbox.endpoints.get(body.endpoint_id)
         if endpoint is None:

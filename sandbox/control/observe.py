@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sandbox.api.routes import OPERATIONS
 from sandbox.control.long import written_list
-from sandbox.control.rows import Ask, ControlFault, must_be_known, window
+from sandbox.control.rows import ControlFault, ControlRequest, must_be_known, window
+from sandbox.platform.routes import OPERATIONS
 
 if TYPE_CHECKING:
     from sandbox.control.shapes import RequestsQuery
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 _ROUTES: Final = frozenset(row.name for row in OPERATIONS)
 
 
-async def requests(ask: Ask) -> list[bytes]:
+async def requests(request: ControlRequest) -> list[bytes]:
     """The journal of a world, newest last."""
-    query: RequestsQuery = ask.query
-    journal = ask.world.journal
+    query: RequestsQuery = request.query
+    journal = request.world.journal
     must_be_known("route", query.route, _ROUTES)
     fitting = [
         entry
@@ -24,15 +24,15 @@ async def requests(ask: Ask) -> list[bytes]:
         and (query.status is None or entry.status == query.status)
     ]
     page = window(fitting, query.limit, query.offset)
-    return await ask.services.worlds.slices.run(
+    return await request.services.worlds.slices.run(
         written_list("requests", page.items, journal.view, page.about())
     )
 
 
-def request(ask: Ask) -> dict[str, Any]:
+def request(request: ControlRequest) -> dict[str, Any]:
     """One request of the journal."""
-    journal = ask.world.journal
-    entry = journal.entry(ask.params["id"])
+    journal = request.world.journal
+    entry = journal.entry(request.params["id"])
     if entry is None:
         raise ControlFault(
             404, "not_found", "the journal has no request with this id, or no longer has it"
@@ -40,6 +40,6 @@ def request(ask: Ask) -> dict[str, Any]:
     return dict(journal.view(entry))
 
 
-def forget_requests(ask: Ask) -> None:
+def forget_requests(request: ControlRequest) -> None:
     """Empty the journal of a world."""
-    ask.world.journal.clear()
+    request.world.journal.clear()

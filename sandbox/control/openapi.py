@@ -8,13 +8,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from sandbox.api.openapi.document import DIALECT, VERSION
-from sandbox.api.openapi.examples import Cast, with_ids
-from sandbox.api.openapi.schemas import Mode, Schema, query_of, record, schemas_of
 from sandbox.control import views
 from sandbox.control.routes import CONTROL
 from sandbox.control.rows import JSON, ControlRow, shape
-from sandbox.world.switches import SWITCHES, Switch
+from sandbox.platform.openapi.document import DIALECT, VERSION
+from sandbox.platform.openapi.examples import Cast, with_ids
+from sandbox.platform.openapi.schemas import Mode, Schema, query_of, record, schemas_of
+from sandbox.worlds.switches import SWITCHES, Switch
 
 _ABOUT: Final = (
     "The operator's surface of uat-sandbox: worlds, clocks, scenarios, webhooks and what happened. "

@@ -9,8 +9,8 @@ from typing import Final
 
 from starlette.types import Scope
 
-from sandbox.api import wire
-from sandbox.api.rare_log import shown
+from sandbox.platform import wire
+from sandbox.platform.rare_log import shown
 
 _OWN_SITES: Final = frozenset({b"same-origin", b"none"})
 """The page is the sandbox's own, or there is no page: an address typed, a bookmark."""

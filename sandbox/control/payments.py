@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from sandbox.control.rows import Ask, ControlFault, invalid, must_be_known
+from sandbox.control.rows import ControlFault, ControlRequest, invalid, must_be_known
 from sandbox.domain.batches import REASONS, Batch, Result
 from sandbox.domain.payments.cards import CARDS, Card
 from sandbox.domain.payments.outcomes import OUTCOMES, Outcome, for_operation
@@ -12,8 +12,8 @@ from sandbox.domain.payments.transport import TRANSPORT_FAULTS, TransportFault
 from sandbox.domain.payments.triggers import TRIGGERS, Trigger
 from sandbox.domain.rendering import to_wire_fields
 from sandbox.domain.timers import BATCH_RESULT
-from sandbox.operations.call import Call
-from sandbox.operations.payments import batches
+from sandbox.platform.batches import operations as batches
+from sandbox.platform.operation_context import OperationContext
 from sandbox.scenarios.queue import Queued, QueueFull
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ _PARTIAL: Final = "partial_approval"
 # --- the queue --------------------------------------------------------------------------------
 
 
-def add_next(ask: Ask) -> dict[str, Any]:
+def add_next(request: ControlRequest) -> dict[str, Any]:
     """Queue an outcome for the next attempt that fits. Source: assumed 6.3, D24."""
-    body: NextOutcome = ask.body
+    body: NextOutcome = request.body
     must_be_known("outcome", body.outcome, OUTCOMES)
     must_be_known("fault", body.fault, TRANSPORT_FAULTS)
     if body.outcome is None and body.fault is None:
@@ -39,7 +39,7 @@ def add_next(ask: Ask) -> dict[str, Any]:
         raise invalid(f"approved_amount: belongs to the outcome {_PARTIAL} alone")
     entry = Queued(**body.__dict__)
     try:
-        ask.world.queue.add(entry)
+        request.world.queue.add(entry)
     except QueueFull as error:
         raise ControlFault(
             409, "queue_full", str(error), details="DELETE .../scenario/next forgets them"
@@ -47,25 +47,27 @@ def add_next(ask: Ask) -> dict[str, Any]:
     return asdict(entry)
 
 
-def list_next(ask: Ask) -> dict[str, Any]:
+def list_next(request: ControlRequest) -> dict[str, Any]:
     """The outcomes that wait, the next one first."""
-    waiting = [asdict(entry) for entry in ask.world.queue.waiting()]
+    waiting = [asdict(entry) for entry in request.world.queue.waiting()]
     return {"queue": waiting, "total": len(waiting)}
 
 
-def clear_next(ask: Ask) -> None:
+def clear_next(request: ControlRequest) -> None:
     """Forget the outcomes that wait."""
-    ask.world.queue.clear()
+    request.world.queue.clear()
 
 
 # --- batches ----------------------------------------------------------------------------------
 
 
-def answer_batch(ask: Ask) -> dict[str, Any]:
+def answer_batch(request: ControlRequest) -> dict[str, Any]:
     """The processor's result for a submitted batch, by hand. Source: assumed B9 to B12."""
-    world = ask.world
-    call = Call(world=world, unit=world.store.begin(), now=world.clock.now(), request_id=None)
-    batch = call.unit.get(Batch, ask.params["id"])
+    world = request.world
+    context = OperationContext(
+        world=world, unit=world.store.begin(), now=world.clock.now(), request_id=None
+    )
+    batch = context.unit.get(Batch, request.params["id"])
     if batch is None:
         raise ControlFault(404, "not_found", "the world has no batch with this id")
     if batch.status != "submitted":
@@ -76,11 +78,11 @@ def answer_batch(ask: Ask) -> dict[str, Any]:
             details="only a submitted batch waits for its result; with the switch "
             "batch.settlement at manual it does so until this is called",
         )
-    members = batches.members_of(call, batch)
-    result = _result(ask.body, members)
-    call.unit.cancel(BATCH_RESULT, batch.id)
-    answered = batches.answer(call, batch, result, members)
-    call.unit.commit()
+    members = batches.members_of(context, batch)
+    result = _result(request.body, members)
+    context.unit.cancel(BATCH_RESULT, batch.id)
+    answered = batches.answer(context, batch, result, members)
+    context.unit.commit()
     return to_wire_fields(answered)
 
 
@@ -117,7 +119,7 @@ def _rejected(wanted: int | list[str] | None, members: list[Transaction]) -> tup
 # --- the catalogues ---------------------------------------------------------------------------
 
 
-def list_outcomes(ask: Ask) -> dict[str, Any]:
+def list_outcomes(request: ControlRequest) -> dict[str, Any]:
     """How attempts can end, and what can go wrong on the way. Source: assumed 5.2, 5.3."""
     return {
         "outcomes": [outcome_view(row) for row in OUTCOMES.values()],
@@ -147,7 +149,7 @@ def fault_view(row: TransportFault) -> dict[str, Any]:
     return {"key": row.key, "when": row.when, "status": status, "effect": row.effect}
 
 
-def list_cards(ask: Ask) -> dict[str, Any]:
+def list_cards(request: ControlRequest) -> dict[str, Any]:
     """The test cards. Source: assumed 6.4."""
     return {"cards": [card_view(card) for card in CARDS.values()], "total": len(CARDS)}
 
@@ -165,7 +167,7 @@ def card_view(card: Card) -> dict[str, Any]:
     }
 
 
-def list_triggers(ask: Ask) -> dict[str, Any]:
+def list_triggers(request: ControlRequest) -> dict[str, Any]:
     """The amounts that choose an outcome. Source: assumed 6.2."""
     return {"triggers": [trigger_view(row) for row in TRIGGERS.values()], "total": len(TRIGGERS)}
 

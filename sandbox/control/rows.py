@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from sandbox.api.security_headers import AnswerKind
 from sandbox.domain.words import nearest
+from sandbox.platform.security_headers import AnswerKind
 from sandbox.store.fixtures import Fixture
-from sandbox.world.registry import Worlds
-from sandbox.world.world import World
+from sandbox.worlds.registry import Worlds
+from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -52,7 +52,7 @@ class Services:
 
 
 @dataclass(slots=True, kw_only=True)
-class Ask:
+class ControlRequest:
     """One control request: the world of its path, and its checked query and body."""
 
     services: Services
@@ -85,7 +85,7 @@ class ControlRow:
     method: str
     path: str
     summary: str
-    run: Callable[[Ask], Any]
+    run: Callable[[ControlRequest], Any]
     body: str | None = None
     query: str = "NoQuery"
     status: int = 200

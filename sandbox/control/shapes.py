@@ -8,8 +8,8 @@ from sandbox.domain.durations import parse_duration
 from sandbox.domain.instants import Instant, parse_rfc3339
 from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.payments.outcomes import Operation
-from sandbox.store.invention import MERCHANTS_MAX, PER_MERCHANT_MAX, RECORDS_MAX, Invention
-from sandbox.world.clock import EARLIEST, LATEST, RATE_MAX, ClockSetting
+from sandbox.store.generated_data import MERCHANTS_MAX, PER_MERCHANT_MAX, RECORDS_MAX, GeneratedData
+from sandbox.worlds.clock import EARLIEST, LATEST, RATE_MAX, ClockSetting
 
 LIST_MAX = 1_000
 DELAY_MS_MAX = 3_600_000
@@ -96,9 +96,9 @@ class InventBody(_Body):
             raise ValueError(f"at most {RECORDS_MAX} terminals or locations in all")
         return self
 
-    def invention(self) -> Invention:
+    def generated_data(self) -> GeneratedData:
         """The same, as the store takes it."""
-        return Invention(**self.__dict__)
+        return GeneratedData(**self.__dict__)
 
 
 def _or_an_instant(schema: dict[str, Any]) -> None:

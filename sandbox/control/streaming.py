@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic_core import to_json
 from starlette.types import Receive, Scope, Send
 
-from sandbox.api import wire
-from sandbox.api.security_headers import HEADERS_OF, AnswerKind
-from sandbox.api.sending import ABORT
 from sandbox.control import messages
-from sandbox.control.rows import Ask, ControlFault, must_be_known
-from sandbox.world.watchers import (
+from sandbox.control.rows import ControlFault, ControlRequest, must_be_known
+from sandbox.platform import wire
+from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
+from sandbox.platform.sending import ABORT
+from sandbox.worlds.event_stream import (
     ATTEMPT,
     CLOCK,
     GAP,
     KINDS,
     MESSAGE,
     REQUEST,
-    Happening,
-    Reader,
-    Tried,
+    AttemptEvent,
+    StreamEvent,
+    Subscriber,
 )
-from sandbox.world.world import World
+from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
     from sandbox.control.shapes import StreamQuery
@@ -55,7 +55,7 @@ _SHOWN: Final[Mapping[str, Callable[[World, Any], Any]]] = {
 """How each kind of thing is shown."""
 
 
-def _tried(tried: Tried) -> dict[str, Any]:
+def _tried(tried: AttemptEvent) -> dict[str, Any]:
     return {
         "message_id": tried.message.id,
         "event_type": tried.message.event_type,
@@ -108,7 +108,7 @@ class Stream:
         if not sending.cancelled():
             sending.result()
 
-    async def _send(self, reader: Reader, send: Send, silence_s: float) -> None:
+    async def _send(self, reader: Subscriber, send: Send, silence_s: float) -> None:
         # Some servers say like this that the client has gone.
         with suppress(OSError):
             await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
@@ -118,7 +118,7 @@ class Stream:
                 await asyncio.sleep(0)
             await send({"type": "http.response.body", "body": b""})
 
-    async def _parts(self, reader: Reader, silence_s: float) -> AsyncGenerator[bytes]:
+    async def _parts(self, reader: Subscriber, silence_s: float) -> AsyncGenerator[bytes]:
         yield _HERE
         while True:
             try:
@@ -132,7 +132,7 @@ class Stream:
                 return
             yield self._written(happening)
 
-    def _written(self, happening: Happening) -> bytes:
+    def _written(self, happening: StreamEvent) -> bytes:
         shown = to_json(_SHOWN[happening.kind](self._world, happening.what))
         return b"event: %b\nid: %d\ndata: %b\n\n" % (
             happening.kind.encode(),
@@ -141,13 +141,13 @@ class Stream:
         )
 
 
-def read_along(ask: Ask) -> Stream:
+def read_along(request: ControlRequest) -> Stream:
     """What happens in a world from now on, as it happens."""
-    query: StreamQuery = ask.query
+    query: StreamQuery = request.query
     kinds = KINDS if query.kinds is None else query.kinds.split(",")
     for kind in kinds:
         must_be_known("kinds", kind, KINDS)
-    world = ask.world
+    world = request.world
     if len(world.readers) >= STREAMS_MAX:
         raise ControlFault(
             429,
@@ -156,4 +156,4 @@ def read_along(ask: Ask) -> Stream:
             details="a stream ends when its client hangs up",
         )
     # A world that somebody watches is in use.
-    return Stream(world, kinds, lambda: ask.services.worlds.touch(world))
+    return Stream(world, kinds, lambda: request.services.worlds.touch(world))

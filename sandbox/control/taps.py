@@ -3,21 +3,21 @@
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from sandbox.control.rows import Ask, ControlFault, invalid, must_be_known
+from sandbox.control.rows import ControlFault, ControlRequest, invalid, must_be_known
 from sandbox.domain.instants import to_wire
 from sandbox.domain.payments.cards import CARDS, TOKEN_PREFIX
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation, for_operation
 from sandbox.domain.payments.taps import CANCELED_BY, Tap, Tapped
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.world.desk import Waiting
+from sandbox.worlds.tap_desk import Waiting
 
 if TYPE_CHECKING:
     from sandbox.control.shapes import TapBody
 
 
-def list_all(ask: Ask) -> dict[str, Any]:
+def list_all(request: ControlRequest) -> dict[str, Any]:
     """The payments that wait, the oldest first."""
-    taps = [view(waiting.tap) for waiting in ask.world.desk if not waiting.came.done()]
+    taps = [view(waiting.tap) for waiting in request.world.tap_desk if not waiting.came.done()]
     return {"taps": taps, "total": len(taps)}
 
 
@@ -26,26 +26,26 @@ def view(tap: Tap) -> dict[str, Any]:
     return asdict(tap) | {"since": to_wire(tap.since), "until": to_wire(tap.until)}
 
 
-async def tap(ask: Ask) -> dict[str, Any]:
+async def tap(request: ControlRequest) -> dict[str, Any]:
     """Tap a card, choose the outcome, or cancel; what became of the payment. Source: assumed D24.
 
     Answers once the payment has ended, or once its processor takes its time.
     """
-    waiting = _found(ask)
-    tapped = _tapped(ask.body, waiting)
+    waiting = _found(request)
+    tapped = _tapped(request.body, waiting)
     waiting.came.set_result(tapped)
     await waiting.left.wait()
-    tx = ask.world.store.begin().get(Transaction, waiting.tap.transaction_id)
+    tx = request.world.store.begin().get(Transaction, waiting.tap.transaction_id)
     ended = (None, None) if tx is None else (tx.status, tx.status_reason)
     return view(waiting.tap) | dict(zip(("status", "status_reason"), ended, strict=True))
 
 
-def _found(ask: Ask) -> Waiting:
-    id = ask.params["id"]
-    waiting = ask.world.desk.get(id)
+def _found(request: ControlRequest) -> Waiting:
+    id = request.params["id"]
+    waiting = request.world.tap_desk.get(id)
     if waiting is not None:
         return waiting
-    tx = ask.world.store.begin().get(Transaction, id)
+    tx = request.world.store.begin().get(Transaction, id)
     if tx is None:
         raise ControlFault(404, "not_found", "the world has no transaction with this id")
     raise ControlFault(

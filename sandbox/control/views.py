@@ -11,8 +11,8 @@ from sandbox.domain.payments.outcomes import OUTCOMES, Operation
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS, When
 from sandbox.domain.webhooks.deliveries import AttemptTrigger, DeliveryStatus
 from sandbox.domain.words import OneOf
-from sandbox.world.clock import ClockView
-from sandbox.world.journal import EntryView
+from sandbox.worlds.clock import ClockView
+from sandbox.worlds.journal import EntryView
 
 __all__ = ["Batch", "ClockView", "EntryView"]
 

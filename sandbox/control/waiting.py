@@ -6,9 +6,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from sandbox.control.messages import view
-from sandbox.control.rows import Ask, ControlFault, must_be_known
+from sandbox.control.rows import ControlFault, ControlRequest, must_be_known
 from sandbox.domain.events import EVENTS, Message, status_of
-from sandbox.world.world import World
+from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
     from sandbox.control.shapes import WaitQuery
@@ -24,11 +24,11 @@ _SEARCHES_S: Final = 0.005
 """Seconds that all searches of one world may go on before other requests have a turn."""
 
 
-async def wait(ask: Ask) -> dict[str, Any]:
+async def wait(request: ControlRequest) -> dict[str, Any]:
     """The first message that fits, as soon as it is there. 408 with near misses if none comes."""
-    query: WaitQuery = ask.query
+    query: WaitQuery = request.query
     must_be_known("event_type", query.event_type, EVENTS)
-    world = ask.world
+    world = request.world
     if query.after is not None and world.store.message(query.after) is None:
         raise ControlFault(404, "not_found", "after: the world has no message with this id")
     if world.waits >= WAITS_MAX:

@@ -4,42 +4,42 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.control import scenarios
 from sandbox.control.long import alone, written_list
-from sandbox.control.rows import Ask, ControlFault, invalid
+from sandbox.control.rows import ControlFault, ControlRequest, invalid
 from sandbox.domain.instants import to_wire
 from sandbox.domain.words import nearest
 from sandbox.store.fixtures import Fixture, FixtureError
 from sandbox.store.steps import Steps
-from sandbox.world import switches
-from sandbox.world.agenda import catch_up, walk
-from sandbox.world.clock import ClockSetting
-from sandbox.world.kept import NotRestored
-from sandbox.world.registry import Protected, TooManyWorlds, WorldTaken
-from sandbox.world.spec import WorldSpec
-from sandbox.world.world import World
+from sandbox.worlds import switches
+from sandbox.worlds.clock import ClockSetting
+from sandbox.worlds.registry import Protected, TooManyWorlds, WorldTaken
+from sandbox.worlds.saved_world import NotRestored
+from sandbox.worlds.scheduler import catch_up, walk
+from sandbox.worlds.spec import WorldSpec
+from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
     from sandbox.control.shapes import Advance, ClockBody, CreateWorld
 
 
-def health(ask: Ask) -> dict[str, Any]:
+def health(request: ControlRequest) -> dict[str, Any]:
     """That the server answers, its version, and where it keeps state."""
-    return {"status": "ok", "version": ask.services.version, "store": ask.services.store}
+    return {"status": "ok", "version": request.services.version, "store": request.services.store}
 
 
-async def create(ask: Ask) -> dict[str, Any]:
+async def create(request: ControlRequest) -> dict[str, Any]:
     """A new world, filled from its fixture. Everything is checked before anything is made."""
-    body: CreateWorld = ask.body
-    scenario = None if body.scenario is None else scenarios.chosen(ask, body.scenario)
+    body: CreateWorld = request.body
+    scenario = None if body.scenario is None else scenarios.chosen(request, body.scenario)
     spec = WorldSpec(
         id=body.id or "",
         name=body.name or "",
-        seed=ask.services.default_seed if body.seed is None else body.seed,
-        fixture=_fixture(ask, body.fixture),
+        seed=request.services.default_seed if body.seed is None else body.seed,
+        fixture=_fixture(request, body.fixture),
         clock=body.clock.setting() if body.clock else ClockSetting(),
         switches=_switches(body.switches or {}),
-        invention=body.invent.invention() if body.invent else None,
+        generated_data=body.invent.generated_data() if body.invent else None,
     )
-    worlds = ask.services.worlds
+    worlds = request.services.worlds
     try:
         world = await worlds.slices.run(worlds.creating(spec), is_large=True)
     except WorldTaken as error:
@@ -58,8 +58,8 @@ async def create(ask: Ask) -> dict[str, Any]:
     return world.view()
 
 
-def _fixture(ask: Ask, name: str | None) -> Fixture:
-    services = ask.services
+def _fixture(request: ControlRequest, name: str | None) -> Fixture:
+    services = request.services
     if name is None or name == services.default_fixture.name:
         return services.default_fixture
     known = services.fixture_names()
@@ -96,34 +96,34 @@ def _switches(wanted: dict[str, Any]) -> dict[str, Any]:
         ) from None
 
 
-async def list_all(ask: Ask) -> list[bytes]:
+async def list_all(request: ControlRequest) -> list[bytes]:
     """Every world that is in use."""
-    worlds = ask.services.worlds
+    worlds = request.services.worlds
     await worlds.slices.run(worlds.dropping_unused())
     listed = list(worlds)
     more = {"total": len(listed)}
     return await worlds.slices.run(written_list("worlds", listed, World.view, more))
 
 
-def read(ask: Ask) -> dict[str, Any]:
+def read(request: ControlRequest) -> dict[str, Any]:
     """One world."""
-    return ask.world.view()
+    return request.world.view()
 
 
-async def delete(ask: Ask) -> None:
+async def delete(request: ControlRequest) -> None:
     """Forget a world."""
-    worlds = ask.services.worlds
-    async with alone(ask) as world:
+    worlds = request.services.worlds
+    async with alone(request) as world:
         try:
             await worlds.slices.run(worlds.deleting(world))
         except Protected as error:
             raise ControlFault(409, "protected", str(error)) from None
 
 
-async def reset(ask: Ask) -> dict[str, Any]:
+async def reset(request: ControlRequest) -> dict[str, Any]:
     """Bring a world back to its fixture, with the same keys."""
-    worlds = ask.services.worlds
-    async with alone(ask) as world:
+    worlds = request.services.worlds
+    async with alone(request) as world:
         try:
             await worlds.slices.run(worlds.resetting(world), is_large=True)
         except NotRestored as error:
@@ -132,20 +132,20 @@ async def reset(ask: Ask) -> dict[str, Any]:
         return world.view()
 
 
-async def save(ask: Ask) -> list[bytes]:
+async def save(request: ControlRequest) -> list[bytes]:
     """The whole world as one document. Source: assumed D25."""
-    from sandbox.world.snapshots import snapshot
+    from sandbox.worlds.snapshot import snapshot
 
-    async with alone(ask) as world:
-        return await ask.services.worlds.slices.run(snapshot(world), is_large=True)
+    async with alone(request) as world:
+        return await request.services.worlds.slices.run(snapshot(world), is_large=True)
 
 
-async def load(ask: Ask) -> dict[str, Any]:
+async def load(request: ControlRequest) -> dict[str, Any]:
     """A saved world in place of this one, whose id and keys of the cast stay (assumed D25)."""
-    slices = ask.services.worlds.slices
-    async with alone(ask) as world:
+    slices = request.services.worlds.slices
+    async with alone(request) as world:
         try:
-            restored = await slices.run(_loaded(ask, world.id), is_large=True)
+            restored = await slices.run(_loaded(request, world.id), is_large=True)
         except (NotRestored, FixtureError) as error:
             raise ControlFault(
                 400, "not_restored", f"snapshot: {error}", details="nothing was changed"
@@ -155,47 +155,47 @@ async def load(ask: Ask) -> dict[str, Any]:
         return restored.view()
 
 
-def _loaded(ask: Ask, id: str) -> Steps[World]:
-    from sandbox.world.restoring import spec_of
-    from sandbox.world.secret_documents import refuse_secrets
-    from sandbox.world.snapshots import read_snapshot
+def _loaded(request: ControlRequest, id: str) -> Steps[World]:
+    from sandbox.worlds.restore import spec_of
+    from sandbox.worlds.secret_documents import refuse_secrets
+    from sandbox.worlds.snapshot import read_snapshot
 
-    kept = yield from read_snapshot(ask.body)
+    kept = yield from read_snapshot(request.body)
     if not kept.is_trusted:
-        yield from refuse_secrets(kept, ask.services.worlds.profile.key_format)
-    spec = spec_of(kept, ask.services.fixture_of, id=id)
-    return (yield from ask.services.worlds.restoring(spec, kept))
+        yield from refuse_secrets(kept, request.services.worlds.profile.key_format)
+    spec = spec_of(kept, request.services.fixture_of, id=id)
+    return (yield from request.services.worlds.restoring(spec, kept))
 
 
-def read_clock(ask: Ask) -> dict[str, Any]:
+def read_clock(request: ControlRequest) -> dict[str, Any]:
     """The clock of a world."""
-    return dict(ask.world.clock.view())
+    return dict(request.world.clock.view())
 
 
-async def set_clock(ask: Ask) -> dict[str, Any]:
+async def set_clock(request: ControlRequest) -> dict[str, Any]:
     """Set the clock of a world; what is not given stays.
 
     Setting it ahead lets happen what falls due on the way, each thing at its moment (assumed D23).
     """
-    body: ClockBody = ask.body
-    world = ask.world
+    body: ClockBody = request.body
+    world = request.world
     if body.now is not None and body.now > world.clock.now():
-        await walk(world, body.now, ask.services.worlds.slices)
+        await walk(world, body.now, request.services.worlds.slices)
     world.clock.set(body.setting())
     world.watched = None
-    await catch_up(world, ask.services.worlds.slices)
-    return read_clock(ask)
+    await catch_up(world, request.services.worlds.slices)
+    return read_clock(request)
 
 
-async def advance_clock(ask: Ask) -> dict[str, Any]:
+async def advance_clock(request: ControlRequest) -> dict[str, Any]:
     """Move the clock ahead, from one due time to the next; what happened on the way, in order."""
-    body: Advance = ask.body
-    world = ask.world
+    body: Advance = request.body
+    world = request.world
     try:
         end = body.end(world.clock.now())
     except ValueError as error:
         raise invalid(str(error)) from None
-    fired = await walk(world, end, ask.services.worlds.slices)
+    fired = await walk(world, end, request.services.worlds.slices)
     return {
         "now": to_wire(world.clock.now()),
         "fired": [
@@ -205,12 +205,12 @@ async def advance_clock(ask: Ask) -> dict[str, Any]:
     }
 
 
-def read_switches(ask: Ask) -> dict[str, Any]:
+def read_switches(request: ControlRequest) -> dict[str, Any]:
     """The switches of a world, as they stand."""
-    return ask.world.switches
+    return request.world.switches
 
 
-def set_switches(ask: Ask) -> dict[str, Any]:
+def set_switches(request: ControlRequest) -> dict[str, Any]:
     """Set switches of a world; those not named stay."""
-    ask.world.set_switches(_switches(ask.body))
-    return ask.world.switches
+    request.world.set_switches(_switches(request.body))
+    return request.world.switches

@@ -80,7 +80,7 @@ EVENTS: Final[dict[str, EventRow]] = {
 }
 
 
-class Kept:
+class LazyRecord:
     """A record of an earlier run, which is read from its text when somebody asks for it."""
 
     __slots__ = ("_parse", "_text")
@@ -111,12 +111,12 @@ class Message(NamedTuple):
     subject: str
     request_id: str | None
     created_at: Instant
-    record: Record | dict[str, Any] | Kept
+    record: Record | dict[str, Any] | LazyRecord
 
     def said(self) -> Record | dict[str, Any]:
         """What it says: the record, or the body itself."""
         record = self.record
-        return record.get() if isinstance(record, Kept) else record
+        return record.get() if isinstance(record, LazyRecord) else record
 
 
 def status_of(message: Message) -> Any:

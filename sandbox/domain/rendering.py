@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import to_json
 
-from sandbox.domain.payments.showing import body_of, view
+from sandbox.domain.payments.transaction_json import body_of, view
 from sandbox.domain.payments.transactions import Transaction
 
 if TYPE_CHECKING:

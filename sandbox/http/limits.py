@@ -6,8 +6,8 @@ The spec says nothing of them. Decision 41 says why each is as it is.
 from dataclasses import dataclass
 from typing import Final
 
-from sandbox.api.wire import BODY_BYTES_MAX
 from sandbox.control.rows import SNAPSHOT_BYTES_MAX
+from sandbox.platform.wire import BODY_BYTES_MAX
 
 HEAD_BYTES_MAX: Final = 65_536
 """The request line and the headers of a request, and likewise what comes between the pieces of a

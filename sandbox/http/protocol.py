@@ -11,9 +11,6 @@ import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from sandbox.api.platform import BODY_PENDING
-from sandbox.api.sending import ABORT
-from sandbox.api.wire import LARGE_BODY_BYTES
 from sandbox.control.streaming import ON_STOP
 from sandbox.http import refusals
 from sandbox.http.limits import (
@@ -26,6 +23,9 @@ from sandbox.http.refusals import Application, HttpFault, answering, last_answer
 from sandbox.http.timing import BODY, ENDING, HEAD, IDLE, TimedProtocol
 from sandbox.http.transport import Flow, WholeAnswers
 from sandbox.http.upgrades import BodyOnly, framing_of
+from sandbox.platform.application import BODY_PENDING
+from sandbox.platform.sending import ABORT
+from sandbox.platform.wire import LARGE_BODY_BYTES
 
 _NOTED: Final = frozenset({b"host", b"expect", b"upgrade"})
 """The headers that HTTP itself has to know of."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sandbox.scenarios.attempts import FollowUp, Then
 
 
-class Facts(NamedTuple):
+class AttemptFacts(NamedTuple):
     """What is known of an attempt before its outcome.
 
     `amount` is what this very operation asks for, None where it asks for no certain amount.
@@ -66,7 +66,7 @@ class Facts(NamedTuple):
 
 
 @dataclass(slots=True)
-class Choice:
+class ChosenOutcome:
     """How an attempt will end, and who said so.
 
     `fault` spoils the transport as well. `arms` and `settlement` are kept with a payment for
@@ -108,7 +108,7 @@ def check_word(word: str) -> str:
     return word
 
 
-def choose(facts: Facts, queue: Queue) -> Choice:
+def choose(facts: AttemptFacts, queue: Queue) -> ChosenOutcome:
     """The outcome of this attempt. A next outcome that is used leaves the queue."""
     near = NearMisses()
     # Source of the order: assumed D4. Who has nothing to say is not asked.
@@ -119,13 +119,13 @@ def choose(facts: Facts, queue: Queue) -> Choice:
         or (_by_card(facts, near) if facts.card.speaks else None)
         or (_by_terminal(facts, near) if facts.terminal_outcome is not None else None)
         or _by_amount(facts, near)
-        or Choice(APPROVED, "default", "default")
+        or ChosenOutcome(APPROVED, "default", "default")
     )
     choice.near_misses = near
     return choice
 
 
-def choose_at_tap(facts: Facts, waiting: Choice) -> Choice:
+def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome) -> ChosenOutcome:
     """The outcome once the card is known. Source: assumed D4, D24.
 
     It is the scenario's own, else what card, terminal or amount say; all else that the rule says
@@ -136,7 +136,7 @@ def choose_at_tap(facts: Facts, waiting: Choice) -> Choice:
     said = choose(facts, Queue())
     if said.fault is not None and said.fault.when == "before":
         said.near_misses.append(f"{said.rule}: {said.fault.key} is too late for a tap")
-        said = Choice(APPROVED, "default", "default", near_misses=said.near_misses)
+        said = ChosenOutcome(APPROVED, "default", "default", near_misses=said.near_misses)
     if said.source == "default":
         # It was the scenario that had it approved, whatever the card.
         said = replace(said, source=waiting.source, rule=waiting.rule)
@@ -152,34 +152,36 @@ def choose_at_tap(facts: Facts, waiting: Choice) -> Choice:
     )
 
 
-def _named(word: str, facts: Facts, source: str, rule: str, near: NearMisses) -> Choice | None:
+def _named(
+    word: str, facts: AttemptFacts, source: str, rule: str, near: NearMisses
+) -> ChosenOutcome | None:
     """What a source says by name, if it is for this operation (assumed 5.1)."""
     fault = TRANSPORT_FAULTS.get(word)
     if fault is not None:
-        return Choice(APPROVED, source, rule, fault=fault)
+        return ChosenOutcome(APPROVED, source, rule, fault=fault)
     outcome = for_operation(word, facts.operation)
     if outcome is None:
         near.append(f"{source} {rule}: {word} is {_for(word)}, not for {facts.operation}")
         return None
-    return Choice(outcome, source, rule)
+    return ChosenOutcome(outcome, source, rule)
 
 
 def _for(word: str) -> str:
     return "for " + ", ".join(sorted(OUTCOMES[word].scope))
 
 
-def _by_header(facts: Facts, near: NearMisses) -> Choice | None:
+def _by_header(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
     assert facts.header
     return _named(facts.header, facts, "header", "header", near)
 
 
-def _by_queue(facts: Facts, queue: Queue, near: NearMisses) -> Choice | None:
+def _by_queue(facts: AttemptFacts, queue: Queue, near: NearMisses) -> ChosenOutcome | None:
     entry = queue.take(facts.operation, facts.amount, near)
     if entry is None:
         return None
     outcome = for_operation(entry.outcome or APPROVED.key, facts.operation)
     assert outcome
-    return Choice(
+    return ChosenOutcome(
         outcome,
         "queue",
         "queue",
@@ -189,16 +191,16 @@ def _by_queue(facts: Facts, queue: Queue, near: NearMisses) -> Choice | None:
     )
 
 
-def _by_scenario(facts: Facts, scenario: Running, near: NearMisses) -> Choice | None:
+def _by_scenario(facts: AttemptFacts, scenario: Running, near: NearMisses) -> ChosenOutcome | None:
     operation = facts.operation
 
-    ruling = scenario.ruling(facts.words(), lambda then: operation in then.operations, near)
-    if ruling is None:
+    matched = scenario.matched(facts.words(), lambda then: operation in then.operations, near)
+    if matched is None:
         return None
-    then, rule = ruling
+    then, rule = matched
     outcome = for_operation(then.outcome or APPROVED.key, operation)
     assert outcome
-    return Choice(
+    return ChosenOutcome(
         outcome,
         "scenario",
         rule,
@@ -218,29 +220,29 @@ def _tap(then: "Then") -> timedelta | None:
     return validity.TAP if then.after is None else parse_duration(then.after)
 
 
-def _by_card(facts: Facts, near: NearMisses) -> Choice | None:
+def _by_card(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
     """A card that is plainly approved does not choose (assumed D13)."""
     card = facts.card
     if facts.operation not in INITIATING:
         word = card.later.get(facts.operation)
         return _named(word, facts, "card", card.token, near) if word else None
     if card.limit is not None and facts.amount is not None and facts.amount > card.limit:
-        return Choice(PARTIAL, "card", card.token, approved_amount=card.limit)
+        return ChosenOutcome(PARTIAL, "card", card.token, approved_amount=card.limit)
     return _named(card.outcome, facts, "card", card.token, near) if card.outcome else None
 
 
-def _by_terminal(facts: Facts, near: NearMisses) -> Choice | None:
+def _by_terminal(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
     assert facts.terminal_outcome
     return _named(facts.terminal_outcome, facts, "terminal", facts.terminal_id, near)
 
 
-def _by_amount(facts: Facts, near: NearMisses) -> Choice | None:
+def _by_amount(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
     """What an amount armed before, or the amount of this operation. Source: assumed 6.2-amount."""
     if facts.armed is not None and facts.armed[0] is facts.operation:
         _, word, amount = facts.armed
         outcome = for_operation(word, facts.operation)
         assert outcome
-        return Choice(outcome, "amount", f"amount:{amount}", disarms=True)
+        return ChosenOutcome(outcome, "amount", f"amount:{amount}", disarms=True)
     row = TRIGGERS.get(facts.amount) if facts.amount is not None else None
     if row is None:
         return None
@@ -252,7 +254,7 @@ def _by_amount(facts: Facts, near: NearMisses) -> Choice | None:
     if facts.operation not in INITIATING:
         near.append(f"{row.rule}: only an initiation arms a payment")
         return None
-    choice = Choice(APPROVED, "amount", row.rule)
+    choice = ChosenOutcome(APPROVED, "amount", row.rule)
     if row.operation is not None:
         choice.arms = (row.operation, row.key, row.amount)
     else:

@@ -26,7 +26,7 @@ class Queued:
     fault: str | None = None
     approved_amount: int | None = None
 
-    def misfit(self, operation: Operation, amount: int | None) -> str | None:
+    def mismatch(self, operation: Operation, amount: int | None) -> str | None:
         """Why this is not for such an attempt; None when it is."""
         if self.operation is not None and operation is not self.operation:
             return f"waits for {self.operation}"
@@ -62,10 +62,10 @@ class Queue:
     ) -> Queued | None:
         """The first that fits, which leaves the queue; the ones passed over are near misses."""
         for place, entry in enumerate(self._waiting):
-            misfit = entry.misfit(operation, amount)
-            if misfit is None:
+            mismatch = entry.mismatch(operation, amount)
+            if mismatch is None:
                 return self._waiting.pop(place)
-            near_misses.append(f"queue: {misfit}")
+            near_misses.append(f"queue: {mismatch}")
         return None
 
     def waiting(self) -> list[Queued]:

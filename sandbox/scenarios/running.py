@@ -25,7 +25,7 @@ Resolve = Callable[[str, str], str]
 _NAMED = ("terminal", "location", "account", "key")
 
 
-class Ruling(NamedTuple):
+class MatchedRule(NamedTuple):
     """What a rule says of an attempt, and how answers name the rule."""
 
     then: "Then"
@@ -48,7 +48,7 @@ class _Entry:
         times = self.rule.then.times
         return times is not None and self.applied >= times
 
-    def misfit(self, words: Words) -> str | None:
+    def mismatch(self, words: Words) -> str | None:
         """The first word of `when` that does not fit; None when all do."""
         for word, values in self.wanted.items():
             fact = words.get(word)
@@ -134,15 +134,15 @@ class Running:
             wanted[word] = Wanted(values)
         return wanted
 
-    def ruling(
+    def matched(
         self, words: Words, is_possible: Callable[["Then"], bool], near_misses: NearMisses
-    ) -> Ruling | None:
+    ) -> MatchedRule | None:
         """What the first rule that fits says; None when none does."""
         for entry in self._attempts:
-            misfit = entry.misfit(words)
-            if misfit is not None:
-                if misfit != "operation":
-                    near_misses.append(f"scenario {entry.name}: another {misfit}")
+            mismatch = entry.mismatch(words)
+            if mismatch is not None:
+                if mismatch != "operation":
+                    near_misses.append(f"scenario {entry.name}: another {mismatch}")
                 continue
             then: Then = entry.rule.then  # type: ignore[assignment]
             if not is_possible(then):
@@ -150,7 +150,7 @@ class Running:
                 continue
             why_not = entry.use()
             if why_not is None:
-                return Ruling(then, entry.name)
+                return MatchedRule(then, entry.name)
             near_misses.append(f"scenario {entry.name}: {why_not}")
         return None
 
@@ -165,7 +165,7 @@ class Running:
         The words are those of `WebhookWhen`: `endpoint` is all its names.
         """
         for entry in self._webhooks:
-            if entry.misfit(words) is None and entry.use() is None:
+            if entry.mismatch(words) is None and entry.use() is None:
                 return entry.rule.then  # type: ignore[return-value]
         return None
 

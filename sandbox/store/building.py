@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from sandbox.domain.records import account_id_of
-from sandbox.store.grams import TextIndex
-from sandbox.store.indexes import Index
+from sandbox.store.memory.indexes import Index
+from sandbox.store.memory.trigram_index import TextIndex
 from sandbox.store.steps import OFTEN, Steps
 from sandbox.store.tables import Path
 
 if TYPE_CHECKING:
-    from sandbox.store.rows import Rows
+    from sandbox.store.memory.table import Rows
 
 Put = tuple[int, Any, Any]
 """The number of a row, its record before, if it had one, and its record now."""

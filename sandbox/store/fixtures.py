@@ -15,8 +15,8 @@ from typing import Any
 
 from sandbox.domain.accounts import AccountType, Address
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.store.files import FILE
-from sandbox.store.shipped import DIGESTS
+from sandbox.store.bundled_digests import DIGESTS
+from sandbox.store.files.port import FILE
 
 Documents = Mapping[str, Mapping[str, Any]]
 """Cast name to the fields that a document gives, with the values that records have."""

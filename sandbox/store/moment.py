@@ -8,11 +8,11 @@ told to every moment before it can change.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from sandbox.store.files import Document
+from sandbox.store.files.port import Document
 
 if TYPE_CHECKING:
-    from sandbox.store.rows import Rows
-    from sandbox.store.texts import Texts
+    from sandbox.store.memory.table import Rows
+    from sandbox.store.memory.texts import Texts
 
 
 class TableMoment:

@@ -7,13 +7,13 @@ can wait has that done in steps beforehand; whoever cannot has it done while ask
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from sandbox.store.answers import question_of, ranked_question_of
 from sandbox.store.building import build_index, build_text_index
+from sandbox.store.memory.query_cache import question_of, ranked_question_of
 from sandbox.store.port import ANY_TIME, NEWEST_FIRST, Between, Order, Where
 from sandbox.store.steps import OFTEN, Steps
 
 if TYPE_CHECKING:
-    from sandbox.store.rows import Rows
+    from sandbox.store.memory.table import Rows
 
 ROWS_AT_ONCE_MAX: Final = 1_000
 """In a table with no more rows every question is answered within a millisecond or two."""

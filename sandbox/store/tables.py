@@ -88,7 +88,7 @@ def in_two(value: str) -> tuple[str, str]:
     return (first, second) if space else ("", first)
 
 
-def board_of(terminal: Terminal) -> str:
+def processor_identity(terminal: Terminal) -> str:
     """What no two live terminals have in common: where the processor knows them (assumed 1.4)."""
     return f"{terminal.processor_config_id} {terminal.mid} {terminal.tid}"
 
@@ -181,7 +181,7 @@ TABLES: Final = (
             "scope_processor_config_id": _live(_scope_and("processor_config_id")),
             "mid": _live(_field("mid")),
             "tid": _live(_field("tid")),
-            "board": _live(lambda terminal, path: (board_of(terminal),)),
+            "board": _live(lambda terminal, path: (processor_identity(terminal),)),
         },
         texts={"search": lambda terminal: (terminal.name, terminal.mid, terminal.tid)},
         for_changes=("account", "board"),

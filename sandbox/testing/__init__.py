@@ -5,10 +5,10 @@ Nothing heavy is imported before a sandbox is asked for.
 
 from sandbox.testing.control import SandboxError, SandboxRefused
 from sandbox.testing.server import Server, sandbox_at, sandbox_server
-from sandbox.testing.steering import Journal
 from sandbox.testing.waiting import NothingCame
 from sandbox.testing.webhooks import Webhook, Webhooks
 from sandbox.testing.world import World
+from sandbox.testing.world_control import Journal
 
 __all__ = [
     "Journal",

@@ -42,7 +42,7 @@ class Arrival:
 
 
 @dataclass
-class Letterbox:
+class Inbox:
     """What came for one world, and how the next is answered. Safe between threads.
 
     `secret` is what signs; None takes nothing as genuine.
@@ -110,11 +110,11 @@ class Receiver:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._boxes: dict[str, Letterbox] = {}
+        self._boxes: dict[str, Inbox] = {}
 
-    def open(self, world_id: str) -> Letterbox:
+    def open(self, world_id: str) -> Inbox:
         """A letterbox for a world, empty."""
-        box = self._boxes[self._path(world_id)] = Letterbox()
+        box = self._boxes[self._path(world_id)] = Inbox()
         return box
 
     def close(self, world_id: str) -> None:

@@ -15,9 +15,9 @@ from sandbox.testing.coverage import Coverage, merged
 if TYPE_CHECKING:
     from sandbox.app import Sandbox
     from sandbox.settings import Settings
-    from sandbox.testing.background import Background
-    from sandbox.testing.bridge import Bridge
+    from sandbox.testing.loop_thread import LoopThread
     from sandbox.testing.receiver import Receiver
+    from sandbox.testing.threaded_app import ThreadedApp
     from sandbox.testing.world import World
 
 WORLD_OPTIONS: Final = ("name", "seed", "clock", "fixture", "scenario", "switches", "invent")
@@ -36,7 +36,7 @@ class Server:
     url: str
     control: Control
     api_key_header: str
-    background: "Background"
+    background: "LoopThread"
     receiver: "Receiver"
     why_no_receiver: str | None = None
     built: "Sandbox | None" = None
@@ -49,16 +49,16 @@ class Server:
         return self.control.url
 
     @property
-    def asgi(self) -> "Bridge":
+    def asgi(self) -> "ThreadedApp":
         """The same sandbox as an ASGI application, without a socket.
 
         Raises SandboxError where it runs elsewhere.
         """
-        from sandbox.testing.bridge import Bridge
+        from sandbox.testing.threaded_app import ThreadedApp
 
         if self.built is None:
             raise SandboxError(f"the sandbox at {self.url} runs elsewhere and has only its URL")
-        return Bridge(self.built.app, self.background)
+        return ThreadedApp(self.built.app, self.background)
 
     def world(
         self,
@@ -79,8 +79,8 @@ class Server:
 
         Raises SandboxRefused for what cannot be.
         """
-        from sandbox.testing.steering import document_of, instant
         from sandbox.testing.world import World
+        from sandbox.testing.world_control import document_of, instant
 
         said = {
             "name": name,
@@ -144,7 +144,7 @@ def sandbox_server(settings: "Settings | None" = None) -> Iterator[Server]:
     from sandbox.app import build
     from sandbox.server import bound, pool_of
     from sandbox.settings import Settings, SettingsError
-    from sandbox.testing.background import Background
+    from sandbox.testing.loop_thread import LoopThread
 
     settings = settings or Settings()
     if settings.watch:
@@ -163,7 +163,7 @@ def sandbox_server(settings: "Settings | None" = None) -> Iterator[Server]:
         for one in sockets:
             stack.callback(one.close)
         built = build(settings)
-        background = Background()
+        background = LoopThread()
         stack.callback(background.close)
         background.serve(built.app, sockets, pool_of(built, settings))
         control = Control(
@@ -196,14 +196,14 @@ def sandbox_at(
     `receiver_host` is the name or address under which that server reaches this machine; it need
     not be said of a server on the same one. Raises SandboxError where no sandbox answers.
     """
-    from sandbox.testing.background import Background
+    from sandbox.testing.loop_thread import LoopThread
 
     url = url.rstrip("/").removesuffix(PREFIX)
     with ExitStack() as stack:
         control = Control(control_url or url, token=token)
         stack.callback(control.close)
         control.ask("GET", "/health")
-        background = Background()
+        background = LoopThread()
         stack.callback(background.close)
         why_no_receiver = None
         if receiver_host is None and not _is_loopback(urlsplit(url).hostname or ""):
@@ -223,7 +223,7 @@ def sandbox_at(
         yield server
 
 
-def _receiver(background: "Background", host: str) -> "Receiver":
+def _receiver(background: "LoopThread", host: str) -> "Receiver":
     """A receiver that is served from now on, and is reached at this host."""
     from sandbox.server import bind
     from sandbox.testing.receiver import Receiver

@@ -9,7 +9,7 @@ from sandbox.testing.waiting import WAIT_S, Deadline, NothingCame
 
 if TYPE_CHECKING:
     from sandbox.testing.control import Control
-    from sandbox.testing.receiver import Arrival, Letterbox, Receiver
+    from sandbox.testing.receiver import Arrival, Inbox, Receiver
 
 ENDPOINT_ID: Final = "testing-kit"
 _NEAR_MISSES_MAX: Final = 12
@@ -83,7 +83,7 @@ class Webhooks:
     world_id: str
     _control: "Control"
     _receiver: "Receiver"
-    _box: "Letterbox" = field(init=False)
+    _box: "Inbox" = field(init=False)
     _messages: dict[str, tuple[str, str]] = field(default_factory=dict)
     _messages_read: int = 0
 

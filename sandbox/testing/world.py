@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandbox.testing.control import CLIENT_S, SandboxError, SandboxRefused, verified
-from sandbox.testing.steering import Journal, Steering
 from sandbox.testing.webhooks import Webhooks
+from sandbox.testing.world_control import Journal, WorldControl
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sandbox.testing.server import Server
 
 
-class World(Steering):
+class World(WorldControl):
     """One isolated universe with accounts, keys, terminals, clock, journal and webhooks of its own.
 
     Whatever the control surface refuses is raised as SandboxRefused.

@@ -60,7 +60,7 @@ class Delayed:
                 call_off()
 
 
-class Owed(dict[str, set[str]]):
+class PreAnswer(dict[str, set[str]]):
     """By the id of a request that is not to be answered before them: deliveries to be tried."""
 
     def add(self, job: Job) -> None:

@@ -19,11 +19,11 @@ from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.domain.webhooks.schedule import DEAD_AFTER, GONE, TOO_MANY_REQUESTS, wait_after
 from sandbox.scenarios.running import Running
 from sandbox.store.steps import Container
-from sandbox.webhooks.audience import wanting
 from sandbox.webhooks.bodies import Bodies
-from sandbox.webhooks.chaos import contradiction, ruled, trigger_of
-from sandbox.webhooks.jobs import Delayed, Job, Later, Owed
-from sandbox.webhooks.surroundings import Surroundings
+from sandbox.webhooks.delivery_faults import contradiction, ruled, trigger_of
+from sandbox.webhooks.jobs import Delayed, Job, Later, PreAnswer
+from sandbox.webhooks.services import OutboxServices
+from sandbox.webhooks.subscriptions import subscribers
 
 if TYPE_CHECKING:
     from sandbox.scenarios.webhooks import WebhookThen
@@ -42,7 +42,7 @@ class Outbox:
 
     def __init__(
         self,
-        world: Surroundings,
+        world: OutboxServices,
         *,
         on_work: Callable[[str], None],
         on_change: Callable[[], None],
@@ -72,7 +72,7 @@ class Outbox:
         self._bodies = Bodies()
         self._under_way: dict[int, Job] = {}
         self.meant_for: dict[str, str] = {}
-        self.owed = Owed()
+        self.pre_answer = PreAnswer()
         # The ids of messages that an endpoint took, in the order in which it did.
         self.delivered: list[str] = []
 
@@ -138,13 +138,13 @@ class Outbox:
             self._accept_by_rules(messages, scenario)
             return
         for message in messages:
-            for endpoint in self.wanting(message):
+            for endpoint in self.subscribers(message):
                 self._enqueue(message, endpoint, "scheduled")
 
     def _accept_by_rules(self, messages: Sequence[Message], scenario: Running) -> None:
         # What a rule made up is sent by that rule, and no other is asked about it.
         wanted = [
-            (message, self.body(message), list(self.wanting(message)))
+            (message, self.body(message), list(self.subscribers(message)))
             for message in messages
             if message.id not in self.meant_for
         ]
@@ -165,7 +165,7 @@ class Outbox:
         if then.contradict is not None:
             jobs.append(self._contradict(message, endpoint, then.contradict))
         if then.before_answer:
-            self.owed.add(jobs[0])
+            self.pre_answer.add(jobs[0])
         if then.delay_ms is not None:
             self._delayed.hold(jobs, then.delay_ms / 1000)
             return
@@ -182,7 +182,7 @@ class Outbox:
         unit.commit()
         return Job(other, self._delivery(other, endpoint), "scenario")
 
-    def wanting(
+    def subscribers(
         self, message: Message, of: Mapping[str, Endpoint] | None = None
     ) -> Iterator[Endpoint]:
         """The endpoints that are to get this message; with `of`, those of these."""
@@ -194,7 +194,7 @@ class Outbox:
             if only is not None and not only.is_disabled:
                 yield only
             return
-        yield from wanting(message, among, self._world.store, self.body)
+        yield from subscribers(message, among, self._world.store, self.body)
 
     def _enqueue(
         self,
@@ -250,7 +250,7 @@ class Outbox:
             self._settle(job)
 
     def _settle(self, job: Job) -> None:
-        if self.owed.settle(job):
+        if self.pre_answer.settle(job):
             self._on_change()
 
     def conclude(self, job: Job, sent: Sent) -> None:
@@ -397,4 +397,4 @@ class Outbox:
     def _has_missed(self, endpoint: Endpoint, message: Message) -> bool:
         delivery = self._deliveries.get(message.id, {}).get(endpoint.id)
         missed = delivery is None or delivery.status in _MISSED
-        return missed and any(self.wanting(message, {endpoint.id: endpoint}))
+        return missed and any(self.subscribers(message, {endpoint.id: endpoint}))

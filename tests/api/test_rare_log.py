@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from sandbox.api.rare_log import EVERY_S, RareLog, shown
+from sandbox.platform.rare_log import EVERY_S, RareLog, shown
 
 
 def test_one_line_a_minute_for_each_kind_and_the_next_counts_the_others(caplog):

@@ -11,7 +11,7 @@ import pytest
 
 from sandbox.domain.profile import Profile
 from sandbox.domain.words import nearest
-from sandbox.world.journal import ADDRESS_CHARS_MAX, CAPTURE_BYTES_MAX, REASON_CHARS_MAX
+from sandbox.worlds.journal import ADDRESS_CHARS_MAX, CAPTURE_BYTES_MAX, REASON_CHARS_MAX
 from tests.api.test_secrets import secret_of
 from tests.domain.test_pan_scan import SOUPS, steps_of
 from tests.payments.till import terminal

@@ -9,7 +9,7 @@ from typing import Any
 
 from click.testing import CliRunner, Result
 
-from sandbox.cli import main
+from sandbox.cli.main import main
 from tests.driving import Served
 from tests.processes import Process
 

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sandbox import __version__
-from sandbox.cli import main
+from sandbox.cli.main import main
 from tests import processes
 from tests.conftest import NOW
 from tests.driving import serving

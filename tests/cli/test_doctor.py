@@ -8,8 +8,8 @@ from functools import partial
 import pytest
 from click.testing import CliRunner, Result
 
-from sandbox.cli import main
-from sandbox.doctoring.probes import PROBES
+from sandbox.cli.main import main
+from sandbox.webhook_doctor.probes import PROBES
 from tests import processes
 from tests.cli.asking import attach
 from tests.doctoring import receivers as of

@@ -15,8 +15,8 @@ from urllib.parse import unquote
 import pytest
 from click.testing import CliRunner, Result
 
-import sandbox.commands
-from sandbox.cli import main
+import sandbox.cli
+from sandbox.cli.main import main
 from tests.api.refusals import fresh
 from tests.driving import InProcess
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from sandbox import library
-from sandbox.cli import main
+from sandbox.cli.main import main
 from sandbox.scenarios.schema import scenario_schema
 from tests.cli.asking import attach
 from tests.cli.test_cli import assert_unusable, run

@@ -7,9 +7,9 @@ import socket
 import click
 import pytest
 
-from sandbox.cli import main
-from sandbox.commands.group import Commands
-from sandbox.commands.tables import printable, table
+from sandbox.cli.group import Commands
+from sandbox.cli.main import main
+from sandbox.cli.tables import printable, table
 from tests.cli.asking import ask, following, told
 from tests.driving import Served
 from tests.processes import Process

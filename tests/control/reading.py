@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from sandbox.api.security_headers import HEADERS_OF, AnswerKind
+from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
 from tests.driving import InProcess
 
 STREAM = "/worlds/default/stream"

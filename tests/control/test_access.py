@@ -7,7 +7,7 @@ import pytest
 
 from sandbox.app import build
 from sandbox.settings import Settings, SettingsError
-from sandbox.world.registry import Limits
+from sandbox.worlds.registry import Limits
 from tests.control.test_control import assert_refused
 from tests.driving import InProcess, Response
 

@@ -9,7 +9,7 @@ from sandbox.app import build
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.scenarios.schema import scenario_schema
 from sandbox.settings import Settings
-from sandbox.world.clock import ClockSetting
+from sandbox.worlds.clock import ClockSetting
 from tests.control.test_control import NOW, assert_refused, create
 from tests.driving import InProcess
 from tests.payments.making import act, close, found, pay, read, sold

@@ -7,12 +7,12 @@ import typing
 
 import pytest
 
-from sandbox.api.routes import OPERATIONS
-from sandbox.api.rows import Extended, Listing
-from sandbox.api.security_headers import SECURITY_HEADERS, AnswerKind
 from sandbox.app import build
 from sandbox.control.routes import CONTROL
 from sandbox.domain.keys import ApiKeyView
+from sandbox.platform.routes import OPERATIONS
+from sandbox.platform.rows import Extended, Listing
+from sandbox.platform.security_headers import SECURITY_HEADERS, AnswerKind
 from sandbox.settings import Settings
 from tests.driving import InProcess, Response
 

@@ -14,7 +14,7 @@ import pytest
 from sandbox.app import build
 from sandbox.control.streaming import Stream
 from sandbox.settings import Settings
-from sandbox.world.watchers import KINDS, WAITING_MAX
+from sandbox.worlds.event_stream import KINDS, WAITING_MAX
 from tests.conftest import NOW
 from tests.control.reading import STREAM, WAIT_S, asking_for, parsed, reading
 from tests.control.test_control import assert_refused

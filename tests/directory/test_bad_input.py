@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.api.routes import OPERATIONS
 from sandbox.domain.profile import Profile
+from sandbox.platform.routes import OPERATIONS
 from tests.api.minting import sandbox_with
 from tests.directory.making import (
     a_credential,

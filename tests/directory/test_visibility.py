@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.api.routes import OPERATIONS
+from sandbox.platform.routes import OPERATIONS
 from tests.directory.making import (
     ACCOUNT,
     CASES,

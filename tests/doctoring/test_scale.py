@@ -2,8 +2,8 @@
 
 import pytest
 
-from sandbox.doctoring.probes import PROBES
-from sandbox.doctoring.scale import Severity, grade_of, score_of
+from sandbox.webhook_doctor.probes import PROBES
+from sandbox.webhook_doctor.scale import Severity, grade_of, score_of
 from tests.test_clauses import citations, clauses
 
 

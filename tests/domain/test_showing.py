@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.app import build
-from sandbox.domain.payments.showing import (
+from sandbox.domain.payments.transaction_json import (
     AttemptView,
     HostAnswerView,
     TransactionView,

@@ -13,7 +13,7 @@ from sandbox.http.connections import ConnectionPool
 from sandbox.http.limits import BODIES_BYTES_MAX, Times
 from sandbox.server import bound
 from sandbox.settings import Settings
-from sandbox.testing.background import Background
+from sandbox.testing.loop_thread import LoopThread
 
 HOST = "127.0.0.1"
 WAIT_S = 10.0
@@ -129,7 +129,7 @@ def serving(
         for one in sockets:
             stack.callback(one.close)
         sandbox = build(settings)
-        background = Background()
+        background = LoopThread()
         stack.callback(background.close)
         pool = ConnectionPool(
             places=places,

@@ -8,8 +8,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from sandbox.api.wire import BODY_BYTES_MAX
 from sandbox.control.rows import SNAPSHOT_BYTES_MAX
+from sandbox.platform.wire import BODY_BYTES_MAX
 from tests.driving import Served
 from tests.http.talking import HEALTH, WAIT_S, Answer, Client, Serving, port_of, serving
 

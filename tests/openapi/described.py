@@ -8,9 +8,9 @@ from jsonschema import Draft202012Validator
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from sandbox.api.router import Router
 from sandbox.app import Sandbox, build
 from sandbox.domain.faults import MISDIRECTED
+from sandbox.platform.router import Router
 from sandbox.settings import Settings
 from tests.driving import InProcess, Response
 

@@ -7,14 +7,14 @@ import pytest
 
 from docs import golden_events
 from docs.golden_events import Places, tell
-from sandbox.api.openapi.examples import example_of
-from sandbox.api.openapi.webhooks import BODIES
-from sandbox.api.routes import OPERATIONS
 from sandbox.domain.events import EVENTS
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.profile import DateFilters, Errors, KeyPrefixes, Profile
+from sandbox.platform.openapi.examples import example_of
+from sandbox.platform.openapi.webhooks import BODIES
+from sandbox.platform.routes import OPERATIONS
 from sandbox.settings import Settings
-from sandbox.world.clock import ClockSetting
+from sandbox.worlds.clock import ClockSetting
 from tests.conftest import NOW
 from tests.openapi.asking import Request, refused
 from tests.openapi.described import Checked, checked, described

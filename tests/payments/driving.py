@@ -6,7 +6,7 @@ from sandbox.app import build
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.settings import Settings
-from sandbox.world.clock import ClockSetting
+from sandbox.worlds.clock import ClockSetting
 from tests.conftest import NOW
 from tests.directory.making import location_id, shown, terminal_id
 from tests.driving import InProcess, Response

@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from sandbox.api.rows import Row
+from sandbox.platform.rows import Row
 from tests.api.minting import known_clauses
 from tests.directory.making import account_id, detail, messages, shown, terminal_id
 from tests.driving import InProcess, Response

@@ -18,9 +18,9 @@ def desk_opens(sandbox: InProcess, **then: Any) -> None:
 
 async def at_desk(sandbox: InProcess, request: Request, **more: Any) -> "asyncio.Task[Response]":
     """The request under way, its payment waiting for a tap."""
-    seen = len(world_of(sandbox).desk)
+    seen = len(world_of(sandbox).tap_desk)
     task = asyncio.create_task(ask(sandbox, *request, **more))
-    while len(world_of(sandbox).desk) == seen:
+    while len(world_of(sandbox).tap_desk) == seen:
         await asyncio.sleep(0)
         assert not task.done(), (await task).body
     return task

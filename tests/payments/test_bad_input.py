@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.api.routes import OPERATIONS
 from sandbox.domain.profile import Profile
+from sandbox.platform.routes import OPERATIONS
 from tests.api.minting import sandbox_with
 from tests.api.test_secrets import everything_kept
 from tests.directory.making import (

@@ -4,7 +4,7 @@ import pytest
 
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.outcomes import Operation
-from sandbox.scenarios.choosing import Facts, choose
+from sandbox.scenarios.choosing import AttemptFacts, choose
 from sandbox.scenarios.queue import Queue, Queued
 from tests.payments.till import act, chosen, paid, pay, ready_for, terminal
 
@@ -14,7 +14,7 @@ ORDINARY = "approved; source=default; rule=default"
 def facts(operation=Operation.SALE, **more):
     """An attempt that nothing but the default chooses for, unless told otherwise."""
     given = {"amount": 1000, "card": CARDS["tok_visa_credit"], "terminal_id": "t-1"} | more
-    return Facts(operation=operation, **given)
+    return AttemptFacts(operation=operation, **given)
 
 
 def queue_of(*entries):

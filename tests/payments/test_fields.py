@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from sandbox.domain.payments.showing import view
+from sandbox.domain.payments.transaction_json import view
 from tests.directory.making import (
     a_location,
     a_terminal,

@@ -10,7 +10,7 @@ from functools import partial
 import httpx2
 import pytest
 
-from sandbox.api.sending import ConnectionClosed
+from sandbox.platform.sending import ConnectionClosed
 from sandbox.scenarios.queue import Queued
 from tests.api.minting import messages
 from tests.conftest import NOW

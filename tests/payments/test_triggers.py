@@ -2,11 +2,11 @@
 
 import pytest
 
-from sandbox.api.sending import ConnectionClosed
 from sandbox.app import build
 from sandbox.domain.instants import parse_rfc3339
+from sandbox.platform.sending import ConnectionClosed
 from sandbox.settings import Settings
-from sandbox.world.clock import ClockSetting
+from sandbox.worlds.clock import ClockSetting
 from tests.conftest import NOW
 from tests.driving import InProcess
 from tests.payments.outcome_rows import ROWS

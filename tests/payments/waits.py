@@ -5,7 +5,7 @@ from typing import Any
 
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.scenarios.queue import Queued
-from sandbox.world.world import World
+from sandbox.worlds.world import World
 from tests.driving import InProcess, Response
 from tests.payments.till import ACTIONS, ask, terminal, until_busy
 

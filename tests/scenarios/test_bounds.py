@@ -11,7 +11,7 @@ from sandbox.scenarios.loading import PARTS_MAX
 from sandbox.scenarios.near_misses import NEAR_MISSES_MAX
 from sandbox.scenarios.queue import QUEUE_MAX
 from sandbox.scenarios.words import RULES_MAX
-from sandbox.world.tally import OTHERS, SCENARIOS_MAX
+from sandbox.worlds.coverage_counters import OTHERS, SCENARIOS_MAX
 from tests.control.test_control import assert_refused
 from tests.payments.driving import close_batch
 from tests.payments.till import pay

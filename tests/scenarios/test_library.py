@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.library import folder
-from sandbox.rehearsing import rehearse
+from sandbox.scenario_examples import run_examples
 from sandbox.scenarios.loading import ScenarioError, parse_scenario, read_scenario
 
 FILES = sorted(folder("scenarios").glob("*.toml"))
@@ -22,7 +22,7 @@ each_file = pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 
 
 def played(scenario):
-    return [(step.number, step.name, step.mistakes) for step in rehearse(scenario)]
+    return [(step.number, step.name, step.mistakes) for step in run_examples(scenario)]
 
 
 def with_expectations(scenario, expect):
@@ -33,7 +33,7 @@ def with_expectations(scenario, expect):
 
 def mistakes_of(*examples, rule=()):
     scenario = parse_scenario({"name": "x", "rule": list(rule), "example": list(examples)})
-    return [step.mistakes for step in rehearse(scenario)]
+    return [step.mistakes for step in run_examples(scenario)]
 
 
 def test_every_story_is_there():

@@ -2,14 +2,14 @@
 
 import pytest
 
-from sandbox.rehearsing import rehearse
+from sandbox.scenario_examples import run_examples
 from sandbox.scenarios.loading import ScenarioError, parse_scenario
 
 
 def steps(*examples, rules=()):
     """Number, name and mistakes of every example."""
     document = {"name": "mine", "rule": list(rules), "example": list(examples)}
-    return [(one.number, one.name, one.mistakes) for one in rehearse(parse_scenario(document))]
+    return [(one.number, one.name, one.mistakes) for one in run_examples(parse_scenario(document))]
 
 
 def mistakes(*examples, rules=()):

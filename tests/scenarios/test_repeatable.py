@@ -10,7 +10,7 @@ from sandbox.app import build
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.webhooks.deliveries import Sent
 from sandbox.settings import Settings
-from sandbox.world.clock import ClockSetting
+from sandbox.worlds.clock import ClockSetting
 from tests.conftest import NOW
 from tests.driving import InProcess
 from tests.payments.tapping import CONTROL, tap, taps
@@ -102,7 +102,7 @@ def played() -> dict[str, Any]:
     """All that a story leaves behind, on a sandbox of its own."""
     receiver = Receiver()
     frozen = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
-    sandbox = InProcess(build(Settings(clock=frozen), wall=lambda: WALL_S, sender=receiver))
+    sandbox = InProcess(build(Settings(clock=frozen), system_clock=lambda: WALL_S, sender=receiver))
     answers = asyncio.run(story(sandbox))
     listed = sandbox.control("GET", "/worlds/default/messages", query="limit=200").json()
     journal = sandbox.control("GET", "/worlds/default/requests", query="limit=200").json()

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from sandbox.api.sending import ConnectionClosed
+from sandbox.platform.sending import ConnectionClosed
 from tests.payments import waits
 from tests.payments.making import act, batch, close, found, held, pay, read, sold, switch
 from tests.scenarios.running import LOST, SCENARIO, carrying, counts, running, source

@@ -9,13 +9,13 @@ from hashlib import blake2b
 from random import Random
 from typing import Any
 
-from sandbox.api.sending import ABORT
 from sandbox.app import build
 from sandbox.domain.instants import from_ms
 from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.platform.sending import ABORT
 from sandbox.settings import Settings
-from sandbox.world.clock import ClockSetting
-from sandbox.world.registry import Limits
+from sandbox.worlds.clock import ClockSetting
+from sandbox.worlds.registry import Limits
 from tests.driving import InProcess, Response
 from tests.openapi.described import Described, described
 from tests.soak.loop import BEGINNING_S, Loop
@@ -303,7 +303,9 @@ def in_process(round: Round, dice: Random, **settings: Any) -> Iterator[Client]:
     limits = Limits(unused_after_s=float("inf"), journal_entries_max=200)
     try:
         sandbox = round.means.build(
-            Settings(clock=clock, limits=limits, **settings), wall=loop.wall, sender=Receivers()
+            Settings(clock=clock, limits=limits, **settings),
+            system_clock=loop.system_clock,
+            sender=Receivers(),
         )
         yield Client(round, loop, sandbox)
     finally:
@@ -315,6 +317,8 @@ def another(client: Client, **settings: Any) -> Client:
     clock = ClockSetting(now=from_ms(int(BEGINNING_S * 1000)), mode="frozen")
     limits = Limits(unused_after_s=float("inf"), journal_entries_max=200)
     sandbox = client.round.means.build(
-        Settings(clock=clock, limits=limits, **settings), wall=client.loop.wall, sender=Receivers()
+        Settings(clock=clock, limits=limits, **settings),
+        system_clock=client.loop.system_clock,
+        sender=Receivers(),
     )
     return Client(client.round, client.loop, sandbox)

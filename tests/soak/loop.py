@@ -51,7 +51,7 @@ class Loop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self.passed_s
 
-    def wall(self) -> float:
+    def system_clock(self) -> float:
         """The wall clock of a sandbox on this loop."""
         return BEGINNING_S + self.passed_s
 

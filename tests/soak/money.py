@@ -11,7 +11,7 @@ from sandbox.domain.batches import REASONS
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
-from sandbox.world.switches import SWITCHES
+from sandbox.worlds.switches import SWITCHES
 from tests.payments import driving
 from tests.payments.driving import PATHS, ledger
 from tests.payments.driving_money import kept

@@ -84,13 +84,13 @@ OF_WEBHOOKS: list[Document] = [
 def play(round: Round) -> None:
     """Scenarios for one world, one after the other, each played for a while where it is taken."""
     with in_process(round, round.random) as client:
-        stage = Stage(client, round.dice("scenarios"), round.folder)
+        stage = ExampleRunner(client, round.dice("scenarios"), round.folder)
         client.control("POST", f"{CONTROL}/endpoints", {"url": "http://hooks.example/a"})
         for _ in round.steps(STEPS):
             stage.go_on()
 
 
-class Stage:
+class ExampleRunner:
     """Where scenarios are written and played."""
 
     def __init__(self, client: Client, dice: Random, folder: Path) -> None:

@@ -8,7 +8,7 @@ from sandbox.app import build
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.webhooks.deliveries import Sent
 from sandbox.settings import Settings
-from sandbox.world.clock import ClockSetting
+from sandbox.worlds.clock import ClockSetting
 from tests.api.minting import delete, mint, put
 from tests.conftest import NOW
 from tests.directory.making import a_credential, a_location, a_terminal, an_account

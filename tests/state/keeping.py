@@ -20,7 +20,7 @@ END_S = 15
 
 
 @dataclass
-class Kept(Served):
+class SavedWorld(Served):
     """A server that keeps its worlds in a file. What it has to say is in `log`."""
 
     log: Path
@@ -51,7 +51,9 @@ def command(path: Path, *options: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def keeping(path: Path, *options: str, before: Callable[[], None] | None = None) -> Iterator[Kept]:
+def keeping(
+    path: Path, *options: str, before: Callable[[], None] | None = None
+) -> Iterator[SavedWorld]:
     """A server on that file, ready; ended when the block ends, unless that was done before.
 
     `before` is called in its process before anything else.
@@ -62,7 +64,7 @@ def keeping(path: Path, *options: str, before: Callable[[], None] | None = None)
         line = process.stdout.readline()
         assert line, f"the server did not start: {log.read_text()}"
         with httpx2.Client(timeout=20) as client:
-            kept = Kept(process, json.loads(line), client, log)
+            kept = SavedWorld(process, json.loads(line), client, log)
             yield kept
             if process.poll() is None:
                 kept.end()

@@ -25,7 +25,7 @@ from tests.payments.driving_money import (
     shown_sums,
     sums_of,
 )
-from tests.state.keeping import Kept, keeping
+from tests.state.keeping import SavedWorld, keeping
 from tests.webhooks.receiving import Received, Receiver
 
 MERCHANTS = ("merchant", "second_merchant", "tax_merchant", "quiet_surcharge_merchant")
@@ -133,7 +133,7 @@ class Ordeal:
         with keeping(self._path) as server:
             self._check(server)
 
-    def _register(self, server: Kept) -> None:
+    def _register(self, server: SavedWorld) -> None:
         # From here on one in five is not taken at the first try.
         def behave(received: Received) -> int:
             return 500 if received.number % 5 == 4 else 200
@@ -145,7 +145,7 @@ class Ordeal:
 
     # --- load
 
-    def _load(self, server: Kept, number: int) -> None:
+    def _load(self, server: SavedWorld, number: int) -> None:
         ready = threading.Barrier(len(MERCHANTS) + 1)
         clients = [
             Client(
@@ -178,7 +178,7 @@ class Ordeal:
 
     # --- what must be true
 
-    def _check(self, server: Kept) -> None:
+    def _check(self, server: SavedWorld) -> None:
         now = {one["transaction_id"]: one for one in _transactions(server)}
         self._check_what_was_acknowledged(now)
         self._check_money(server, list(now.values()))
@@ -195,7 +195,7 @@ class Ordeal:
                 self.numbers.checked += 1
         assert len(set(self._request_ids)) == len(self._request_ids)
 
-    def _check_money(self, server: Kept, transactions: list[dict[str, Any]]) -> None:
+    def _check_money(self, server: SavedWorld, transactions: list[dict[str, Any]]) -> None:
         for transaction in transactions:
             check_payment(transaction)
         check_event_ids(transactions)
@@ -210,7 +210,7 @@ class Ordeal:
                 {},
             )
 
-    def _check_attempts_by_event_id(self, server: Kept) -> None:
+    def _check_attempts_by_event_id(self, server: SavedWorld) -> None:
         """Each of the last round's attempts is found once, or was never made."""
         for event_id in self._unanswered[-len(MERCHANTS) :]:
             found = _by_event_id(server, event_id)
@@ -219,7 +219,7 @@ class Ordeal:
             id, event_id = answers[-1]["transaction_id"], answers[-1]["history"][-1]["event_id"]
             assert [one["transaction_id"] for one in _by_event_id(server, event_id)] == [id]
 
-    def _check_messages(self, server: Kept) -> None:
+    def _check_messages(self, server: SavedWorld) -> None:
         """Whatever was acknowledged was announced once, and arrives or is tried again."""
         # It is answered once all is sent that is to be sent now, however long that takes here.
         quiet = server.control(
@@ -249,7 +249,7 @@ class Ordeal:
     _told: frozenset[tuple[str, str, str]] | set[tuple[str, str, str]] = frozenset()
 
 
-def _messages(server: Kept, offset: int) -> list[dict[str, Any]]:
+def _messages(server: SavedWorld, offset: int) -> list[dict[str, Any]]:
     """The messages from there on, each of which was tried."""
     found: list[dict[str, Any]] = []
     while True:
@@ -269,11 +269,11 @@ def _messages(server: Kept, offset: int) -> list[dict[str, Any]]:
     return found
 
 
-def _transactions(server: Kept) -> Iterator[dict[str, Any]]:
+def _transactions(server: SavedWorld) -> Iterator[dict[str, Any]]:
     return _pages(server, "/v2/transactions", "transactions")
 
 
-def _pages(server: Kept, path: str, plural: str) -> Iterator[dict[str, Any]]:
+def _pages(server: SavedWorld, path: str, plural: str) -> Iterator[dict[str, Any]]:
     for offset in count(0, PAGE):
         query = {"limit": PAGE, "offset": offset}
         answer = server.ask("GET", path, key="partner", params=query)
@@ -284,7 +284,7 @@ def _pages(server: Kept, path: str, plural: str) -> Iterator[dict[str, Any]]:
             return
 
 
-def _by_event_id(server: Kept, event_id: str) -> list[dict[str, Any]]:
+def _by_event_id(server: SavedWorld, event_id: str) -> list[dict[str, Any]]:
     query = {"event_id": event_id}
     answer = server.ask("GET", "/v1/transactions", key="partner", params=query)
     assert answer.status_code == 200, answer.text

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from tests.driving import Response
-from tests.state.keeping import Kept
+from tests.state.keeping import SavedWorld
 from tests.webhooks.hooked import until
 
 
@@ -13,7 +13,7 @@ from tests.webhooks.hooked import until
 class Remote:
     """One world of a served sandbox, with the interface of `InProcess`."""
 
-    server: Kept
+    server: SavedWorld
     world: str = "default"
     view: dict[str, Any] = field(init=False)
 

@@ -9,8 +9,8 @@ import pytest
 
 from sandbox.app import build
 from sandbox.settings import Settings
-from sandbox.store.files import StoreError
-from sandbox.store.state import sqlite_file
+from sandbox.store.files import sqlite_file
+from sandbox.store.files.port import StoreError
 from tests.payments.driving import paid
 from tests.state.mutating import a_looping_sandbox
 

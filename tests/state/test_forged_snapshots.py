@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from sandbox.store.steps import run_through
-from sandbox.world import snapshots
-from sandbox.world.kept import Kept
-from sandbox.world.snapshots import read_snapshot
+from sandbox.worlds import snapshot
+from sandbox.worlds.saved_world import SavedWorld
+from sandbox.worlds.snapshot import read_snapshot
 from tests.driving import InProcess, Response
 from tests.payments.driving import paid
 from tests.state.filling import a_sandbox, fill
@@ -35,7 +35,7 @@ def saved(sandbox: InProcess) -> bytes:
     return sandbox.control("GET", "/worlds/default/snapshot").body
 
 
-def read_through(body: bytes) -> Kept:
+def read_through(body: bytes) -> SavedWorld:
     return run_through(read_snapshot(body))
 
 
@@ -114,7 +114,7 @@ def test_what_this_process_has_written_is_known_again_and_nothing_else(full: byt
 def test_a_snapshot_of_another_process_comes_back_byte_for_byte(
     full: bytes, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(snapshots, "_written_here", {})
+    monkeypatch.setattr(snapshot, "_written_here", {})
     sandbox = a_sandbox()
 
     assert not read_through(full).is_trusted
@@ -124,8 +124,8 @@ def test_a_snapshot_of_another_process_comes_back_byte_for_byte(
 
 
 def test_the_snapshots_that_are_known_again_are_the_newest(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(snapshots, "_written_here", {})
-    monkeypatch.setattr(snapshots, "WRITTEN_MAX", 2)
+    monkeypatch.setattr(snapshot, "_written_here", {})
+    monkeypatch.setattr(snapshot, "WRITTEN_MAX", 2)
     sandbox = a_sandbox()
     written = []
     for _ in range(3):

@@ -10,12 +10,12 @@ from sandbox.app import build
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.webhooks.deliveries import Sent
 from sandbox.settings import Settings
-from sandbox.store.files import FORMAT
-from sandbox.store.state.migrations import Plain
+from sandbox.store.files.migrations import Plain
+from sandbox.store.files.port import FORMAT
 from sandbox.store.steps import run_through
-from sandbox.world.clock import ClockSetting
-from sandbox.world.restoring import NotRestored
-from sandbox.world.snapshots import parse_snapshot
+from sandbox.worlds.clock import ClockSetting
+from sandbox.worlds.restore import NotRestored
+from sandbox.worlds.snapshot import parse_snapshot
 from tests.conftest import NOW
 from tests.driving import InProcess
 from tests.payments.tapping import advance

@@ -12,7 +12,7 @@ import pytest
 from sandbox.app import build
 from sandbox.domain.keys import digest_of
 from sandbox.settings import Settings
-from sandbox.store.files import StoreError
+from sandbox.store.files.port import StoreError
 from tests.api.minting import mint
 from tests.driving import InProcess, Response
 from tests.payments.driving import paid

@@ -6,7 +6,7 @@ import pytest
 
 from sandbox.app import build
 from sandbox.settings import Settings
-from sandbox.world.clock import ClockSetting
+from sandbox.worlds.clock import ClockSetting
 
 
 def ended(sandbox):

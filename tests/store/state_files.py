@@ -9,8 +9,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from sandbox.store.files import Change, Document, StateFile
-from sandbox.store.state.opening import open_file
+from sandbox.store.files.opening import open_file
+from sandbox.store.files.port import Change, Document, StateFile
 
 KEPT = Path(__file__).parent / "kept"
 PROJECT = Path(__file__).parents[2]

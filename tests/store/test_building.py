@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.domain.terminals import Terminal
-from sandbox.store import answers, preparing
+from sandbox.store import preparing
 from sandbox.store.building import build_index, build_text_index
-from sandbox.store.memory import MemoryStore
+from sandbox.store.memory import query_cache
+from sandbox.store.memory.store import MemoryStore
 from sandbox.store.port import Order
 from sandbox.store.preparing import Unprepared, preparation
 from sandbox.store.steps import run_through
@@ -26,7 +27,7 @@ STATUSES = ("active", "blocked")
 @pytest.fixture(autouse=True)
 def _everything_is_much(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preparing, "ROWS_AT_ONCE_MAX", 0)
-    monkeypatch.setattr(answers, "OFTEN", 1)
+    monkeypatch.setattr(query_cache, "OFTEN", 1)
 
 
 def rows_of(store: MemoryStore):
@@ -141,7 +142,7 @@ def test_a_question_to_a_small_table_is_answered_at_once(monkeypatch):
 def test_an_answer_to_which_much_changed_is_prepared_anew(monkeypatch):
     store, where = filled(20), {"scope": "left", "search": "desk"}
     store.begin().find(Terminal, where)
-    monkeypatch.setattr(answers, "SEEN_AT_ONCE_MAX", 5)
+    monkeypatch.setattr(query_cache, "SEEN_AT_ONCE_MAX", 5)
     for number in range(10):
         change(store, number, "Front desk", "active")
 
@@ -155,7 +156,7 @@ def test_an_answer_to_which_much_changed_is_prepared_anew(monkeypatch):
 
 def test_an_answer_that_is_forgotten_while_it_is_made_is_made_when_it_is_asked(monkeypatch):
     store, where = filled(20), {"scope": "left", "search": "desk"}
-    monkeypatch.setattr(answers, "CHANGES_MAX", 3)
+    monkeypatch.setattr(query_cache, "CHANGES_MAX", 3)
     steps = preparation(rows_of(store), where)
     assert steps is not None
     # The indexes come first; then rows are gone through.

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.store.files import MESSAGES, RECORDS, Document, StateFile, StoreError
-from sandbox.store.state import sqlite_file
-from sandbox.store.state.opening import open_file
-from sandbox.store.state.sqlite_file import SqliteFile
+from sandbox.store.files import sqlite_file
+from sandbox.store.files.opening import open_file
+from sandbox.store.files.port import MESSAGES, RECORDS, Document, StateFile, StoreError
+from sandbox.store.files.sqlite_file import SqliteFile
 from tests.properties import examples
 from tests.store.state_files import document, kept, put, write
 
@@ -136,7 +136,7 @@ def everything(path: Path) -> object:
         worlds = file.load()
         tables = {
             (world, table): [
-                (one.id, one.number, one.claims, one.text or file.read(world, table, one.id))
+                (one.id, one.number, one.unique_values, one.text or file.read(world, table, one.id))
                 for one in documents
             ]
             for world, its in worlds.items()

@@ -10,17 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.store.files import RECORDS, Change, Document, StateFile, StoreError
-from sandbox.store.state.json_file import JsonFile
-from sandbox.store.state.migrations import (
-    Migrations,
-    Plain,
-    UnknownFormat,
-    World,
-    check_format,
-)
-from sandbox.store.state.opening import copy, open_file
-from sandbox.store.state.sqlite_file import SqliteFile
+from sandbox.store.files.json_file import JsonFile
+from sandbox.store.files.migrations import Migrations, Plain, UnknownFormat, World, check_format
+from sandbox.store.files.opening import copy, open_file
+from sandbox.store.files.port import RECORDS, Change, Document, StateFile, StoreError
+from sandbox.store.files.sqlite_file import SqliteFile
 from tests.soak.loop import watched
 from tests.store.state_files import contents, document, kept, loaded, plain, put, running, write
 
@@ -651,9 +645,9 @@ def test_messages_are_read_in_their_order_when_somebody_asks_for_one(path: Path)
 
 
 def test_what_a_load_leaves_out_of_a_payment_can_be_read(path: Path):
-    claims = '[["used_event","a","e"]]'
+    unique_values = '[["used_event","a","e"]]'
     text = '{"event_id":"e"}'
-    write(path, Document("t", 1, text, claims), table="transactions")
+    write(path, Document("t", 1, text, unique_values), table="transactions")
 
     with closing(open_file(path)) as file:
         (loaded_one,) = file.load()["demo"]["transactions"]
@@ -663,9 +657,9 @@ def test_what_a_load_leaves_out_of_a_payment_can_be_read(path: Path):
 
 
 def test_copying_takes_what_a_load_leaves_out(tmp_path: Path):
-    claims = '[["used_event","a","e"]]'
+    unique_values = '[["used_event","a","e"]]'
     source, target = tmp_path / "a.db", tmp_path / "b.json"
-    write(source, Document("t", 1, '{"event_id":"e"}', claims), table="transactions")
+    write(source, Document("t", 1, '{"event_id":"e"}', unique_values), table="transactions")
     write(source, document("m", 1, event_type="x"), table="messages")
 
     with closing(open_file(source)) as one, closing(open_file(target)) as other:

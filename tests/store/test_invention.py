@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from sandbox.app import build
-from sandbox.cli import main
+from sandbox.cli.main import main
 from sandbox.settings import Settings
 from tests.driving import InProcess, serving
 
@@ -336,9 +336,9 @@ def test_faker_is_imported_when_something_is_invented_and_not_before(invents, im
         "import sys\n"
         "from sandbox.app import build\n"
         "from sandbox.settings import Settings\n"
-        "from sandbox.store.invention import Invention\n"
+        "from sandbox.store.generated_data import Invention\n"
         f"build(Settings(invention=Invention(merchants=1) if {invents} else None))\n"
-        "import sandbox.cli, sandbox.server\n"
+        "import sandbox.cli.main, sandbox.server\n"
         "print('faker' in sys.modules)\n"
     )
 

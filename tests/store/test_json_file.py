@@ -9,9 +9,9 @@ import pytest
 from tinydb import TinyDB, where
 
 from sandbox import __version__
-from sandbox.store.files import RECORDS, Change, Document, StoreError
-from sandbox.store.state import json_file
-from sandbox.store.state.json_file import JsonFile
+from sandbox.store.files import json_file
+from sandbox.store.files.json_file import JsonFile
+from sandbox.store.files.port import RECORDS, Change, Document, StoreError
 from tests.store.state_files import KEPT, contents, document, kept, loaded, put, write
 
 
@@ -81,12 +81,12 @@ def test_a_document_that_a_person_adds_is_read_and_one_that_is_removed_is_not(pa
 
 
 def test_claims_are_not_kept_as_a_person_may_change_what_they_come_from(path: Path):
-    write(path, Document("a", 1, "{}", claims='[["lookup","x"]]'))
+    write(path, Document("a", 1, "{}", unique_values='[["lookup","x"]]'))
 
     with closing(JsonFile(path)) as file:
         [found] = file.load()["demo"]["accounts"]
 
-    assert found == Document("a", 1, "{}", claims="")
+    assert found == Document("a", 1, "{}", unique_values="")
 
 
 def test_half_a_surrogate_pair_is_kept(path: Path):

@@ -5,7 +5,7 @@ import pytest
 from sandbox.domain.accounts import Account
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.terminals import Terminal
-from sandbox.store.memory import MemoryStore
+from sandbox.store.memory.store import MemoryStore
 from sandbox.store.port import DuplicateValue
 from tests.store.contract import StoreContract
 from tests.store.records import AT, account, key, put

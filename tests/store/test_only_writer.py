@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.store.files import StoreError
-from sandbox.store.state import disk
-from sandbox.store.state.opening import open_file
+from sandbox.store.files import disk
+from sandbox.store.files.opening import open_file
+from sandbox.store.files.port import StoreError
 from tests.store.state_files import document, loaded, put, running, write
 from tests.store.test_files import HOLDING
 

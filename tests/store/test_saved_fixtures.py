@@ -13,7 +13,7 @@ from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.profile import parse_profile
 from sandbox.settings import Settings
 from sandbox.store.fixtures import FixtureError
-from sandbox.world.clock import ClockSetting
+from sandbox.worlds.clock import ClockSetting
 from tests.conftest import NOW
 from tests.driving import InProcess, serving
 from tests.world.worlds import add_world

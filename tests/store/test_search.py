@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox.domain.terminals import Terminal
-from sandbox.store import answers
-from sandbox.store.answers import ANSWERS_MAX, CHANGES_MAX, Answers, Condition
-from sandbox.store.grams import TextIndex
-from sandbox.store.memory import MemoryStore
+from sandbox.store.memory import query_cache
+from sandbox.store.memory.query_cache import ANSWERS_MAX, CHANGES_MAX, Answers, Predicate
+from sandbox.store.memory.store import MemoryStore
+from sandbox.store.memory.trigram_index import TextIndex
 from sandbox.store.tables import in_scope
 from tests.properties import examples
 from tests.store.records import AT, account, put
@@ -40,7 +40,7 @@ def with_tree() -> MemoryStore:
 
 
 @dataclass(frozen=True)
-class Question:
+class Query:
     """What is looked for: within an account, with a status, mids, and pieces of text."""
 
     scope: str
@@ -108,7 +108,7 @@ PUTS = st.builds(
     st.sampled_from([False, False, False, True]),
 )
 QUESTIONS = st.builds(
-    Question,
+    Query,
     st.sampled_from([*TREE, "nowhere"]),
     st.sampled_from([None, "active", "blocked"]),
     st.sampled_from([(), ("11",), ("11", "1b"), ("1b", "1b", "22")]),
@@ -116,21 +116,21 @@ QUESTIONS = st.builds(
 )
 
 
-def naive(model: dict[str, Terminal], question: Question) -> list[str]:
+def naive(model: dict[str, Terminal], question: Query) -> list[str]:
     return [id for id, one in reversed(model.items()) if question.fits(one)]
 
 
-def asked(store: MemoryStore, question: Question) -> list[str]:
+def asked(store: MemoryStore, question: Query) -> list[str]:
     found, total = store.begin().find(Terminal, question.where())
     assert total == len(found)
     return [terminal.terminal_id for terminal in found]
 
 
-def play(steps: list[Put | Question], again: list[Question]) -> None:
+def play(steps: list[Put | Query], again: list[Query]) -> None:
     """Take the steps; after each change, every question of `again` has the naive answer."""
     store, model = with_tree(), {}
     for step in steps:
-        if isinstance(step, Question):
+        if isinstance(step, Query):
             assert asked(store, step) == naive(model, step)
             continue
         terminal = step.terminal(model.get(step.id))
@@ -152,8 +152,8 @@ def test_every_answer_is_what_going_through_all_records_finds(steps, again):
 def short_memory() -> Iterator[None]:
     """A store that remembers two answers, over five changes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(answers, "ANSWERS_MAX", 2)
-        patch.setattr(answers, "CHANGES_MAX", 5)
+        patch.setattr(query_cache, "ANSWERS_MAX", 2)
+        patch.setattr(query_cache, "CHANGES_MAX", 5)
         yield
 
 
@@ -219,7 +219,7 @@ def test_a_piece_of_any_length_is_found_in_any_one_text_in_any_case(piece, ids):
         a_terminal("3", name="Caf\u00e9 \u00e4 la carte"),
     )
 
-    found = asked(store, Question("root", search=piece))
+    found = asked(store, Query("root", search=piece))
 
     assert found == ids
 
@@ -230,7 +230,7 @@ def test_a_search_that_was_never_asked_before_knows_what_was_put_before_it():
         put(store, a_terminal(str(number), name=f"desk {number}"))
     put(store, a_terminal("3", name="renamed"), a_terminal("4", deleted_at=AT))
 
-    found = asked(store, Question("root", search="desk 1"))
+    found = asked(store, Query("root", search="desk 1"))
 
     assert found == ["19", "18", "17", "16", "15", "14", "13", "12", "11", "10", "1"]
 
@@ -240,10 +240,10 @@ def test_more_questions_than_are_remembered_all_keep_their_answers():
     terminals = [a_terminal(str(number), name=f"desk {number:03d}") for number in range(100)]
     put(store, *terminals)
     pieces = [f"desk {number:03d}" for number in range(ANSWERS_MAX + 20)]
-    before = [asked(store, Question("root", search=piece)) for piece in pieces]
+    before = [asked(store, Query("root", search=piece)) for piece in pieces]
 
     put(store, *(replace(one, name=one.name.replace("desk", "till")) for one in terminals[::2]))
-    after = [asked(store, Question("root", search=piece)) for piece in pieces]
+    after = [asked(store, Query("root", search=piece)) for piece in pieces]
 
     assert before == [[str(number)] for number in range(84)]
     assert after == [[str(number)] if number % 2 else [] for number in range(84)]
@@ -252,7 +252,7 @@ def test_more_questions_than_are_remembered_all_keep_their_answers():
 def test_an_answer_is_right_after_more_changes_than_are_followed():
     kept = Answers()
     matching: list[int] = [1]
-    condition = Condition(lambda number: number in matching, lambda: matching, len(matching))
+    condition = Predicate(lambda number: number in matching, lambda: matching, len(matching))
     question = frozenset({("search", "x")})
     assert list(kept.matching(question, [condition])) == [1]
 
@@ -266,7 +266,7 @@ def test_an_answer_is_right_after_more_changes_than_are_followed():
 def test_an_answer_that_was_forgotten_and_is_asked_again_follows_changes_again():
     kept = Answers()
     matching: list[int] = [1]
-    condition = Condition(lambda number: number in matching, lambda: matching, len(matching))
+    condition = Predicate(lambda number: number in matching, lambda: matching, len(matching))
     for number in range(ANSWERS_MAX + 1):
         kept.matching(frozenset({("search", str(number))}), [condition])
 
@@ -283,22 +283,22 @@ def test_an_answer_that_was_forgotten_and_is_asked_again_follows_changes_again()
 def test_a_unit_that_was_not_committed_is_not_found():
     store = with_tree()
     put(store, a_terminal("1", name="desk"))
-    assert asked(store, Question("root", search="desk")) == ["1"]
+    assert asked(store, Query("root", search="desk")) == ["1"]
 
     store.begin().put(a_terminal("2", name="desk"))
 
-    assert asked(store, Question("root", search="desk")) == ["1"]
+    assert asked(store, Query("root", search="desk")) == ["1"]
 
 
 def test_a_store_that_was_cleared_has_no_answers_left():
     store = with_tree()
     put(store, a_terminal("1", name="desk"))
-    assert asked(store, Question("root", search="desk")) == ["1"]
+    assert asked(store, Query("root", search="desk")) == ["1"]
 
     store.clear()
     put(store, account("root"), account("left", "root"), account("leaf", "root", "left"))
 
-    assert asked(store, Question("root", search="desk")) == []
+    assert asked(store, Query("root", search="desk")) == []
 
 
 # --- the text index by itself -----------------------------------------------------------------

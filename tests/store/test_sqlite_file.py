@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.store.files import RECORDS, Change, Document, StoreError
-from sandbox.store.state import sqlite_file
-from sandbox.store.state.sqlite_file import SqliteFile
+from sandbox.store.files import sqlite_file
+from sandbox.store.files.port import RECORDS, Change, Document, StoreError
+from sandbox.store.files.sqlite_file import SqliteFile
 from tests.store.state_files import contents, document, kept, loaded, put, running, write
 
 
@@ -35,7 +35,7 @@ def test_commits_go_into_a_write_ahead_log_which_is_gone_when_the_file_is_closed
 
 def test_texts_and_claims_come_back_as_they_were_written(path: Path):
     documents = [
-        Document("a", 1, '{ "name" : "caf\\u00e9" }', claims='[["lookup","x"]]'),
+        Document("a", 1, '{ "name" : "caf\\u00e9" }', unique_values='[["lookup","x"]]'),
         Document("b", 2, '{"rate":1.10}'),
     ]
     write(path, *documents)

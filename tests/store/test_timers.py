@@ -11,7 +11,7 @@ from sandbox.domain.timers import (
     SURCHARGE_EXPIRES,
     Timer,
 )
-from sandbox.store.memory import MemoryStore
+from sandbox.store.memory.store import MemoryStore
 from sandbox.store.port import DuplicateValue, Store, UnitClosed
 from tests.store.records import AT, account, key, put
 

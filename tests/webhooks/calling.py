@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from sandbox.domain.events import Message
-from sandbox.world.world import World
+from sandbox.worlds.world import World
 from tests.driving import InProcess, Response
 
 WORLD = "/worlds/default"

@@ -19,13 +19,13 @@ from tests.webhooks.calling import add, reached, sample, types_reached, world_of
         ("other_merchant", False),
     ],
 )
-def test_an_endpoint_hears_its_own_account_and_those_below_it(sandbox, owner, hears):
+def test_an_endpoint_hears_its_own_account_and_those_below_it(sandbox, owner, subscribes_to):
     account_id = None if owner is None else sandbox.account(owner)
     id = add(sandbox, account_id=account_id, event_types=["transaction.sale"])["id"]
 
     pay(sandbox, merchant="merchant")
 
-    assert types_reached(sandbox, id) == (["transaction.sale"] if hears else [])
+    assert types_reached(sandbox, id) == (["transaction.sale"] if subscribes_to else [])
 
 
 @pytest.mark.proves("assumed 8.3-audience")

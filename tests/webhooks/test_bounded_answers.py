@@ -16,9 +16,9 @@ from aiohttp import TCPConnector
 from aiohttp.client_proto import ResponseHandler
 
 from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.webhooks.address_guard import Guard
 from sandbox.webhooks.connections import RELIED_ON
-from sandbox.webhooks.guard import Guard
-from sandbox.webhooks.sending import Sender
+from sandbox.webhooks.sender import Sender
 from tests.webhooks import misbehaving as bad
 from tests.webhooks.misbehaving import misbehaving
 from tests.webhooks.receiving import Answer, receiving

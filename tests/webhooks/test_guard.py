@@ -7,8 +7,8 @@ import pytest
 from sandbox.app import build
 from sandbox.domain.webhooks.deliveries import Sent
 from sandbox.settings import Settings, SettingsError
-from sandbox.webhooks.guard import Guard
-from sandbox.webhooks.sending import Sender
+from sandbox.webhooks.address_guard import Guard
+from sandbox.webhooks.sender import Sender
 from tests.control.test_control import assert_refused
 from tests.driving import InProcess
 from tests.webhooks.receiving import receiving

@@ -10,8 +10,8 @@ import pytest
 
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.webhooks.deliveries import Sent
-from sandbox.webhooks.guard import Guard
-from sandbox.webhooks.sending import Sender
+from sandbox.webhooks.address_guard import Guard
+from sandbox.webhooks.sender import Sender
 from tests.webhooks import misbehaving as bad
 from tests.webhooks.hooked import planned_wait
 from tests.webhooks.misbehaving import misbehaving, refusing

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from sandbox.cli import main
-from sandbox.rehearsing import rehearse
+from sandbox.cli.main import main
+from sandbox.scenario_examples import run_examples
 from sandbox.scenarios.loading import parse_scenario
 from sandbox.settings import read_profile
 from tests.whole.blocks import PREPARED, STAND_INS, Block, blocks_of, documents, fences_of
@@ -82,7 +82,7 @@ def as_toml(narrative: Narrative, block: Block) -> None:
     if {"rule", "webhook"} & content.keys():
         mistakes = [
             mistake
-            for step in rehearse(parse_scenario({"name": "shown"} | content))
+            for step in run_examples(parse_scenario({"name": "shown"} | content))
             for mistake in step.mistakes
         ]
         if mistakes:

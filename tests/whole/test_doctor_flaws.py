@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from sandbox.cli import main
-from sandbox.doctoring.probes import PROBES
-from sandbox.doctoring.scale import Way
+from sandbox.cli.main import main
+from sandbox.webhook_doctor.probes import PROBES
+from sandbox.webhook_doctor.scale import Way
 from tests.doctoring import receivers as of
 from tests.doctoring.receivers import SECRET, after, forged, seeing
 from tests.webhooks import misbehaving as bad

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Response
 
-from sandbox.api.routes import OPERATIONS
 from sandbox.control.routes import CONTROL
+from sandbox.platform.routes import OPERATIONS
 from tests.conftest import NOW
 from tests.driving import Served, serving
 from tests.whole.browsing import chromium, needs_chromium

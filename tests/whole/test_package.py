@@ -105,7 +105,7 @@ def test_the_wheel_says_what_it_is(packages):
     assert metadata["Description-Content-Type"] == "text/markdown"
     assert str(metadata.get_payload()).startswith("# uat-sandbox\n")
     assert metadata["Requires-Python"] == ">=3.11"
-    assert "sandbox = sandbox.cli:main" in entry_points
+    assert "sandbox = sandbox.cli.main:main" in entry_points
     assert "sandbox.testing.plugin" in entry_points
 
 

@@ -15,7 +15,7 @@ from sandbox.domain.instants import from_ms, parse_rfc3339
 from tests.conftest import NOW
 from tests.payments.driving import acted, paid, pay, read
 from tests.state.filling import STATES, control, fill, ok
-from tests.state.keeping import KINDS, Kept, keeping
+from tests.state.keeping import KINDS, SavedWorld, keeping
 from tests.state.remote import Remote
 from tests.webhooks.hooked import until
 from tests.webhooks.receiving import receiving
@@ -37,7 +37,7 @@ def db(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path / f"state.{request.param}"
 
 
-def another(server: Kept, id: str, **more: Any) -> Remote:
+def another(server: SavedWorld, id: str, **more: Any) -> Remote:
     answer = server.control("POST", "/worlds", json={"id": id, "clock": NOW} | more)
     assert answer.status_code == 201, answer.text
     return Remote(server, id)
@@ -233,7 +233,7 @@ def test_a_world_that_was_put_in_place_lets_things_happen_unasked(db: Path):
 # --- under way --------------------------------------------------------------------------------
 
 
-def waiting_sale(server: Kept) -> threading.Thread:
+def waiting_sale(server: SavedWorld) -> threading.Thread:
     """A sale under way, whose client hears nothing of it."""
     body = {"amount": 1000, "terminal_id": server.facts["terminals"]["merchant"]}
 
@@ -246,7 +246,7 @@ def waiting_sale(server: Kept) -> threading.Thread:
     return thread
 
 
-def _pending(server: Kept) -> str:
+def _pending(server: SavedWorld) -> str:
     """The id of the payment that is under way, once it is kept."""
 
     def found() -> Any:

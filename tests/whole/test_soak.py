@@ -22,7 +22,7 @@ from tests.soak.parts import PARTS
 from tests.soak.report import COLUMNS, Report
 from tests.soak.rounds import Means, Part, Round, Wanted, soak
 from tests.soak.served import Refused, Target
-from tests.state.keeping import Kept
+from tests.state.keeping import SavedWorld
 from tests.state.killing import Ordeal
 
 Scope = dict[str, Any]
@@ -131,7 +131,7 @@ def spins(scope: Scope, messages: list[dict[str, Any]], sandbox: Sandbox) -> Non
 
 
 def logs_an_error(scope: Scope, messages: list[dict[str, Any]], sandbox: Sandbox) -> None:
-    logging.getLogger("sandbox.world").error("planted")
+    logging.getLogger("sandbox.worlds").error("planted")
 
 
 def too_long(scope: Scope, messages: list[dict[str, Any]], sandbox: Sandbox) -> None:
@@ -368,7 +368,7 @@ def test_a_server_that_does_not_say_why_it_does_not_start_is_found(tmp_path: Pat
 class Forgetful(Ordeal):
     """An ordeal in which the file is afterwards what it was before the load."""
 
-    def _load(self, server: Kept, number: int) -> None:
+    def _load(self, server: SavedWorld, number: int) -> None:
         before = self._path.with_suffix(".before")
         shutil.copy(self._path, before)
         super()._load(server, number)

@@ -20,7 +20,7 @@ from tests.api.minting import mint
 from tests.conftest import NOW
 from tests.payments.driving import paid, pay, read
 from tests.state.filling import KEPT_KEY, control, fill
-from tests.state.keeping import KINDS, Kept, keeping, refused
+from tests.state.keeping import KINDS, SavedWorld, keeping, refused
 from tests.state.remote import Remote
 from tests.webhooks.hooked import until
 from tests.webhooks.receiving import receiving
@@ -249,7 +249,7 @@ def _pay_until_full(world: Remote) -> list[str]:
     raise AssertionError("the disk was never full")
 
 
-def _said_why(server: Kept) -> None:
+def _said_why(server: SavedWorld) -> None:
     problems = [one["message"] for one in server.said() if one["level"] == "error"]
     assert problems, "the log says nothing"
     assert any("write" in one for one in problems)

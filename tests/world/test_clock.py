@@ -8,13 +8,13 @@ from freezegun import freeze_time
 from sandbox.app import build
 from sandbox.domain.instants import to_wire
 from sandbox.settings import Settings
-from sandbox.world.clock import EARLIEST, LATEST, RATE_MAX, Clock, ClockSetting
+from sandbox.worlds.clock import EARLIEST, LATEST, RATE_MAX, Clock, ClockSetting
 from tests.driving import InProcess
 
 START_S = 1_772_366_400.0  # 2026-03-01T12:00:00Z
 
 
-class Wall:
+class SystemClock:
     """A wall clock that a test moves."""
 
     def __init__(self) -> None:
@@ -25,53 +25,53 @@ class Wall:
 
 
 @pytest.fixture
-def wall() -> Wall:
-    return Wall()
+def system_clock() -> SystemClock:
+    return SystemClock()
 
 
 def at(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-def test_a_running_clock_is_the_wall_to_the_millisecond(wall):
-    clock = Clock(wall, ClockSetting())
+def test_a_running_clock_is_the_wall_to_the_millisecond(system_clock):
+    clock = Clock(system_clock, ClockSetting())
 
-    wall.seconds = START_S + 1.2349
+    system_clock.seconds = START_S + 1.2349
 
     assert clock.view() == {"now": "2026-03-01T12:00:01.234Z", "mode": "running", "rate": 1.0}
 
 
 @pytest.mark.parametrize("elapsed_s", [0.001, 59.999, 86_400.0, 1_000_000_000.001])
-def test_a_running_clock_never_drifts_from_the_wall(wall, elapsed_s):
-    clock = Clock(wall, ClockSetting())
+def test_a_running_clock_never_drifts_from_the_wall(system_clock, elapsed_s):
+    clock = Clock(system_clock, ClockSetting())
 
-    wall.seconds = START_S + elapsed_s
+    system_clock.seconds = START_S + elapsed_s
 
     expected = at("2026-03-01T12:00:00") + timedelta(seconds=elapsed_s)
     assert abs(clock.now() - expected) <= timedelta(milliseconds=1)
     assert clock.now().microsecond % 1000 == 0
 
 
-def test_a_running_clock_follows_a_wall_that_goes_back(wall):
-    clock = Clock(wall, ClockSetting())
+def test_a_running_clock_follows_a_wall_that_goes_back(system_clock):
+    clock = Clock(system_clock, ClockSetting())
 
-    wall.seconds -= 3600
+    system_clock.seconds -= 3600
 
     assert to_wire(clock.now()) == "2026-03-01T11:00:00.000Z"
 
 
-def test_a_frozen_clock_stands_still(wall):
-    clock = Clock(wall, ClockSetting(mode="frozen"))
+def test_a_frozen_clock_stands_still(system_clock):
+    clock = Clock(system_clock, ClockSetting(mode="frozen"))
 
-    wall.seconds += 1_000
+    system_clock.seconds += 1_000
 
     assert clock.view() == {"now": "2026-03-01T12:00:00.000Z", "mode": "frozen", "rate": 1.0}
 
 
-def test_a_clock_set_to_an_instant_runs_on_from_there(wall):
-    clock = Clock(wall, ClockSetting(now=at("2030-01-01T00:00:00")))
+def test_a_clock_set_to_an_instant_runs_on_from_there(system_clock):
+    clock = Clock(system_clock, ClockSetting(now=at("2030-01-01T00:00:00")))
 
-    wall.seconds += 90
+    system_clock.seconds += 90
 
     assert to_wire(clock.now()) == "2030-01-01T00:01:30.000Z"
 
@@ -85,92 +85,96 @@ def test_a_clock_set_to_an_instant_runs_on_from_there(wall):
         (RATE_MAX, 3, "2030-01-04T00:00:00.000Z"),
     ],
 )
-def test_a_rate_is_seconds_of_the_world_per_second_of_the_wall(wall, rate, wall_s, expected):
-    clock = Clock(wall, ClockSetting(now=at("2030-01-01T00:00:00"), rate=rate))
+def test_a_rate_is_seconds_of_the_world_per_second_of_the_wall(
+    system_clock, rate, wall_s, expected
+):
+    clock = Clock(system_clock, ClockSetting(now=at("2030-01-01T00:00:00"), rate=rate))
 
-    wall.seconds += wall_s
+    system_clock.seconds += wall_s
 
     assert to_wire(clock.now()) == expected
 
 
-def test_a_new_rate_counts_from_now_on(wall):
-    clock = Clock(wall, ClockSetting(now=at("2030-01-01T00:00:00")))
+def test_a_new_rate_counts_from_now_on(system_clock):
+    clock = Clock(system_clock, ClockSetting(now=at("2030-01-01T00:00:00")))
 
-    wall.seconds += 10
+    system_clock.seconds += 10
     clock.set(ClockSetting(rate=60.0))
-    wall.seconds += 10
+    system_clock.seconds += 10
 
     assert to_wire(clock.now()) == "2030-01-01T00:10:10.000Z"
 
 
-def test_a_frozen_clock_that_runs_again_goes_on_from_where_it_stood(wall):
-    clock = Clock(wall, ClockSetting(mode="frozen"))
+def test_a_frozen_clock_that_runs_again_goes_on_from_where_it_stood(system_clock):
+    clock = Clock(system_clock, ClockSetting(mode="frozen"))
 
-    wall.seconds += 3_600
+    system_clock.seconds += 3_600
     clock.set(ClockSetting(mode="running"))
-    wall.seconds += 1
+    system_clock.seconds += 1
 
     assert to_wire(clock.now()) == "2026-03-01T12:00:01.000Z"
 
 
-def test_a_running_clock_that_is_frozen_stands_where_it_was(wall):
-    clock = Clock(wall, ClockSetting(now=at("2030-01-01T00:00:00")))
+def test_a_running_clock_that_is_frozen_stands_where_it_was(system_clock):
+    clock = Clock(system_clock, ClockSetting(now=at("2030-01-01T00:00:00")))
 
-    wall.seconds += 5
+    system_clock.seconds += 5
     clock.set(ClockSetting(mode="frozen"))
-    wall.seconds += 5
+    system_clock.seconds += 5
 
     assert to_wire(clock.now()) == "2030-01-01T00:00:05.000Z"
 
 
 @pytest.mark.proves("assumed D21")
-def test_a_clock_may_be_set_back(wall):
-    clock = Clock(wall, ClockSetting(now=at("2030-01-01T00:00:00"), mode="frozen"))
+def test_a_clock_may_be_set_back(system_clock):
+    clock = Clock(system_clock, ClockSetting(now=at("2030-01-01T00:00:00"), mode="frozen"))
 
     clock.set(ClockSetting(now=at("2020-02-29T00:00:00")))
 
     assert clock.view() == {"now": "2020-02-29T00:00:00.000Z", "mode": "frozen", "rate": 1.0}
 
 
-def test_what_a_setting_does_not_name_stays(wall):
+def test_what_a_setting_does_not_name_stays(system_clock):
     setting = ClockSetting(now=at("2030-01-01T00:00:00"), mode="frozen", rate=7.0)
-    clock = Clock(wall, setting)
+    clock = Clock(system_clock, setting)
 
     clock.set(ClockSetting())
 
     assert clock.view() == {"now": "2030-01-01T00:00:00.000Z", "mode": "frozen", "rate": 7.0}
 
 
-def test_a_restart_forgets_everything_but_its_setting(wall):
-    clock = Clock(wall, ClockSetting(now=at("2030-01-01T00:00:00"), mode="frozen", rate=7.0))
+def test_a_restart_forgets_everything_but_its_setting(system_clock):
+    clock = Clock(
+        system_clock, ClockSetting(now=at("2030-01-01T00:00:00"), mode="frozen", rate=7.0)
+    )
 
-    wall.seconds += 1
+    system_clock.seconds += 1
     clock.restart(ClockSetting())
-    wall.seconds += 1
+    system_clock.seconds += 1
 
     assert clock.view() == {"now": "2026-03-01T12:00:02.000Z", "mode": "running", "rate": 1.0}
 
 
 @pytest.mark.parametrize("instant", [EARLIEST, LATEST])
-def test_a_clock_can_stand_at_its_bounds(wall, instant):
-    clock = Clock(wall, ClockSetting(now=instant, mode="frozen"))
+def test_a_clock_can_stand_at_its_bounds(system_clock, instant):
+    clock = Clock(system_clock, ClockSetting(now=instant, mode="frozen"))
 
     assert clock.now() == instant
 
 
 @pytest.mark.parametrize("wall_s", [1.0, 1e6, 1e12, 1e300])
-def test_a_clock_never_passes_its_latest_instant(wall, wall_s):
-    clock = Clock(wall, ClockSetting(now=LATEST - timedelta(hours=1), rate=RATE_MAX))
+def test_a_clock_never_passes_its_latest_instant(system_clock, wall_s):
+    clock = Clock(system_clock, ClockSetting(now=LATEST - timedelta(hours=1), rate=RATE_MAX))
 
-    wall.seconds += wall_s
+    system_clock.seconds += wall_s
 
     assert clock.now() == LATEST
 
 
-def test_anything_below_a_millisecond_is_cut_off(wall):
+def test_anything_below_a_millisecond_is_cut_off(system_clock):
     now = datetime(2030, 1, 1, 0, 0, 0, 999_999, tzinfo=UTC)
 
-    clock = Clock(wall, ClockSetting(now=now, mode="frozen"))
+    clock = Clock(system_clock, ClockSetting(now=now, mode="frozen"))
 
     assert to_wire(clock.now()) == "2030-01-01T00:00:00.999Z"
 

@@ -9,7 +9,7 @@ import pytest
 
 from sandbox.app import build
 from sandbox.settings import Settings
-from sandbox.world.registry import Limits
+from sandbox.worlds.registry import Limits
 from tests.driving import InProcess
 from tests.world.worlds import add_world
 
@@ -68,7 +68,7 @@ class Counting:
 
 
 @pytest.fixture
-def wall() -> Counting:
+def system_clock() -> Counting:
     return Counting()
 
 
@@ -78,10 +78,10 @@ def ticks() -> Counting:
 
 
 @pytest.fixture
-def small(wall: Counting, ticks: Counting) -> InProcess:
+def small(system_clock: Counting, ticks: Counting) -> InProcess:
     """A server of at most three worlds, which drops those unused for 100 seconds."""
     limits = Limits(worlds_max=3, unused_after_s=100.0)
-    return InProcess(build(Settings(limits=limits), wall=wall, ticks=ticks))
+    return InProcess(build(Settings(limits=limits), system_clock=system_clock, ticks=ticks))
 
 
 def _ids(sandbox: InProcess) -> list[str]:
@@ -159,10 +159,10 @@ def test_an_id_is_free_again_once_its_world_was_dropped(small, ticks):
 YEAR_S = 31_536_000.0
 
 
-def test_a_jump_of_the_hosts_clock_drops_no_world(small, wall):
+def test_a_jump_of_the_hosts_clock_drops_no_world(small, system_clock):
     add_world(small, "a")
 
-    wall.seconds += YEAR_S
+    system_clock.seconds += YEAR_S
 
     assert _ids(small) == ["default", "a"]
 
@@ -173,9 +173,13 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 @contextmanager
-def _on(store: Path, wall: Counting, ticks: Counting, **limits: float) -> Iterator[InProcess]:
+def _on(
+    store: Path, system_clock: Counting, ticks: Counting, **limits: float
+) -> Iterator[InProcess]:
     """A server on this file, which is let go of at the end."""
-    sandbox = build(Settings(store=store, limits=Limits(**limits)), wall=wall, ticks=ticks)
+    sandbox = build(
+        Settings(store=store, limits=Limits(**limits)), system_clock=system_clock, ticks=ticks
+    )
     try:
         yield InProcess(sandbox)
         sandbox.worlds.saver.save()
@@ -192,26 +196,26 @@ def _dropped(sandbox: InProcess) -> list[str]:
     return [world.id for world in sandbox.sandbox.worlds]
 
 
-def test_a_world_that_a_file_keeps_is_never_dropped_by_itself(store, wall, ticks):
-    with _on(store, wall, ticks) as sandbox:
+def test_a_world_that_a_file_keeps_is_never_dropped_by_itself(store, system_clock, ticks):
+    with _on(store, system_clock, ticks) as sandbox:
         _make(sandbox, "a")
-        wall.seconds += YEAR_S
+        system_clock.seconds += YEAR_S
         ticks.seconds += YEAR_S
 
         assert _dropped(sandbox) == ["default", "a"]
 
-    with _on(store, wall, ticks) as sandbox:
+    with _on(store, system_clock, ticks) as sandbox:
         assert sorted(_dropped(sandbox)) == ["a", "default"]
 
 
-def test_a_world_that_a_file_keeps_is_as_old_as_the_server_that_has_it(store, wall, ticks):
-    with _on(store, wall, ticks, unused_after_s=100.0) as sandbox:
+def test_a_world_that_a_file_keeps_is_as_old_as_the_server_that_has_it(store, system_clock, ticks):
+    with _on(store, system_clock, ticks, unused_after_s=100.0) as sandbox:
         _make(sandbox, "a")
         ticks.seconds += 99
 
-    wall.seconds += YEAR_S
+    system_clock.seconds += YEAR_S
     ticks.seconds = 5.0  # another start of the host
-    with _on(store, wall, ticks, unused_after_s=100.0) as sandbox:
+    with _on(store, system_clock, ticks, unused_after_s=100.0) as sandbox:
         ticks.seconds += 99
         assert sorted(_dropped(sandbox)) == ["a", "default"]
 
@@ -219,8 +223,8 @@ def test_a_world_that_a_file_keeps_is_as_old_as_the_server_that_has_it(store, wa
         assert _dropped(sandbox) == ["default"]
 
 
-def test_a_world_in_memory_that_nobody_uses_for_a_day_is_dropped(wall, ticks):
-    sandbox = InProcess(build(Settings(), wall=wall, ticks=ticks))
+def test_a_world_in_memory_that_nobody_uses_for_a_day_is_dropped(system_clock, ticks):
+    sandbox = InProcess(build(Settings(), system_clock=system_clock, ticks=ticks))
     add_world(sandbox, "a")
 
     ticks.seconds += 86_399

@@ -10,7 +10,7 @@ from freezegun import freeze_time
 from sandbox.app import build
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.settings import Settings
-from sandbox.world.clock import ClockSetting
+from sandbox.worlds.clock import ClockSetting
 from tests.api.minting import messages
 from tests.conftest import NOW
 from tests.driving import InProcess

@@ -12,8 +12,8 @@ import pytest
 
 from sandbox.app import build
 from sandbox.settings import Settings
-from sandbox.store.files import StoreError
-from sandbox.store.state.opening import copy, open_file
+from sandbox.store.files.opening import copy, open_file
+from sandbox.store.files.port import StoreError
 from sandbox.store.steps import run_through
 from tests.driving import InProcess
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from sandbox.store.steps import LET_GO_AT_ONCE, Steps, let_go, run_through
-from sandbox.world.slices import LARGE_AT_ONCE, ROUNDS_BETWEEN, Alone, Slices
+from sandbox.worlds.slices import LARGE_AT_ONCE, ROUNDS_BETWEEN, Alone, Slices
 
 
 def counting(seen: list[str], name: str, count: int) -> Steps[str]:

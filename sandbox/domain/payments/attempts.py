@@ -4,7 +4,7 @@ from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from sandbox.domain.payments.outcomes import Outcome
-from sandbox.domain.payments.rows import Move
+from sandbox.domain.payments.rows import Transition
 from sandbox.domain.payments.transactions import HostAnswer, Transaction
 
 _GATEWAY_ALPHABET: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -18,7 +18,7 @@ class Conclusion(NamedTuple):
     `events` are announced in this order, each with the record of its moment.
     """
 
-    move: Move
+    move: Transition
     record: Transaction
     shown: Transaction
     events: tuple[tuple[str, Transaction], ...] = ()

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from sandbox.domain.payments.action_plans import ActionRequest, Plan, plan
 from sandbox.domain.payments.amounts import EMPTY
 from sandbox.domain.payments.attempts import Conclusion, gateway_id, host_answer
-from sandbox.domain.payments.moves import moves_from
+from sandbox.domain.payments.moves import transitions_from
 from sandbox.domain.payments.outcomes import FORCED_RULES, Operation, Outcome, Verdict
-from sandbox.domain.payments.plans import Asked, Plan, plan
-from sandbox.domain.payments.rows import AS_ANSWERED, SAME, Move
+from sandbox.domain.payments.rows import AS_ANSWERED, SAME, Transition
 from sandbox.domain.payments.transactions import Transaction, attempt_of
 
 
@@ -25,7 +25,7 @@ class Case:
     """
 
     tx: Transaction
-    asked: Asked
+    action: ActionRequest
     batch_is_closed: bool = False
     _plan: Plan | None = field(default=None, init=False)
 
@@ -33,13 +33,13 @@ class Case:
     def plan(self) -> Plan:
         """What the action would make of the money."""
         if self._plan is None:
-            self._plan = plan(self.tx, self.asked)
+            self._plan = plan(self.tx, self.action)
         return self._plan
 
     @property
     def amount(self) -> int:
         """The amount of this operation, as far as it is known."""
-        return self._plan.amount if self._plan else self.asked.amount or 0
+        return self._plan.amount if self._plan else self.action.amount or 0
 
     @property
     def state(self) -> str:
@@ -48,7 +48,7 @@ class Case:
         A payment that shows `refunded` after a part of it (a switch) is as refundable as before.
         """
         tx = self.tx
-        is_refund = self.asked.operation is Operation.REFUND
+        is_refund = self.action.operation is Operation.REFUND
         if is_refund and tx.status == "refunded" and tx.ledger.refundable > 0:
             return "captured"
         return tx.status
@@ -56,7 +56,7 @@ class Case:
 
 CONDITIONS: Final[Mapping[str, Callable[[Case], bool]]] = {
     "": lambda case: True,
-    "the payer declines": lambda case: not case.asked.confirms,
+    "the payer declines": lambda case: not case.action.confirms,
     "above the limit": lambda case: case.plan.exceeds,
     "in full": lambda case: case.plan.is_full,
     "refunded in part, or its batch closed": lambda case: (
@@ -69,12 +69,12 @@ CONDITIONS: Final[Mapping[str, Callable[[Case], bool]]] = {
 """The words under `when` in the rows of a follow-up, but for those about the answer."""
 
 
-def rule_for(case: Case) -> Move | None:
+def rule_for(case: Case) -> Transition | None:
     """The row that decides before the processor is asked; None when it has to be asked.
 
     Raises ValueError when the amounts cannot be.
     """
-    for row in moves_from(case.asked.operation, case.state):
+    for row in transitions_from(case.action.operation, case.state):
         if row.answer is None and CONDITIONS[row.when](case):
             return row
     # Nothing refuses it: what cannot be an amount has to be said now, not after the answer.
@@ -82,11 +82,11 @@ def rule_for(case: Case) -> Move | None:
     return None
 
 
-def move_for(case: Case, outcome: Outcome) -> Move:
+def move_for(case: Case, outcome: Outcome) -> Transition:
     """The row that the processor's answer leads to."""
-    rows = moves_from(case.asked.operation, case.state)
+    rows = transitions_from(case.action.operation, case.state)
     if outcome.key in FORCED_RULES:
-        return _forced(case.asked.operation, outcome)
+        return _forced(case.action.operation, outcome)
     wanted = "approved" if outcome.is_approval else "failed"
     for row in rows:
         if row.answer != wanted:
@@ -96,22 +96,22 @@ def move_for(case: Case, outcome: Outcome) -> Move:
                 return row
         elif CONDITIONS[row.when](case):
             return row
-    raise AssertionError(f"no row for {case.asked.operation} from {case.state}")
+    raise AssertionError(f"no row for {case.action.operation} from {case.state}")
 
 
-def _forced(operation: Operation, outcome: Outcome) -> Move:
+def _forced(operation: Operation, outcome: Outcome) -> Transition:
     """An outcome that answers as the rule failure of its name. Source: assumed 5.2-forced."""
     return next(
         row
         for state in ("authorized", "captured")
-        for row in moves_from(operation, state)
+        for row in transitions_from(operation, state)
         if row.fault is not None and row.is_rule_failure and row.fault.code == outcome.key
     )
 
 
 def conclude(
     case: Case,
-    taken: Move,
+    taken: Transition,
     outcome: Outcome | None,
     *,
     event_id: str,
@@ -124,7 +124,7 @@ def conclude(
     `batch_id` is the batch that the row's entry joins. `partial_refund_shows` is the switch
     refund.partial_status.
     """
-    tx, operation = case.tx, case.asked.operation
+    tx, operation = case.tx, case.action.operation
     shown_type = "sale" if operation is Operation.CONFIRM else operation.value
     attempted = tx._replace(
         event_id=event_id, transaction_type=shown_type, answer=host_answer(outcome, event_id)
@@ -137,7 +137,7 @@ def conclude(
     if taken.id == "F29" and partial_refund_shows == "refunded":
         head = "refunded"
     plan = case.plan
-    keeps_batch = taken.joins == "capture"
+    keeps_batch = taken.batch_entry == "capture"
     after = attempted._replace(
         status=head,
         status_reason=taken.reason,
@@ -151,7 +151,7 @@ def conclude(
         is_partial=plan.is_partial,
         batch_id=batch_id if keeps_batch else None if taken.id == "F25" else tx.batch_id,
     )
-    settles_in = batch_id if taken.joins else after.batch_id
+    settles_in = batch_id if taken.batch_entry else after.batch_id
     after = _with(after, case, at, settles_in)
     assert taken.event
     return Conclusion(taken, after, after, ((taken.event, after),))
@@ -163,7 +163,7 @@ def _with(tx: Transaction, case: Case, at: int, batch_id: str | None = None) -> 
 
 
 def _failed(
-    case: Case, taken: Move, outcome: Outcome | None, attempted: Transaction, at: int
+    case: Case, taken: Transition, outcome: Outcome | None, attempted: Transaction, at: int
 ) -> Conclusion:
     """The attempt laid over an unchanged record; F2 alone ends the payment itself."""
     if taken.reason == AS_ANSWERED:
@@ -186,7 +186,7 @@ def _failed(
     return Conclusion(taken, record, over, ((event, over),))
 
 
-def _canceled(case: Case, taken: Move, attempted: Transaction, at: int) -> Conclusion:
+def _canceled(case: Case, taken: Transition, attempted: Transaction, at: int) -> Conclusion:
     """Called off before anything was captured: the proposal of a surcharge goes (assumed D12)."""
     tx = case.tx
     after = attempted._replace(
@@ -201,7 +201,7 @@ def _canceled(case: Case, taken: Move, attempted: Transaction, at: int) -> Concl
     return Conclusion(taken, after, after, ((taken.event, after),))
 
 
-def expire(tx: Transaction, taken: Move, *, event_id: str, at: int) -> Conclusion:
+def expire(tx: Transaction, taken: Transition, *, event_id: str, at: int) -> Conclusion:
     """What ends a payment without a request (rows F4, F5, F9, F21), at the moment itself."""
     amounts = tx.amounts
     if tx.status == "surcharge_pending":

@@ -7,7 +7,7 @@ passthrough transaction that would break one is refused.
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from sandbox.domain.payments.plans import headroom
+from sandbox.domain.payments.action_plans import headroom
 from sandbox.domain.payments.transactions import Transaction
 
 

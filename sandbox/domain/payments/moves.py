@@ -8,16 +8,16 @@ the docs and the tests read them.
 
 from typing import Final
 
-from sandbox.domain.payments.rows import NEW, Move
+from sandbox.domain.payments.rows import NEW, Transition
 from sandbox.domain.payments.rows_after import BY_ITSELF, FOLLOW_UPS
 from sandbox.domain.payments.rows_start import INITIATION
 
-MOVES: Final[tuple[Move, ...]] = (*INITIATION, *FOLLOW_UPS, *BY_ITSELF)
+MOVES: Final[tuple[Transition, ...]] = (*INITIATION, *FOLLOW_UPS, *BY_ITSELF)
 """Every row. F38, the duplicate event_id, is asked before any of them (assumed D9)."""
 
 
-def _by_pair() -> dict[tuple[str, str], tuple[Move, ...]]:
-    found: dict[tuple[str, str], tuple[Move, ...]] = {}
+def _by_pair() -> dict[tuple[str, str], tuple[Transition, ...]]:
+    found: dict[tuple[str, str], tuple[Transition, ...]] = {}
     for row in MOVES:
         for state in row.states:
             pair = (row.trigger, state)
@@ -28,12 +28,12 @@ def _by_pair() -> dict[tuple[str, str], tuple[Move, ...]]:
 _BY_PAIR: Final = _by_pair()
 
 
-def moves_from(trigger: str, state: str = NEW) -> tuple[Move, ...]:
+def transitions_from(trigger: str, state: str = NEW) -> tuple[Transition, ...]:
     """The rows for a trigger in a state, in the order in which they are tried."""
     return _BY_PAIR.get((trigger, state), ())
 
 
-def move(id: str, trigger: str | None = None) -> Move:
+def move(id: str, trigger: str | None = None) -> Transition:
     """The row with this id (and trigger, where several rows have it)."""
     return next(
         row for row in MOVES if row.id == id and (trigger is None or row.trigger == trigger)

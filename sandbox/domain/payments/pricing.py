@@ -99,7 +99,7 @@ class Breakdown:
             )
 
 
-class Place(NamedTuple):
+class PointOfSale(NamedTuple):
     """Where a sale happens: the levels at which rates are set, the most specific first."""
 
     account: Account
@@ -137,7 +137,7 @@ class Price(NamedTuple):
 def price(
     amount: int,
     breakdown: Breakdown | None,
-    place: Place,
+    place: PointOfSale,
     *,
     is_sale: bool,
     is_credit: bool,
@@ -178,7 +178,7 @@ def tip_type_of(breakdown: Breakdown) -> str:
     return "percentage" if is_rate else "fixed"
 
 
-def _is_plain(place: Place) -> bool:
+def _is_plain(place: PointOfSale) -> bool:
     """Whether no level says anything of rates, as with most merchants."""
     location, terminal, account = place.location, place.terminal, place.account
     return (
@@ -193,7 +193,7 @@ def _is_plain(place: Place) -> bool:
 # --- tax --------------------------------------------------------------------------------------
 
 
-def _tax(stated: Breakdown, place: Place) -> tuple[int, float, str | None, str | None]:
+def _tax(stated: Breakdown, place: PointOfSale) -> tuple[int, float, str | None, str | None]:
     """The tax with its rate, source and basis. Source: assumed 2.8-tax."""
     if stated.states_tax:
         applies = bool(stated.tax)
@@ -223,7 +223,7 @@ class _Surcharge(NamedTuple):
 def _surcharge(
     before: Amounts,
     stated: Breakdown,
-    place: Place,
+    place: PointOfSale,
     *,
     is_sale: bool,
     is_credit: bool,
@@ -251,7 +251,7 @@ def _surcharge(
 
 
 def _stated_surcharge(
-    before: Amounts, stated: Breakdown, place: Place, *, is_credit: bool
+    before: Amounts, stated: Breakdown, place: PointOfSale, *, is_credit: bool
 ) -> _Surcharge:
     if stated.surcharge and not is_credit:
         raise ValueError("breakdown.surcharge: debit and prepaid cards are never surcharged")

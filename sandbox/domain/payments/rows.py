@@ -20,7 +20,7 @@ FINISHED: Final = ("refunded", "reversed", "declined", "error", "canceled")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class Transition:
     """One row.
 
     `trigger` is the operation, or `clock`, `settle`, `edit` for what needs no action. `when` names
@@ -41,7 +41,7 @@ class Move:
     ledger: str = "unchanged"
     fault: Fault | None = None
     event: str | None = None
-    joins: Entry | None = None
+    batch_entry: Entry | None = None
 
     @property
     def source(self) -> str:

@@ -12,7 +12,7 @@ from sandbox.domain.faults import (
     Fault,
 )
 from sandbox.domain.payments.outcomes import Operation
-from sandbox.domain.payments.rows import AS_ANSWERED, FINISHED, SAME, Entry, Move
+from sandbox.domain.payments.rows import AS_ANSWERED, FINISHED, SAME, Entry, Transition
 from sandbox.domain.payments.transactions import STATUSES
 
 _WAITING: Final = ("surcharge_pending", "pending")
@@ -24,14 +24,16 @@ def _others(*states: str) -> tuple[str, ...]:
     return tuple(status for status in STATUSES if status not in states)
 
 
-def _refused(id: str, trigger: str, states: tuple[str, ...], fault: Fault, when: str = "") -> Move:
-    return Move(id=id, trigger=trigger, states=states, when=when, fault=fault)
+def _refused(
+    id: str, trigger: str, states: tuple[str, ...], fault: Fault, when: str = ""
+) -> Transition:
+    return Transition(id=id, trigger=trigger, states=states, when=when, fault=fault)
 
 
 def _rule(
     id: str, trigger: str, states: tuple[str, ...], fault: Fault, event: str, when: str = ""
-) -> Move:
-    return Move(
+) -> Transition:
+    return Transition(
         id=id,
         trigger=trigger,
         states=states,
@@ -45,8 +47,8 @@ def _rule(
 
 def _failed(
     id: str, trigger: str, states: tuple[str, ...], event: str, when: str = "", head: str = SAME
-) -> Move:
-    return Move(
+) -> Transition:
+    return Transition(
         id=id,
         trigger=trigger,
         states=states,
@@ -68,9 +70,9 @@ def _done(
     ledger: str,
     event: str,
     when: str = "",
-    joins: Entry | None = None,
-) -> Move:
-    return Move(
+    batch_entry: Entry | None = None,
+) -> Transition:
+    return Transition(
         id=id,
         trigger=trigger,
         states=(state,),
@@ -80,13 +82,13 @@ def _done(
         shown_status=head,
         ledger=ledger,
         event=event,
-        joins=joins,
+        batch_entry=batch_entry,
     )
 
 
-FOLLOW_UPS: Final[tuple[Move, ...]] = (
+FOLLOW_UPS: Final[tuple[Transition, ...]] = (
     # --- confirm
-    Move(
+    Transition(
         id="F3",
         trigger=_CONFIRM,
         states=("surcharge_pending",),
@@ -105,7 +107,7 @@ FOLLOW_UPS: Final[tuple[Move, ...]] = (
         "captured",
         "A = C = total",
         "transaction.sale",
-        joins="capture",
+        batch_entry="capture",
     ),
     _refused("F34", _CONFIRM, _others("surcharge_pending"), INVALID_TRANSACTION_STATE),
     # --- capture
@@ -126,7 +128,7 @@ FOLLOW_UPS: Final[tuple[Move, ...]] = (
         "captured",
         "C = amount; the rest of the hold is released",
         "transaction.capture",
-        joins="capture",
+        batch_entry="capture",
     ),
     _rule(
         "F32",
@@ -178,7 +180,7 @@ FOLLOW_UPS: Final[tuple[Move, ...]] = (
         "transaction.tip_adjust",
     ),
     # --- reverse
-    Move(
+    Transition(
         id="F5",
         trigger=_REVERSE,
         states=_WAITING,
@@ -232,7 +234,7 @@ FOLLOW_UPS: Final[tuple[Move, ...]] = (
                 "F = C - R1",
                 "transaction.refund",
                 "in full",
-                joins="refund",
+                batch_entry="refund",
             ),
             _done(
                 "F29",
@@ -241,15 +243,15 @@ FOLLOW_UPS: Final[tuple[Move, ...]] = (
                 SAME,
                 "F grows",
                 "transaction.refund",
-                joins="refund",
+                batch_entry="refund",
             ),
         )
     ),
     _refused("F35", _REFUND, FINISHED, INVALID_TRANSACTION_STATE),
 )
 
-BY_ITSELF: Final[tuple[Move, ...]] = (
-    Move(
+BY_ITSELF: Final[tuple[Transition, ...]] = (
+    Transition(
         id="F4",
         trigger="clock",
         states=("surcharge_pending",),
@@ -260,7 +262,7 @@ BY_ITSELF: Final[tuple[Move, ...]] = (
         ledger="A released",
         event="transaction.cancel",
     ),
-    Move(
+    Transition(
         id="F9",
         trigger="clock",
         states=("pending",),
@@ -271,7 +273,7 @@ BY_ITSELF: Final[tuple[Move, ...]] = (
         ledger="all 0",
         event="transaction.sale",
     ),
-    Move(
+    Transition(
         id="F21",
         trigger="clock",
         states=("authorized",),
@@ -283,7 +285,7 @@ BY_ITSELF: Final[tuple[Move, ...]] = (
         event="transaction.cancel",
     ),
     *(
-        Move(
+        Transition(
             id="D24",
             trigger=trigger,
             states=(state,),
@@ -297,7 +299,7 @@ BY_ITSELF: Final[tuple[Move, ...]] = (
         # Of an error only where the answer had been left open: see `outcomes.TIMED_OUT`.
         for trigger, state in (("late answer", "pending"), ("late approval", "error"))
     ),
-    Move(
+    Transition(
         id="F8",
         trigger="edit",
         # The spec has it for what is pending; until settlement an outcome can be corrected.
@@ -308,6 +310,6 @@ BY_ITSELF: Final[tuple[Move, ...]] = (
         ledger="as given",
         event="as the status says",
     ),
-    Move(id="F36", trigger="settle", states=("captured",), head="settled", shown_status=""),
-    Move(id="F37", trigger="settle", states=("refunded",), head="refunded", shown_status=""),
+    Transition(id="F36", trigger="settle", states=("captured",), head="settled", shown_status=""),
+    Transition(id="F37", trigger="settle", states=("refunded",), head="refunded", shown_status=""),
 )

@@ -3,16 +3,16 @@
 from typing import Final
 
 from sandbox.domain.payments.outcomes import Operation
-from sandbox.domain.payments.rows import AS_ANSWERED, Move
+from sandbox.domain.payments.rows import AS_ANSWERED, Transition
 
 _SALE, _AUTH = Operation.SALE, Operation.AUTH
 
-INITIATION: Final[tuple[Move, ...]] = (
+INITIATION: Final[tuple[Transition, ...]] = (
     *(
         row
         for operation, event in ((_SALE, "transaction.sale"), (_AUTH, "transaction.authorize"))
         for row in (
-            Move(
+            Transition(
                 id="I10",
                 trigger=operation,
                 when="misconfigured",
@@ -22,7 +22,7 @@ INITIATION: Final[tuple[Move, ...]] = (
                 ledger="all 0",
                 event=event,
             ),
-            Move(
+            Transition(
                 id="I7",
                 trigger=operation,
                 when="passthrough or kept pending",
@@ -31,7 +31,7 @@ INITIATION: Final[tuple[Move, ...]] = (
                 reason="pending",
                 ledger="all 0",
             ),
-            Move(
+            Transition(
                 id="I6",
                 trigger=operation,
                 when="canceled at the reader",
@@ -42,7 +42,7 @@ INITIATION: Final[tuple[Move, ...]] = (
                 ledger="all 0",
                 event="transaction.cancel",
             ),
-            Move(
+            Transition(
                 id="I4",
                 trigger=operation,
                 when="declined",
@@ -53,7 +53,7 @@ INITIATION: Final[tuple[Move, ...]] = (
                 ledger="all 0",
                 event=event,
             ),
-            Move(
+            Transition(
                 id="I5",
                 trigger=operation,
                 when="host failure",
@@ -66,7 +66,7 @@ INITIATION: Final[tuple[Move, ...]] = (
             ),
         )
     ),
-    Move(
+    Transition(
         id="I3",
         trigger=_SALE,
         when="approved in part",
@@ -76,9 +76,9 @@ INITIATION: Final[tuple[Move, ...]] = (
         reason="partial_approval",
         ledger="A = C = the approved part",
         event="transaction.sale",
-        joins="capture",
+        batch_entry="capture",
     ),
-    Move(
+    Transition(
         id="I2",
         trigger=_SALE,
         when="surcharge to be confirmed",
@@ -88,7 +88,7 @@ INITIATION: Final[tuple[Move, ...]] = (
         ledger="A = total without surcharge; C = 0",
         event="transaction.sale",
     ),
-    Move(
+    Transition(
         id="I1",
         trigger=_SALE,
         answer="approved",
@@ -96,9 +96,9 @@ INITIATION: Final[tuple[Move, ...]] = (
         shown_status="captured",
         ledger="A = C = total",
         event="transaction.sale",
-        joins="capture",
+        batch_entry="capture",
     ),
-    Move(
+    Transition(
         id="I9",
         trigger=_AUTH,
         when="approved in part",
@@ -109,7 +109,7 @@ INITIATION: Final[tuple[Move, ...]] = (
         ledger="A = the approved part",
         event="transaction.authorize",
     ),
-    Move(
+    Transition(
         id="I8",
         trigger=_AUTH,
         answer="approved",

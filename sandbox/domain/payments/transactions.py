@@ -67,7 +67,7 @@ TipCapture = Literal["sale", "capture", "adjust"]
 """When the tip was stated. Source: assumed 2.9."""
 
 
-class Site(NamedTuple):
+class TransactionSite(NamedTuple):
     """Where payments are taken: what all transactions of a place have in common (assumed 7.1).
 
     `device_id` is that of the terminal, for clients that name none.
@@ -100,7 +100,7 @@ class Origin(NamedTuple):
 
     transaction_id: str
     operation: Operation
-    site: Site
+    site: TransactionSite
     card: Card
     created_at: int
     device_id: str

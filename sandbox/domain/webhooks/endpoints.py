@@ -54,7 +54,7 @@ class Endpoint:
         """Whether nothing is sent there."""
         return self.disabled_reason is not None
 
-    def hears(self, event_type: str, path: tuple[str, ...]) -> bool:
+    def subscribes_to(self, event_type: str, path: tuple[str, ...]) -> bool:
         """Whether the event is for it: its type, and an account of its own or below.
 
         `path` is the event's account and all above it. Source: assumed 8.3-audience.
@@ -63,7 +63,7 @@ class Endpoint:
             return False
         return self.account_id is None or self.account_id in path
 
-    def takes(self, body: Mapping[str, Any]) -> bool:
+    def matches(self, body: Mapping[str, Any]) -> bool:
         """Whether the filters let the body through: every one, by any of its values.
 
         A filter on a field that the body lacks lets nothing through (assumed 8.3-filters).

@@ -1,0 +1,126 @@
+"""`sandbox outcomes`, `cards` and `triggers`: what can be looked up, without a server."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import click
+
+from sandbox.cli.exit_status import EXIT_REFUSED, refuse
+from sandbox.cli.tables import json_option, say, show_json, show_table
+
+_View = Mapping[str, Any]
+
+
+@click.command()
+@click.argument("search", nargs=-1)
+@json_option
+def outcomes(search: tuple[str, ...], *, as_json: bool) -> None:
+    """List how payments can end and what can go wrong.
+
+    With SEARCH, those with all of its words in them: a key, a reason, a code, an operation.
+
+    \b
+    Examples:
+      sandbox outcomes
+      sandbox outcomes funds
+      sandbox outcomes refund declined
+    """
+    from sandbox.control.payments import fault_view, outcome_view
+    from sandbox.domain.payments.outcomes import OUTCOMES
+    from sandbox.domain.payments.transport import TRANSPORT_FAULTS
+
+    found = _found(map(outcome_view, OUTCOMES.values()), search)
+    faults = _found(map(fault_view, TRANSPORT_FAULTS.values()), search)
+    if not found and not faults:
+        _nothing("outcome", search, [*OUTCOMES, *TRANSPORT_FAULTS])
+    if as_json:
+        show_json({"outcomes": found, "total": len(found), "faults": faults})
+        return
+    if found:
+        columns = ("key", "status", "status_reason", "processor_response_code", "message")
+        headers = ("outcome", "status", "reason", "code", "message", "operations")
+        rows = [(*_cells(view, columns), ", ".join(view["operations"])) for view in found]
+        show_table(headers, rows)
+    if found and faults:
+        say()
+    if faults:
+        rows = [_cells(view, ("key", "when", "effect")) for view in faults]
+        show_table(("fault", "when", "effect"), rows)
+
+
+@click.command()
+@click.argument("search", nargs=-1)
+@json_option
+def cards(search: tuple[str, ...], *, as_json: bool) -> None:
+    """List the test cards, and what their issuers answer.
+
+    \b
+    Examples:
+      sandbox cards
+      sandbox cards visa debit
+    """
+    from sandbox.control.payments import card_view
+    from sandbox.domain.payments.cards import CARDS
+
+    found = _found(map(card_view, CARDS.values()), search)
+    if not found:
+        _nothing("card", search, CARDS)
+    if as_json:
+        show_json({"cards": found, "total": len(found)})
+        return
+    headers = ("token", "number", "brand", "type", "outcome", "above amount", "later")
+    columns = ("token", "number", "brand", "type", "outcome", "above_amount")
+    rows = [
+        (*_cells(view, columns), ", ".join(f"{op}: {key}" for op, key in view["later"].items()))
+        for view in found
+    ]
+    show_table(headers, rows)
+
+
+@click.command()
+@click.argument("search", nargs=-1)
+@json_option
+def triggers(search: tuple[str, ...], *, as_json: bool) -> None:
+    """List the amounts that choose how a payment ends.
+
+    Amounts are in minor units.
+
+    \b
+    Examples:
+      sandbox triggers
+      sandbox triggers 900051
+      sandbox triggers settlement
+    """
+    from sandbox.control.payments import trigger_view
+    from sandbox.domain.payments.triggers import TRIGGERS
+
+    found = _found(map(trigger_view, TRIGGERS.values()), search)
+    if not found:
+        _nothing("trigger", search, (row.key for row in TRIGGERS.values()))
+    if as_json:
+        show_json({"triggers": found, "total": len(found)})
+        return
+    columns = ("amount", "kind", "key", "operation", "about")
+    show_table(columns, [_cells(view, columns) for view in found])
+
+
+def _found(views: Iterable[_View], search: Sequence[str]) -> list[_View]:
+    """Those that have every word somewhere in them, in either case."""
+    words = [word.lower() for word in " ".join(search).split()]
+    return [
+        view
+        for view in views
+        if not words or all(word in json.dumps(list(view.values())).lower() for word in words)
+    ]
+
+
+def _cells(view: _View, names: Sequence[str]) -> tuple[Any, ...]:
+    return tuple(view[name] for name in names)
+
+
+def _nothing(what: str, search: Sequence[str], known: Iterable[str]) -> None:
+    from sandbox.domain.words import did_you_mean
+
+    words = " ".join(search)
+    refuse(f"no {what} has {words!r} in it{did_you_mean(words, known)}", EXIT_REFUSED)

@@ -1,0 +1,202 @@
+"""Asking the control surface of a server that runs somewhere."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+from urllib.parse import quote
+
+import click
+
+from sandbox.cli.exit_status import EXIT_REFUSED, EXIT_UNUSABLE, refuse
+from sandbox.cli.token_options import token_options
+
+if TYPE_CHECKING:
+    from httpx2 import Client, EventSource, Response
+
+PREFIX: Final = "/_sandbox"
+CONNECT_S: Final = 5.0
+ANSWER_S: Final = 60.0
+"""A large world takes a moment to be written or restored."""
+
+SILENCE_S: Final = 45.0
+"""A stream without a word for so long is broken: a server says at least something every 15 s."""
+
+
+class Unanswered(Exception):
+    """A server that was asked and did not do it.
+
+    `code` is how a command ends because of it; `status` that of the answer, None without one.
+    `is_away` where nobody answered, which may change.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        code: int = EXIT_UNUSABLE,
+        *,
+        status: int | None = None,
+        is_away: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.status = status
+        self.is_away = is_away
+
+
+def world_path(world_id: str, *rest: str) -> str:
+    """The path of a world, or of something in it, below the prefix."""
+    return "/".join(["/worlds", *(quote(part, safe="") for part in (world_id, *rest))])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """A server by its URL, with or without the prefix of its control surface."""
+
+    url: str
+    token: str | None = field(repr=False)
+
+    def ask(
+        self, method: str, path: str, body: bytes | None = None, *, answer_s: float = ANSWER_S
+    ) -> "Response":
+        """The answer to one request, which is 2xx; otherwise the command ends with why."""
+        try:
+            return self.answer(method, path, body, answer_s=answer_s)
+        except Unanswered as error:
+            refuse(str(error), error.code)
+
+    def read(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        answer_s: float = ANSWER_S,
+    ) -> Any:
+        """What the answer to one request says, None where it says nothing. Ends as `ask` does."""
+        content = None if body is None else json.dumps(body).encode()
+        answer = self.ask(method, path, content, answer_s=answer_s)
+        return answer.json() if answer.content else None
+
+    def answer(
+        self, method: str, path: str, body: bytes | None = None, *, answer_s: float = ANSWER_S
+    ) -> "Response":
+        """The answer to one request, which is 2xx. Raises Unanswered."""
+        headers = self._headers("application/json")
+        if body is not None:
+            headers["content-type"] = "application/json"
+        with self._client(answer_s) as client:
+            answer = client.request(method, self._address(path), headers=headers, content=body)
+        is_json = answer.headers.get("content-type") == "application/json"
+        if not answer.is_success or not (is_json or answer.status_code == 204):
+            self._refused(answer)
+        return answer
+
+    @contextmanager
+    def stream(self, path: str) -> "Iterator[EventSource]":
+        """The events that the server sends from now on. Raises Unanswered, also when it breaks."""
+        with (
+            self._client(SILENCE_S) as client,
+            client.sse(
+                self._address(path), headers=self._headers("text/event-stream"), max_event_size=None
+            ) as events,
+        ):
+            kind = events.response.headers.get("content-type", "").partition(";")[0]
+            if not events.response.is_success or kind != "text/event-stream":
+                events.response.read()
+                self._refused(events.response)
+            yield events
+
+    def _address(self, path: str) -> str:
+        return self.url.rstrip("/").removesuffix(PREFIX) + PREFIX + path
+
+    def _headers(self, accept: str) -> dict[str, str]:
+        bearer = {"authorization": f"Bearer {self.token}"} if self.token else {}
+        return {"accept": accept, **bearer}
+
+    @contextmanager
+    def _client(self, answer_s: float) -> "Iterator[Client]":
+        """What asks the server. All that can go wrong on the way is raised as Unanswered.
+
+        The server is asked directly, whatever proxies the environment names: mostly it is on this
+        machine.
+        """
+        import httpx2
+
+        timeout = httpx2.Timeout(answer_s, connect=CONNECT_S)
+        # Reading the certificates that there are takes a tenth of a second.
+        is_secret = self.url.startswith("https:")
+        try:
+            with httpx2.Client(timeout=timeout, trust_env=False, verify=is_secret) as client:
+                yield client
+        except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError) as error:
+            raise Unanswered(
+                f"--url {self.url!r}: {error}; write it like http://127.0.0.1:8080"
+            ) from None
+        except httpx2.ConnectError as error:
+            raise Unanswered(
+                f"nobody answers at {self.url} ({error}); start a server with `sandbox serve`, or "
+                "name another with --url",
+                is_away=True,
+            ) from None
+        except httpx2.HTTPError as error:
+            raise Unanswered(
+                f"{self.url}: no answer: {error or type(error).__name__}", is_away=True
+            ) from None
+
+    def _refused(self, answer: "Response") -> NoReturn:
+        """Raise what the server said."""
+        said = _error(answer)
+        status = answer.status_code
+        if status == 401:
+            raise Unanswered(
+                f"{self.url} wants its bearer token, which it was given or printed at its start: "
+                "give it with SANDBOX_TOKEN, --token-file or --token",
+                EXIT_REFUSED,
+                status=status,
+            )
+        if said is None:
+            raise Unanswered(
+                f"{self.url} answered {status}, and not as a sandbox's control surface "
+                "does; if that has a port of its own (--control-port), name it with --url",
+                status=status,
+            )
+        message = str(said["message"])
+        if said.get("nearest"):
+            message += f"; did you mean {said['nearest']!r}?"
+        if said.get("details"):
+            message += f" ({said['details']})"
+        raise Unanswered(message, EXIT_REFUSED, status=status)
+
+
+def _error(answer: "Response") -> Mapping[str, Any] | None:
+    """The error in the shape of the control surface; None for anything else."""
+    try:
+        said = answer.json()
+    except ValueError:
+        return None
+    return said if isinstance(said, dict) and {"error", "message"} <= said.keys() else None
+
+
+def at_server(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of a command that asks a server."""
+    return click.option(
+        "--url",
+        envvar="SANDBOX_URL",
+        default="http://127.0.0.1:8080",
+        show_default=True,
+        help="The server, also SANDBOX_URL; with a control port of its own, that one.",
+    )(token_options(command))
+
+
+def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of a command that asks a server about a world."""
+    return click.option(
+        "--world",
+        "world_id",
+        envvar="SANDBOX_WORLD",
+        default="default",
+        show_default=True,
+        help="Id of the world, also SANDBOX_WORLD.",
+    )(at_server(command))

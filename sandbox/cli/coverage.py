@@ -1,0 +1,68 @@
+"""`sandbox coverage`: what of the platform an integration was exercised against."""
+
+import sys
+from typing import Any
+
+import click
+
+from sandbox.cli.control import Server, at_server, world_path
+from sandbox.cli.exit_status import EXIT_REFUSED
+from sandbox.cli.tables import json_option, say, show_json
+
+
+@click.command()
+@click.option(
+    "--world",
+    "world_id",
+    envvar="SANDBOX_WORLD",
+    help="Only this world, also SANDBOX_WORLD; all of the server's when left out.",
+)
+@click.option(
+    "--fail-under",
+    type=click.FloatRange(0, 100),
+    metavar="PERCENT",
+    help="End with status 1 where less than this part of the operations was exercised.",
+)
+@at_server
+@json_option
+def coverage(
+    *,
+    world_id: str | None,
+    fail_under: float | None,
+    url: str,
+    token: str | None,
+    as_json: bool,
+) -> None:
+    """Show what was exercised, and what never was.
+
+    Of a server it is what happened in all worlds since it started, those included that were
+    deleted meanwhile; of a world what happened since it began or was reset.
+
+    \b
+    Examples:
+      sandbox coverage
+      sandbox coverage --world uat-7 --json
+      sandbox coverage --fail-under 80
+    """
+    from sandbox.testing.coverage import table
+
+    path = "/coverage" if world_id is None else world_path(world_id, "coverage")
+    found = Server(url=url, token=token).read("GET", path)
+    if as_json:
+        show_json(found)
+    else:
+        for line in table(found):
+            say(line)
+    if fail_under is not None and (percent := _percent(found["operations"])) < fail_under:
+        say(
+            f"sandbox: {percent:.1f} % of the operations were exercised, "
+            f"less than {fail_under:g} %",
+            err=True,
+        )
+        sys.exit(EXIT_REFUSED)
+
+
+def _percent(section: dict[str, Any]) -> float:
+    """How much of the table was exercised."""
+    exercised = len(section["exercised"])
+    return 100 * exercised / max(exercised + len(section["never"]), 1)

@@ -1,0 +1,126 @@
+"""`sandbox next` and `sandbox tap`: how the next payment ends, and cards for those that wait."""
+
+from typing import Any
+
+import click
+
+from sandbox.cli.control import Server, server_options, world_path
+from sandbox.cli.exit_status import EXIT_REFUSED, refuse
+from sandbox.cli.tables import json_option, say, show_json, show_table
+
+
+@click.command(name="next")
+@click.argument("outcome", required=False)
+@click.option("--operation", help="Only for this operation: sale, auth, capture, refund, ...")
+@click.option("--amount", type=click.IntRange(1), help="Only for this amount, in minor units.")
+@click.option("--delay-ms", type=click.IntRange(0), help="How long the processor takes.")
+@click.option("--fault", help="What goes wrong on the way, like drop_after or http_503.")
+@click.option(
+    "--approved-amount", type=click.IntRange(1), help="For partial_approval, in minor units."
+)
+@click.option("--clear", is_flag=True, help="Forget the outcomes that wait.")
+@server_options
+@json_option
+def next_outcome(
+    *, clear: bool, world_id: str, url: str, token: str | None, as_json: bool, **entry: Any
+) -> None:
+    """Say how the next payment is to end.
+
+    The next attempt that fits ends like that, and uses it up. Alone, it lists what is to come.
+
+    `sandbox outcomes` lists the outcomes and faults that there are.
+
+    \b
+    Examples:
+      sandbox next insufficient_funds
+      sandbox next partial_approval --operation sale --approved-amount 500
+      sandbox next --fault drop_after --operation capture
+      sandbox next --clear
+    """
+    server = Server(url=url, token=token)
+    path = world_path(world_id, "scenario", "next")
+    body = {name: value for name, value in entry.items() if value is not None}
+    if clear:
+        if body:
+            raise click.UsageError("--clear forgets all that waits, and takes nothing else")
+        server.ask("DELETE", path)
+    elif body:
+        server.read("POST", path, body)
+    waiting = server.read("GET", path)
+    if as_json:
+        show_json(waiting)
+        return
+    columns = ("outcome", "fault", "operation", "amount", "approved_amount", "delay_ms")
+    if waiting["queue"]:
+        rows = [[entry[name] for name in columns] for entry in waiting["queue"]]
+        show_table([name.replace("_", " ") for name in columns], rows)
+    else:
+        say("nothing waits: payments end as the scenario, the card or the amount say")
+
+
+@click.command()
+@click.argument("id", required=False)
+@click.option("--card", help="Tap this test card, like tok_visa_credit.")
+@click.option("--outcome", help="Let it end like this.")
+@click.option(
+    "--cancel", type=click.Choice(["user", "merchant"]), help="Let it be called off by one of them."
+)
+@server_options
+@json_option
+def tap(
+    id: str | None,
+    *,
+    world_id: str,
+    url: str,
+    token: str | None,
+    as_json: bool,
+    **choice: str | None,
+) -> None:
+    """Tap a card for a payment that waits.
+
+    Alone, it lists the payments that do. ID is the payment's, and can be left out where only one
+    waits. Payments wait where a scenario says tap = "wait".
+
+    \b
+    Examples:
+      sandbox tap
+      sandbox tap --card tok_visa_debit
+      sandbox tap 3fa85f64-5717-4562-b3fc-2c963f66afa6 --cancel user
+    """
+    server = Server(url=url, token=token)
+    body = {name: value for name, value in choice.items() if value is not None}
+    if len(body) > 1:
+        raise click.UsageError("give one of --card, --outcome and --cancel")
+    waiting = server.read("GET", world_path(world_id, "taps"))
+    if not body:
+        if id is not None:
+            raise click.UsageError("say what comes of it: --card, --outcome or --cancel")
+        _show_waiting(waiting, as_json=as_json)
+        return
+    id = id or _only(waiting["taps"])
+    ended = server.read("POST", world_path(world_id, "taps", id), body)
+    if as_json:
+        show_json(ended)
+    else:
+        why = f": {ended['status_reason']}" if ended["status_reason"] else ""
+        say(f"{ended['transaction_id']}  {ended['status']}{why}")
+
+
+def _show_waiting(waiting: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        show_json(waiting)
+    elif waiting["taps"]:
+        columns = ("transaction_id", "operation", "amount", "terminal_id", "since", "until")
+        rows = [[tap[name] for name in columns] for tap in waiting["taps"]]
+        show_table([name.replace("_", " ") for name in columns], rows, is_whole=True)
+    else:
+        say("no payment waits for a tap")
+
+
+def _only(taps: list[dict[str, Any]]) -> str:
+    if not taps:
+        refuse("no payment waits for a tap", EXIT_REFUSED)
+    if len(taps) > 1:
+        ids = ", ".join(tap["transaction_id"] for tap in taps)
+        refuse(f"{len(taps)} payments wait; name one: {ids}", EXIT_REFUSED)
+    return str(taps[0]["transaction_id"])

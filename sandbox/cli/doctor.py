@@ -1,0 +1,296 @@
+"""`sandbox doctor`: probes a receiver of webhooks, and says what to change in it."""
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from sandbox.cli.exit_status import EXIT_REFUSED, refuse
+from sandbox.cli.params import TargetType
+
+if TYPE_CHECKING:
+    from sandbox.domain.profile import Profile
+    from sandbox.webhook_doctor.builder import ProbeBuilder
+    from sandbox.webhook_doctor.report import Tone
+    from sandbox.webhook_doctor.scoring import Examination
+
+_STYLES: Final[dict[str, dict[str, Any]]] = {
+    "good": {"fg": "green"},
+    "bad": {"fg": "red", "bold": True},
+    "doubtful": {"fg": "yellow"},
+    "faint": {"dim": True},
+    "strong": {"bold": True},
+}
+_WIDTH_MAX: Final = 100
+_SECRET: Final = "SANDBOX_WEBHOOK_SECRET"  # noqa: S105 - where it stands, not what it is
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    timeout_s: float
+    slow_after_ms: float
+
+
+@click.command()
+@click.argument("url", metavar="URL", type=TargetType(), required=False)
+@click.option("--secret", help=f"The receiver's secret, whsec_...; better in {_SECRET}.")
+@click.option(
+    "--secret-file",
+    type=click.Path(path_type=Path),
+    help="File that holds the secret and nothing else.",
+)
+@click.option(
+    "--header-prefix",
+    default="webhook",
+    show_default=True,
+    help="What the names of the three headers begin with, as in the server's profile.",
+)
+@click.option(
+    "--events",
+    metavar="EVENT[,...]",
+    help="What the receiver gets, like transaction.sale,'batch.*'; all when left out.",
+)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="PROBE",
+    help="Send this probe, after the good one. May be given several times.",
+)
+@click.option(
+    "--timeout-s",
+    type=click.FloatRange(0, 3_600, min_open=True),
+    default=15.0,
+    show_default=True,
+    help="How long the receiver may take; the platform gives it 15.",
+)
+@click.option(
+    "--slow-after-ms",
+    type=click.FloatRange(0, min_open=True),
+    default=2_000.0,
+    show_default=True,
+    help="From when on an answer counts as slow.",
+)
+@click.option("--list", "as_list", is_flag=True, help="List the probes, and send nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def doctor(
+    *,
+    url: str | None,
+    secret: str | None,
+    secret_file: Path | None,
+    header_prefix: str,
+    events: str | None,
+    only: tuple[str, ...],
+    timeout_s: float,
+    slow_after_ms: float,
+    as_list: bool,
+    as_json: bool,
+) -> None:
+    """Examine the receiver of webhooks at URL, and grade it.
+
+    It is sent probes, and what has to change in it is said.
+    Genuine webhooks are among the probes, and the receiver will process them: examine one of a
+    test environment. No sandbox has to run. URL may be a port of this machine. Without a secret
+    one is made, for the receiver to be configured with.
+
+    The exit status is 0 when nothing critical and nothing that must be right has failed (grade C
+    or better), 1 when something has, 2 when the receiver cannot be reached or an option not be
+    used.
+
+    \b
+    Examples:
+      SANDBOX_WEBHOOK_SECRET=whsec_... sandbox doctor http://127.0.0.1:9000/hook
+      sandbox doctor https://uat.example.com/hook --secret-file secret.txt --json
+      sandbox doctor 9000 --only bad-signature --only duplicate
+      sandbox doctor --list
+    """
+    if as_list:
+        _list(as_json=as_json)
+        return
+    if url is None:
+        raise click.UsageError("Missing argument 'URL'.")
+    import re
+    from time import time
+
+    from sandbox.webhook_doctor.builder import ProbeBuilder
+    from sandbox.webhooks.signing import SECRET_PREFIX
+
+    _check_url(url)
+    _check_names(only)
+    known_events = _events(_words(events))
+    profile = _profile(header_prefix)
+    known_secret = _secret(secret, secret_file)
+    kit = ProbeBuilder(known_secret, header_prefix, known_events, time)
+    examination = _examine(url, kit, only, _Limits(timeout_s, slow_after_ms))
+
+    def scrub(text: str) -> str:
+        masked = text.replace(known_secret.removeprefix(SECRET_PREFIX), "***")
+        # A receiver whose secret is another one may tell that.
+        return profile.scrub(re.sub(rf"{SECRET_PREFIX}[\w+/=-]+", f"{SECRET_PREFIX}***", masked))
+
+    _print(examination, url, scrub, as_json=as_json)
+    sys.exit(0 if examination.is_healthy else EXIT_REFUSED)
+
+
+def _list(*, as_json: bool) -> None:
+    from sandbox.webhook_doctor.probes import PROBES
+    from sandbox.webhook_doctor.report import row, scale
+
+    if as_json:
+        click.echo(json.dumps([row(probe) for probe in PROBES.values()], indent=2))
+        return
+    name_width = max(map(len, PROBES))
+    for probe in PROBES.values():
+        head = f"{probe.name:<{name_width}}  {probe.severity:<8}  {probe.weight:>2}"
+        click.echo(f"{head}  {probe.sends}: {probe.wants}")
+    click.echo("\nSeverities and grades:")
+    for line in scale():
+        click.echo(line)
+
+
+# --- what is given ----------------------------------------------------------------------------
+
+
+def _check_url(url: str) -> None:
+    from sandbox.domain.webhooks.endpoints import problem_with
+
+    if problem := problem_with(url):
+        refuse(f"the URL {problem}; write it like http://127.0.0.1:9000/hook")
+
+
+def _check_names(only: Iterable[str]) -> None:
+    from sandbox.domain.words import did_you_mean
+    from sandbox.webhook_doctor.probes import PROBES
+
+    for name in only:
+        if name not in PROBES:
+            hint = did_you_mean(name, PROBES)
+            refuse(f"--only: there is no probe {name[:80]!r}{hint}; --list shows all")
+
+
+def _words(events: str | None) -> list[str]:
+    return [word.strip() for word in (events or "").split(",") if word.strip()]
+
+
+def _events(patterns: Iterable[str]) -> tuple[str, ...]:
+    """The events that any of the patterns fits, in the order of their table; all for none."""
+    from fnmatch import filter as fitting
+
+    from sandbox.domain.events import EVENTS
+    from sandbox.domain.words import did_you_mean
+
+    wanted: set[str] = set()
+    for pattern in patterns:
+        found = fitting(EVENTS, pattern)
+        if not found:
+            hint = did_you_mean(pattern, EVENTS)
+            refuse(f"--events: there is no event {pattern[:80]!r}{hint}")
+        wanted.update(found)
+    return tuple(event for event in EVENTS if not wanted or event in wanted)
+
+
+def _profile(header_prefix: str) -> "Profile":
+    from sandbox.domain.profile import Profile
+
+    try:
+        return Profile(webhook_header_prefix=header_prefix)
+    except ValueError:
+        refuse(f"--header-prefix: {header_prefix[:80]!r} cannot begin the name of a header")
+
+
+def _secret(secret: str | None, file: Path | None) -> str:
+    """The secret that is given, or one that is made and shown. Ends the command without either."""
+    from sandbox.webhooks.signing import check_secret
+
+    if secret is not None and file is not None:
+        refuse("--secret and --secret-file: give one of them")
+    given = f"--secret-file {file}" if file else "--secret" if secret is not None else _SECRET
+    if file is not None:
+        try:
+            secret = file.read_text(encoding="utf-8").strip()
+        except (OSError, ValueError) as error:
+            refuse(f"--secret-file {file}: cannot be read: {_why(error)}")
+    if secret is None:
+        secret = os.environ.get(_SECRET)
+    if not secret and file is None:
+        return _made()
+    try:
+        return check_secret(secret or "")
+    except ValueError as error:
+        refuse(f"{given}: {error}")
+
+
+def _why(error: Exception) -> str:
+    return (isinstance(error, OSError) and error.strerror) or "it is not text"
+
+
+def _made() -> str:
+    """A fresh secret, once somebody at the terminal has given it to the receiver."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        refuse(
+            "there is no secret to sign with: give the receiver's with --secret-file, --secret or "
+            f"{_SECRET}; at a terminal one is made"
+        )
+    import secrets
+
+    from sandbox.webhooks.signing import KEY_BYTES, write_secret
+
+    made = write_secret(secrets.token_bytes(KEY_BYTES))
+    click.echo(f"A secret for this examination: {made}", err=True)
+    click.echo("Configure your receiver with it, then press Enter. ", err=True, nl=False)
+    if not sys.stdin.readline():
+        raise click.Abort
+    return made
+
+
+# --- what is done -----------------------------------------------------------------------------
+
+
+def _examine(
+    url: str, kit: "ProbeBuilder", only: tuple[str, ...], limits: _Limits
+) -> "Examination":
+    """What the probes brought. Ends the command where nobody answers at the URL."""
+    import asyncio
+
+    from sandbox.webhook_doctor.examination import Unreachable, examine, wanted
+    from sandbox.webhook_doctor.sender import ProbeSender
+
+    async def run() -> "Examination":
+        courier = ProbeSender(url, timeout_s=limits.timeout_s)
+        try:
+            return await examine(
+                courier, kit, probes, slow_after_ms=limits.slow_after_ms, told=lambda: bar.update(1)
+            )
+        finally:
+            await courier.close()
+
+    probes = wanted(only)
+    try:
+        with click.progressbar(
+            length=len(probes), label="probing", file=sys.stderr, hidden=not sys.stderr.isatty()
+        ) as bar:
+            return asyncio.run(run())
+    except Unreachable as error:
+        refuse(f"{url} {error}; start the receiver, or name the address at which it listens")
+
+
+def _print(
+    examination: "Examination", url: str, scrub: Callable[[str], str], *, as_json: bool
+) -> None:
+    from sandbox.webhook_doctor.report import document, lines
+
+    if as_json:
+        click.echo(json.dumps(document(examination, url, scrub=scrub), indent=2))
+        return
+    width = min(shutil.get_terminal_size().columns, _WIDTH_MAX)
+    for line in lines(examination, url, width=width, paint=_paint, scrub=scrub):
+        click.echo(line)
+
+
+def _paint(text: str, tone: "Tone") -> str:
+    return click.style(text, **_STYLES[tone])

@@ -1,0 +1,53 @@
+"""The group of all commands: each is loaded when it is asked for, and ends as a shell expects."""
+
+import os
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import click
+
+from sandbox.cli.exit_status import EXIT_INTERRUPTED
+
+
+class Commands(click.Group):
+    """A group of commands, most of which are loaded only when one is asked for.
+
+    `later` has for the name of each of those the module and the name in it, as `module:name`.
+
+    Ctrl-C ends with EXIT_INTERRUPTED, at a question as well. Whoever closes the pipe, as `head`
+    does, has read what they wanted: that is no failure. With NO_COLOR in the environment nothing is
+    coloured.
+    """
+
+    def __init__(self, *args: Any, later: Mapping[str, str], **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._later = later
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands, loaded or not."""
+        return sorted({*super().list_commands(ctx), *self._later})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name; None where there is none."""
+        if cmd_name not in self.commands and cmd_name in self._later:
+            module, _, name = self._later[cmd_name].partition(":")
+            self.add_command(getattr(import_module(module), name), cmd_name)
+        return super().get_command(ctx, cmd_name)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that the arguments name."""
+        if os.environ.get("NO_COLOR"):
+            ctx.color = False
+        try:
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, click.Abort):
+            if sys.stderr.isatty():
+                # What the terminal shows for Ctrl-C has no line of its own.
+                click.echo(err=True)
+            ctx.exit(EXIT_INTERRUPTED)
+        except BrokenPipeError:
+            # What still waits to be written would be complained about at the exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(0)

@@ -1,0 +1,288 @@
+"""`sandbox listen`: have a world's webhooks sent somewhere, and see each event and each answer."""
+
+import json
+from collections.abc import Hashable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import click
+
+from sandbox.cli.control import Server, Unanswered, server_options, world_path
+from sandbox.cli.exit_status import refuse
+from sandbox.cli.params import TargetType
+from sandbox.cli.streaming import (
+    CONNECTED,
+    GAP,
+    Happened,
+    Seen,
+    follow,
+    tell_of_connection,
+    until_stopped,
+)
+from sandbox.cli.tables import json_option, say, show_json_line, styled
+from sandbox.domain.printable import printable
+
+_LIST_MAX: Final = 1_000
+_SAID_MAX: Final = 200
+"""So many characters of what a receiver said are shown; the message has them all."""
+
+_INDENT: Final = " " * 15
+
+
+@click.command()
+@click.argument("target", metavar="URL", type=TargetType())
+@click.option(
+    "--events",
+    metavar="EVENT[,...]",
+    help="Only these, like transaction.sale,batch.accepted; all when left out.",
+)
+@click.option("--description", help="What the endpoint is called in lists.")
+@click.option("--secret", help="Sign with this secret, whsec_...; a new one when left out.")
+@click.option("--print-secret", is_flag=True, help="Print nothing but the secret, and end.")
+@click.option("--keep", is_flag=True, help="Leave the endpoint registered at the end.")
+@server_options
+@json_option
+def listen(
+    target: str,
+    *,
+    events: str | None,
+    print_secret: bool,
+    keep: bool,
+    world_id: str,
+    url: str,
+    token: str | None,
+    as_json: bool,
+    **more: str | None,
+) -> None:
+    """Send webhooks to URL and trace them as they happen.
+
+    It goes on until it is interrupted. URL may be a port of this machine. Each event is shown
+    with `-->`, each answer of the receiver with `<--`; times are the world's, in UTC.
+
+    At the end the endpoint is deleted, unless it was there before or --keep is given.
+    --print-secret leaves it registered: the same command without that flag then follows it.
+
+    \b
+    Examples:
+      sandbox listen 9000
+      sandbox listen localhost:9000/webhooks --events transaction.sale,transaction.refund
+      export WEBHOOK_SECRET=$(sandbox listen 9000 --print-secret)
+      sandbox listen 9000 --json | jq 'select(.kind == "attempt") | .status_code'
+    """
+    wanted = {"url": target, "event_types": _words(events), **more}
+    listener = _Listener(
+        server=Server(url=url, token=token),
+        world_id=world_id,
+        wanted={name: value for name, value in wanted.items() if value},
+        as_json=as_json,
+    )
+    try:
+        if print_secret:
+            listener.register()
+            say(listener.endpoint["secret"])
+            return
+        try:
+            with until_stopped():
+                listener.run()
+        finally:
+            if not keep:
+                listener.leave()
+    except Unanswered as error:
+        refuse(str(error), error.code)
+
+
+def _words(events: str | None) -> list[str]:
+    return [word.strip() for word in (events or "").split(",") if word.strip()]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Listener:
+    """An endpoint, and what of its world was shown so far. `wanted` is what it is to be."""
+
+    server: Server
+    world_id: str
+    wanted: dict[str, Any]
+    as_json: bool
+    endpoint: dict[str, Any] = field(default_factory=dict)
+    is_ours: bool = False
+    seen: Seen = field(default_factory=Seen)
+
+    def run(self) -> None:
+        """Trace until stopped. Raises Unanswered."""
+        for happened in follow(self.server, self.world_id, ("message", "attempt")):
+            tell_of_connection(happened)
+            if happened.kind == CONNECTED and not happened.data["again"]:
+                self.seen.only_new(self._past())
+                self.register()
+                self._say_ready()
+            elif happened.kind in (CONNECTED, GAP):
+                self._see_to_endpoint()
+                for missed in self.seen.only_new(self._past()):
+                    self._show(missed)
+            elif happened.kind in ("message", "attempt") and self.seen.is_new(_key(happened)):
+                self._show(happened)
+
+    # --- the endpoint -------------------------------------------------------------------------
+
+    def register(self) -> None:
+        """The endpoint that is there already and is what is wanted, or else a new one."""
+        listed = self._ask("GET", "endpoints")["endpoints"]
+        same_url = [one for one in listed if one["url"] == self.wanted["url"]]
+        fitting = [one for one in same_url if self._fits(one)]
+        if fitting:
+            self.endpoint = fitting[0]
+            return
+        if same_url:
+            say(
+                f"sandbox: {same_url[0]['id']}, which has other settings, sends there too", err=True
+            )
+        self.endpoint = self._ask("POST", "endpoints", body=self.wanted)
+        self.is_ours = True
+
+    def _fits(self, endpoint: dict[str, Any]) -> bool:
+        if endpoint["disabled"] or endpoint["account_id"] or endpoint["filters"]:
+            return False
+        events = self.wanted.get("event_types", [])
+        return sorted(endpoint["event_types"]) == sorted(set(events)) and all(
+            endpoint[name] == self.wanted[name]
+            for name in ("secret", "description")
+            if name in self.wanted
+        )
+
+    def _see_to_endpoint(self) -> None:
+        """Register it again, with its id and secret, where the server began anew without it."""
+        try:
+            self._ask("GET", "endpoints", self.endpoint["id"])
+        except Unanswered as error:
+            if error.status != 404:
+                raise
+            self.seen.forget()
+            again = {name: self.endpoint[name] for name in ("id", "secret")}
+            self.endpoint = self._ask("POST", "endpoints", body=self.wanted | again)
+            self.is_ours = True
+            say("sandbox: the endpoint was gone and is registered again", err=True)
+
+    def leave(self) -> None:
+        """Delete the endpoint if it was made here. A server that is gone has none any more."""
+        if self.is_ours:
+            with suppress(Unanswered):
+                self._ask("DELETE", "endpoints", self.endpoint["id"])
+
+    def _ask(
+        self, method: str, *rest: str, body: dict[str, Any] | None = None, query: str = ""
+    ) -> Any:
+        content = None if body is None else json.dumps(body).encode()
+        answer = self.server.answer(method, world_path(self.world_id, *rest) + query, content)
+        return answer.json() if answer.content else None
+
+    # --- what is shown ------------------------------------------------------------------------
+
+    def _past(self) -> Iterator[tuple[Hashable, Happened]]:
+        """The newest messages that the world has, each with the attempts at it, and their keys."""
+        for happened in self._happened():
+            yield _key(happened), happened
+
+    def _happened(self) -> Iterator[Happened]:
+        listed = self._ask("GET", "messages", query=f"?limit={_LIST_MAX}")
+        for message in listed["messages"]:
+            deliveries = message.pop("deliveries")
+            targets = [delivery["endpoint_id"] for delivery in deliveries]
+            is_sent = self.endpoint.get("id") in targets
+            yield Happened("message", message if is_sent else message | {"is_sent": False})
+            for delivery in deliveries:
+                about = {
+                    "message_id": message["id"],
+                    "event_type": message["event_type"],
+                    "endpoint_id": delivery["endpoint_id"],
+                    "url": self.wanted["url"],
+                    "delivery_status": delivery["status"],
+                }
+                for attempt in delivery["attempts"]:
+                    yield Happened("attempt", about | attempt)
+
+    def _say_ready(self) -> None:
+        if self.as_json:
+            show_json_line({"kind": "ready", "world": self.world_id, "endpoint": self.endpoint})
+            return
+        what = ", ".join(self.endpoint["event_types"]) or "every event"
+        was_there = "" if self.is_ours else " (it was there)"
+        say(
+            f"Ready! {self.endpoint['id']}{was_there} sends {what} of the world {self.world_id} "
+            f"to {self.endpoint['url']}"
+        )
+        secret = styled(self.endpoint["secret"], bold=True)
+        say("Its signing secret is ", secret, " (^C to quit)")
+
+    def _show(self, happened: Happened) -> None:
+        data = happened.data
+        if happened.kind == "message":
+            types = self.endpoint["event_types"]
+            if types and data["event_type"] not in types:
+                return
+        elif data["endpoint_id"] != self.endpoint["id"]:
+            return
+        if self.as_json:
+            show_json_line({"kind": happened.kind, **data})
+        elif happened.kind == "message":
+            _show_message(data)
+        else:
+            _show_attempt(data)
+            if data["error"] is not None:
+                self._show_failure(data)
+
+    def _show_failure(self, attempt: dict[str, Any]) -> None:
+        """What the receiver said, and when it is asked again."""
+        said = ": ".join(word for word in (attempt["error"], attempt["response"]) if word)
+        say(_INDENT + printable(said)[:_SAID_MAX])
+        say(_INDENT + self._what_next(attempt))
+
+    def _what_next(self, attempt: dict[str, Any]) -> str:
+        message = self._ask("GET", "messages", attempt["message_id"])
+        due = next(
+            (
+                one["next_attempt_at"]
+                for one in message["deliveries"]
+                if one["endpoint_id"] == attempt["endpoint_id"]
+            ),
+            None,
+        )
+        if due is not None:
+            is_same_day = due[:10] == attempt["at"][:10]
+            return f"tried again at {due[11:19] if is_same_day else due}"
+        endpoint = self._ask("GET", "endpoints", attempt["endpoint_id"])
+        if endpoint["disabled"]:
+            return f"the endpoint is disabled: {endpoint['disabled_reason']}"
+        return f"not tried again: the delivery is {attempt['delivery_status']}"
+
+
+def _key(happened: Happened) -> Hashable:
+    """What tells a message or an attempt from all others."""
+    data = happened.data
+    if happened.kind == "message":
+        return data["id"], data["created_at"]
+    return data["message_id"], data["endpoint_id"], data["at"], data["duration_ms"]
+
+
+def _show_message(message: dict[str, Any]) -> None:
+    status = message["body"].get("status") if isinstance(message["body"], dict) else None
+    words = [
+        message["created_at"][11:19],
+        "-->",
+        styled(message["event_type"], bold=True),
+        *([status] if isinstance(status, str) else []),
+        message["id"],
+        *(["not sent: the endpoint was not there"] if "is_sent" in message else []),
+    ]
+    say(*words, between="  ")
+
+
+def _show_attempt(attempt: dict[str, Any]) -> None:
+    is_taken = attempt["error"] is None
+    answer = str(attempt["status_code"] or "---")
+    say(
+        f"{attempt['at'][11:19]}  <--  ",
+        styled(answer, fg="green" if is_taken else "red"),
+        f" POST {attempt['url']}  {attempt['duration_ms']:.0f} ms  "
+        f"{attempt['event_type']} {attempt['message_id']}",
+    )

@@ -1,0 +1,264 @@
+"""The command `sandbox`. Each subcommand reads its options, and leaves the work to others."""
+
+import gc
+import os
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from sandbox import __version__
+from sandbox.cli.exit_status import refuse
+from sandbox.cli.group import Commands
+from sandbox.cli.token_options import token_options
+
+_LATER: Final = {
+    "cards": "sandbox.cli.catalogues:cards",
+    "clock": "sandbox.cli.clock:clock",
+    "coverage": "sandbox.cli.coverage:coverage",
+    "doctor": "sandbox.cli.doctor:doctor",
+    "keys": "sandbox.cli.keys:keys",
+    "ledger": "sandbox.cli.ledger:ledger",
+    "listen": "sandbox.cli.listen:listen",
+    "next": "sandbox.cli.desk:next_outcome",
+    "outcomes": "sandbox.cli.catalogues:outcomes",
+    "scenario": "sandbox.cli.scenario:scenario",
+    "tail": "sandbox.cli.tail:tail",
+    "tap": "sandbox.cli.desk:tap",
+    "trigger": "sandbox.cli.trigger:trigger",
+    "triggers": "sandbox.cli.catalogues:triggers",
+    "world": "sandbox.cli.world:world",
+}
+"""The commands that are loaded when they are asked for, and where they are."""
+
+
+@click.group(
+    cls=Commands,
+    later=_LATER,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="sandbox")
+def main() -> None:
+    """A card-present payment sandbox on localhost: deterministic, isolated, without credentials."""
+    # Pydantic would look through every installed package for plugins that we do not use.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+
+
+class _ClockType(click.ParamType[Any]):
+    """`running`, or an instant at which the clock is frozen."""
+
+    name = "running|INSTANT"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The clock setting. Fails for what is neither."""
+        from sandbox.worlds.clock import ClockSetting
+
+        if not isinstance(value, str):
+            return value
+        if value == "running":
+            return ClockSetting()
+        from sandbox.control.shapes import ClockBody
+
+        try:
+            return ClockBody.model_validate({"now": value, "mode": "frozen"}).setting()
+        except ValueError:
+            self.fail(f"{value!r} is neither 'running' nor an instant like 2026-07-01T00:00:00Z")
+
+
+class _InventType(click.ParamType[Any]):
+    """How much to invent: `merchants=200,terminals_per_merchant=2`."""
+
+    name = "merchants=N[,...]"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The invention. Fails with what is wrong and what is possible."""
+        from pydantic_core import ValidationError
+
+        from sandbox.control.shapes import InventBody
+        from sandbox.settings import mistakes
+
+        if not isinstance(value, str):
+            return value
+        try:
+            counts = {name: int(count) for name, count in (p.split("=") for p in value.split(","))}
+            return InventBody.model_validate(counts).generated_data()
+        except ValidationError as error:
+            self.fail(mistakes(error))
+        except ValueError:
+            self.fail(f"{value!r}: write it like merchants=200,terminals_per_merchant=2")
+
+
+@main.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8080,
+    show_default=True,
+    help="Port of the platform; 0 takes a free one.",
+)
+@click.option(
+    "--control-port",
+    type=click.IntRange(0, 65535),
+    help="A port of its own for /_sandbox, which the platform's port then answers with 404.",
+)
+@click.option(
+    "--fixture",
+    default="demo",
+    show_default=True,
+    help="What the world 'default' begins with: a name under fixtures/, or a file.",
+)
+@click.option(
+    "--invent",
+    "invention",
+    type=_InventType(),
+    help="Believable merchants beside the fixture's: merchants=200,terminals_per_merchant=2.",
+)
+@click.option(
+    "--scenario",
+    help="What runs in 'default' from the start: a name or title of scenarios/, or a file.",
+)
+@click.option("--watch", is_flag=True, help="Read the scenario's file again whenever it changes.")
+@click.option(
+    "--seed",
+    type=click.IntRange(-(2**63), 2**63 - 1),
+    default=1,
+    show_default=True,
+    help="Where ids come from; the seed of every world that names none.",
+)
+@click.option(
+    "--clock",
+    type=_ClockType(),
+    default="running",
+    show_default=True,
+    help="The clock of 'default': running, or frozen at an instant.",
+)
+@click.option(
+    "--profile",
+    type=click.Path(path_type=Path),
+    help="TOML file with the real platform's names for headers, prefixes and fields.",
+)
+@click.option(
+    "--store",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Keep all worlds in this file, and go on from it: state.json for people, state.db for "
+    "more than a thousand documents.",
+)
+@token_options
+@click.option(
+    "--allow-host",
+    "allow_hosts",
+    multiple=True,
+    envvar="SANDBOX_ALLOW_HOST",
+    metavar="NAME",
+    help="A host name under which a tunnel or proxy leads here, which a server without a token "
+    "answers for as it does for loopback. May be given several times; SANDBOX_ALLOW_HOST takes "
+    "several names with spaces between them.",
+)
+@click.option(
+    "--shared",
+    is_flag=True,
+    envvar="SANDBOX_SHARED",
+    help="Other people reach this server, through a proxy or a tunnel: ask for a token and keep "
+    "webhooks from internal addresses, also on loopback.",
+)
+@click.option(
+    "--known-keys",
+    is_flag=True,
+    envvar="SANDBOX_KNOWN_KEYS",
+    help="Give new worlds the documented API keys, also where --host is not loopback. Without it "
+    "keys there are of this server only.",
+)
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How the server writes what it has to say.",
+)
+@click.option("--log-requests", is_flag=True, help="Also write a line per request.")
+@click.option(
+    "--no-explain-headers", is_flag=True, help="Leave x-sandbox-* headers out of all answers."
+)
+@click.option(
+    "--worlds-max",
+    type=click.IntRange(1),
+    default=1_000,
+    show_default=True,
+    help="How many worlds the server holds.",
+)
+@click.option(
+    "--worlds-unused-after-s",
+    type=click.FloatRange(1),
+    help="Seconds after which a world that nobody used is dropped. Without it: a day, and never "
+    "with --store.",
+)
+@click.option(
+    "--journal-entries-max",
+    type=click.IntRange(1),
+    default=1_000,
+    show_default=True,
+    help="How many requests each world's journal keeps.",
+)
+@click.option(
+    "--connections-max",
+    type=click.IntRange(1),
+    envvar="SANDBOX_CONNECTIONS_MAX",
+    help="How many connections are served at a time, also SANDBOX_CONNECTIONS_MAX; up to 10000, as "
+    "the limit of open files allows, when left out. A few more are kept for /_sandbox.",
+)
+@click.option(
+    "--webhooks-to",
+    multiple=True,
+    metavar="HOST|NETWORK",
+    help="An internal host or network that webhooks may go to, though the server is not bound to "
+    "loopback. May be given several times.",
+)
+def serve(
+    *,
+    profile: Path | None,
+    no_explain_headers: bool,
+    worlds_max: int,
+    worlds_unused_after_s: float | None,
+    journal_entries_max: int,
+    **options: Any,
+) -> None:
+    """Serve the platform and its control surface until interrupted.
+
+    \b
+    Examples:
+      sandbox serve
+      sandbox serve --port 0 --seed 7 --clock 2026-07-01T09:00:00Z
+      sandbox serve --control-port 8081 --profile my-platform.toml
+      sandbox serve --scenario my-story.toml --watch
+    """
+    # Until it serves there is nothing to collect; the server enables it again.
+    gc.disable()
+    # Imported here, so that `sandbox --help` does not wait for a server.
+    from sandbox.domain.profile import Profile
+    from sandbox.scenarios.loading import ScenarioError
+    from sandbox.server import serve as run
+    from sandbox.settings import Settings, SettingsError, read_profile
+    from sandbox.store.files.port import StoreError
+    from sandbox.store.fixtures import FixtureError
+    from sandbox.worlds.registry import Limits
+
+    limits = Limits(
+        worlds_max=worlds_max,
+        unused_after_s=worlds_unused_after_s,
+        journal_entries_max=journal_entries_max,
+    )
+    try:
+        run(
+            Settings(
+                profile=read_profile(profile) if profile else Profile(),
+                explain_headers=not no_explain_headers,
+                limits=limits,
+                **options,
+            )
+        )
+    except (SettingsError, FixtureError, ScenarioError, StoreError) as error:
+        refuse(str(error))
+    finally:
+        gc.enable()

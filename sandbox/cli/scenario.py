@@ -1,0 +1,138 @@
+"""`sandbox scenario`: prove, list and show scenarios."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sandbox.cli.exit_status import EXIT_UNUSABLE, refuse
+from sandbox.cli.tables import say, show_json
+
+if TYPE_CHECKING:
+    from sandbox.scenario_examples import Step
+
+
+@click.group()
+def scenario() -> None:
+    """Prove, list and show scenarios."""
+
+
+@scenario.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def check(paths: tuple[Path, ...], *, as_json: bool) -> None:
+    """Read scenarios and prove all their examples. PATHS are files and folders.
+
+    The exit status is 0 when all is as it should be, 1 when an example is not, 2 when a file
+    cannot be used.
+
+    \b
+    Examples:
+      sandbox scenario check scenarios/
+      sandbox scenario check my-story.toml
+    """
+    files = [file for path in paths for file in _scenario_files(path)]
+    results, unusable = _proved(files)
+    failed = any(step.mistakes for _, steps in results for step in steps)
+    if as_json:
+        shown = [
+            {
+                "file": str(file),
+                "examples": [{"name": step.name, "mistakes": step.mistakes} for step in steps],
+            }
+            for file, steps in results
+        ]
+        ok = not failed and not unusable
+        whole = {"ok": ok, "scenarios": shown, "unusable": unusable}
+        show_json(whole)
+    else:
+        for file, steps in results:
+            wrong = [step for step in steps if step.mistakes]
+            verdict = f"{len(wrong)} wrong" if wrong else "ok"
+            say(f"{file}: {len(steps)} examples, {verdict}")
+            for step in wrong:
+                for mistake in step.mistakes:
+                    say(f"  {step.number} {step.name!r}: {mistake}")
+    for message in unusable:
+        say(f"sandbox: {message}", err=True)
+    sys.exit(EXIT_UNUSABLE if unusable else int(failed))
+
+
+def _proved(files: list[Path]) -> "tuple[list[tuple[Path, list[Step]]], list[str]]":
+    """What came of the examples of each file, and what is wrong with those that cannot be used."""
+    from sandbox.scenario_examples import run_examples
+    from sandbox.scenarios.loading import ScenarioError, read_scenario
+
+    results, unusable = [], []
+    is_hidden = not sys.stderr.isatty()
+    with click.progressbar(files, label="proving", file=sys.stderr, hidden=is_hidden) as going:
+        for file in going:
+            try:
+                results.append((file, list(run_examples(read_scenario(file)))))
+            except ScenarioError as error:
+                said = str(error)
+                unusable.append(said if said.startswith(str(file)) else f"{file}: {said}")
+    return results, unusable
+
+
+def _scenario_files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    files = sorted(path.glob("*.toml"))
+    if not files:
+        refuse(f"{path}: holds no scenario")
+    return files
+
+
+@scenario.command(name="list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_scenarios(*, as_json: bool) -> None:
+    """List the scenarios that come with the sandbox."""
+    from sandbox import library
+
+    known = library.scenarios()
+    if as_json:
+        shown = [
+            {"name": name, "title": one.name, "about": one.about} for name, one in known.items()
+        ]
+        show_json(shown)
+        return
+    width = max(map(len, known), default=0)
+    for name, one in known.items():
+        say(f"{name:<{width}}  {one.about or one.name}")
+
+
+@scenario.command()
+@click.argument("name")
+def show(name: str) -> None:
+    """Print a scenario of the library, as a file to begin one's own with.
+
+    NAME is that of its file, or its title.
+    """
+    from sandbox import library
+    from sandbox.scenarios.loading import ScenarioError, read_scenario
+    from sandbox.scenarios.schema import DIRECTIVE
+
+    try:
+        path = library.scenario_file(name)
+        read_scenario(path)
+    except ScenarioError as error:
+        refuse(str(error))
+    # The file will lie elsewhere, where the library's schema is not beside it.
+    click.echo(path.read_text(encoding="utf-8").removeprefix(DIRECTIVE), nl=False)
+
+
+@scenario.command()
+def schema() -> None:
+    """Print the JSON Schema of scenario files, for an editor that completes and checks them.
+
+    \b
+    Example:
+      sandbox scenario schema > scenario.schema.json
+    and as the first line of a scenario beside it:
+      #:schema scenario.schema.json
+    """
+    from sandbox.scenarios.schema import scenario_schema
+
+    show_json(scenario_schema())

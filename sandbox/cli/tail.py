@@ -1,0 +1,228 @@
+"""`sandbox tail`: the journal of a world as it is written, with the reasons of each answer."""
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import quote
+
+import click
+
+from sandbox.cli.control import Server, Unanswered, server_options, world_path
+from sandbox.cli.exit_status import EXIT_REFUSED, refuse
+from sandbox.cli.params import StatusType
+from sandbox.cli.streaming import CONNECTED, GAP, Seen, follow, tell_of_connection, until_stopped
+from sandbox.cli.tables import Styled, json_option, say, show_json_line, styled
+
+_LIST_MAX: Final = 1_000
+_SHOWN_OF_KEY: Final = 4
+"""So many characters of a key does the journal show."""
+
+_SHORTEST_KEY: Final = 32
+"""What is shorter is the name of one."""
+
+_INDENT: Final = " " * 10
+_COLORS: Final = {"2": "green", "3": "cyan", "4": "yellow", "5": "red"}
+_VERDICTS: Final = {"ok": "green"}
+
+
+@click.command()
+@click.option("--route", help="Only requests of this row, like payments.create.")
+@click.option("--status", "statuses", type=StatusType(), help="Only these: 402, 4xx or 401,5xx.")
+@click.option("--method", help="Only this method.")
+@click.option("--path", help="Only paths with this text in them.")
+@click.option("--key", help="Only this key: its name in the cast, or the key itself.")
+@click.option(
+    "--reasons/--no-reasons",
+    default=True,
+    show_default=True,
+    help="Show below each request why it was answered like that.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(0, _LIST_MAX),
+    default=10,
+    show_default=True,
+    help="How many requests of the past to begin with.",
+)
+@click.option("--no-follow", is_flag=True, help="End after the requests of the past.")
+@server_options
+@json_option
+def tail(
+    *,
+    reasons: bool,
+    limit: int,
+    no_follow: bool,
+    world_id: str,
+    url: str,
+    token: str | None,
+    as_json: bool,
+    key: str | None,
+    **filters: Any,
+) -> None:
+    """Show the requests to a world as they come, with reasons.
+
+    It goes on until it is interrupted. Below each request stand the decisions that led to its
+    answer, each with its clause; the outcome of a payment with the rule that chose it; rules that
+    nearly fitted; and notes. Times are the world's, in UTC.
+
+    \b
+    Examples:
+      sandbox tail
+      sandbox tail --status 4xx --key merchant
+      sandbox tail --route payments.create --no-reasons
+      sandbox tail --no-follow --limit 1
+      sandbox tail --json | jq .response.status_reason
+    """
+    server = Server(url=url, token=token)
+    try:
+        names = _key_names(server, world_id)
+        tail = _Tail(
+            server=server,
+            world_id=world_id,
+            wanted=_Wanted(key=None if key is None else _masked(key, names), **filters),
+            names=names,
+            reasons=reasons,
+            as_json=as_json,
+        )
+        if no_follow:
+            tail.show_last(limit)
+            return
+        with until_stopped():
+            tail.run(limit)
+    except Unanswered as error:
+        refuse(str(error), error.code)
+
+
+def _key_names(server: Server, world_id: str) -> dict[str, str]:
+    """The keys of the cast, in full, each with its name."""
+    world = server.answer("GET", world_path(world_id)).json()
+    return {key["key"]: name for name, key in world["keys"].items()}
+
+
+def _masked(key: str, names: Mapping[str, str]) -> str:
+    """How the key ends, which is what the journal shows. Ends the command for an unknown name."""
+    from sandbox.domain.words import did_you_mean
+
+    full = next((one for one, name in names.items() if name == key), key)
+    if len(full) < _SHORTEST_KEY and not full.startswith("****"):
+        refuse(f"--key: the cast has no {key!r}{did_you_mean(key, names.values())}", EXIT_REFUSED)
+    return full[-_SHOWN_OF_KEY:]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """Which requests to show; None shows all. `key` is its end."""
+
+    route: str | None
+    statuses: tuple[str, ...] | None
+    method: str | None
+    path: str | None
+    key: str | None
+
+    def __contains__(self, entry: Mapping[str, Any]) -> bool:
+        return (
+            (self.route is None or entry["route"] == self.route)
+            and (self.statuses is None or str(entry["status"]).startswith(self.statuses))
+            and (self.method is None or entry["method"] == self.method.upper())
+            and (self.path is None or self.path in entry["path"])
+            and (self.key is None or (entry["key"] or "").endswith(self.key))
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Tail:
+    """A journal that is followed."""
+
+    server: Server
+    world_id: str
+    wanted: _Wanted
+    names: Mapping[str, str]
+    reasons: bool
+    as_json: bool
+    seen: Seen = field(default_factory=Seen)
+
+    def run(self, limit: int) -> None:
+        """Follow the journal until stopped. Raises Unanswered."""
+        # Said before anything is followed: a route that there is not.
+        self._past(limit=0)
+        for happened in follow(self.server, self.world_id, ("request",)):
+            tell_of_connection(happened)
+            if happened.kind == CONNECTED and not happened.data["again"]:
+                self._show_all(self.seen.only_new(self._past()), last=limit)
+            elif happened.kind in (CONNECTED, GAP):
+                self._show_all(self.seen.only_new(self._past()))
+            elif happened.kind == "request" and self.seen.is_new(_key(happened.data)):
+                self._show_all([happened.data])
+
+    def show_last(self, limit: int) -> None:
+        """Show so many requests of the past. Raises Unanswered."""
+        self._show_all([entry for _, entry in self._past()], last=limit)
+
+    def _past(self, limit: int = _LIST_MAX) -> list[tuple[Hashable, dict[str, Any]]]:
+        """The newest requests of the journal, and what tells each from all others."""
+        query = f"?limit={max(limit, 1)}" + (
+            f"&route={quote(self.wanted.route)}" if self.wanted.route else ""
+        )
+        answer = self.server.answer("GET", world_path(self.world_id, "requests") + query)
+        return [(_key(entry), entry) for entry in answer.json()["requests"]]
+
+    def _show_all(self, entries: list[dict[str, Any]], last: int = _LIST_MAX) -> None:
+        fitting = [entry for entry in entries if entry in self.wanted]
+        for entry in fitting[max(len(fitting) - last, 0) :]:
+            self._show(entry)
+
+    def _show(self, entry: dict[str, Any]) -> None:
+        if self.as_json:
+            show_json_line(entry)
+            return
+        say(*self._line(entry), between="  ")
+        if self.reasons:
+            for words in _reasons(entry):
+                say(_INDENT, *words)
+
+    def _line(self, entry: Mapping[str, Any]) -> list[str | Styled]:
+        status = str(entry["status"])
+        query = f"?{entry['query']}" if entry["query"] else ""
+        return [
+            entry["at"][11:19],
+            styled(status, fg=_COLORS.get(status[0])),
+            f"{entry['method']} {entry['path']}{query}",
+            self._who(entry["key"]),
+            f"{entry['duration_ms']:.0f} ms",
+            entry["id"],
+        ]
+
+    def _who(self, key: str | None) -> str:
+        """The cast's name of a key, where only one fits."""
+        if key is None:
+            return "no key"
+        end = key[-_SHOWN_OF_KEY:]
+        named = [name for full, name in self.names.items() if full.endswith(end)]
+        return named[0] if len(named) == 1 else key
+
+
+def _key(entry: Mapping[str, Any]) -> Hashable:
+    return entry["id"], entry["at"], entry["duration_ms"]
+
+
+def _reasons(entry: Mapping[str, Any]) -> Iterator[tuple[str | Styled, ...]]:
+    """What led to the answer, a line each."""
+    steps = [str(decision["step"]) for decision in entry["decisions"]]
+    width = max([len(step) for step in steps] + [len("near miss")])
+    for step, decision in zip(steps, entry["decisions"], strict=True):
+        verdict = decision["verdict"]
+        yield (
+            f"{step:<{width}}  ",
+            styled(verdict, fg=_VERDICTS.get(verdict, "yellow")),
+            f"  {decision['reason']}  ",
+            styled(f"[{decision['clause']}]", dim=True),
+        )
+    outcome = entry["outcome"]
+    if outcome is not None and "outcome" not in steps:
+        chosen = f"{outcome['key']}, chosen by {outcome['source']}"
+        if outcome["rule"] not in ("", outcome["source"]):
+            chosen += f": {outcome['rule']}"
+        yield f"{'outcome':<{width}}  ", styled(chosen, bold=True)
+    for word, lines in (("near miss", entry["near_misses"]), ("note", entry["notes"])):
+        for line in lines:
+            yield (f"{word:<{width}}  {line}",)

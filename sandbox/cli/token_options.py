@@ -1,0 +1,62 @@
+"""The options that give a command the token of the control surface."""
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from sandbox.cli.exit_status import refuse
+from sandbox.tokens import TokenError, read_token
+
+
+def token_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--token` and `--token-file`; the command gets the token that they name, or None."""
+
+    @wraps(command)
+    def with_token(
+        *arguments: Any, token: str | None, token_file: Path | None, **options: Any
+    ) -> Any:
+        return command(*arguments, token=_chosen(token, token_file), **options)
+
+    for option in (
+        click.option(
+            "--token-file",
+            type=click.Path(path_type=Path),
+            envvar="SANDBOX_TOKEN_FILE",
+            metavar="FILE",
+            help="File that holds the token and nothing else, also SANDBOX_TOKEN_FILE.",
+        ),
+        click.option(
+            "--token",
+            envvar="SANDBOX_TOKEN",
+            help="Bearer token of the control surface, also SANDBOX_TOKEN. As an option it shows "
+            "in the list of processes: rather use the variable, or --token-file.",
+        ),
+    ):
+        with_token = option(with_token)
+    return with_token
+
+
+def _chosen(token: str | None, file: Path | None) -> str | None:
+    """The token: an option counts before a variable. Refuses two of a kind."""
+    if token is not None and file is not None:
+        context = click.get_current_context()
+        is_option = [
+            context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+            for name in ("token", "token_file")
+        ]
+        if is_option == [True, True]:
+            refuse("--token and --token-file: give one of them")
+        if is_option == [False, False]:
+            refuse("SANDBOX_TOKEN and SANDBOX_TOKEN_FILE: set one of them")
+        if is_option == [True, False]:
+            file = None
+    if file is None:
+        return token
+    try:
+        return read_token(file)
+    except TokenError as error:
+        refuse(f"--token-file: {error}")

@@ -1,0 +1,148 @@
+"""`sandbox world`: the worlds of a running server, and the files that keep them."""
+
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sandbox.cli.control import Server, server_options, world_path
+from sandbox.cli.exit_status import refuse
+from sandbox.cli.progress import working
+from sandbox.cli.tables import say, show_json
+from sandbox.cli.worlds import delete, list_all, new, reset, show
+
+_File = click.Path(path_type=Path, allow_dash=True)
+_STANDARD = Path("-")
+
+
+@click.group()
+def world() -> None:
+    """Create, list, reset, delete, save and load worlds."""
+
+
+@world.command()
+@click.argument("file", type=_File, default=_STANDARD)
+@server_options
+@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
+def save(file: Path, *, world_id: str, url: str, token: str | None, as_json: bool) -> None:
+    """Write a world of a running server to FILE, or to standard output.
+
+    The file can be loaded again, and given as a fixture.
+
+    \b
+    Examples:
+      sandbox world save friday.json
+      sandbox serve --fixture ./friday.json
+      sandbox world save --world uat-7 --url http://127.0.0.1:9000 > uat-7.json
+    """
+    if as_json and file == _STANDARD:
+        refuse("--json: what goes to standard output is the world itself; name a FILE")
+    with working(f"saving {world_id}"):
+        content = Server(url=url, token=token).ask("GET", world_path(world_id, "snapshot")).content
+    if file == _STANDARD:
+        # A program reads it as it is; a terminal must not obey what a server put there.
+        if sys.stdout.isatty():
+            say(content.decode("utf-8", "replace"))
+        else:
+            click.echo(content, nl=False)
+        return
+    from sandbox.store.files.disk import replace_file
+
+    try:
+        replace_file(file, [content], keeps_mode=False)
+    except (OSError, ValueError) as error:
+        refuse(f"{file}: cannot be written: {_why(error)}")
+    _tell(
+        {"world": world_id, "file": str(file), "bytes": len(content)},
+        f"saved {world_id} to {file}, {len(content):,} bytes",
+        as_json=as_json,
+    )
+
+
+@world.command()
+@click.argument("file", type=_File)
+@server_options
+@click.option("--json", "as_json", is_flag=True, help="Print the world as JSON.")
+def load(file: Path, *, world_id: str, url: str, token: str | None, as_json: bool) -> None:
+    """Put a saved world in place of one of a running server. FILE may be `-`.
+
+    The world keeps its id and the keys of its cast; everything else becomes as it was saved, or,
+    when the file cannot be used, nothing changes.
+
+    \b
+    Examples:
+      sandbox world load friday.json
+      sandbox world save --world uat-7 | sandbox world load - --world uat-8
+    """
+    try:
+        content = sys.stdin.buffer.read() if file == _STANDARD else file.read_bytes()
+    except (OSError, ValueError) as error:
+        refuse(f"{file}: cannot be read: {_why(error)}")
+    with working(f"loading {world_id}"):
+        answer = Server(url=url, token=token).ask("PUT", world_path(world_id, "snapshot"), content)
+    _tell(answer.json(), f"{world_id} is as {file} has it", as_json=as_json)
+
+
+@world.command()
+@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("target", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
+def convert(source: Path, target: Path, *, as_json: bool) -> None:
+    """Copy a state file into one of the other kind, as its name says: .json or .db.
+
+    No server may be using SOURCE, and TARGET must not hold worlds.
+
+    \b
+    Example:
+      sandbox world convert state.json state.db
+    """
+    from sandbox.store.files.opening import copy, open_file
+    from sandbox.store.files.port import StoreError
+
+    if not source.exists():
+        refuse(f"{source}: there is no such file")
+    if target.exists() and target.samefile(source):
+        refuse(f"{target}: is the file that is to be converted; name another")
+    is_new = not target.exists()
+    try:
+        with (
+            working(f"converting {source.name}"),
+            closing(open_file(source)) as before,
+            closing(open_file(target)) as after,
+        ):
+            try:
+                copy(before, after)
+            except StoreError:
+                if is_new:
+                    # Opening it may have made it.
+                    target.unlink(missing_ok=True)
+                raise
+            worlds = sorted(after.load())
+    except StoreError as error:
+        refuse(str(error))
+    _tell(
+        {"source": str(source), "target": str(target), "worlds": worlds},
+        f"{target} has {', '.join(worlds) or 'no world'}",
+        as_json=as_json,
+    )
+
+
+def _why(error: Exception) -> str:
+    return (isinstance(error, OSError) and error.strerror) or str(error)
+
+
+def _tell(done: dict[str, Any], line: str, *, as_json: bool) -> None:
+    """What was done: as JSON for programs, in a line for whoever sits at the terminal."""
+    if as_json:
+        show_json(done)
+    elif sys.stderr.isatty():
+        say(line, err=True)
+
+
+world.add_command(new)
+world.add_command(list_all)
+world.add_command(show)
+world.add_command(reset)
+world.add_command(delete)

@@ -1,0 +1,228 @@
+"""`sandbox world new`, `list`, `show`, `reset` and `delete`: the worlds of a running server."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+import click
+
+from sandbox.cli.control import Server, at_server, server_options, world_path
+from sandbox.cli.exit_status import EXIT_REFUSED, refuse
+from sandbox.cli.params import CountsType, InstantType, SettingType
+from sandbox.cli.progress import working
+from sandbox.cli.tables import json_option, say, show_json, show_table
+
+
+class _ClockType(InstantType):
+    """`running`, or an instant at which the clock is frozen."""
+
+    name = "running|INSTANT"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """What the server takes for it: nothing in particular, or the instant."""
+        return None if value in (None, "running") else super().convert(value, param, ctx)
+
+
+@click.command()
+@click.option("--id", help="Its id; one is made up when left out.")
+@click.option("--name", help="What it is called in lists.")
+@click.option("--seed", type=int, help="Where its ids come from; the server's when left out.")
+@click.option("--fixture", help="What it begins with: a name under fixtures/.")
+@click.option("--scenario", help="What runs in it: a name or title of the library, or a file.")
+@click.option("--clock", type=_ClockType(), help="Running, or frozen at an instant.")
+@click.option(
+    "--switch",
+    "switches",
+    multiple=True,
+    type=SettingType(),
+    help="A choice of the platform's, like batch.settlement=manual. Several times.",
+)
+@click.option("--invent", type=CountsType(), help="Merchants beside the fixture's: merchants=200.")
+@at_server
+@json_option
+def new(
+    *,
+    scenario: str | None,
+    switches: tuple[tuple[str, Any], ...],
+    url: str,
+    token: str | None,
+    as_json: bool,
+    **more: Any,
+) -> None:
+    """Create a world, and print its keys with a first request to paste.
+
+    \b
+    Examples:
+      sandbox world new
+      sandbox world new --id uat-7 --seed 7 --clock 2026-07-01T09:00:00Z
+      sandbox world new --scenario my-story.toml --switch batch.settlement=manual
+      sandbox world new --invent merchants=200,terminals_per_merchant=2
+    """
+    server = Server(url=url, token=token)
+    body = {name: value for name, value in more.items() if value is not None}
+    if scenario is not None:
+        body["scenario"] = _scenario(scenario)
+    if switches:
+        body["switches"] = dict(switches)
+    with working("creating a world"):
+        made = server.read("POST", "/worlds", body)
+    if as_json:
+        show_json(made)
+        return
+    _show(made)
+    _show_first_request(made, server)
+
+
+def _scenario(named: str) -> Any:
+    """The scenario as the server takes it: what a file holds, or a name."""
+    path = Path(named)
+    if not path.name.endswith(".toml"):
+        return {"name": named}
+    import tomllib
+
+    try:
+        # What it means is for the server to say, whose words it has to know.
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        refuse(f"--scenario: {path}: cannot be read: {error}")
+
+
+@click.command(name="list")
+@at_server
+@json_option
+def list_all(*, url: str, token: str | None, as_json: bool) -> None:
+    """List the worlds of a server."""
+    listed = Server(url=url, token=token).read("GET", "/worlds")
+    if as_json:
+        show_json(listed)
+        return
+    rows = [
+        (
+            world["id"],
+            world["name"],
+            world["seed"],
+            world["fixture"],
+            world["scenario"],
+            f"{world['clock']['now']} {world['clock']['mode']}",
+        )
+        for world in listed["worlds"]
+    ]
+    show_table(("id", "name", "seed", "fixture", "scenario", "clock"), rows)
+
+
+def named_world(command: Any) -> Any:
+    """The world as an argument, for who writes it like that, or as the option of all commands."""
+    return click.argument("named", metavar="[WORLD]", required=False)(server_options(command))
+
+
+def _which(named: str | None, world_id: str) -> str:
+    return world_id if named is None else named
+
+
+@click.command()
+@named_world
+@json_option
+def show(named: str | None, *, world_id: str, url: str, token: str | None, as_json: bool) -> None:
+    """Show a world: its clock, accounts, terminals, locations and keys.
+
+    \b
+    Example:
+      sandbox world show uat-7
+    """
+    world = Server(url=url, token=token).read("GET", world_path(_which(named, world_id)))
+    if as_json:
+        show_json(world)
+    else:
+        _show(world)
+
+
+@click.command()
+@named_world
+@json_option
+def reset(named: str | None, *, world_id: str, url: str, token: str | None, as_json: bool) -> None:
+    """Bring a world back to its fixture, with the same keys.
+
+    \b
+    Example:
+      sandbox world reset uat-7
+    """
+    id = _which(named, world_id)
+    with working("resetting"):
+        world = Server(url=url, token=token).read("POST", world_path(id, "reset"))
+    if as_json:
+        show_json(world)
+    else:
+        say(f"{id} is as it began, with fixture {world['fixture']}")
+
+
+@click.command()
+@named_world
+@click.option("--yes", is_flag=True, help="Do not ask first.")
+@json_option
+def delete(
+    named: str | None, *, yes: bool, world_id: str, url: str, token: str | None, as_json: bool
+) -> None:
+    """Delete a world with all that is in it. On a terminal it asks first.
+
+    \b
+    Example:
+      sandbox world delete uat-7 --yes
+    """
+    id = _which(named, world_id)
+    question = f"Delete the world {id} with all that is in it?"
+    if not yes and sys.stdin.isatty() and not click.confirm(question, err=True):
+        refuse(f"{id} stays", EXIT_REFUSED)
+    Server(url=url, token=token).ask("DELETE", world_path(id))
+    if as_json:
+        show_json({"deleted": id})
+    else:
+        say(f"{id} is deleted")
+
+
+def _show(world: dict[str, Any]) -> None:
+    clock, scenario = world["clock"], world["scenario"]
+    called = f" ({world['name']})" if world["name"] else ""
+    runs = f", scenario {scenario}" if scenario else ""
+    say(
+        f"world {world['id']}{called}: fixture {world['fixture']}, seed {world['seed']}{runs}, "
+        f"clock {clock['mode']} at {clock['now']}"
+    )
+    say()
+    cast = dict.fromkeys([*world["accounts"], *world["locations"]])
+    rows = [
+        (name, *(world[kind].get(name) for kind in ("accounts", "terminals", "locations")))
+        for name in cast
+    ]
+    show_table(("cast", "account", "terminal", "location"), rows, is_whole=True)
+    say()
+    keys = [(name, one["key"]) for name, one in world["keys"].items()]
+    show_table(("key of", "key"), keys, is_whole=True)
+
+
+def _show_first_request(world: dict[str, Any], server: Server) -> None:
+    """A sale to paste, or a look at the keys where the cast has no merchant with a terminal."""
+    keys, terminal = world["keys"], world["terminals"].get("merchant")
+    named = "merchant" if "merchant" in keys else next(iter(keys), None)
+    if named is None:
+        return
+    url, name = _platform(server)
+    header = f"-H '{name}: {keys[named]['key']}'"
+    if named == "merchant" and terminal:
+        body = json.dumps({"amount": 1000, "terminal_id": terminal})
+        line = f"curl -s {url}/v3/payment {header} --json '{body}'"
+    else:
+        line = f"curl -s {url}/v5/apikeys {header}"
+    say()
+    say("A first request to paste:")
+    say(f"  {line}")
+
+
+def _platform(server: Server) -> tuple[str, str]:
+    """Where the platform is served, and the header in which it wants its keys."""
+    described = server.read("GET", "/platform/openapi.json")
+    (scheme,) = described["components"]["securitySchemes"].values()
+    # Relative where both surfaces are served at one place.
+    url = urljoin(server.url, described["servers"][0]["url"])
+    return url.rstrip("/"), scheme["name"]

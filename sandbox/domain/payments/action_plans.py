@@ -1,0 +1,298 @@
+"""What an action on a payment would do to its money, before anybody is asked whether it may.
+
+One function per action; each gives a plan, which says whether it goes beyond the limit of its
+action. Source: assumed 2.5. What cannot be an amount at all is refused with ValueError, in a
+sentence for the client.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from sandbox.domain.payments.amounts import AMOUNT_MAX, Amounts, Ledger, percent_of
+from sandbox.domain.payments.outcomes import Operation
+from sandbox.domain.payments.pricing import Breakdown, tip_type_of
+from sandbox.domain.payments.transactions import Rates, TipCapture, Transaction
+
+TIP_HEADROOM_PERCENT: Final = 100
+"""How far a tip may lift a capture above what was held, in percent of the subtotal.
+
+Source: assumed 2.5-headroom.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionRequest:
+    """What a client asks of a payment. Amounts are minor units; None: not stated.
+
+    `confirms` is False where the cardholder declined the surcharge; `percentage` is the tip in
+    percent of the subtotal.
+    """
+
+    operation: Operation
+    amount: int | None = None
+    tip_amount: int | None = None
+    percentage: float | None = None
+    breakdown: Breakdown | None = None
+    confirms: bool = True
+
+
+class Plan(NamedTuple):
+    """The money after the action. `amount` is that of the operation.
+
+    `exceeds` means that the action asks for more than there is; `is_full` that it leaves nothing.
+    """
+
+    amount: int
+    amounts: Amounts
+    ledger: Ledger
+    rates: Rates
+    tip_type: str
+    tip_capture_mode: TipCapture | None
+    is_partial: bool
+    exceeds: bool = False
+    is_full: bool = False
+
+
+def plan(tx: Transaction, action: ActionRequest) -> Plan:
+    """What the action would make of the payment. Raises ValueError when that is nonsense."""
+    return _PLANS[action.operation](tx, action)
+
+
+def headroom(amounts: Amounts) -> int:
+    """How much a tip may add to what was held. Source: assumed 2.5-headroom."""
+    return amounts.subtotal * TIP_HEADROOM_PERCENT // 100
+
+
+def _kept(tx: Transaction, amount: int, **changes: object) -> Plan:
+    """A plan that leaves alone what it does not name."""
+    unchanged = Plan(
+        amount=amount,
+        amounts=tx.amounts,
+        ledger=tx.ledger,
+        rates=tx.rates,
+        tip_type=tx.tip_type,
+        tip_capture_mode=tx.tip_capture_mode,
+        is_partial=tx.is_partial,
+    )
+    return unchanged._replace(**changes)  # type: ignore[arg-type]
+
+
+# --- capture ----------------------------------------------------------------------------------
+
+
+def _capture(tx: Transaction, action: ActionRequest) -> Plan:
+    """The one capture of an authorization; what is left of the hold is released.
+
+    `amount` is the whole captured total, tip included; a tip alone captures the whole hold plus
+    the tip (assumed D15).
+    """
+    if action.breakdown is not None:
+        return _capture_as_stated(tx, action, _with_tip(action.breakdown, action.tip_amount))
+    held, tip = tx.ledger.held, action.tip_amount or 0
+    amount = held + tip if action.amount is None else action.amount
+    rest = amount - tip
+    if rest < 1:
+        raise ValueError("tip_amount: leaves nothing of the amount")
+    if rest > held:
+        return _kept(tx, amount, exceeds=True)
+    # What was approved in part keeps showing what was asked for (assumed 2.7).
+    amounts = tx.amounts if tx.is_partial else tx.amounts.scaled_to(rest)
+    if tip > headroom(amounts):
+        return _kept(tx, amount, exceeds=True)
+    changes: dict[str, object] = {}
+    if tip:
+        amounts = amounts.with_tip(amounts.tip + tip)
+        changes = {"tip_type": "fixed", "tip_capture_mode": "capture"}
+    ledger = tx.ledger._replace(captured=amount, added=max(0, amount - held))
+    return _kept(tx, amount, amounts=amounts, ledger=ledger, **changes)
+
+
+def _with_tip(breakdown: Breakdown, tip: int | None) -> Breakdown:
+    if tip is None:
+        return breakdown
+    if breakdown.tip_amount not in (None, tip):
+        raise ValueError("tip_amount: is not the tip of the breakdown")
+    return replace(breakdown, tip_amount=tip)
+
+
+def _capture_as_stated(tx: Transaction, action: ActionRequest, stated: Breakdown) -> Plan:
+    """A capture whose components replace those of the payment. Source: assumed 2.5-breakdown."""
+    amounts = _stated(tx, stated, action.amount)
+    amount, held = amounts.total, tx.ledger.held
+    ledger = tx.ledger._replace(captured=amount, added=max(0, amount - held))
+    return _kept(
+        tx,
+        amount,
+        amounts=amounts,
+        ledger=ledger,
+        rates=_rates(tx, stated, amounts),
+        is_partial=False,
+        exceeds=(
+            amounts.goods > held
+            or amounts.tip > headroom(amounts)
+            or _is_above_its_own_rate(stated, amounts)
+        ),
+        **_tip_changes(tx, stated, amounts, "capture"),
+    )
+
+
+def _stated(tx: Transaction, stated: Breakdown, amount: int | None) -> Amounts:
+    """The components that replace those of the payment, once they add up."""
+    if amount is not None:
+        stated.must_sum_to(amount)
+    if stated.surcharge and not stated.bypass and not tx.origin.card.is_credit:
+        raise ValueError("breakdown.surcharge: debit and prepaid cards are never surcharged")
+    amounts = stated.amounts.without_surcharge() if stated.bypass else stated.amounts
+    if not 1 <= amounts.total <= AMOUNT_MAX:
+        raise ValueError(f"breakdown: must add up to between 1 and {AMOUNT_MAX}")
+    return amounts
+
+
+def _is_above_its_own_rate(stated: Breakdown, amounts: Amounts) -> bool:
+    """Whether a surcharge is more than one cent above what the rate beside it gives."""
+    if stated.surcharge_amount is None or stated.surcharge_rate is None:
+        return False
+    base = amounts.without_surcharge().total
+    return stated.surcharge_amount > percent_of(base, stated.surcharge_rate) + 1
+
+
+def _rates(tx: Transaction, stated: Breakdown, amounts: Amounts) -> Rates:
+    """The rates beside replaced components: the old ones where a component stayed as it was."""
+    rates = tx.rates
+    if amounts.tax != tx.amounts.tax:
+        source, basis = ("transaction", "subtotal") if amounts.tax else (None, None)
+        rates = rates._replace(tax_rate=stated.tax_rate or 0, tax_source=source, tax_basis=basis)
+    if amounts.surcharge != tx.amounts.surcharge:
+        source, basis = ("transaction", "total") if amounts.surcharge else (None, None)
+        rates = rates._replace(
+            surcharge_rate=stated.surcharge_rate or 0,
+            surcharge_source=source,
+            surcharge_basis=basis,
+        )
+    return rates
+
+
+def _tip_changes(
+    tx: Transaction, stated: Breakdown, amounts: Amounts, mode: TipCapture
+) -> dict[str, object]:
+    if amounts.tip == tx.amounts.tip:
+        return {}
+    return {
+        "tip_type": tip_type_of(stated),
+        "tip_capture_mode": mode if amounts.tip else None,
+    }
+
+
+# --- increment, adjust ------------------------------------------------------------------------
+
+
+def _increment(tx: Transaction, action: ActionRequest) -> Plan:
+    """`amount` comes on top. Source: spec 6.3-transaction.increment; assumed 2.5-increment."""
+    assert action.amount is not None
+    more = Amounts(action.amount)
+    if action.breakdown is not None:
+        more = _stated(tx, action.breakdown, action.amount)
+    amounts = tx.amounts.plus(more)
+    changes: dict[str, object] = {}
+    if action.breakdown is not None:
+        changes = _tip_changes(tx, action.breakdown, amounts, "sale")
+        changes["rates"] = _rates(tx, action.breakdown, amounts)
+    if amounts.total > AMOUNT_MAX:
+        raise ValueError(f"amount: the authorization would exceed {AMOUNT_MAX}")
+    ledger = tx.ledger._replace(authorized=tx.ledger.authorized + more.total)
+    return _kept(tx, more.total, amounts=amounts, ledger=ledger, **changes)
+
+
+def _adjust(tx: Transaction, action: ActionRequest) -> Plan:
+    """The new tip replaces the old one; a surcharge is not counted anew (assumed 2.5-adjust).
+
+    An adjustment that would leave nothing captured is beyond the limit too.
+    """
+    ledger, tip, tip_type = tx.ledger, action.amount or 0, "fixed"
+    if action.percentage is not None:
+        tip, tip_type = percent_of(tx.amounts.subtotal, action.percentage), "percentage"
+    captured = ledger.captured - tx.amounts.tip + tip
+    limit = ledger.held + headroom(tx.amounts)
+    return _kept(
+        tx,
+        tip,
+        amounts=tx.amounts.with_tip(tip),
+        ledger=ledger._replace(captured=captured, added=max(0, captured - ledger.held)),
+        tip_type=tip_type,
+        tip_capture_mode="adjust" if tip else None,
+        exceeds=not 0 < captured <= limit,
+    )
+
+
+# --- reverse, refund --------------------------------------------------------------------------
+
+
+def _reverse(tx: Transaction, action: ActionRequest) -> Plan:
+    """Before the capture some of the hold is voided, after it some of what was captured."""
+    ledger = tx.ledger
+    if tx.status in ("pending", "surcharge_pending"):
+        # Nothing is held for good yet: it can only be called off as a whole (assumed F5).
+        whole = tx.amounts.total
+        amount = whole if action.amount is None else action.amount
+        back = tx.amounts
+        if tx.status == "surcharge_pending":
+            back = back.without_surcharge()
+        return _kept(tx, amount, amounts=back, is_full=amount in (whole, back.total))
+    is_captured = tx.status == "captured"
+    there = ledger.kept if is_captured else ledger.held
+    amount = there if action.amount is None else action.amount
+    if is_captured:
+        after = ledger._replace(reversed=ledger.reversed + amount)
+    else:
+        after = ledger._replace(voided=ledger.voided + amount)
+    return _kept(tx, amount, ledger=after, exceeds=amount > there, is_full=amount == there)
+
+
+def _refund(tx: Transaction, action: ActionRequest) -> Plan:
+    """The surcharge is given back pro rata by being part of the amount (assumed 2.5-refund)."""
+    ledger = tx.ledger
+    amount = ledger.refundable if action.amount is None else action.amount
+    return _kept(
+        tx,
+        amount,
+        ledger=ledger._replace(refunded=ledger.refunded + amount),
+        exceeds=amount > ledger.refundable,
+        is_full=amount == ledger.refundable,
+    )
+
+
+# --- confirm ----------------------------------------------------------------------------------
+
+
+def _confirm(tx: Transaction, action: ActionRequest) -> Plan:
+    """The proposal, or what overrides it. Source: assumed 1.8-confirm, 2.5.
+
+    An amount alone is the whole total: the surcharge takes the difference.
+    """
+    amounts, rates = tx.amounts, tx.rates
+    if not action.confirms:
+        back = amounts.without_surcharge()
+        return _kept(tx, back.total, amounts=back)
+    changes: dict[str, object] = {}
+    if action.breakdown is not None:
+        amounts = _stated(tx, action.breakdown, action.amount)
+        rates = _rates(tx, action.breakdown, amounts)
+        changes = _tip_changes(tx, action.breakdown, amounts, "sale")
+    elif action.amount is not None and action.amount != amounts.total:
+        surcharge = action.amount - amounts.without_surcharge().total
+        if surcharge < 0:
+            raise ValueError("amount: is less than the total without a surcharge")
+        amounts = amounts._replace(surcharge=surcharge)
+    ledger = Ledger(authorized=amounts.total, captured=amounts.total)
+    return _kept(tx, amounts.total, amounts=amounts, ledger=ledger, rates=rates, **changes)
+
+
+_PLANS: Final[dict[Operation, Callable[[Transaction, ActionRequest], Plan]]] = {
+    Operation.CAPTURE: _capture,
+    Operation.INCREMENT: _increment,
+    Operation.ADJUST: _adjust,
+    Operation.REVERSE: _reverse,
+    Operation.REFUND: _refund,
+    Operation.CONFIRM: _confirm,
+}

@@ -1,0 +1,238 @@
+"""How a payment begins: the record as it is created, and what the processor's answer makes of it.
+
+Walks the rows I1 to I10 of `moves`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from sandbox.domain.payments.amounts import Amounts, Ledger
+from sandbox.domain.payments.attempts import Conclusion, gateway_id, host_answer
+from sandbox.domain.payments.moves import move, transitions_from
+from sandbox.domain.payments.outcomes import (
+    AFTER_PROMPT,
+    APPROVED,
+    PARTIAL,
+    Operation,
+    Outcome,
+    Verdict,
+)
+from sandbox.domain.payments.pricing import Price
+from sandbox.domain.payments.rows import AS_ANSWERED, Transition
+from sandbox.domain.payments.transactions import Attempt, Origin, Transaction, attempt_of
+
+
+def created(
+    origin: Origin,
+    price: Price,
+    event_id: str,
+    *,
+    armed: tuple[Operation, str, int] | None = None,
+    settlement: str | None = None,
+) -> Transaction:
+    """The record at its creation: pending, in no batch. Source: spec 6.3-transaction.create.
+
+    A surcharge that has to be confirmed is not in it yet (assumed D12).
+    """
+    amounts = price.amounts.without_surcharge() if price.needs_prompt else price.amounts
+    first = Attempt(
+        event_id=event_id,
+        transaction_type=origin.operation.value,
+        status="pending",
+        status_reason="pending",
+        amount=amounts.total,
+        amounts=amounts,
+        refunded=0,
+        reversed=0,
+        gateway_transaction_id=None,
+        answer=None,
+        batch_id=None,
+        created_at=origin.created_at,
+    )
+    return Transaction(
+        origin=origin,
+        event_id=event_id,
+        transaction_type=origin.operation.value,
+        status="pending",
+        status_reason="pending",
+        amounts=amounts,
+        rates=price.rates,
+        surcharge_applied=amounts.surcharge > 0,
+        tip_type=price.tip_type,
+        tip_capture_mode="sale" if amounts.tip else None,
+        armed=armed,
+        settlement=settlement,
+        history=(first,),
+    )
+
+
+class Start(NamedTuple):
+    """What the rows of an initiation are decided by.
+
+    `outcome` is None where nobody was asked. `approved_amount` is what the issuer gives at most.
+    """
+
+    tx: Transaction
+    price: Price
+    outcome: Outcome | None
+    is_passthrough: bool = False
+    is_misconfigured: bool = False
+    approved_amount: int | None = None
+
+    @property
+    def approved_part(self) -> int | None:
+        """What is approved where it is less than was asked for; None where all of it is.
+
+        Half, rounded down, unless somebody says otherwise (assumed 2.7), and never nothing.
+        """
+        if self.outcome is not PARTIAL:
+            return None
+        total = self.tx.amounts.total
+        part = self.approved_amount or total // 2
+        return part if 0 < part < total else None
+
+
+def answered_late(tx: Transaction, outcome: Outcome) -> Start:
+    """An initiation whose answer comes after its request. Source: assumed D24.
+
+    Nobody is asked to confirm a surcharge any more: what was proposed is not charged.
+    """
+    amounts = tx.amounts.without_surcharge() if not tx.surcharge_applied else tx.amounts
+    return Start(tx, Price(amounts, tx.rates, tx.tip_type, needs_prompt=False), outcome)
+
+
+def _has_verdict(verdict: Verdict) -> Callable[[Start], bool]:
+    return lambda start: start.outcome is not None and start.outcome.verdict is verdict
+
+
+def _asks_the_payer(start: Start) -> bool:
+    assert start.outcome
+    return start.price.needs_prompt and start.outcome is not PARTIAL
+
+
+CONDITIONS: Final[Mapping[str, Callable[[Start], bool]]] = {
+    "": lambda start: True,
+    "misconfigured": lambda start: start.is_misconfigured,
+    "passthrough or kept pending": lambda start: (
+        start.is_passthrough or _has_verdict(Verdict.PENDING)(start)
+    ),
+    "canceled at the reader": _has_verdict(Verdict.CANCELED),
+    "declined": _has_verdict(Verdict.DECLINED),
+    "host failure": _has_verdict(Verdict.ERROR),
+    "approved in part": lambda start: start.approved_part is not None,
+    "surcharge to be confirmed": _asks_the_payer,
+}
+"""The words under `when` in the rows of an initiation."""
+
+
+def move_for(start: Start) -> Transition:
+    """The row that this initiation takes."""
+    for row, applies in _ROWS[start.tx.origin.operation]:
+        if applies(start):
+            return row
+    raise AssertionError(f"no row for {start.tx.origin.operation}")
+
+
+_ROWS: Final = {
+    operation: [(row, CONDITIONS[row.when]) for row in transitions_from(operation)]
+    for operation in (Operation.SALE, Operation.AUTH)
+}
+
+
+def resolves_prompt(start: Start) -> bool:
+    """Whether the prompt is shown and answered within the request. Source: assumed 5.2-prompt."""
+    return (
+        start.outcome is not None
+        and start.outcome.key in AFTER_PROMPT
+        and start.price.needs_prompt
+        and start.tx.origin.operation is Operation.SALE
+    )
+
+
+def conclude(
+    start: Start, taken: Transition, *, at: int, batch_id: str | None = None
+) -> Conclusion:
+    """The payment after the processor's answer, at that many Unix milliseconds.
+
+    `taken` is the row that `move_for` found; `batch_id` is the batch that a capture entry joins.
+    What stays pending is one attempt with its creation and adds nothing to the history (assumed
+    D11, D17).
+    """
+    tx, outcome = start.tx, start.outcome
+    if start.is_passthrough and taken.id == "I7":
+        # Only the processor will tell, later, through an edit (spec 4.3-search-edit).
+        return Conclusion(taken, tx, tx)
+    reason = taken.reason
+    if reason == AS_ANSWERED:
+        assert outcome
+        reason = outcome.status_reason
+    with_id = outcome is not None and outcome.has_gateway_id
+    host_id = gateway_id(tx.origin.transaction_id) if with_id else None
+    answer = host_answer(outcome, tx.event_id)
+    amounts, ledger, is_partial = _money(start, taken)
+    history = tx.history
+    if at == tx.origin.created_at:
+        at = tx.origin.created_at  # One number for one moment: there are many of these.
+    if taken.event is not None:
+        attempt = Attempt(
+            tx.event_id,
+            tx.transaction_type,
+            taken.head,
+            reason,
+            amounts.total,
+            amounts,
+            0,
+            0,
+            host_id,
+            answer,
+            batch_id,
+            at,
+        )
+        history = (*history, attempt)
+    after = tx._replace(
+        status=taken.head,
+        status_reason=reason,
+        amounts=amounts,
+        ledger=ledger,
+        is_partial=is_partial,
+        gateway_transaction_id=host_id,
+        answer=answer,
+        batch_id=batch_id,
+        history=history,
+    )
+    events = () if taken.event is None else ((taken.event, after),)
+    return Conclusion(taken, after, after, events)
+
+
+def _money(start: Start, taken: Transition) -> tuple[Amounts, Ledger, bool]:
+    """Amounts, ledger, and whether less was approved than was asked for, as the row says."""
+    tx = start.tx
+    if taken.id == "I2":
+        return start.price.amounts, Ledger(authorized=tx.amounts.total), False
+    if taken.answer != "approved":
+        return tx.amounts, tx.ledger, False
+    part = start.approved_part
+    approved = tx.amounts.total if part is None else part
+    captured = approved if taken.batch_entry == "capture" else 0
+    return tx.amounts, Ledger(authorized=approved, captured=captured), part is not None
+
+
+def prompt_and_resolve(start: Start, at: int) -> Conclusion:
+    """The prompt is shown, and then declined or left to expire. Source: assumed 5.2-prompt.
+
+    Three events in all: the creation, the sale that waits, the cancellation.
+    """
+    assert start.outcome
+    asking = start._replace(outcome=APPROVED)
+    shown = conclude(asking, move("I2"), at=at)
+    waiting = shown.record
+    back = waiting.amounts.without_surcharge()
+    canceled = waiting._replace(
+        status="canceled",
+        status_reason=start.outcome.status_reason,
+        amounts=back,
+        answer=None,
+    )
+    canceled = canceled._replace(history=(*canceled.history, attempt_of(canceled, back.total, at)))
+    events = (*shown.events, ("transaction.cancel", canceled))
+    return Conclusion(move("I6"), canceled, canceled, events)

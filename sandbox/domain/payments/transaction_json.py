@@ -1,0 +1,304 @@
+"""How a transaction and its history look on the wire. Source: spec 2.4; assumed 2.10."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from json.encoder import encode_basestring_ascii
+from typing import Annotated, Any, Final, TypedDict
+
+from pydantic_core import from_json, to_json
+
+from sandbox.domain.payments.cards import Card
+from sandbox.domain.payments.transactions import (
+    NO_RATES,
+    STATUS_REASONS,
+    TRANSACTION_TYPES,
+    Attempt,
+    HostAnswer,
+    Rates,
+    Status,
+    TipCapture,
+    Transaction,
+    TransactionSite,
+)
+from sandbox.domain.words import OneOf
+
+Type = Annotated[str, OneOf(TRANSACTION_TYPES)]
+Reason = Annotated[str, OneOf(STATUS_REASONS)]
+
+
+class HostAnswerView(TypedDict):
+    """Source: spec 2.4-response; exactly these four, assumed 0.4-gateway-response."""
+
+    responseCode: str | None
+    responseMessage: str | None
+    approvalCode: str | None
+    processorResponseCode: str | None
+
+
+class AttemptView(TypedDict):
+    """A history element. Source: assumed 2.10."""
+
+    event_id: str
+    transaction_type: Type
+    status: Status
+    status_reason: Reason
+    amount: int
+    subtotal: int
+    tax_amount: int
+    tip_amount: int
+    surcharge_amount: int
+    total_amount: int
+    refunded: int
+    reversed: int
+    gateway_transaction_id: str | None
+    gateway_transaction_response: HostAnswerView | None
+    processor_response_code: str | None
+    processor_response_message: str | None
+    batch_id: str | None
+    created_at: int
+
+
+class TransactionView(TypedDict):
+    """A transaction as it is shown: the fields of spec 2.4, in its order."""
+
+    transaction_id: str
+    event_id: str
+    mid: str
+    tid: str
+    processor_mid: str | None
+    processor_tid: str | None
+    account_id: str
+    device_id: str
+    location_id: str | None
+    processor: str
+    gateway: str
+    currency: str
+    gateway_transaction_id: str | None
+    subtotal: int
+    tip_amount: int
+    tax_amount: int
+    total_amount: int
+    surcharge_amount: int
+    refunded: int
+    reversed: int
+    tip_type: Annotated[str, OneOf(("fixed", "percentage"))]
+    tip_capture_mode: TipCapture | None
+    tax_rate: float
+    surcharge_rate: float
+    tax_source: str | None
+    tax_basis: str | None
+    surcharge_source: str | None
+    surcharge_basis: str | None
+    surcharge_applied: bool
+    surcharge_confirmation_required: bool | None
+    created_at: int
+    status: Status
+    status_reason: Reason
+    payment_method: str
+    card_type: str
+    card_brand: str
+    card: str
+    additional_details: dict[str, Any]
+    gateway_transaction_response: HostAnswerView | None
+    processor_response_code: str | None
+    processor_response_message: str | None
+    transaction_type: Type
+    apple_transaction_id: str
+    reader_identifier: str
+    owner_id: str
+    parent_account_ids: tuple[str, ...]
+    merchant_name: str | None
+    psp: None
+    batch_id: str | None
+    device_type: None
+    terminal_details: None
+    history: list[AttemptView]
+
+
+# --- writing ----------------------------------------------------------------------------------
+#
+# Every answer and every webhook of a payment is written here, so that it is written the quick way:
+# by a template, with what a place and a card contribute prepared once.
+
+
+def body_of(tx: Transaction) -> bytes:
+    """The transaction as JSON, as `TransactionView` says; sources assumed 7.1, 5.1, Q17."""
+    origin, amounts, rates, ledger, answer = tx.origin, tx.amounts, tx.rates, tx.ledger, tx.answer
+    ids, place, owner = _of_site(origin.site)
+    text = _TRANSACTION % (
+        origin.transaction_id,
+        _text(tx.event_id),
+        ids,
+        _text(origin.device_id),
+        place,
+        _maybe(tx.gateway_transaction_id),
+        amounts.subtotal,
+        amounts.tip,
+        amounts.tax,
+        amounts.subtotal + amounts.tax + amounts.tip + amounts.surcharge,
+        amounts.surcharge,
+        ledger.refunded,
+        ledger.voided + ledger.reversed,
+        tx.tip_type,
+        _maybe(tx.tip_capture_mode),
+        _NO_RATES if rates is NO_RATES else _of_rates(rates),
+        "true" if tx.surcharge_applied else "false",
+        _FLAG[rates.confirmation_required],
+        origin.created_at,
+        tx.status,
+        tx.status_reason,
+        origin.payment_method,
+        _of_card(origin.card),
+        _details(tx),
+        _NO_ANSWER if answer is None else _of_answer(answer),
+        tx.transaction_type,
+        _text(origin.apple_transaction_id),
+        _text(origin.reader_identifier),
+        owner,
+        _maybe(tx.batch_id),
+        ",".join([_of_attempt(attempt) for attempt in tx.history]),
+    )
+    return text.encode()
+
+
+def view(tx: Transaction) -> dict[str, Any]:
+    """The transaction as `TransactionView` says, as a value."""
+    shown: dict[str, Any] = from_json(body_of(tx))
+    return shown
+
+
+def history_of(tx: Transaction) -> bytes:
+    """All attempts as JSON, oldest first, each as `AttemptView` says."""
+    return f"[{','.join([_of_attempt(attempt) for attempt in tx.history])}]".encode()
+
+
+_TRANSACTION: Final = (
+    '{"transaction_id":"%s","event_id":%s,%s,"device_id":%s,%s,"gateway_transaction_id":%s,'
+    '"subtotal":%d,"tip_amount":%d,"tax_amount":%d,"total_amount":%d,"surcharge_amount":%d,'
+    '"refunded":%d,"reversed":%d,"tip_type":"%s","tip_capture_mode":%s,%s,'
+    '"surcharge_applied":%s,"surcharge_confirmation_required":%s,"created_at":%d,"status":"%s",'
+    '"status_reason":"%s","payment_method":"%s",%s,"additional_details":%s,%s,'
+    '"transaction_type":"%s","apple_transaction_id":%s,"reader_identifier":%s,%s,"batch_id":%s,'
+    '"device_type":null,"terminal_details":null,"history":[%s]}'
+)
+_ATTEMPT: Final = (
+    '{"event_id":%s,"transaction_type":"%s","status":"%s","status_reason":"%s","amount":%d,'
+    '"subtotal":%d,"tax_amount":%d,"tip_amount":%d,"surcharge_amount":%d,"total_amount":%d,'
+    '"refunded":%d,"reversed":%d,"gateway_transaction_id":%s,%s,"batch_id":%s,"created_at":%d}'
+)
+_ANSWER: Final = (
+    '"gateway_transaction_response":{"responseCode":%s,"responseMessage":%s,"approvalCode":%s,'
+    '"processorResponseCode":%s},"processor_response_code":%s,"processor_response_message":%s'
+)
+_NO_ANSWER: Final = (
+    '"gateway_transaction_response":null,"processor_response_code":null,'
+    '"processor_response_message":null'
+)
+_text: Final = encode_basestring_ascii
+"""A client's text as a JSON string."""
+
+_FLAG: Final = {None: "null", True: "true", False: "false"}
+
+
+def _maybe(word: str | None) -> str:
+    """A word of ours, which needs no escapes, or null."""
+    return "null" if word is None else f'"{word}"'
+
+
+@lru_cache(maxsize=64)
+def _of_answer(answer: HostAnswer) -> str:
+    code, message = _maybe(answer.response_code), _maybe(answer.message)
+    return _ANSWER % (
+        code,
+        message,
+        _maybe(answer.approval_code),
+        _maybe(answer.host_code),
+        code,
+        message,
+    )
+
+
+def _of_attempt(attempt: Attempt) -> str:
+    amounts, answer = attempt.amounts, attempt.answer
+    return _ATTEMPT % (
+        _text(attempt.event_id),
+        attempt.transaction_type,
+        attempt.status,
+        attempt.status_reason,
+        attempt.amount,
+        amounts.subtotal,
+        amounts.tax,
+        amounts.tip,
+        amounts.surcharge,
+        amounts.subtotal + amounts.tax + amounts.tip + amounts.surcharge,
+        attempt.refunded,
+        attempt.reversed,
+        _maybe(attempt.gateway_transaction_id),
+        _NO_ANSWER if answer is None else _of_answer(answer),
+        _maybe(attempt.batch_id),
+        attempt.created_at,
+    )
+
+
+def _details(tx: Transaction) -> str:
+    """The client's own details, and what became of the authorization (assumed 2.2).
+
+    Once a hold is released there is nothing authorized any more (assumed D12). What remains of an
+    approval in part is what is still to be paid: a tip that changes later changes both sides.
+    """
+    ledger = tx.ledger
+    authorized = 0 if tx.status == "canceled" else ledger.authorized
+    own = f'"authorized_amount":{authorized},"captured_amount":{ledger.captured}'
+    if tx.is_partial:
+        own += f',"remaining_amount":{tx.amounts.total - (ledger.captured or ledger.authorized)}'
+    if not tx.origin.details:
+        return f"{{{own}}}"
+    return f"{to_json(tx.origin.details)[:-1].decode()},{own}}}"
+
+
+def _members(values: Mapping[str, Any]) -> str:
+    """The members of an object, without its braces."""
+    return to_json(values)[1:-1].decode()
+
+
+_RATES: Final = (
+    *("tax_rate", "surcharge_rate", "tax_source", "tax_basis"),
+    *("surcharge_source", "surcharge_basis"),
+)
+
+
+def _of_rates(rates: Rates) -> str:
+    return _members({name: getattr(rates, name) for name in _RATES})
+
+
+_NO_RATES: Final = _of_rates(NO_RATES)
+
+
+@lru_cache(maxsize=256)
+def _of_card(card: Card) -> str:
+    return _members({"card_type": card.type, "card_brand": card.brand, "card": card.masked})
+
+
+@lru_cache(maxsize=4096)
+def _of_site(site: TransactionSite) -> tuple[str, str, str]:
+    """Ids, place and owner: what all transactions of a place show alike."""
+    ids = {
+        "mid": site.account_id,
+        "tid": site.terminal_id,
+        "processor_mid": site.processor_mid,
+        "processor_tid": site.processor_tid,
+        "account_id": site.account_id,
+    }
+    place = {
+        "location_id": site.location_id,
+        "processor": site.processor,
+        "gateway": site.gateway,
+        "currency": site.currency,
+    }
+    owner = {
+        "owner_id": site.owner_id,
+        "parent_account_ids": site.parent_account_ids,
+        "merchant_name": site.merchant_name,
+        "psp": None,
+    }
+    return _members(ids), _members(place), _members(owner)

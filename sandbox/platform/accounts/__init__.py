@@ -1,0 +1,1 @@
+"""Accounts: routes, bodies and operations."""

@@ -1,0 +1,140 @@
+"""Operations on accounts. Source: spec 4.4-paths-accounts; details assumed 1.3."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from sandbox.domain.access import Need, need
+from sandbox.domain.accounts import Account, AccountType
+from sandbox.domain.credentials import Credential
+from sandbox.domain.directory import ACCOUNTS
+from sandbox.domain.faults import CONFLICT, FORBIDDEN, VALIDATION_ERROR, Refusal
+from sandbox.domain.keys import ApiKey, ApiKeyView
+from sandbox.domain.locations import Location
+from sandbox.domain.permissions import CONCRETE, Grants
+from sandbox.domain.rendering import Page, to_wire_fields
+from sandbox.domain.terminals import Terminal
+from sandbox.platform.apikeys import operations as apikeys
+from sandbox.platform.directory import operations as directory
+from sandbox.platform.operation_context import OperationContext
+
+if TYPE_CHECKING:
+    from sandbox.platform.accounts.bodies import AccountsQuery, CreateAccount, UpdateAccount
+
+_Belonging = Terminal | Location | Credential | ApiKey
+_BELONGINGS: Final[tuple[type[_Belonging], ...]] = (Terminal, Location, Credential, ApiKey)
+
+
+def need_to_create(sent: dict[str, Any]) -> Need:
+    """The permission for the type that the body asks for. Source: spec 2.2-directory."""
+    if sent.get("type") == AccountType.MERCHANT:
+        return need("accounts:create:merchant")
+    if sent.get("type") in tuple(AccountType):
+        return need("accounts:create:partner")
+    return need("accounts:create:partner", "accounts:create:merchant")
+
+
+def create(context: OperationContext) -> Account:
+    """Create an account under its parent; nothing else is provisioned. Source: assumed 1.3-v1."""
+    return _create(context, organization_id=None)
+
+
+def create_with_key(context: OperationContext) -> dict[str, Any]:
+    """Create an account, an organization id, and a key. Source: spec 4.4-paths-provisioning.
+
+    The account is shown with the key in a field of its own, this once (assumed 1.3-api-key).
+    """
+    account = _create(context, organization_id="org_" + context.world.draws.plain_chars(27))
+    return to_wire_fields(account) | {"api_key": _provision_key(context, account)}
+
+
+def _create(context: OperationContext, organization_id: str | None) -> Account:
+    body, parent = cast("CreateAccount", context.body), cast(Account, context.account)
+    caller_type = context.known_caller.account.type
+    if body.type in (AccountType.ADMIN, AccountType.PSP) and caller_type is not AccountType.ADMIN:
+        raise Refusal(
+            FORBIDDEN,
+            f"type: {body.type} accounts cannot be created by this account",
+            source="assumed 1.3-kinds",
+            step="grant",
+        )
+    if parent.type is AccountType.MERCHANT:
+        raise Refusal(
+            VALIDATION_ERROR,
+            "parent_id: a merchant account cannot be a parent",
+            source="assumed 1.3-parent",
+        )
+    account = Account(
+        id=context.world.draws.uuid(),
+        organization_id=organization_id,
+        parent_account_ids=(*parent.parent_account_ids, parent.id),
+        created_at=context.now,
+        **body.given(),
+    )
+    return cast(Account, directory.add(context, ACCOUNTS, account))
+
+
+def _provision_key(context: OperationContext, account: Account) -> ApiKeyView | None:
+    """The key that comes with a v2 account; None when its creator could grant nothing.
+
+    Its permissions are the creator's, without those that only a PSP grants, those that create
+    accounts, and for a merchant those on descendants (assumed 1.3-provisioned, D19).
+    """
+    permissions = _provisioned(context.known_caller.grants, account.type)
+    if not permissions:
+        return None
+    return apikeys.issue_and_announce(
+        context, account=account, name=f"{account.name} default key", permissions=permissions
+    )
+
+
+def _provisioned(grants: Grants, account_type: AccountType) -> tuple[str, ...]:
+    def is_left_out(permission: str) -> bool:
+        return permission.startswith(("webhooks:", "accounts:create:")) or (
+            account_type is AccountType.MERCHANT and permission.endswith(":sub")
+        )
+
+    return tuple(name for name in CONCRETE if name in grants and not is_left_out(name))
+
+
+def list_all(context: OperationContext) -> Page:
+    """Accounts of the caller's hierarchy, its own among them. Source: assumed 1.3-list."""
+    query: AccountsQuery = context.query
+    return directory.page_of(
+        context,
+        ACCOUNTS,
+        scope_type=query.type,
+        scope_status=query.status,
+        parent=query.parent_id,
+        search=query.search,
+    )
+
+
+def update(context: OperationContext) -> Account:
+    """Change an account, its status included. Source: assumed 1.3-update."""
+    body = cast("UpdateAccount", context.body)
+    return cast(Account, directory.change_with_status(context, body.given()))
+
+
+def delete(context: OperationContext) -> None:
+    """Delete an account that has no live descendants. Source: assumed 1.3-delete.
+
+    What belongs to it is gone with it, silently: only the account has an event (assumed 8.4).
+    """
+    account = cast(Account, context.record)
+    if account.id == context.known_caller.account.id:
+        raise Refusal(CONFLICT, "an account cannot delete itself", source="assumed 1.3-delete")
+    # Until it is announced nothing was done, and it can begin again.
+    context.unit.can_wait = True
+    _, descendants = context.unit.find(Account, {"ancestor": account.id}, limit=0)
+    if descendants:
+        raise Refusal(
+            CONFLICT,
+            f"the account has {descendants} descendants; delete them first",
+            source="assumed 1.3-delete",
+        )
+    for kind in _BELONGINGS:
+        found, _ = context.unit.find(kind, {"account": account.id})
+        for record in found:
+            context.unit.put(replace(record, deleted_at=context.now))
+    context.unit.can_wait = False
+    directory.delete(context)

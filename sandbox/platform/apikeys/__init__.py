@@ -1,0 +1,1 @@
+"""API keys: routes, bodies and operations."""

@@ -1,0 +1,251 @@
+"""The five operations on API keys: create, list, read, update (with revoke, reinstate), delete.
+
+Source: spec 4.1, 4.2, 4.3-keys, 4.4-delete; decision tables assumed 4.2 to 4.6.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from sandbox.domain import keys
+from sandbox.domain.access import Holds
+from sandbox.domain.accounts import Account, AccountType
+from sandbox.domain.escalation import refuse_grant
+from sandbox.domain.faults import FORBIDDEN, VALIDATION_ERROR, Refusal
+from sandbox.domain.instants import Instant
+from sandbox.domain.keys import (
+    KEY_LIFE,
+    TRIGGER_OF_STATUS,
+    ApiKey,
+    ApiKeyView,
+    KeyKind,
+    KeyStatus,
+)
+from sandbox.domain.permissions import LEGACY_ALL, PERMISSIONS
+from sandbox.domain.timers import KEY_EXPIRES
+from sandbox.domain.words import did_you_mean
+from sandbox.platform.operation_context import OperationContext
+
+if TYPE_CHECKING:
+    from sandbox.platform.apikeys.bodies import CreateKey, UpdateKey
+
+# --- create -----------------------------------------------------------------------------------
+
+
+def create(context: OperationContext) -> ApiKeyView:
+    """Issue a key on the account; the one answer that shows its plaintext. Source: spec 4.1."""
+    body, account = cast("CreateKey", context.body), cast(Account, context.account)
+    permissions = _permissions(body.permissions)
+    _must_lie_ahead(context, body.expires_at)
+    supplied = _supplied_key(context, body)
+    _must_be_grantable(context, permissions)
+
+    return issue_and_announce(
+        context,
+        account=account,
+        name=body.name,
+        permissions=permissions,
+        expires_at=body.expires_at,
+        supplied=supplied,
+    )
+
+
+def issue_and_announce(
+    context: OperationContext,
+    *,
+    account: Account,
+    name: str,
+    permissions: tuple[str, ...],
+    expires_at: Instant | None = None,
+    supplied: str | None = None,
+) -> ApiKeyView:
+    """Issue a key, minted from the world's draws unless it was supplied; shown with plaintext."""
+    plaintext = _mint(context) if supplied is None else supplied
+    parsed = context.world.profile.key_format.parse(plaintext)
+    salt = context.world.draws.secret_chars(16)
+    key = ApiKey(
+        id=context.world.draws.uuid(),
+        account_id=account.id,
+        name=name,
+        lookup=parsed.lookup,
+        salt=salt,
+        digest=keys.digest_of(salt, parsed.secret),
+        key_last4=parsed.secret[-4:],
+        permissions=permissions,
+        expires_at=expires_at or keys.default_expiry(context.now),
+        created_at=context.now,
+        always_retrievable=supplied is not None,
+        readable_key=supplied,
+    )
+    context.unit.put(key)
+    context.unit.schedule(keys.expiry_of(key))
+    context.emit("api_key.created", key)
+    return keys.view(key, last_used_at=None, plaintext=plaintext)
+
+
+def _mint(context: OperationContext) -> str:
+    """The plaintext of a new key: its lookup is new to the world, and the key to the server."""
+    while True:
+        lookup = context.world.draws.secret_chars(keys.LOOKUP_CHARS)
+        secret = context.world.draws.secret_chars(keys.SECRET_CHARS)
+        plaintext = context.world.profile.key_format.write(lookup, secret)
+        is_new_here = context.unit.one(ApiKey, "lookup", lookup) is None
+        # A reset world draws the same keys again; meanwhile another may have been given one.
+        if is_new_here and context.world.key_is_free(plaintext):
+            return plaintext
+
+
+def _permissions(requested: Iterable[str]) -> tuple[str, ...]:
+    """The permissions as they are kept: as sent, duplicates dropped, order kept (assumed 4.4).
+
+    Raises Refusal for a string that is no permission (spec 4.1.2) and for `legacy_all` (4.1.6).
+    """
+    permissions = tuple(dict.fromkeys(requested))
+    for permission in permissions:
+        if permission not in PERMISSIONS:
+            raise Refusal(
+                VALIDATION_ERROR,
+                f"permissions: {permission[:80]!r} is not a permission"
+                f"{did_you_mean(permission[:80], PERMISSIONS - {LEGACY_ALL})}",
+                source="spec 4.1.2",
+            )
+    if LEGACY_ALL in permissions:
+        raise Refusal(
+            VALIDATION_ERROR, "permissions: legacy_all cannot be requested", source="spec 4.1.6"
+        )
+    return permissions
+
+
+def _must_lie_ahead(context: OperationContext, expires_at: Instant | None) -> None:
+    """Raises Refusal unless the expiry is in the world's future. Source: assumed 1.2, D19."""
+    if expires_at is not None and expires_at <= context.now:
+        raise Refusal(VALIDATION_ERROR, "expires_at: must lie in the future", source="assumed D19")
+
+
+def _supplied_key(context: OperationContext, body: "CreateKey") -> str | None:
+    """The key that the caller brought, once it is known to be usable. Source: spec 4.1."""
+    field, supplied = context.world.profile.supplied_key_field, body.supplied_key
+    if not body.always_retrievable:
+        if supplied is not None:
+            raise _bad_key(f"{field}: goes only with always_retrievable true")
+        return None
+    if supplied is None:
+        raise _bad_key(f"{field}: required when always_retrievable is true")
+    key_format = context.world.profile.key_format
+    parsed = key_format.parse(supplied)
+    if parsed.kind is not KeyKind.V5:
+        raise _bad_key(
+            f"{field}: must be {key_format.prefix}_, {keys.LOOKUP_CHARS} letters or digits, _, "
+            f"and {keys.SECRET_CHARS} letters or digits"
+        )
+    if context.unit.one(ApiKey, "lookup", parsed.lookup) is not None:
+        raise _bad_key(f"{field}: its lookup segment is used already")
+    if not context.world.key_is_free(supplied):
+        # A key finds its world, so that one key cannot stand for two of them.
+        raise _bad_key(f"{field}: this key is used already")
+    return supplied
+
+
+def _bad_key(details: str) -> Refusal:
+    return Refusal(VALIDATION_ERROR, details, source="spec 7-400")
+
+
+def _must_be_grantable(context: OperationContext, permissions: tuple[str, ...]) -> None:
+    """Raises Refusal when the caller may not hand these on. Source: spec 4.1.4, 4.1.5, 5.8."""
+    account_type = context.known_caller.account.type
+    refusal = refuse_grant(permissions, context.known_caller.grants, account_type)
+    if refusal is not None:
+        shown = ", ".join(refusal.permissions)
+        raise Refusal(
+            FORBIDDEN,
+            f"permissions: {shown} cannot be granted by this key",
+            reason=f"{refusal.reason}: {shown} (the caller is a {account_type} account)",
+            source=refusal.source,
+            step="grant",
+        )
+    context.decided(
+        "grant", "ok", "the caller may hand on every permission asked for", "spec 4.1.4"
+    )
+
+
+# --- read -------------------------------------------------------------------------------------
+
+
+def list_all(context: OperationContext) -> list[ApiKeyView]:
+    """The keys that the caller may see, newest first, deleted ones left out. Source: spec 4.2."""
+    found, _ = context.unit.find(ApiKey, {"account": _accounts_in_view(context)})
+    return [_view(context, key) for key in found]
+
+
+def _accounts_in_view(context: OperationContext) -> list[str]:
+    """Ids of the accounts whose keys are listed. Source: assumed 4.5."""
+    if context.account is not None:
+        return [context.account.id]
+    own = context.known_caller.account
+    if context.holds is Holds.BASE:
+        return [own.id]
+    # For an admin every other account is a descendant (spec 4.2-admin; assumed 4.1).
+    where = {} if own.type is AccountType.ADMIN else {"ancestor": own.id}
+    found, _ = context.unit.find(Account, where)
+    others = [one.id for one in found if one.deleted_at is None and one.id != own.id]
+    return others if context.holds is Holds.SUB else [own.id, *others]
+
+
+def read(context: OperationContext) -> ApiKeyView:
+    """One key, whether active, revoked or expired. Source: spec 4.2."""
+    return _view(context, cast(ApiKey, context.record))
+
+
+# --- change -----------------------------------------------------------------------------------
+
+
+def update(context: OperationContext) -> ApiKeyView:
+    """Change name, expiry or status; permissions never change. Source: spec 4.3-keys."""
+    key, body = cast(ApiKey, context.record), cast("UpdateKey", context.body)
+    _must_lie_ahead(context, body.expires_at)
+    changes: dict[str, Any] = {}
+    if body.name is not None:
+        changes["name"] = body.name
+    if body.expires_at is not None:
+        changes["expires_at"] = body.expires_at
+    changed = replace(key, **changes)
+    if body.status is not None:
+        changed = move(context, changed, TRIGGER_OF_STATUS[body.status])
+    elif changed != key:
+        context.unit.put(changed)
+    if changed.expires_at != key.expires_at:
+        context.unit.schedule(keys.expiry_of(changed))
+    return _view(context, changed)
+
+
+def move(context: OperationContext, key: ApiKey, trigger: str) -> ApiKey:
+    """Revoke or reinstate the key, announced where that changes something; the key as it is then.
+
+    Raises NoSuchStep for a deleted key.
+    """
+    step = KEY_LIFE.step(keys.state_of(key), trigger)
+    context.decided("apply", "ok", f"{trigger}: {step.state} to {step.target}", step.source)
+    key = replace(key, status=cast(KeyStatus, step.target))
+    context.unit.put(key)
+    if step.event is not None:
+        context.emit(step.event, key)
+    return key
+
+
+def delete(context: OperationContext) -> ApiKeyView:
+    """Delete for good; a repetition answers the same and does nothing. Source: spec 4.4-delete."""
+    key = cast(ApiKey, context.record)
+    step = KEY_LIFE.step(keys.state_of(key), "delete")
+    context.decided("apply", "ok", f"delete: {step.state} to {step.target}", step.source)
+    if step.event is None:
+        return _view(context, key)
+    # The wire has no status for a deleted key: it stays `revoked` there (spec 2.1).
+    deleted = replace(key, status="revoked", deleted_at=context.now)
+    context.unit.put(deleted)
+    context.unit.cancel(KEY_EXPIRES, deleted.id)
+    context.emit(step.event, deleted)
+    return _view(context, deleted)
+
+
+def _view(context: OperationContext, key: ApiKey) -> ApiKeyView:
+    return keys.view(key, last_used_at=context.world.last_used_at.get(key.id))

@@ -1,0 +1,369 @@
+"""The platform as an ASGI application: bytes in, the pipeline, bytes out, a journal entry."""
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from functools import cache
+from time import perf_counter
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
+
+from starlette.types import Receive, Scope, Send
+
+from sandbox.domain import keys
+from sandbox.domain.faults import (
+    INTERNAL_ERROR,
+    METHOD_NOT_ALLOWED,
+    NOT_READ,
+    NOT_WRITTEN,
+    Refusal,
+)
+from sandbox.domain.keys import KeyKind
+from sandbox.domain.payments.transport import SLOW_MS, TRANSPORT_FAULTS
+from sandbox.platform.errors import error_body
+from sandbox.platform.form import OUTCOME_HEADER
+from sandbox.platform.payments.attempts import Dropped
+from sandbox.platform.pipeline import NO_CONTENT, carry_out, methods_of, usable
+from sandbox.platform.request_context import Answer, IncomingRequest, PresentedKey, RequestContext
+from sandbox.platform.router import Router
+from sandbox.platform.routes import OPERATIONS
+from sandbox.platform.rows import Row, is_key_path
+from sandbox.platform.security_headers import SHOWS_KEY
+from sandbox.platform.sending import explained, send_whole, send_with_fault
+from sandbox.platform.wire import (
+    BadInput,
+    Body,
+    ClientGone,
+    beginning_of,
+    by_name,
+    read_body,
+    size_of,
+)
+from sandbox.store.files.port import StoreError
+from sandbox.worlds.journal import ADDRESS_CHARS_MAX, REASON_CHARS_MAX, Entry, captured
+from sandbox.worlds.registry import Worlds
+from sandbox.worlds.scheduler import TIMERS_IN_A_ROW, catch_up, fire_due
+from sandbox.worlds.world import World
+
+if TYPE_CHECKING:
+    from sandbox.worlds.saver import Saver
+
+BODY_PENDING: Final = "sandbox.body_pending"
+"""In the scope of a request of which a part of the body had not come when it began."""
+
+NO_ANSWER: Final = 0
+"""The status that the journal shows where the connection was closed without one."""
+
+TOO_MANY_REQUESTS: Final = 429
+
+log = logging.getLogger("sandbox.platform")
+requests_log = logging.getLogger("sandbox.requests")
+
+_NO_KEY = PresentedKey(None, None, "no API key was sent", "spec 5.1")
+_TWO_KEYS = PresentedKey(None, None, "two different API keys were sent", "assumed C4")
+_MALFORMED = PresentedKey(
+    None, None, "what was sent does not have the form of an API key", "spec 2.1-format"
+)
+_UNKNOWN = PresentedKey(None, None, "no world of this server has the key that was sent", "spec 5.1")
+_PRODUCTION = PresentedKey(
+    None,
+    None,
+    "a production key was sent to a sandbox; nothing of it was kept",
+    "assumed D5",
+    is_production=True,
+)
+
+
+@cache
+def _router() -> Router[Row]:
+    """The tree over the whole table, the same for every sandbox of the process."""
+    return Router(OPERATIONS)
+
+
+class Platform:
+    """Answers every request of the platform's surface, for all worlds."""
+
+    def __init__(
+        self,
+        worlds: Worlds,
+        *,
+        rows: Iterable[Row] = OPERATIONS,
+        turn: Callable[[], Awaitable[None] | None] = lambda: None,
+        explain_headers: bool = True,
+        log_requests: bool = False,
+    ) -> None:
+        self._worlds = worlds
+        self._turn = turn
+        self._router = _router() if rows is OPERATIONS else Router(rows)
+        self._key_header = worlds.profile.api_key_header_bytes
+        self._key_format = worlds.profile.key_format
+        self._explain_headers = explain_headers
+        self._log_requests = log_requests
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request. Only HTTP is spoken here."""
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1000})
+            return
+        match = self._router.match(scope["method"], scope["path"])
+        incoming = IncomingRequest(
+            scope["method"],
+            scope["path"],
+            scope["query_string"],
+            scope["headers"],
+            b"",
+            match,
+            by_name(scope["headers"]),
+        )
+        try:
+            await self._take_body(incoming, scope, receive)
+        except ClientGone:
+            return
+        presented = self._identify(incoming)
+        # What comes without a known key stands in the journal of `default` (assumed D25).
+        world = presented.world or self._worlds.default
+        if len(fire_due(world)) == TIMERS_IN_A_ROW:
+            await catch_up(world, self._worlds.slices)
+        answer = await self.answer(incoming, presented, world)
+        if (saver := self._worlds.saver) is not None:
+            answer = await self._once_saved(answer, saver, incoming)
+        if answer.delay_ms or answer.fault is not None:
+            await send_with_fault(answer, scope, receive, send)
+        else:
+            await send_whole(send, answer.status, answer.headers, answer.body)
+        # What follows at once follows the answer: a batch has its result now (assumed D21).
+        if len(fire_due(world)) == TIMERS_IN_A_ROW:
+            await catch_up(world, self._worlds.slices)
+
+    async def refuse(self, scope: Scope, send: Send, refusal: Refusal) -> None:
+        """Answer a request that no world and no journal is to know of."""
+        is_for_keys = is_key_path(scope["path"])
+        body = error_body(refusal, self._worlds.profile, is_for_keys=is_for_keys)
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+        await send_whole(send, refusal.fault.status, headers, body)
+
+    async def _take_body(self, incoming: IncomingRequest, scope: Scope, receive: Receive) -> None:
+        """Read the body where the row has one, and wait for the request's turn.
+
+        Raises ClientGone.
+        """
+        match = incoming.match
+        if match is not None and match.row is not None and match.row.body is not None:
+            if BODY_PENDING in scope and not self._may_send_body(incoming):
+                # It is refused at once: nothing may come in between that makes its key usable.
+                return
+            incoming.body = await read_body(receive, turn=self._worlds.slices.whole_turn)
+        if (turn := self._turn()) is not None:
+            await turn
+
+    async def answer(
+        self, incoming: IncomingRequest, presented: PresentedKey, world: World
+    ) -> Answer:
+        """The answer to a request. Never raises; a defect of ours is a logged 500."""
+        started = perf_counter()
+        body: Body
+        context = RequestContext(
+            unit=world.store.begin(),
+            now=world.clock.now(),
+            request_id=world.journal.next_id(),
+            world=world,
+            incoming=incoming,
+            presented=presented,
+        )
+        try:
+            status, body = await carry_out(context, self._worlds)
+        except Dropped as dropped:
+            context.fault = TRANSPORT_FAULTS[str(dropped)]
+            status, body = NO_ANSWER, b""
+        except Refusal as refusal:
+            status, body = self._refused(context, refusal)
+        except StoreError as error:
+            # Why, is on the log; the client hears nothing of files.
+            if self._worlds.saver is not None:
+                self._worlds.saver.note_unread(error)
+            status, body = self._refused(context, Refusal(NOT_READ))
+        except Exception as error:
+            log.exception("request %s failed: a defect of the sandbox", context.request_id)
+            reason = f"{type(error).__name__}; the log has the traceback"
+            status, body = self._refused(context, Refusal(INTERNAL_ERROR, reason=reason))
+        answer = Answer(status, body, self._headers(context, status, body), context.fault)
+        if context.fault is not None:
+            self._note_fault(context, answer)
+        self._record(context, status, body, (perf_counter() - started) * 1000)
+        self._count(context, status)
+        # A scenario may have webhooks of this request come before its answer (assumed D22).
+        while context.request_id in world.outbox.pre_answer:
+            await world.changed()
+        return answer
+
+    async def _once_saved(
+        self, answer: Answer, saver: "Saver", incoming: IncomingRequest
+    ) -> Answer:
+        """The answer, once all that it says is in the state file; else that it could not be.
+
+        Reading goes on while the file cannot be written.
+        """
+        try:
+            await saver.saved()
+        except StoreError:
+            if incoming.method == "GET":
+                return answer
+            # Why, is on the log; the client hears nothing of files.
+            body = error_body(
+                Refusal(NOT_WRITTEN), self._worlds.profile, is_for_keys=is_key_path(incoming.path)
+            )
+            headers = [
+                (b"content-type", b"application/json"),
+                (b"content-length", b"%d" % len(body)),
+            ]
+            return Answer(NOT_WRITTEN.status, body, headers)
+        return answer
+
+    def _note_fault(self, context: RequestContext, answer: Answer) -> None:
+        """Say in the journal what the client gets instead of the answer."""
+        assert context.fault
+        if context.fault.key == "slow" and context.choice is not None:
+            answer.delay_ms = context.choice.delay_ms or SLOW_MS
+        context.notes.append(f"transport fault {context.fault.key}: {context.fault.effect}")
+
+    def _identify(self, incoming: IncomingRequest) -> PresentedKey:
+        """The world and key that the request's key names, whether or not it may be used."""
+        try:
+            value = incoming.header(self._key_header)
+        except BadInput:
+            return _TWO_KEYS
+        if not value:
+            return _NO_KEY
+        parsed = self._key_format.parse(value.decode("latin-1"))
+        if parsed.kind is KeyKind.PRODUCTION:
+            return _PRODUCTION
+        if parsed.kind is KeyKind.MALFORMED:
+            return _MALFORMED
+        holder = self._worlds.holder(parsed)
+        return PresentedKey(*holder) if holder else _UNKNOWN
+
+    def _may_send_body(self, incoming: IncomingRequest) -> bool:
+        """Whether a body that has yet to come is read: only with a usable key.
+
+        The pipeline applies the same rule again once the body is there. Source: assumed D25-bodies.
+        """
+        presented = self._identify(incoming)
+        world = presented.world
+        if world is None:
+            return False
+        fire_due(world)
+        try:
+            usable(presented, world.store.begin(), world.clock.now())
+        except Refusal:
+            return False
+        return True
+
+    def _refused(self, context: RequestContext, refusal: Refusal) -> tuple[int, bytes]:
+        step = refusal.step or context.step
+        reason = refusal.reason[:REASON_CHARS_MAX]
+        context.decided(step, str(refusal.fault.status), reason, refusal.source)
+        if not refusal.was_kept:
+            context.events.clear()
+        context.refusal = refusal.fault.code
+        if step == "authenticate" and _has_body(context.incoming):
+            context.notes.append("the body was neither read nor kept: the key comes first")
+        body = error_body(
+            refusal, self._worlds.profile, is_for_keys=is_key_path(context.incoming.path)
+        )
+        return refusal.fault.status, body
+
+    def _headers(
+        self, context: RequestContext, status: int, body: Body
+    ) -> list[tuple[bytes, bytes]]:
+        headers = []
+        if status != NO_CONTENT:
+            headers.append((b"content-type", b"application/json"))
+            headers.append((b"content-length", b"%d" % size_of(body)))
+        if self._explain_headers:
+            headers.append((b"x-sandbox-request-id", context.request_id.encode()))
+            if context.choice is not None:
+                headers.append((OUTCOME_HEADER, explained(context.choice)))
+        match = context.incoming.match
+        if match is not None and match.row is not None and match.row.shows_key:
+            headers += SHOWS_KEY
+        if status == TOO_MANY_REQUESTS:
+            headers.append((b"retry-after", b"1"))  # assumed 5.3
+        if status == METHOD_NOT_ALLOWED.status and match:
+            methods = methods_of(match)
+            if methods:
+                headers.append((b"allow", methods.encode()))
+        return headers
+
+    def _count(self, context: RequestContext, status: int) -> None:
+        """Count what was exercised: in the world that the key names, if the path is one of ours."""
+        match, world = context.incoming.match, context.presented.world
+        if match is None or world is None:
+            self._worlds.coverage.answered(None, status, context.refusal, None)
+            return
+        row = match.row
+        name = row.name if row is not None and row.run is not None else None
+        world.coverage.answered(name, status, context.refusal, context.choice)
+
+    def _record(self, context: RequestContext, status: int, body: Body, duration_ms: float) -> None:
+        incoming, key = context.incoming, context.presented.key
+        profile = self._worlds.profile
+        row = incoming.match.row if incoming.match else None
+        is_literal = row is not None and row.path == incoming.path
+        path = (
+            incoming.path if is_literal else profile.scrub_start(incoming.path, ADDRESS_CHARS_MAX)
+        )
+        query = unquote(incoming.query_string.decode("latin-1")) if incoming.query_string else ""
+        query = profile.scrub_start(query, ADDRESS_CHARS_MAX) if query else ""
+        if context.refusal is not None or query:
+            # Reasons and notes quote what was sent.
+            context.decisions = [
+                (step, word, profile.scrub_start(why, REASON_CHARS_MAX), of)
+                for step, word, why, of in context.decisions
+            ]
+            context.notes = [profile.scrub_start(note, REASON_CHARS_MAX) for note in context.notes]
+        entry = Entry(
+            context.request_id,
+            context.now,
+            incoming.method,
+            path,
+            query,
+            row.name if row else None,
+            keys.mask(key.key_last4) if key else None,
+            key.account_id if key else None,
+            status,
+            duration_ms,
+            captured(
+                # Nothing is kept that came without a usable key (assumed D25-bodies).
+                incoming.body if context.caller is not None else None,
+                profile,
+                row.secrets if row else (),
+                may_hold_cards=context.may_hold_cards,
+            ),
+            captured(beginning_of(body), profile, may_hold_cards=False),
+            context.decisions,
+            tuple(context.events),
+            tuple(context.notes),
+            context.choice,
+            context.near_misses,
+        )
+        context.world.journal.add(entry)
+        if self._log_requests:
+            last = context.decisions[-1]
+            requests_log.info(
+                "%s %s %d %s %s (%s)",
+                incoming.method,
+                entry.path,
+                status,
+                context.request_id,
+                profile.scrub(last[2]),
+                last[3],
+            )
+        if context.presented.is_production:
+            log.warning("request %s: %s", context.request_id, context.presented.reason)
+
+
+def _has_body(incoming: IncomingRequest) -> bool:
+    """Whether a body was sent, or is said to come."""
+    return bool(incoming.body) or any(
+        name == b"transfer-encoding" or (name == b"content-length" and value != b"0")
+        for name, value in incoming.headers
+    )

@@ -1,0 +1,1 @@
+"""Settlement batches: routes, bodies and operations."""

@@ -1,0 +1,1 @@
+"""Credentials: routes, bodies and operations."""

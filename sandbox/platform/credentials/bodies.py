@@ -1,0 +1,31 @@
+"""Bodies and queries of credentials. Source: spec 2.9; details assumed 1.6."""
+
+from typing import Annotated
+
+from pydantic import Field, StrictBool, StrictStr
+
+from sandbox.domain.credentials import CODE_CHARS, PIN_CHARS
+from sandbox.platform.fields import Body, CreateBody, PageQuery
+
+_Pin = Annotated[StrictStr, Field(min_length=PIN_CHARS, max_length=PIN_CHARS)]
+
+
+class CreateCredential(CreateBody):
+    """Body of the creation of a credential; a code is made up when none is given."""
+
+    account_id: StrictStr | None = None
+    code: Annotated[StrictStr, Field(min_length=CODE_CHARS, max_length=CODE_CHARS)] | None = None
+    pin: _Pin | None = None
+
+
+class UpdateCredential(Body):
+    """Body of the update of a credential. A PIN is checked and not kept."""
+
+    is_active: StrictBool = True
+    pin: _Pin = ""
+
+
+class CredentialsQuery(PageQuery):
+    """Which credentials: of one account and its descendants."""
+
+    account_id: str | None = None

@@ -1,0 +1,73 @@
+"""Operations on merchant credentials. Source: spec 2.9; paths and rules assumed 1.6."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from sandbox.domain import credentials
+from sandbox.domain.accounts import Account
+from sandbox.domain.credentials import CODE_CHARS, Credential, CredentialView
+from sandbox.domain.directory import CREDENTIALS
+from sandbox.domain.faults import CONFLICT, Refusal
+from sandbox.domain.rendering import Page
+from sandbox.platform.directory import operations as directory
+from sandbox.platform.operation_context import OperationContext
+
+if TYPE_CHECKING:
+    from sandbox.platform.credentials.bodies import CreateCredential, UpdateCredential
+
+
+def create(context: OperationContext) -> CredentialView:
+    """Create a credential of an account. Source: assumed 1.6-create."""
+    body, account = cast("CreateCredential", context.body), cast(Account, context.account)
+    code = body.code or _free_code(context)
+    if body.code and _is_taken(context, code):
+        raise Refusal(CONFLICT, "code: is taken", source="assumed 1.6-create")
+    credential = Credential(
+        id=context.world.draws.uuid(), account_id=account.id, code=code, created_at=context.now
+    )
+    return credentials.view(directory.add(context, CREDENTIALS, credential))
+
+
+def _free_code(context: OperationContext) -> str:
+    while _is_taken(context, code := context.world.draws.digits(CODE_CHARS)):
+        pass
+    return code
+
+
+def _is_taken(context: OperationContext, code: str) -> bool:
+    return context.unit.find(Credential, {"code": code}, limit=0)[1] > 0
+
+
+def list_all(context: OperationContext) -> Page:
+    """Credentials of the caller's hierarchy. Source: assumed 1.6."""
+    page = directory.page_of(context, CREDENTIALS)
+    return replace(page, rows=[credentials.view(row) for row in page.rows])
+
+
+def read(context: OperationContext) -> CredentialView:
+    """One credential. Source: assumed 1.6."""
+    return credentials.view(cast(Credential, context.record))
+
+
+def update(context: OperationContext) -> CredentialView:
+    """Block or unblock a credential, or change its PIN. Source: assumed 1.6-update."""
+    given: dict[str, Any] = cast("UpdateCredential", context.body).given()
+    trigger = None
+    if "is_active" in given:
+        trigger = "unblock" if given["is_active"] else "block"
+    return credentials.view(directory.change(context, {}, trigger))
+
+
+def block(context: OperationContext) -> CredentialView:
+    """Make a credential inactive. Source: assumed 1.10."""
+    return credentials.view(directory.block(context))
+
+
+def unblock(context: OperationContext) -> CredentialView:
+    """Make a credential active again. Source: assumed 1.10."""
+    return credentials.view(directory.unblock(context))
+
+
+def delete(context: OperationContext) -> CredentialView:
+    """Delete a credential and show it inactive. Source: spec 6.3-credential.deleted."""
+    return credentials.view(directory.delete(context))

@@ -1,0 +1,1 @@
+"""Functions that accounts, terminals, locations and credentials share."""

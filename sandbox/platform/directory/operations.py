@@ -1,0 +1,122 @@
+"""What accounts, terminals, locations and credentials do alike: list, change, block, delete.
+
+The rows that differ are in `domain.directory`; what only one of the four does stands in the
+module of that one.
+"""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sandbox.domain.directory import (
+    DIRECTORIES,
+    TRIGGER_OF_STATUS,
+    Directory,
+    in_state,
+    state_of,
+)
+from sandbox.domain.rendering import Page
+from sandbox.platform.operation_context import OperationContext
+from sandbox.store.tables import in_scope
+
+if TYPE_CHECKING:
+    from sandbox.platform.fields import PageQuery
+
+_BY_KIND = {directory.kind: directory for directory in DIRECTORIES}
+
+
+def directory_of(record: Any) -> Directory:
+    """The directory that the record belongs to."""
+    return _BY_KIND[type(record)]
+
+
+# --- read -------------------------------------------------------------------------------------
+
+
+def read(context: OperationContext) -> Any:
+    """The record that the path names."""
+    return context.record
+
+
+def page_of(context: OperationContext, directory: Directory, **filters: str | None) -> Page:
+    """A page of the records in the caller's hierarchy, or in that of the account it names.
+
+    A filter is the name of an index, or of one within a scope; None leaves it out. Deleted
+    records are never listed.
+    """
+    query: PageQuery = context.query
+    scope = (context.account or context.known_caller.account).id
+    where: dict[str, str] = {}
+    for name, value in filters.items():
+        if value:
+            where[name] = in_scope(scope, value) if name.startswith("scope_") else value
+    # An index within the scope has asked for the scope already.
+    if not any(name.startswith("scope_") for name in where):
+        where["scope"] = scope
+    rows, total = context.unit.find(
+        directory.kind,
+        where,
+        limit=query.limit,
+        offset=query.offset,
+    )
+    return Page(
+        plural=directory.plural, rows=rows, total=total, limit=query.limit, offset=query.offset
+    )
+
+
+# --- change -----------------------------------------------------------------------------------
+
+
+def add(context: OperationContext, directory: Directory, record: Any) -> Any:
+    """Keep a new record and announce it."""
+    context.unit.put(record)
+    context.emit(f"{directory.name}.created", record)
+    return record
+
+
+def change(context: OperationContext, changes: dict[str, Any], trigger: str | None = None) -> Any:
+    """Change fields of the record that the path names, then its state; the record as it is then.
+
+    `.updated` is announced before `.blocked` or `.unblocked`, each with the record of its moment;
+    what changes nothing announces nothing (assumed 1.10).
+    """
+    before: Any = context.record
+    directory = directory_of(before)
+    record = replace(before, **changes)
+    if record != before and directory.has_updates:
+        record = replace(record, updated_at=context.now)
+        context.emit(f"{directory.name}.updated", record)
+    if trigger is not None:
+        step = directory.life.step(state_of(record), trigger)
+        context.decided("apply", "ok", f"{trigger}: {step.state} to {step.target}", step.source)
+        if step.event is not None:
+            record = in_state(record, step.target, context.now)
+            context.emit(step.event, record)
+    if record is not before:
+        context.unit.put(record)
+    return record
+
+
+def change_with_status(context: OperationContext, changes: dict[str, Any]) -> Any:
+    """As `change`, for a body in which `status` is one of the fields."""
+    status = changes.pop("status", None)
+    return change(context, changes, TRIGGER_OF_STATUS[status] if status else None)
+
+
+def block(context: OperationContext) -> Any:
+    """Block the record; blocking it again changes nothing. Source: assumed 1.10."""
+    return change(context, {}, "block")
+
+
+def unblock(context: OperationContext) -> Any:
+    """Make a blocked record active again. Source: assumed 1.10."""
+    return change(context, {}, "unblock")
+
+
+def delete(context: OperationContext) -> Any:
+    """Delete softly and announce it; the record as it is then. Source: spec 3.4-deleted."""
+    return change(context, {}, "delete")
+
+
+def delete_silently(context: OperationContext) -> None:
+    """As `delete`, with nothing to show."""
+    delete(context)

@@ -1,0 +1,184 @@
+"""Step 5 of the way of a request: what was sent, held against the row's shape.
+
+Bodies and queries are read here, and nowhere else; what was ignored in them is noted, and what
+must never be kept is refused.
+"""
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic_core import ValidationError
+
+from sandbox.domain.faults import (
+    BODY_TOO_LARGE,
+    NOT_ACCEPTABLE,
+    UNSUPPORTED_MEDIA_TYPE,
+    VALIDATION_ERROR,
+    Refusal,
+)
+from sandbox.domain.keys import KeyFormat
+from sandbox.domain.payments import pans
+from sandbox.domain.payments.pans import CARD_FIELD, READER_FIELD
+from sandbox.domain.secret_text import PRODUCTION_KEY, misplaced, written_out
+from sandbox.domain.words import did_you_mean
+from sandbox.platform import wire
+from sandbox.platform.request_context import RequestContext
+from sandbox.platform.rows import Row
+from sandbox.platform.wire import BadInput
+from sandbox.scenarios.choosing import UnknownOutcome, check_word
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+OUTCOME_HEADER: Final = b"x-sandbox-outcome"
+"""Chooses an outcome in a request, and names the one chosen in an answer (assumed D3, 6.3)."""
+
+UNKNOWN_NOTED_MAX: Final = 5
+"""So many unknown fields of a request are noted; the rest are counted."""
+
+
+def check_form(context: RequestContext, row: Row) -> None:
+    """Body and query in the row's shapes, and what the headers demand. Fills `trip`."""
+    try:
+        accept = context.incoming.list_header(b"accept")
+        if accept and not wire.accepts_json(accept):
+            raise Refusal(NOT_ACCEPTABLE)
+        if accept is None:
+            _missing_header(context, "Accept")
+        if row.is_attempt:
+            context.forced = _forced_outcome(context)
+        if row.query is not None:
+            context.query = _query(context, row.query(context.world.profile))
+        if row.body is not None:
+            context.body = _body(context, row.body(context.world.profile))
+    except BadInput as error:
+        raise Refusal(VALIDATION_ERROR, str(error)) from None
+    except ValidationError as error:
+        raise Refusal(VALIDATION_ERROR, wire.mistakes(error)) from None
+
+
+def _body(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
+    """The body in the row's shape, and nothing secret in it where that does not belong."""
+    sent, body = read_object(context), context.incoming.body or b""
+    checked = shape.model_validate_json(body)
+    context.may_hold_cards = b"\\u" in body or pans.may_mention(body)
+    if context.may_hold_cards or context.world.profile.key_format.hint_bytes in body:
+        _refuse_misplaced(context, sent, shape)
+    _note_unknown(context, sent, shape, "body field")
+    return checked
+
+
+def _query(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
+    """The query in the row's shape. A parameter that it holds once must not be sent twice."""
+    sent = wire.parse_query(context.incoming.query_string)
+    repeatable: frozenset[str] = getattr(shape, "repeatable", frozenset())
+    for name, values in sent.items():
+        if len(values) > 1 and name not in repeatable and name in wire.field_names(shape):
+            raise BadInput(f"{name}: must be given once")
+    _note_unknown(context, sent, shape, "query parameter")
+    return shape.model_validate(
+        {name: values if name in repeatable else values[0] for name, values in sent.items()}
+    )
+
+
+def _note_unknown(
+    context: RequestContext, sent: Mapping[str, Any], shape: "type[BaseModel]", what: str
+) -> None:
+    """Say in the journal what was ignored (assumed C8): most likely it is misspelt."""
+    known = wire.field_names(shape)
+    if known.issuperset(sent):
+        return
+    for name in islice((name for name in sent if name not in known), UNKNOWN_NOTED_MAX):
+        hint = did_you_mean(name[:80], known)
+        context.notes.append(f"the {what} {name[:80]!r} is unknown and was ignored{hint}")
+    more = len(sent) - sum(name in sent for name in known) - UNKNOWN_NOTED_MAX
+    if more > 0:
+        context.notes.append(f"and {more} more, of {what}s")
+
+
+def read_object(context: RequestContext) -> dict[str, Any]:
+    """The body as an object, parsed once; all that can be wrong with its form is refused."""
+    if context.sent is not None:
+        return context.sent
+    body = context.incoming.body
+    if body is None:
+        raise Refusal(BODY_TOO_LARGE)
+    content_type = context.incoming.header(b"content-type")
+    if body and content_type and not wire.is_json(content_type):
+        raise Refusal(UNSUPPORTED_MEDIA_TYPE)
+    if body and not content_type:
+        _missing_header(context, "Content-Type")
+    sent = wire.parse_object(body)
+    if b"\\u" in body or context.world.profile.key_format.hint_bytes in body:
+        _refuse_production_key(context, sent)
+    # Not before it was looked at: whoever asks again is refused again.
+    context.sent = sent
+    return sent
+
+
+def _refuse_production_key(context: RequestContext, sent: dict[str, Any]) -> None:
+    """Nothing of a production key is kept, wherever in a body it stands (assumed D5)."""
+    if context.world.profile.key_format.mentions_production(written_out(sent)):
+        note = "a production key was sent to a sandbox, in a body; nothing of it was kept"
+        context.notes.append(note)
+        raise Refusal(
+            VALIDATION_ERROR,
+            PRODUCTION_KEY.sentence,
+            reason=note,
+            source=PRODUCTION_KEY.source,
+        )
+
+
+def _refuse_misplaced(
+    context: RequestContext, sent: dict[str, Any], shape: "type[BaseModel]"
+) -> None:
+    """No key and no card number is kept but in the fields for them (decisions 8, 19 and 44).
+
+    Which fields those are, the row's shape says. What belongs there, the operation says.
+    """
+    profile, known, others = context.world.profile, wire.field_names(shape), dict(sent)
+    if profile.supplied_key_field in known:
+        others.pop(profile.supplied_key_field, None)
+    if READER_FIELD in known:
+        _set_card_data_apart(others, profile.key_format)
+    found = misplaced(others, profile.key_format)
+    if found is not None:
+        raise Refusal(VALIDATION_ERROR, str(found), source=found.secret.source)
+
+
+def _set_card_data_apart(fields: dict[str, Any], key_format: KeyFormat) -> None:
+    """Leave out what a reader read of a card: the operation looks at it. A key is no such thing.
+
+    Of two that differ, the operation looks at the reader's own, and this leaves in the other.
+    """
+    reader = fields.get(READER_FIELD)
+    reader = reader if isinstance(reader, dict) else {}
+    within = reader.get(CARD_FIELD)
+    data = within or fields.get(CARD_FIELD)
+    if not isinstance(data, str) or key_format.mentions_whole_key(data):
+        return
+    if within:
+        fields[READER_FIELD] = {**reader, CARD_FIELD: None}
+    if fields.get(CARD_FIELD) == data:
+        del fields[CARD_FIELD]
+
+
+def _forced_outcome(context: RequestContext) -> str | None:
+    """The outcome that the client asks for by header, a known one (assumed 6.3, D4)."""
+    sent = context.incoming.header(OUTCOME_HEADER)
+    if not sent:
+        return None
+    try:
+        return check_word(sent.decode("latin-1").strip())
+    except UnknownOutcome as error:
+        raise Refusal(
+            VALIDATION_ERROR, f"{OUTCOME_HEADER.decode()}: {error}", source="assumed D4"
+        ) from None
+
+
+def _missing_header(context: RequestContext, name: str) -> None:
+    """Missing headers are forgiven, unless the world's switch says otherwise (assumed C7)."""
+    if context.world.switches["strict_headers"]:
+        raise Refusal(VALIDATION_ERROR, f"the {name} header is required", source="spec 5")
+    context.notes.append(f"the {name} header is missing; the spec demands it (spec 5)")

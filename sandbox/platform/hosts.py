@@ -1,0 +1,94 @@
+"""Which hosts a server without a token answers for.
+
+The owner of a web page can make a name of theirs lead to 127.0.0.1 (DNS rebinding). The browser
+then takes the server for the page's own, and sends that name as Host.
+"""
+
+import re
+from collections.abc import Iterable
+from ipaddress import IPv4Network, ip_address
+from typing import Final
+
+from starlette.types import Scope
+
+from sandbox.platform.rare_log import shown
+
+REMEMBERED_MAX: Final = 64
+"""So many values of Host are remembered as accepted."""
+
+_LOOPBACK: Final = IPv4Network("127.0.0.0/8")
+_AUTHORITY: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+?)\.?)(?::\d{0,5})?")
+
+
+def host_in(authority: str) -> str | None:
+    """The host of `HOST[:PORT]`, in the one form in which hosts compare; None where it has none."""
+    match = _AUTHORITY.fullmatch(authority.lower())
+    return None if match is None else plain_host(match[1] or match[2])
+
+
+def plain_host(host: str) -> str:
+    """A host in the one form in which hosts compare: lower case, addresses in their short form."""
+    host = host.lower().removesuffix(".")
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        return host
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host, as `plain_host` writes it, leads to the machine itself wherever it is asked.
+
+    Browsers resolve `localhost` and the names below it to loopback themselves (RFC 6761, 6.3).
+    """
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return False
+    return address in _LOOPBACK if address.version == 4 else address.is_loopback
+
+
+class Hosts:
+    """The hosts that a server answers for: loopback, and the ones that it was given.
+
+    Source: assumed D25-hosts.
+    """
+
+    def __init__(self, given: Iterable[str]) -> None:
+        self._given = frozenset(map(plain_host, given))
+        self._remembered: set[bytes] = set()
+
+    def refuses(self, scope: Scope) -> bytes | None:
+        """The Host header that the server does not answer for; None where it does.
+
+        A request without one came from no browser.
+        """
+        for name, value in scope["headers"]:
+            if name == b"host":
+                if value in self._remembered or self._accepts(value, scope):
+                    return None
+                return bytes(value)
+        return None
+
+    def _accepts(self, value: bytes, scope: Scope) -> bool:
+        host = host_in(value.decode("latin-1"))
+        if host is None:
+            return False
+        if host in self._given or is_loopback(host):
+            if len(self._remembered) >= REMEMBERED_MAX:
+                self._remembered.clear()
+            self._remembered.add(value)
+            return True
+        # A client in the process names the host that it asks; on a socket it is its address.
+        server = scope.get("server")
+        return server is not None and plain_host(server[0]) == host
+
+
+def why_refused(value: bytes) -> str:
+    """What the client and the operator are told of a Host that the server does not answer for."""
+    name = host_in(value.decode("latin-1")) or "NAME"
+    return (
+        f"the Host header is {shown(value)}, and a server without a token answers for loopback "
+        f"only; allow the name with --allow-host {name[:100]}"
+    )

@@ -1,0 +1,1 @@
+"""Locations: routes, bodies and operations."""

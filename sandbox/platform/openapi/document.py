@@ -1,0 +1,257 @@
+"""The OpenAPI 3.1 document of the platform, written from its rows under a profile.
+
+Source: spec 4.4-paths; what is assumed of an endpoint stands with its row.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sandbox.domain.payments.outcomes import OUTCOMES
+from sandbox.domain.payments.transport import TRANSPORT_FAULTS
+from sandbox.domain.profile import Profile
+from sandbox.platform.openapi.examples import Cast, Example, example_of, with_ids
+from sandbox.platform.openapi.refusals import responses_of
+from sandbox.platform.openapi.schemas import Mode, Schema, listed, query_of, schemas_of
+from sandbox.platform.openapi.webhooks import BODIES, webhooks
+from sandbox.platform.routes import OPERATIONS
+from sandbox.platform.rows import Extended, Listing, Row
+
+VERSION: Final = "3.1.1"
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+_ABOUT: Final = (
+    "Every endpoint of the platform, as the sandbox serves it under the profile `{}`. A method "
+    "that a path does not serve answers 405, and so does a retired endpoint. With a scenario, a "
+    "queued outcome or the header `x-sandbox-outcome`, an answer of a payment can also be late, "
+    "cut off or missing."
+)
+_TAGS: Final = {
+    "accounts": "Partners and merchants, and where they stand in the hierarchy",
+    "credentials": "Codes with which a merchant's staff signs in",
+    "terminals": "Where cards are read",
+    "locations": "Where merchants do business",
+    "payments": "Sales and authorizations, and what is done to them",
+    "refunds": "Refunds of a payment that the body names",
+    "transactions": "What became of payments",
+    "batches": "What a terminal settles at once",
+    "apikeys": "Keys, and what they may do",
+    "webhooks": "What the platform sends by itself",
+}
+_PARAMETER: Final = re.compile(r"\{(\w+)\}")
+_HEADERS: Final[Schema] = {
+    "x-sandbox-request-id": {
+        "description": "Finds the request in the journal. Left out with --no-explain-headers.",
+        "schema": {"type": "string"},
+    }
+}
+_OUTCOME: Final[Schema] = {
+    "x-sandbox-outcome": {
+        "description": "The outcome, what chose it, and by which rule.",
+        "schema": {"type": "string"},
+    }
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Types:
+    """The schemas of all types that the document refers to, and the responses that rows share."""
+
+    refs: dict[tuple[int, Mode], Schema]
+    named: Schema
+    responses: Schema = field(default_factory=dict)
+
+    def shown(self, one: Any) -> Schema:
+        """What is rendered of a type."""
+        return self.refs[id(one), "serialization"]
+
+    def read(self, shape: Any) -> Schema:
+        """What is read in a shape."""
+        return self.refs[id(shape), "validation"]
+
+    def response(self, response: Any) -> Schema:
+        """The body of a success, as the row has it."""
+        if isinstance(response, Listing):
+            counts = ("total", "limit", "offset", "page")
+            return listed(response.plural, self.shown(response.of), *counts)
+        if isinstance(response, Extended):
+            return self._extended(response)
+        return self.shown(response)
+
+    def _extended(self, response: Extended) -> Schema:
+        """The record with its further field, which is only there when it was asked for."""
+        record = self.named[response.of.__name__]
+        fields = {**record["properties"], response.name: self.shown(response.extra)}
+        return {**record, "properties": fields}
+
+
+def document(profile: Profile, *, version: str, url: str, cast: Cast) -> dict[str, Any]:
+    """The document. `url` is where the platform is served, `cast` the ids for the examples."""
+    types = _types(profile)
+    paths: dict[str, Schema] = {}
+    for row in OPERATIONS:
+        shown = _operation(row, profile, types, cast)
+        paths.setdefault(row.path, {})[row.method.lower()] = shown
+    return {
+        "openapi": VERSION,
+        "info": {
+            "title": "Card payment platform, as uat-sandbox serves it",
+            "version": version,
+            "description": _ABOUT.format(profile.name),
+        },
+        "jsonSchemaDialect": DIALECT,
+        "servers": [{"url": url}],
+        "security": [{"apiKey": []}],
+        "tags": [{"name": name, "description": about} for name, about in _TAGS.items()],
+        "paths": paths,
+        "webhooks": webhooks(profile, types.shown),
+        "components": {
+            "schemas": types.named,
+            "responses": types.responses,
+            "securitySchemes": {
+                "apiKey": {
+                    "type": "apiKey",
+                    "in": "header",
+                    "name": profile.api_key_header,
+                    "description": "Decides the account, what is allowed, and the world.",
+                }
+            },
+        },
+    }
+
+
+def _types(profile: Profile) -> _Types:
+    read: list[tuple[Any, Mode]] = [
+        (row.body(profile), "validation") for row in OPERATIONS if row.body is not None
+    ]
+    shown: list[tuple[Any, Mode]] = [
+        (one, "serialization")
+        for row in OPERATIONS
+        if row.response is not None
+        for one in _parts(row.response)
+    ]
+    sent: list[tuple[Any, Mode]] = [(one, "serialization") for one in BODIES.values()]
+    return _Types(*schemas_of([*read, *shown, *sent]))
+
+
+def _parts(response: Any) -> Iterator[Any]:
+    if isinstance(response, Listing):
+        yield response.of
+    elif isinstance(response, Extended):
+        yield from (response.of, response.extra)
+    else:
+        yield response
+
+
+def _operation(row: Row, profile: Profile, types: _Types, cast: Cast) -> Schema:
+    example = example_of(row.name)
+    shown: Schema = {
+        "operationId": row.name,
+        "summary": row.summary,
+        "tags": [row.name.partition(".")[0]],
+        "description": _description(row),
+        "x-source": row.source,
+    }
+    if row.run is None:
+        shown |= {"deprecated": True, "security": []}
+    if row.need is not None:
+        base, sub = row.need.base, row.need.sub
+        shown["x-permissions"] = [*base, sub] if sub else list(base)
+    if row.events:
+        shown["x-events"] = list(row.events)
+    if example is not None:
+        shown["x-example"] = _beforehand(example, cast)
+    parameters = [*_in_path(row, example, cast), *_in_query(row, profile, types), *_in_header(row)]
+    if parameters:
+        shown["parameters"] = parameters
+    if row.body is not None:
+        content: Schema = {"schema": types.read(row.body(profile))}
+        if example is not None:
+            content["example"] = with_ids(example.body, cast)
+        shown["requestBody"] = {"required": True, "content": {"application/json": content}}
+    shown["responses"] = {**_success(row, types), **responses_of(row, profile, types.responses)}
+    return shown
+
+
+def _description(row: Row) -> str:
+    said = []
+    if row.need is not None:
+        words = " or ".join(f"`{one}`" for one in row.need.base)
+        said.append(f"Needs {words}.")
+        if row.need.sub:
+            said.append(f"On the account of a descendant it needs `{row.need.sub}` instead.")
+    if row.run is None:
+        said.append("Retired: it is answered before the key is looked at.")
+    said.append(f"Source: {row.source}.")
+    return " ".join(said)
+
+
+def _beforehand(example: Example, cast: Cast) -> Schema:
+    """Who sends the example, and what has to be made for it."""
+    shown: Schema = {"by": example.by}
+    if example.first is not None:
+        first = example.first
+        shown["first"] = {
+            "operation": first.operation,
+            "by": first.by,
+            "body": with_ids(first.body, cast),
+        }
+        if example.takes:
+            shown["takes"] = example.takes
+    return shown
+
+
+def _in_path(row: Row, example: Example | None, cast: Cast) -> Iterator[Schema]:
+    for name in _PARAMETER.findall(row.path):
+        shown = {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": {"type": "string", "minLength": 1},
+        }
+        if example is not None and example.id:
+            shown["example"] = with_ids(example.id, cast)
+        yield shown
+
+
+def _in_query(row: Row, profile: Profile, types: _Types) -> Iterator[Schema]:
+    fields: Schema = {}
+    if row.query is not None:
+        fields, named = query_of(row.query(profile))
+        types.named.update(named)
+    target = row.target
+    if target is not None and target.where == "query":
+        named = fields.get(target.name, {"type": "string"})
+        fields[target.name] = {**named, "description": "An account that the caller may see."}
+    for name, schema in fields.items():
+        described = {word: value for word, value in schema.items() if word != "description"}
+        shown: Schema = {"name": name, "in": "query", "schema": described}
+        if "description" in schema:
+            shown["description"] = schema["description"]
+        yield shown
+
+
+def _in_header(row: Row) -> Iterator[Schema]:
+    if row.is_attempt:
+        yield {
+            "name": "x-sandbox-outcome",
+            "in": "header",
+            "description": "How the attempt is to end; a word for other operations is passed over.",
+            "schema": {"enum": [*OUTCOMES, *TRANSPORT_FAULTS]},
+        }
+
+
+def _success(row: Row, types: _Types) -> dict[str, Schema]:
+    if row.run is None:
+        return {}
+    headers = {**_HEADERS, **(_OUTCOME if row.is_attempt else {})}
+    shown: Schema = {"description": _said(row), "headers": headers}
+    if row.response is not None:
+        schema = types.response(row.response)
+        shown["content"] = {"application/json": {"schema": schema}}
+    return {str(row.status): shown}
+
+
+def _said(row: Row) -> str:
+    return {201: "Made.", 204: "Done; there is nothing to show."}.get(row.status, "Done.")

@@ -1,0 +1,168 @@
+"""JSON Schemas of what is read and what is rendered, from the types that do it."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import make_dataclass
+from functools import cache, reduce
+from operator import or_
+from types import UnionType
+from typing import Any, Final, Literal, get_args, get_origin, get_type_hints, is_typeddict
+
+from pydantic import AliasChoices, BaseModel, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+
+from sandbox.platform.fields import Body, CreateBody
+
+Schema = dict[str, Any]
+Mode = Literal["validation", "serialization"]
+
+TEMPLATE: Final = "#/components/schemas/{model}"
+_NULL: Final[Schema] = {"type": "null"}
+_LIMITS: Final = {"ge": "minimum", "le": "maximum"}
+
+
+class _Writer(GenerateJsonSchema):
+    """Schemas without made-up titles. What is rendered has all of its fields and no others."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+    def field_is_required(self, field: Any, total: bool) -> bool:
+        if self.mode == "serialization" and field["type"] == "dataclass-field":
+            return True
+        return super().field_is_required(field, total)
+
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
+        shown = super().dataclass_schema(schema)
+        shown.pop("title", None)
+        if self.mode == "serialization":
+            for field in shown["properties"].values():
+                field.pop("default", None)
+            shown["additionalProperties"] = False
+        return shown
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        shown = super().model_schema(schema)
+        shown.pop("title", None)
+        shape = schema["cls"]
+        return _as_read(shown, shape) if issubclass(shape, Body) else shown
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        return or_null(self.generate_inner(schema["schema"]))
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        if schema.get("default", ...) is None:
+            return self.generate_inner(schema["schema"])
+        return super().default_schema(schema)
+
+
+class _OfQueries(_Writer):
+    """Schemas of parameters: one that is not wanted is left out, since nothing there is null."""
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
+
+
+def or_null(schema: Schema) -> Schema:
+    """The schema, or null."""
+    if isinstance(schema.get("type"), str) and not schema.keys() & {"enum", "const"}:
+        return {**schema, "type": [schema["type"], "null"]}
+    if isinstance(schema.get("type"), list) or _NULL in schema.get("anyOf", ()):
+        return schema
+    return {"anyOf": [schema, _NULL]}
+
+
+def _as_read(shown: Schema, shape: type[Body]) -> Schema:
+    """A body of the platform: its defaults are ways of keeping things, not of asking for them."""
+    fields = shown.get("properties", {})
+    for field in fields.values():
+        field.pop("default", None)
+    required = shown.get("required", [])
+    if issubclass(shape, CreateBody):
+        # Null is the same as leaving a field out (assumed C10).
+        fields = {
+            name: field if name in required else or_null(field) for name, field in fields.items()
+        }
+    shown["properties"] = fields
+    for name, other in _aliases(shape):
+        by_itself: Schema = {"properties": {other: fields[name]}}
+        fields[other] = {"description": f"The same as `{name}`, where that is not given."}
+        if name in required:
+            required.remove(name)
+            by_itself["required"] = [other]
+        given = {"required": [name], "properties": {name: {"not": _NULL}}}
+        shown.setdefault("allOf", []).append({"anyOf": [given, by_itself]})
+    return shown
+
+
+def _aliases(shape: type[BaseModel]) -> Iterator[tuple[str, str]]:
+    """The names of fields, each with a further one that it has."""
+    for field in shape.model_fields.values():
+        if isinstance(field.validation_alias, AliasChoices):
+            name, *others = (str(choice) for choice in field.validation_alias.choices)
+            yield from ((name, other) for other in others)
+
+
+def schemas_of(
+    types: Iterable[tuple[Any, Mode]],
+) -> tuple[dict[tuple[int, Mode], Schema], Schema]:
+    """A reference to the schema of each type, by the type's `id`, and the schemas by name."""
+    inputs = {(id(one), mode): (one, mode) for one, mode in types}
+    found, definitions = TypeAdapter.json_schemas(
+        [(key, mode, TypeAdapter(_in_classes(one))) for key, (one, mode) in inputs.items()],
+        schema_generator=_Writer,
+        ref_template=TEMPLATE,
+    )
+    shown = {(key[0], mode): schema for (key, mode), schema in found.items()}
+    return shown, definitions.get("$defs", {})
+
+
+def _in_classes(hint: Any) -> Any:
+    """The type with a dataclass for every typed dictionary in it.
+
+    Before Python 3.12 pydantic does not read those of the standard library.
+    """
+    if is_typeddict(hint):
+        return _as_class(hint)
+    if get_origin(hint) is UnionType:
+        return reduce(or_, map(_in_classes, get_args(hint)))
+    if get_origin(hint) in (list, dict, tuple):
+        return get_origin(hint)[tuple(map(_in_classes, get_args(hint)))]
+    return hint
+
+
+@cache
+def _as_class(kind: type) -> type:
+    hints = get_type_hints(kind, include_extras=True)
+    made = make_dataclass(kind.__name__, [(name, _in_classes(of)) for name, of in hints.items()])
+    made.__doc__, made.__module__ = kind.__doc__, kind.__module__
+    return made
+
+
+def query_of(shape: type[BaseModel]) -> tuple[Schema, Schema]:
+    """The schema of each parameter of a query, and the schemas by name that they refer to."""
+    shown = shape.model_json_schema(
+        schema_generator=_OfQueries, mode="validation", ref_template=TEMPLATE
+    )
+    fields = {
+        # A limit on what a validator has made of the text comes under its name in Python.
+        name: {_LIMITS.get(word, word): value for word, value in field.items()}
+        for name, field in shown.get("properties", {}).items()
+    }
+    return fields, shown.get("$defs", {})
+
+
+def listed(plural: str, item: Schema, *counts: str) -> Schema:
+    """A list under its name, with these numbers beside it."""
+    numbers: Schema = {count: {"type": "integer", "minimum": 0} for count in counts}
+    return record({plural: {"type": "array", "items": item}, **numbers})
+
+
+def record(fields: Schema) -> Schema:
+    """An object with these fields and no others."""
+    return {
+        "type": "object",
+        "properties": fields,
+        "required": list(fields),
+        "additionalProperties": False,
+    }

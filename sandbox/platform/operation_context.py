@@ -1,0 +1,179 @@
+"""What an operation is given: the caller, the target, the checked body, and its effects."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from sandbox.domain.access import Holds
+from sandbox.domain.accounts import Account
+from sandbox.domain.events import Message
+from sandbox.domain.instants import to_ms
+from sandbox.domain.keys import ApiKey
+from sandbox.domain.payments.cards import Card
+from sandbox.domain.payments.taps import Tap, Tapped
+from sandbox.domain.payments.transport import TransportFault
+from sandbox.domain.permissions import Grants
+from sandbox.domain.profile import Profile
+from sandbox.domain.records import Record, account_id_of, id_of
+from sandbox.scenarios.choosing import ChosenOutcome
+from sandbox.scenarios.queue import Queue
+from sandbox.scenarios.running import Running
+from sandbox.store.port import UnitOfWork
+
+Decision = tuple[str, str, str, str]
+"""One step of the way of a request: the step, the verdict, why, and the clause."""
+
+
+class Draws(Protocol):
+    """The ids and key material that an operation may draw, in the order of requests."""
+
+    def uuid(self) -> str:
+        """A UUIDv4 in lower case."""
+
+    def message_id(self) -> str:
+        """An id for a message."""
+
+    def plain_chars(self, length: int) -> str:
+        """Letters and digits for an id."""
+
+    def digits(self, length: int) -> str:
+        """Decimal digits."""
+
+    def secret_chars(self, length: int) -> str:
+        """Letters and digits for key material."""
+
+
+class WorldServices(Protocol):
+    """What a world gives its operations besides its records."""
+
+    @property
+    def profile(self) -> Profile:
+        """The names in use."""
+
+    @property
+    def draws(self) -> Draws:
+        """Where ids come from."""
+
+    @property
+    def switches(self) -> Mapping[str, Any]:
+        """Where the spec leaves a choice, which reading is taken."""
+
+    @property
+    def queue(self) -> Queue:
+        """The next outcomes that somebody wants."""
+
+    @property
+    def scenario(self) -> Running | None:
+        """The scenario that is running."""
+
+    @property
+    def directory_version(self) -> int:
+        """Another number after every change of an account, a terminal, a location or a key."""
+
+    @property
+    def places(self) -> dict[Any, Any]:
+        """Places of sale that were worked out before; see `payments.places`."""
+
+    @property
+    def taken_events(self) -> Mapping[str, str]:
+        """The event_ids of attempts that wait for the processor, with the payment of each."""
+
+    @property
+    def terminal_outcomes(self) -> Mapping[str, str]:
+        """By terminal id, what a test terminal always answers."""
+
+    @property
+    def last_used_at(self) -> Mapping[str, datetime]:
+        """By key id, when a key last authenticated."""
+
+    def key_is_free(self, plaintext: str) -> bool:
+        """Whether no world has this very key."""
+
+
+@dataclass(slots=True)
+class Caller:
+    """Who calls: the key, the account that it belongs to, and what it grants."""
+
+    key: ApiKey
+    account: Account
+    grants: Grants
+
+
+@dataclass(slots=True)
+class OperationContext:
+    """One operation about to be carried out, in the world's present.
+
+    `account` is the account that it is about and `record` the record that its path names, both
+    found and visible; `holds` is what the caller's key holds for it. `forced` is the outcome that
+    the client asked for by header. `decisions`, `events` (ids of messages), `near_misses` and
+    `choice` are for the journal. What happens by itself has no `request_id`.
+    """
+
+    world: WorldServices
+    unit: UnitOfWork
+    now: datetime
+    request_id: str | None
+    caller: Caller | None = None
+    holds: Holds = Holds.NONE
+    account: Account | None = None
+    record: Record | None = None
+    body: Any = None
+    query: Any = None
+    decisions: list[Decision] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
+    forced: str | None = None
+    choice: ChosenOutcome | None = None
+    near_misses: Sequence[str] = ()
+
+    @property
+    def now_ms(self) -> int:
+        """The world's present in Unix milliseconds, as transactions carry it (spec 6.1.6)."""
+        return to_ms(self.now)
+
+    @property
+    def known_caller(self) -> Caller:
+        """Who calls; there is one in every operation."""
+        assert self.caller is not None
+        return self.caller
+
+    def decided(self, step: str, verdict: str, reason: str, source: str) -> None:
+        """Note a decision for the journal."""
+        self.decisions.append((step, verdict, reason, source))
+
+    def emit(self, event_type: str, record: Record) -> None:
+        """Announce that this happened to the record, as it is now."""
+        message = Message(
+            id=self.world.draws.message_id(),
+            event_type=event_type,
+            account_id=account_id_of(record),
+            subject=id_of(record),
+            request_id=self.request_id,
+            created_at=self.now,
+            record=record,
+        )
+        self.unit.emit(message)
+        self.events.append(message.id)
+
+
+@dataclass(slots=True)
+class PendingPayment:
+    """A payment that waits for its processor, its pending record committed.
+
+    `finish` carries it out in a unit of work of its own, told whether the key was lost meanwhile:
+    then the payment fails (assumed D2). `subject` is the payment, which nothing else may touch
+    until then; `event` is the attempt's event_id as `used_event` has it, where no record holds it
+    yet. `fault` spoils the answer once it is there.
+
+    With a `tap` it waits at the tap desk first. `tapped` is told what came of that, and gives how
+    long the processor takes then; `why_not_with` says of a card why it cannot be tapped, if so.
+    """
+
+    delay_ms: int
+    finish: Callable[[OperationContext, bool], Any]
+    subject: str
+    fault: TransportFault | None = None
+    event: str | None = None
+    tap: Tap | None = None
+    tapped: Callable[[OperationContext, Tapped], int] | None = None
+    why_not_with: Callable[[Card], str | None] | None = None

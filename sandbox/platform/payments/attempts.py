@@ -1,0 +1,220 @@
+"""What every attempt goes through: its event_id, its outcome, the faults on its way."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sandbox.domain.faults import DUPLICATE_EVENT, Refusal
+from sandbox.domain.payments.cards import Card
+from sandbox.domain.payments.outcomes import Operation, Outcome
+from sandbox.domain.payments.taps import Tapped
+from sandbox.domain.payments.transactions import Transaction, TransactionSite
+from sandbox.domain.payments.transport import TransportFault
+from sandbox.domain.timers import (
+    BLOCK_TERMINAL,
+    REINSTATE_KEY,
+    REVOKE_KEY,
+    SURCHARGE_EXPIRES,
+    UNBLOCK_TERMINAL,
+    Timer,
+)
+from sandbox.platform.operation_context import OperationContext
+from sandbox.scenarios.choosing import AttemptFacts, ChosenOutcome, choose, choose_at_tap
+from sandbox.scenarios.running import Words
+from sandbox.store.tables import used_event
+
+if TYPE_CHECKING:
+    from sandbox.scenarios.attempts import FollowUp
+
+
+class Dropped(Exception):
+    """The connection is closed without an answer, before anything was done."""
+
+
+def event_id_for(context: OperationContext, account_id: str, sent: str | None) -> str:
+    """The event_id of this attempt: the client's, else a new one in capitals (assumed 7.1)."""
+    return sent or new_event_id(context, account_id)
+
+
+def new_event_id(context: OperationContext, account_id: str) -> str:
+    """An event_id that no attempt of the merchant has: assumed 7.1, 2.6.
+
+    Draws repeat after a reset, so a client may have sent the one that comes next. It is skipped.
+    """
+    while True:
+        event_id = context.world.draws.uuid().upper()
+        used = used_event(account_id, event_id)
+        if used in context.world.taken_events:
+            continue
+        if context.unit.one(Transaction, "used_event", used) is None:
+            return event_id
+
+
+def earlier_use(
+    context: OperationContext,
+    account_id: str,
+    sent: str | None,
+    operation: Operation,
+    amount: int | None,
+    payment: str | None = None,
+) -> Transaction | None:
+    """The transaction to answer again, where this event_id was used for the very same before.
+
+    None where it is new. Any other repetition is refused, silently, before the state is looked at
+    (assumed F38, 2.6); whether it is ever answered again is the switch idempotency.duplicate.
+    `payment` is the one to act on, None where one begins.
+    """
+    if sent is None:
+        return None
+    used = used_event(account_id, sent)
+    tx = context.unit.one(Transaction, "used_event", used)
+    if tx is None and used not in context.world.taken_events:
+        return None
+    if (
+        tx is not None
+        and context.world.switches["idempotency.duplicate"] == "replay"
+        and payment in (None, tx.transaction_id)
+        and _is_same(tx, sent, operation, amount, begins=payment is None)
+    ):
+        context.decided("rule", "replay", f"{tx.transaction_id} is answered again", "assumed 2.6")
+        return tx
+    user = tx.transaction_id if tx is not None else context.world.taken_events[used]
+    raise Refusal(DUPLICATE_EVENT, f"event_id was used by transaction {user}", step="rule")
+
+
+def _is_same(
+    tx: Transaction, event_id: str, operation: Operation, amount: int | None, *, begins: bool
+) -> bool:
+    """Whether this operation with this amount is what the event_id stood for.
+
+    What a payment began with is the event_id of its first attempt, and of no action on it.
+    """
+    shown = "sale" if operation is Operation.CONFIRM else operation.value
+    return begins == (tx.history[0].event_id == event_id) and any(
+        attempt.event_id == event_id
+        and attempt.transaction_type == shown
+        and amount in (None, attempt.amount)
+        for attempt in tx.history
+    )
+
+
+def decide(
+    context: OperationContext,
+    operation: Operation,
+    *,
+    amount: int | None,
+    card: Card,
+    terminal_id: str,
+    more: Callable[[], Words],
+    armed: tuple[Operation, str, int] | None = None,
+) -> ChosenOutcome:
+    """Choose the outcome, and note for the journal why. A fault that comes first is raised.
+
+    `more` gives what a scenario can ask for besides what stands here.
+
+    Raises Refusal for an HTTP fault, and Dropped for a connection that is cut, with nothing done
+    (assumed 5.3).
+    """
+    facts = AttemptFacts(
+        operation=operation,
+        amount=amount,
+        card=card,
+        terminal_id=terminal_id,
+        header=context.forced,
+        terminal_outcome=context.world.terminal_outcomes.get(terminal_id),
+        armed=armed,
+        heeds_amounts=context.world.switches["triggers.enabled"],
+        scenario=context.world.scenario,
+        more=more,
+    )
+    choice = context.choice = choose(facts, context.world.queue)
+    if choice.source != "default":
+        context.decided("outcome", choice.key, f"{choice.source}: {choice.rule}", "assumed D4")
+    if choice.fault is not None and choice.fault.when == "before":
+        _fail_before(choice.fault)
+    return choice
+
+
+def decide_at_tap(
+    context: OperationContext,
+    waiting: ChosenOutcome,
+    operation: Operation,
+    amount: int,
+    tapped: Tapped,
+    terminal_id: str,
+) -> ChosenOutcome:
+    """How the attempt ends now that there was a tap, or something else at the desk."""
+    if tapped.outcome is not None:
+        choice = replace(waiting, outcome=tapped.outcome, fault=waiting.fault)
+        why = "at the tap desk"
+    else:
+        assert tapped.card
+        facts = AttemptFacts(
+            operation=operation,
+            amount=amount,
+            card=tapped.card,
+            terminal_id=terminal_id,
+            terminal_outcome=context.world.terminal_outcomes.get(terminal_id),
+            heeds_amounts=context.world.switches["triggers.enabled"],
+        )
+        choice = choose_at_tap(facts, waiting)
+        why = f"{tapped.card.token} was tapped"
+    context.choice = choice
+    context.decided("outcome", choice.key, f"{why}; {choice.source}: {choice.rule}", "assumed D24")
+    return choice
+
+
+_ABOUT_KEY = (REVOKE_KEY, REINSTATE_KEY)
+_ABOUT_TERMINAL = (BLOCK_TERMINAL, UNBLOCK_TERMINAL)
+
+
+def schedule_follow_ups(
+    context: OperationContext, follow: "Iterable[FollowUp]", *, terminal_id: str, payment: str = ""
+) -> None:
+    """Put on the agenda what a scenario has follow. Source: assumed D24.
+
+    When a prompt expires stands with the prompt (see `keeping`).
+    """
+    for number, one in enumerate(follow):
+        if one.do == SURCHARGE_EXPIRES:
+            continue
+        subject = payment
+        if one.do in _ABOUT_KEY:
+            subject = context.known_caller.key.id
+        elif one.do in _ABOUT_TERMINAL:
+            subject = terminal_id
+        context.unit.schedule(
+            Timer(
+                kind=one.do,
+                subject=subject,
+                due=context.now + one.wait,
+                tag=f"{context.request_id}/{number}",
+                detail=one.outcome or "",
+            )
+        )
+
+
+def words_of(context: OperationContext, site: TransactionSite, **more: Any) -> Words:
+    """What the rules of a scenario can ask for that every attempt has."""
+    return {
+        "currency": site.currency,
+        "location": site.location_id,
+        "account": site.account_id,
+        "key": context.known_caller.key.id,
+        "processor": site.processor,
+        **more,
+    }
+
+
+def _fail_before(fault: TransportFault) -> None:
+    if fault.answer is None:
+        raise Dropped(fault.key)
+    raise Refusal(fault.answer, reason=f"{fault.key} was asked for", step="outcome")
+
+
+def delay_ms(context: OperationContext, choice: ChosenOutcome, outcome: Outcome) -> int:
+    """How long the answer takes, on the wall: what was scripted, and the scaled latency."""
+    # A slow answer is late on its way back, when all is done.
+    is_slow_only = choice.fault is not None and choice.fault.key == "slow"
+    scale: float = context.world.switches["latency.scale"]
+    return (0 if is_slow_only else choice.delay_ms) + round(outcome.latency_ms * scale)

@@ -1,0 +1,121 @@
+"""What happens by itself, when its timer falls due: deadlines, results, follow-ups of scenarios."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from sandbox.domain.directory import TERMINALS
+from sandbox.domain.directory import state_of as state_of_terminal
+from sandbox.domain.keys import KEY_LIFE, ApiKey
+from sandbox.domain.keys import state_of as state_of_key
+from sandbox.domain.payments import follow_ups, initiation
+from sandbox.domain.payments.moves import move, transitions_from
+from sandbox.domain.payments.outcomes import OUTCOMES, TIMED_OUT
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.terminals import Terminal
+from sandbox.domain.timers import (
+    AUTHORIZATION_EXPIRES,
+    BATCH_RESULT,
+    BLOCK_TERMINAL,
+    CANCEL,
+    KEY_EXPIRES,
+    LATE_ANSWER,
+    REINSTATE_KEY,
+    REVOKE_KEY,
+    SURCHARGE_EXPIRES,
+    TAP_EXPIRES,
+    UNBLOCK_TERMINAL,
+    Timer,
+)
+from sandbox.platform.apikeys import operations as apikeys
+from sandbox.platform.batches import operations as batches
+from sandbox.platform.directory import operations as directory
+from sandbox.platform.operation_context import OperationContext
+from sandbox.platform.payments import attempts, persist
+
+FallsDue = Callable[[OperationContext, Timer], None]
+"""What a timer does. The call's present is the moment at which the timer was due."""
+
+# --- payments ---------------------------------------------------------------------------------
+
+
+def _expiry(row_id: str) -> FallsDue:
+    """A payment ends as that row says, if it is still in a state of the row."""
+    row = move(row_id)
+
+    def expire(context: OperationContext, timer: Timer) -> None:
+        tx = context.unit.get(Transaction, timer.subject)
+        if tx is None or tx.status not in row.states:
+            return
+        # What is still pending is one attempt with its beginning (assumed D11).
+        is_begun = tx.status == "pending"
+        event_id = tx.event_id if is_begun else attempts.new_event_id(context, tx.account_id)
+        # The history says when it fell due, not when somebody noticed (assumed 8.1).
+        conclusion = follow_ups.expire(tx, row, event_id=event_id, at=context.now_ms)
+        persist.keep(context, conclusion, tx)
+
+    return expire
+
+
+def _late_answer(context: OperationContext, timer: Timer) -> None:
+    """The processor answers after all, where its answer was left open. Source: assumed D24."""
+    tx = context.unit.get(Transaction, timer.subject)
+    if tx is None:
+        return
+    outcome = OUTCOMES[timer.detail]
+    is_left_open = tx.status_reason in TIMED_OUT and outcome.is_approval
+    if not transitions_from("late answer", tx.status) and not (
+        transitions_from("late approval", tx.status) and is_left_open
+    ):
+        return
+    start = initiation.answered_late(tx, outcome)
+    taken = initiation.move_for(start)
+    batch = persist.batch_for_entry(context, tx) if taken.batch_entry else None
+    conclusion = initiation.conclude(
+        start, taken, at=context.now_ms, batch_id=batch.id if batch else None
+    )
+    persist.keep(context, conclusion, tx, batch)
+
+
+def _batch(context: OperationContext, timer: Timer) -> None:
+    batches.answer_by_itself(context, timer.subject, timer.detail)
+
+
+# --- keys and terminals -----------------------------------------------------------------------
+
+
+def _key(trigger: str) -> FallsDue:
+    def move_key(context: OperationContext, timer: Timer) -> None:
+        key = context.unit.get(ApiKey, timer.subject)
+        if key is not None and KEY_LIFE.has_step(state_of_key(key), trigger):
+            apikeys.move(context, key, trigger)
+
+    return move_key
+
+
+def _terminal(trigger: str) -> FallsDue:
+    def move_terminal(context: OperationContext, timer: Timer) -> None:
+        context.record = terminal = context.unit.get(Terminal, timer.subject)
+        if terminal is not None and TERMINALS.life.has_step(state_of_terminal(terminal), trigger):
+            directory.change(context, {}, trigger)
+
+    return move_terminal
+
+
+def _nothing(context: OperationContext, timer: Timer) -> None:
+    """A key that has expired is the same record as before; it only does not authenticate."""
+
+
+TIMER_HANDLERS: Final[Mapping[str, FallsDue]] = {
+    AUTHORIZATION_EXPIRES: _expiry("F21"),
+    SURCHARGE_EXPIRES: _expiry("F4"),
+    TAP_EXPIRES: _expiry("F9"),
+    CANCEL: _expiry("F5"),
+    LATE_ANSWER: _late_answer,
+    BATCH_RESULT: _batch,
+    KEY_EXPIRES: _nothing,
+    REVOKE_KEY: _key("revoke"),
+    REINSTATE_KEY: _key("reinstate"),
+    BLOCK_TERMINAL: _terminal("block"),
+    UNBLOCK_TERMINAL: _terminal("unblock"),
+}
+"""What each kind of timer does."""

@@ -1,0 +1,134 @@
+"""Keeping what an attempt came to: the record, its batches, its timers, its events."""
+
+from datetime import timedelta
+from typing import cast
+
+from sandbox.domain.batches import FROZEN, Batch, counting, next_number
+from sandbox.domain.instants import from_ms
+from sandbox.domain.payments import validity
+from sandbox.domain.payments.attempts import Conclusion
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.processors import processor_of
+from sandbox.domain.terminals import Terminal
+from sandbox.domain.timers import AUTHORIZATION_EXPIRES, SURCHARGE_EXPIRES, Timer
+from sandbox.platform.operation_context import OperationContext
+from sandbox.store.tables import in_scope
+
+
+def keep(
+    context: OperationContext,
+    conclusion: Conclusion,
+    before: Transaction | None,
+    joined: Batch | None = None,
+) -> None:
+    """Put the record, count it in its batches, set its timers, and announce what happened."""
+    record = conclusion.record
+    context.unit.put(record)
+    count(context, before, record, joined)
+    if before is None or before.status != record.status:
+        _set_timers(context, before, record)
+    for event, shown in conclusion.events:
+        context.emit(event, shown)
+    row = conclusion.move
+    was = before.status if before else "-"
+    context.decided(
+        "apply", "ok", f"{row.id}: {row.trigger} from {was} to {record.status}", row.source
+    )
+
+
+def count(
+    context: OperationContext,
+    before: Transaction | None,
+    after: Transaction,
+    joined: Batch | None = None,
+) -> None:
+    """Bring the sums of the payment's batches up to date. Source: assumed B2 to B4, D10.
+
+    `joined` is the batch of a new entry, where that is not the batch of the payment itself.
+    """
+    batches = {} if joined is None else {joined.id: joined}
+    for tx in (before, after):
+        id = tx.batch_id if tx else None
+        if (
+            id is not None
+            and id not in batches
+            and (batch := context.unit.get(Batch, id)) is not None
+        ):
+            batches[id] = batch
+    for batch in batches.values():
+        if batch.status not in FROZEN:
+            counted = counting(batch, before, after)
+            if counted is not batch:
+                context.unit.put(counted)
+
+
+def _set_timers(context: OperationContext, before: Transaction | None, record: Transaction) -> None:
+    """An authorization and a surcharge prompt last only so long. Source: assumed F4, F21."""
+    id = record.transaction_id
+    if before is not None and before.status == "authorized":
+        context.unit.cancel(AUTHORIZATION_EXPIRES, id)
+    if before is not None and before.status == "surcharge_pending":
+        context.unit.cancel(SURCHARGE_EXPIRES, id)
+    if record.status == "authorized":
+        # Counted from the beginning; an increment does not begin it anew (assumed 8.1).
+        due = from_ms(record.origin.created_at) + validity.of_authorization(record.origin)
+        context.unit.schedule(Timer(kind=AUTHORIZATION_EXPIRES, subject=id, due=due))
+    if record.status == "surcharge_pending":
+        due = from_ms(record.origin.created_at) + _prompt_lasts(context)
+        context.unit.schedule(Timer(kind=SURCHARGE_EXPIRES, subject=id, due=max(due, context.now)))
+
+
+def _prompt_lasts(context: OperationContext) -> timedelta:
+    """How long the prompt is shown, unless a scenario has it expire otherwise (assumed D24)."""
+    for one in context.choice.follow if context.choice else ():
+        if one.do == SURCHARGE_EXPIRES:
+            return one.wait
+    return validity.SURCHARGE_PROMPT
+
+
+# --- batches ----------------------------------------------------------------------------------
+
+
+def open_batch_of(context: OperationContext, terminal_id: str) -> Batch | None:
+    """The terminal's open batch; it has one at most (assumed B1)."""
+    found, _ = context.unit.find(Batch, {"terminal_status": in_scope(terminal_id, "open")}, limit=1)
+    return found[0] if found else None
+
+
+def batch_for_entry(context: OperationContext, tx: Transaction) -> Batch:
+    """The open batch of the payment's terminal, opened now where there is none (assumed B2, B3)."""
+    terminal_id = tx.origin.site.terminal_id
+    batch = open_batch_of(context, terminal_id)
+    if batch is not None:
+        return batch
+    # A deleted terminal has its refunds settled all the same (assumed D10).
+    return open_batch(context, cast(Terminal, context.unit.get(Terminal, terminal_id)))
+
+
+def open_batch(
+    context: OperationContext, terminal: Terminal, processor_batch_id: str | None = None
+) -> Batch:
+    """Open a batch and announce it. Source: spec 6.3-batch.opened; assumed B5, B6."""
+    if processor_batch_id is None:
+        earlier, _ = context.unit.find(Batch, {"terminal_id": terminal.terminal_id}, limit=1)
+        processor_batch_id = next_number(earlier[0].processor_batch_id if earlier else None)
+    batch = Batch(
+        id=context.world.draws.uuid(),
+        account_id=terminal.account_id,
+        terminal_id=terminal.terminal_id,
+        processor_name=processor_of(terminal.processor_config_id),
+        processor_config_id=terminal.processor_config_id,
+        processor_batch_id=processor_batch_id,
+        opened_at=context.now,
+    )
+    context.unit.put(batch)
+    context.emit("batch.opened", batch)
+    return batch
+
+
+def is_closed(context: OperationContext, batch_id: str | None) -> bool:
+    """Whether the batch was submitted or has its final result. Source: assumed B14."""
+    if batch_id is None:
+        return False
+    batch = context.unit.get(Batch, batch_id)
+    return batch is not None and batch.status not in ("open", "rejected")

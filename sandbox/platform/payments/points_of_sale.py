@@ -1,0 +1,169 @@
+"""Where a payment happens: account, terminal and location, and what follows from them.
+
+Source: assumed 1.8-where, D16; the fields of a transaction assumed 7.1. A place is worked out once
+and remembered until an account, a terminal or a location of the world changes.
+"""
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Final
+
+from sandbox.domain.accounts import Account, AccountType
+from sandbox.domain.faults import NOT_FOUND, VALIDATION_ERROR, Refusal
+from sandbox.domain.locations import Location
+from sandbox.domain.payments.pricing import PointOfSale
+from sandbox.domain.payments.transactions import TransactionSite
+from sandbox.domain.processors import PASSTHROUGH, gateway_of, processor_of
+from sandbox.domain.terminals import Terminal
+from sandbox.platform.operation_context import OperationContext
+from sandbox.store.port import R, Where
+
+REMEMBERED_MAX: Final = 10_000
+
+Named = tuple[str | None, str | None, str | None]
+"""What a body names: terminal_id, location_id, account_id."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPlace:
+    """A place, the facts that its transactions carry, and whether any processor serves it.
+
+    `version` is the directory's when this was worked out.
+    """
+
+    place: PointOfSale
+    site: TransactionSite
+    problem: str | None
+    is_passthrough: bool
+    version: int
+
+
+def find(context: OperationContext, named: Named) -> KnownPlace:
+    """The place that a body names, each part of which was found visible before.
+
+    Raises Refusal where the parts do not fit together.
+    """
+    remembered = context.world.places
+    version = context.world.directory_version
+    known = remembered.get(named)
+    if isinstance(known, KnownPlace) and known.version == version:
+        return known
+    place = _work_out(context, *named)
+    known = KnownPlace(
+        place,
+        _site(place),
+        _misconfiguration(place),
+        processor_of(place.terminal.processor_config_id) == PASSTHROUGH,
+        version,
+    )
+    if len(remembered) >= REMEMBERED_MAX:
+        remembered.clear()
+    remembered[named] = known
+    return known
+
+
+def _work_out(
+    context: OperationContext,
+    terminal_id: str | None,
+    location_id: str | None,
+    account_id: str | None,
+) -> PointOfSale:
+    if terminal_id is None and location_id is None and account_id is None:
+        raise invalid("terminal_id, location_id or account_id is required", "assumed 1.8-where")
+    location = context.unit.get(Location, location_id) if location_id else None
+    if terminal_id is None and location is not None:
+        terminal_id = location.terminal_id
+        if terminal_id is None:
+            raise invalid("location_id: the location has no terminal", "assumed 1.8-where")
+    if terminal_id is None:
+        terminal = _only_terminal(context, account_id or "")
+    else:
+        found = context.unit.get(Terminal, terminal_id)
+        if found is None or found.deleted_at is not None:
+            raise Refusal(NOT_FOUND, reason=f"terminal {terminal_id} is gone", step="target")
+        terminal = found
+    account = context.unit.get(Account, terminal.account_id)
+    assert account
+    if account_id is not None and account_id != account.id:
+        raise invalid("account_id: the terminal belongs to another account", "assumed 1.8-where")
+    if account.type is not AccountType.MERCHANT:
+        raise invalid("the terminal's account is not a merchant", "assumed 1.8-merchant")
+    if location is None:
+        location = _location_of(context, terminal)
+    elif location.account_id != account.id:
+        raise invalid("location_id: belongs to another account", "assumed 1.8-where")
+    return PointOfSale(account, terminal, location)
+
+
+def _only_terminal(context: OperationContext, account_id: str) -> Terminal:
+    found, _ = _find_first(context, Terminal, {"account": account_id})
+    active = [terminal for terminal in found if terminal.status == "active"]
+    if len(active) != 1:
+        raise invalid(
+            f"account_id: has {len(active)} active terminals; name one with terminal_id",
+            "assumed 1.8-where",
+        )
+    return active[0]
+
+
+def _location_of(context: OperationContext, terminal: Terminal) -> Location | None:
+    """The location that points at the terminal, when exactly one does (assumed D16)."""
+    found, total = _find_first(context, Location, {"terminal": terminal.terminal_id})
+    return found[0] if total == 1 else None
+
+
+def _find_first(context: OperationContext, kind: type[R], where: Where) -> tuple[list[R], int]:
+    """Find what a payment asks for before it does anything: it can begin again after a wait."""
+    context.unit.can_wait = True
+    found = context.unit.find(kind, where)
+    context.unit.can_wait = False
+    return found
+
+
+def _misconfiguration(place: PointOfSale) -> str | None:
+    """Why no processor would take a sale from here; None when one would. Source: assumed I10."""
+    terminal, location = place.terminal, place.location
+    if terminal.status == "blocked":
+        return "the terminal is blocked"
+    if location is not None and location.status == "blocked":
+        return "the location is blocked"
+    needed = ("mid", "tid", "processor_config_id")
+    missing = [name for name in needed if not getattr(terminal, name)]
+    return f"the terminal has no {' and no '.join(missing)}" if missing else None
+
+
+def _site(place: PointOfSale) -> TransactionSite:
+    """What every transaction of the place carries. Source: assumed 7.1."""
+    account, terminal, location = place.account, place.terminal, place.location
+    processor = processor_of(terminal.processor_config_id)
+    return TransactionSite(
+        account_id=account.id,
+        parent_account_ids=account.parent_account_ids,
+        terminal_id=terminal.terminal_id,
+        processor_mid=terminal.mid,
+        processor_tid=terminal.tid,
+        location_id=location.id if location else None,
+        processor=processor,
+        gateway=gateway_of(processor),
+        currency=_currency(place),
+        merchant_name=terminal.merchant_name or account.name,
+        mcc=terminal.merchant_category_code or account.mcc,
+        # The device of a terminal where a client names none: 64 hex digits.
+        device_id=blake2b(terminal.terminal_id.encode(), digest_size=32).hexdigest(),
+    )
+
+
+def _currency(place: PointOfSale) -> str:
+    """The currency of the location, else of the terminal. Source: assumed 1.8-currency.
+
+    A VAR sheet names currencies by number; those say nothing here (assumed 7.2).
+    """
+    if place.location is not None and place.location.currency:
+        return place.location.currency
+    of_terminal = place.terminal.currency_code
+    return of_terminal if of_terminal and of_terminal.isalpha() else "USD"
+
+
+def invalid(details: str, source: str) -> Refusal:
+    """A body whose parts do not fit each other, or the place."""
+    return Refusal(VALIDATION_ERROR, details, source=source, step="rule")

@@ -1,0 +1,314 @@
+"""The way of a request: every step of the platform, in the one order in which they are taken.
+
+    1 route        a row for this path and method?                        404, 405
+    2 authenticate header, key, world; usable at this world's now?         401
+    3 visibility   sees the type? holds the operation?                     404, 401
+    4 target       exists, in the hierarchy? which form? not blocked?      404, 401, 423
+    5 body         exactly the shape?                                      406, 413, 415, 400
+    6 operation    may this be granted, tried, applied?                    403, 400, 409
+    7 render       status and fields
+    8 commit       records and messages, together or not at all
+
+A payment takes 6 in two breaths, with the processor's answer between them.
+
+Every step notes what it decided, why, and by which clause, and refuses by raising `Refusal`. The
+order is assumed C5: no answer depends on the existence of what the caller may not see.
+"""
+
+import asyncio
+from functools import lru_cache
+from typing import Any, Final
+
+from sandbox.domain import keys
+from sandbox.domain.accounts import Account
+from sandbox.domain.faults import (
+    AUTHENTICATION_FAILED,
+    METHOD_NOT_ALLOWED,
+    NOT_FOUND,
+    RETIRED,
+    Refusal,
+)
+from sandbox.domain.instants import Instant
+from sandbox.domain.keys import ApiKey
+from sandbox.domain.payments.outcomes import OUTCOMES
+from sandbox.domain.payments.taps import Tap
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.permissions import grants_of
+from sandbox.domain.rendering import rows_of, to_bytes, to_parts
+from sandbox.domain.timers import TAP_EXPIRES, Timer
+from sandbox.platform.form import check_form
+from sandbox.platform.operation_context import Caller, PendingPayment
+from sandbox.platform.request_context import PresentedKey, RequestContext
+from sandbox.platform.router import Match
+from sandbox.platform.rows import Row
+from sandbox.platform.targets import check_visibility, find_target, named, reached_before, remember
+from sandbox.platform.wire import Body, in_parts
+from sandbox.store.port import UnitOfWork
+from sandbox.store.preparing import ROWS_AT_ONCE_MAX, Unprepared
+from sandbox.worlds.registry import Worlds
+from sandbox.worlds.scheduler import fire_due
+
+NO_CONTENT: Final = 204
+
+QUESTIONS_MAX: Final = 8
+"""So many questions of one request are prepared; others are answered whatever that takes."""
+
+
+async def carry_out(context: RequestContext, worlds: Worlds) -> tuple[int, Body]:
+    """Take all steps; the success status and the body.
+
+    Raises Refusal, and then nothing changed, unless the refusal says that it was kept. Nothing
+    here waits but a payment for its processor, whoever wants the same payment meanwhile, and a
+    question or an answer that is long work (decision 43).
+    """
+    row = route(context)
+    _prepare(context, worlds, row)
+    if context.world.busy and row.method != "GET":
+        while (busy := context.world.busy.get(_payment(context))) is not None:
+            await busy.wait()
+            _begin_again(context, worlds, row)
+    context.step = "operation"
+    assert row.run
+    # What only reads can begin again at any time; what changes something says when it can.
+    context.unit.can_wait = is_reading = row.method == "GET"
+    try:
+        shown = row.run(context)
+    except Unprepared as question:
+        shown = await _once_prepared(context, worlds, row, question)
+    if is_reading and rows_of(shown) > ROWS_AT_ONCE_MAX:
+        return row.status, await worlds.slices.run(in_parts(to_parts(shown)), is_large=True)
+    if isinstance(shown, PendingPayment):
+        return await _run_in_two_phases(context, row, shown)
+    return _conclude(context, row, shown)
+
+
+def _conclude(context: RequestContext, row: Row, shown: Any) -> tuple[int, bytes]:
+    """Write the answer and commit; what was refused and yet kept is raised afterwards."""
+    if isinstance(shown, Refusal):
+        context.unit.commit()
+        shown.was_kept = True
+        raise shown
+    # Written before the commit, so that what cannot be shown is not done either.
+    body = b"" if row.status == NO_CONTENT else to_bytes(shown)
+    context.unit.commit()
+    if context.world.tap_desk:
+        context.world.check_tap_desk()
+    return row.status, body
+
+
+def _prepare(context: RequestContext, worlds: Worlds, row: Row) -> None:
+    """Everything before the operation: who calls, what is meant, what was sent."""
+    context.step = "authenticate"
+    authenticate(context, worlds)
+    if row.narrow is None or not reached_before(context, row):
+        context.step = "visibility"
+        check_visibility(context, row)
+        context.step = "target"
+        find_target(context, row)
+        if row.narrow is not None:
+            remember(context, row)
+    context.step = "body"
+    check_form(context, row)
+
+
+# --- long work (decision 43) ------------------------------------------------------------------
+
+
+async def _once_prepared(
+    context: RequestContext, worlds: Worlds, row: Row, question: Unprepared
+) -> Any:
+    """What an operation shows once the store is prepared for its questions.
+
+    It begins again after each, as if it had come now; what it asks for is at hand then.
+    """
+    assert row.run
+    number = 0
+    while True:
+        async with context.world.preparing:
+            # Somebody else may have had it prepared meanwhile.
+            if (steps := question.steps()) is not None:
+                await worlds.slices.run(steps)
+        _begin_again(context, worlds, row)
+        context.step = "operation"
+        number += 1
+        context.unit.can_wait = row.method == "GET" and number < QUESTIONS_MAX
+        try:
+            return row.run(context)
+        except Unprepared as another:
+            question = another
+
+
+def _begin_again(context: RequestContext, worlds: Worlds, row: Row) -> None:
+    context.begin_again()
+    _prepare(context, worlds, row)
+
+
+def _payment(context: RequestContext) -> str:
+    """The id of the payment that the request is about; empty where it is about none."""
+    record = context.record
+    return record.transaction_id if isinstance(record, Transaction) else ""
+
+
+async def _run_in_two_phases(
+    context: RequestContext, row: Row, pending: PendingPayment
+) -> tuple[int, bytes]:
+    """Commit what is pending, let the processor answer, look again, and finish.
+
+    While it waits no unit of work is open, and the payment takes nothing else (assumed 2.6-serial).
+    Where it does not wait nobody can look in between, and all is committed together.
+    """
+    context.fault = pending.fault
+    if pending.tap is None and pending.delay_ms <= 0:
+        return _conclude(context, row, pending.finish(context, False))
+    tap_desk = context.world.tap_desk
+    try:
+        context.unit.commit()
+        # What was planned for later may be due before anybody asks for something else.
+        fire_due(context.world)
+        if pending.tap is not None:
+            pending.delay_ms = await _wait_for_tap(context, pending, pending.tap)
+        if pending.delay_ms > 0:
+            tap_desk.leave(pending.subject)
+            await _wait(context, pending)
+        context.begin()
+        lost = _key_lost_meanwhile(context)
+        if pending.tap is not None:
+            context.unit.cancel(TAP_EXPIRES, pending.subject)
+        shown = pending.finish(context, lost is not None)
+        return _conclude(context, row, lost or shown)
+    finally:
+        tap_desk.leave(pending.subject)
+
+
+async def _wait_for_tap(context: RequestContext, pending: PendingPayment, tap: Tap) -> int:
+    """Wait at the tap desk; how long the processor takes then, in ms. Source: assumed D24.
+
+    Other actions on the payment are not kept waiting: its merchant can still call it off.
+    """
+    assert pending.tapped
+    assert pending.why_not_with
+    tapped = await context.world.tap_desk.wait(tap, context.request_id, pending.why_not_with)
+    context.begin()
+    if tapped is not None:
+        delay_ms = pending.tapped(context, tapped)
+        context.fault = context.choice.fault if context.choice else None
+        return delay_ms
+    ended = context.unit.get(Transaction, pending.subject)
+    if ended is not None and context.choice is not None and ended.status_reason in OUTCOMES:
+        context.choice.outcome = OUTCOMES[ended.status_reason]
+    return 0
+
+
+async def _wait(context: RequestContext, pending: PendingPayment) -> None:
+    """Let the processor take its time; the payment and its event_id are taken until then."""
+    busy, taken = context.world.busy, context.world.taken_events
+    done = busy[pending.subject] = asyncio.Event()
+    if pending.event is not None:
+        taken[pending.event] = pending.subject
+    try:
+        await asyncio.sleep(pending.delay_ms / 1000)
+    except asyncio.CancelledError:
+        # The server ends. Nobody hears of this payment any more; whoever goes on finds it ended.
+        if busy is context.world.busy:
+            context.begin()
+            context.unit.schedule(Timer(kind=TAP_EXPIRES, subject=pending.subject, due=context.now))
+            context.unit.commit()
+        raise
+    finally:
+        # Who waits for this comes next: not before what follows here, which never pauses.
+        done.set()
+        del busy[pending.subject]
+        if pending.event is not None:
+            del taken[pending.event]
+    if busy is not context.world.busy:
+        raise Refusal(NOT_FOUND, reason="the world was reset while the payment was waiting")
+
+
+def _key_lost_meanwhile(context: RequestContext) -> Refusal | None:
+    """The 401 for a key that was revoked, deleted or expired in flight. Source: assumed D2."""
+    assert context.caller
+    key = context.unit.get(ApiKey, context.caller.key.id)
+    unusable = ("it is gone", "spec 3.1") if key is None else keys.why_unusable(key, context.now)
+    if unusable is None:
+        return None
+    reason, _ = unusable
+    return Refusal(
+        AUTHENTICATION_FAILED,
+        reason=f"while the payment waited, {named(context.caller.key)} stopped: {reason}",
+        source="assumed D2",
+        step="outcome",
+    )
+
+
+# --- 1 ----------------------------------------------------------------------------------------
+
+
+def route(context: RequestContext) -> Row:
+    """The row that the request is for."""
+    match = context.incoming.match
+    if match is None:
+        raise Refusal(
+            NOT_FOUND,
+            reason=f"no endpoint has the path {context.incoming.path}",
+            source="assumed C1",
+        )
+    row = match.row
+    if row is None:
+        raise Refusal(
+            METHOD_NOT_ALLOWED, reason=f"this path serves {methods_of(match) or 'nothing any more'}"
+        )
+    if row.run is None:
+        raise Refusal(RETIRED, reason=row.summary, source=row.source)
+    context.decisions.append(("route", "ok", row.name, row.source))
+    return row
+
+
+def methods_of(match: Match[Row]) -> str:
+    """The methods of the path that still do something, as an Allow header lists them."""
+    return ", ".join(row.method for row in match.others if row.run is not None)
+
+
+# --- 2 ----------------------------------------------------------------------------------------
+
+
+def authenticate(context: RequestContext, worlds: Worlds) -> None:
+    """Who calls, if the key may be used at this moment of its world."""
+    presented = context.presented
+    if presented.is_production:
+        context.notes.append(presented.reason)
+    key, account = usable(presented, context.unit, context.now)
+    context.caller = Caller(key, account, grants_of(key.permissions))
+    context.world.last_used_at[key.id] = context.now
+    worlds.touch(context.world)
+    context.decisions.append(
+        ("authenticate", "ok", _introduction(key.id, key.name, account.id), "spec 5.1")
+    )
+
+
+def usable(presented: PresentedKey, unit: UnitOfWork, now: Instant) -> tuple[ApiKey, Account]:
+    """The key that came, with its account. Raises Refusal where it may not be used now.
+
+    This is asked before a body is read that has yet to come, and again with the request.
+    """
+    key = presented.key
+    if key is None:
+        raise Refusal(AUTHENTICATION_FAILED, reason=presented.reason, source=presented.source)
+    unusable = keys.why_unusable(key, now)
+    if unusable is not None:
+        reason, source = unusable
+        raise Refusal(
+            AUTHENTICATION_FAILED, reason=f"{named(key)} is not usable: {reason}", source=source
+        )
+    account = unit.get(Account, key.account_id)
+    if account is None or account.deleted_at is not None:
+        raise Refusal(
+            AUTHENTICATION_FAILED,
+            reason=f"the account of {named(key)} was deleted",
+            source="assumed C4",
+        )
+    return key, account
+
+
+@lru_cache(maxsize=256)
+def _introduction(key_id: str, name: str, account_id: str) -> str:
+    return f"key {key_id} ({name!r}) of {account_id}"

@@ -1,0 +1,90 @@
+"""One request on its way: what was sent, and what has been found out so far."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from sandbox.domain.keys import ApiKey
+from sandbox.domain.payments.transport import TransportFault
+from sandbox.platform.operation_context import OperationContext
+from sandbox.platform.router import Match
+from sandbox.platform.rows import Row
+from sandbox.platform.wire import Body, header, list_header
+from sandbox.worlds.world import World
+
+Headers = list[tuple[bytes, bytes]]
+
+
+# None of these is frozen: one of each is made for every request, and freezing costs half of that.
+@dataclass(slots=True)
+class IncomingRequest:
+    """A request as it came. `body` is None when it was larger than is read.
+
+    `fields` are the headers by name, None where one of them was sent more than once.
+    """
+
+    method: str
+    path: str
+    query_string: bytes
+    headers: Headers
+    body: bytes | None
+    match: Match[Row] | None
+    fields: dict[bytes, bytes] | None
+
+    def header(self, name: bytes) -> bytes | None:
+        """The value of a header, as `wire.header` finds it. Raises BadInput."""
+        return header(self.headers, name) if self.fields is None else self.fields.get(name)
+
+    def list_header(self, name: bytes) -> bytes | None:
+        """The value of a header that is a list, as `wire.list_header` finds it."""
+        return list_header(self.headers, name) if self.fields is None else self.fields.get(name)
+
+
+@dataclass(slots=True)
+class PresentedKey:
+    """What came as an API key: the world and record that it names, or why it names none."""
+
+    world: World | None
+    key: ApiKey | None
+    reason: str = ""
+    source: str = "spec 5.1"
+    is_production: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class RequestContext(OperationContext):
+    """A call in the making: each step fills in what the next ones need."""
+
+    world: World
+    request_id: str
+    incoming: IncomingRequest
+    presented: PresentedKey
+    step: str = "route"
+    fault: TransportFault | None = None
+    refusal: str | None = None
+    notes: list[str] = field(default_factory=list)
+    sent: dict[str, Any] | None = None
+    may_hold_cards: bool = True
+    cache_key: tuple[Any, ...] = ()
+
+    def begin(self) -> None:
+        """A unit of work of its own, in the world's present."""
+        self.unit = self.world.store.begin()
+        self.now = self.world.clock.now()
+
+    def begin_again(self) -> None:
+        """As if it had come now: nothing that was found out about the world counts any more."""
+        self.begin()
+        self.record = self.account = None
+        del self.decisions[1:]
+        self.notes.clear()
+
+
+@dataclass(slots=True)
+class Answer:
+    """What goes back: status, body, headers. `fault` spoils the way back (assumed 5.3)."""
+
+    status: int
+    body: Body
+    headers: Headers
+    fault: TransportFault | None = None
+    delay_ms: int = 0

@@ -1,0 +1,133 @@
+"""What a row of the route table says of an endpoint.
+
+Routing, the permission check, validation, the success status, the error shape, the docs and the
+visibility tests all read these rows; nothing about an endpoint is written anywhere else.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+from sandbox.domain.access import Need
+from sandbox.domain.accounts import Account
+from sandbox.domain.faults import Fault
+from sandbox.domain.hierarchy import Relation, relate
+from sandbox.domain.payments.pans import CARD_FIELDS
+from sandbox.domain.profile import Profile
+from sandbox.platform.operation_context import OperationContext
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+Shape = Callable[[Profile], "type[BaseModel]"]
+"""Gives the shape of a body or query under a profile. It is loaded when it is first asked for."""
+
+
+def shape(resource: str, name: str) -> Shape:
+    """The shape of that name in `operations.bodies`, the same under every profile."""
+
+    @cache
+    def load() -> "type[BaseModel]":
+        found: type[BaseModel] = getattr(import_module(f"sandbox.platform.{resource}.bodies"), name)
+        return found
+
+    return lambda profile: load()
+
+
+def profiled(resource: str, name: str) -> Shape:
+    """What the function of that name in `operations.bodies` makes of the profile."""
+
+    def load(profile: Profile) -> "type[BaseModel]":
+        made: type[BaseModel] = getattr(import_module(f"sandbox.platform.{resource}.bodies"), name)(
+            profile
+        )
+        return made
+
+    return load
+
+
+Relate = Callable[[Account, Account | None], Relation]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """What a request is about, and where it says so.
+
+    `name` is the parameter or field that holds the id of a record of this `kind`. Without an
+    account's id in the body or the query the caller's own account is meant, unless it
+    `is_required`. `relate` says where that account stands to the caller's. `even_deleted` finds a
+    record after its deletion. `others` may be named in the body as well or instead, and everything
+    that is named has to be within reach. An `is_repeatable` parameter may be sent several times.
+    """
+
+    where: Literal["path", "body", "query"]
+    name: str
+    kind: type = Account
+    relate: Relate = relate
+    even_deleted: bool = False
+    is_required: bool = False
+    is_repeatable: bool = False
+    others: "tuple[Target, ...]" = ()
+
+    @cached_property
+    def all(self) -> "tuple[Target, ...]":
+        """Itself and the others."""
+        return (self, *self.others)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A response that is a page of rows, under the name `plural` (assumed 0.5-lists)."""
+
+    plural: str
+    of: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Extended:
+    """A response that is a record with one more field."""
+
+    of: Any
+    name: str
+    extra: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One endpoint. Without `run` it is a retired one: 405, before authentication.
+
+    `narrow` says which need the sent body comes down to, where the row's own leaves it open.
+    `secrets` are fields of the body that the journal masks whatever they hold. With
+    `stops_at_block` a blocked account answers 423. `may` is asked of the target before the body
+    is looked at. An `is_attempt` asks the processor, so that its outcome can be forced. One that
+    `shows_key` may answer with the plaintext of an API key. `refuses` is what its operation alone
+    refuses, besides what is refused on the way to any.
+    """
+
+    name: str
+    method: str
+    path: str
+    summary: str
+    source: str
+    need: Need | None = None
+    narrow: Callable[[dict[str, Any]], Need] | None = None
+    target: Target | None = None
+    run: Callable[[OperationContext], Any] | None = None
+    body: Shape | None = None
+    query: Shape | None = None
+    response: Any = None
+    status: int = 200
+    events: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = CARD_FIELDS
+    stops_at_block: bool = False
+    may: Callable[[OperationContext], None] | None = None
+    is_attempt: bool = False
+    shows_key: bool = False
+    refuses: tuple[Fault, ...] = ()
+
+
+def is_key_path(path: str) -> bool:
+    """Whether the path belongs to API-key management, whose error body the spec fixes."""
+    return path == "/v5/apikeys" or path.startswith("/v5/apikeys/")

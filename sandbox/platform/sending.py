@@ -1,0 +1,67 @@
+"""Sending an answer: as a whole, in parts, or as a transport fault has it."""
+
+import asyncio
+import re
+from functools import lru_cache
+from typing import Final
+
+from starlette.types import Receive, Scope, Send
+
+from sandbox.platform.request_context import Answer
+from sandbox.platform.wire import Body, send_body, until_gone
+from sandbox.scenarios.choosing import ChosenOutcome
+
+ABORT: Final = "sandbox.abort"
+"""Where a server that can close a connection puts how, in the scope of a request."""
+
+_NOT_IN_A_FIELD: Final = re.compile(r"[^\x20-\x7e]")
+
+
+class ConnectionClosed(ConnectionError):
+    """A transport fault closes the connection, and no server is there to do it: raised instead."""
+
+
+def explained(choice: ChosenOutcome) -> bytes:
+    """The outcome, who chose it, and by which rule. Source: assumed D3, D14."""
+    return _field_value(f"{choice.key}; source={choice.source}; rule={choice.rule}")
+
+
+@lru_cache(maxsize=256)
+def _field_value(text: str) -> bytes:
+    """The text as a header can say it: in the characters of ASCII that are printed (RFC 9110, 5.5).
+
+    A server cannot send any other, and would leave the client without an answer.
+    """
+    return _NOT_IN_A_FIELD.sub("?", text).encode("ascii")
+
+
+async def send_whole(
+    send: Send, status: int, headers: list[tuple[bytes, bytes]], body: Body
+) -> None:
+    """Send status, headers and body."""
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send_body(send, body)
+
+
+async def send_with_fault(answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
+    """Send the answer late, cut off, or not at all. Source: assumed 5.3."""
+    if answer.delay_ms:
+        await asyncio.sleep(answer.delay_ms / 1000)
+    fault = answer.fault
+    if fault is not None and fault.key in ("drop_before", "drop_after"):
+        abort = scope.get(ABORT)
+        if abort is None:
+            raise ConnectionClosed(f"the transport fault {fault.key} was asked for")
+        abort()
+        # The server has to notice before this ends, or it would answer by itself.
+        await until_gone(receive)
+        return
+    body, headers = answer.body, answer.headers
+    if fault is not None and fault.key == "malformed_json":
+        body = body if isinstance(body, bytes) else b"".join(body)
+        body = body[: len(body) // 2]
+        headers = [
+            (name, b"%d" % len(body) if name == b"content-length" else value)
+            for name, value in headers
+        ]
+    await send_whole(send, answer.status, headers, body)

@@ -1,0 +1,229 @@
+"""Steps 3 and 4 of the way of a request: what the caller sees, and what the request is about.
+
+No answer here depends on the existence of what the caller may not see. Source: assumed C5.
+"""
+
+from typing import Any, Final
+
+from sandbox.domain import access
+from sandbox.domain.access import Access, Need, Verdict
+from sandbox.domain.accounts import Account
+from sandbox.domain.faults import (
+    ACCOUNT_BLOCKED,
+    NOT_FOUND,
+    PERMISSION_DENIED,
+    VALIDATION_ERROR,
+    Refusal,
+)
+from sandbox.domain.hierarchy import Relation
+from sandbox.domain.keys import ApiKey
+from sandbox.platform import wire
+from sandbox.platform.form import read_object
+from sandbox.platform.request_context import RequestContext
+from sandbox.platform.rows import Row, Target
+from sandbox.platform.wire import BadInput
+
+
+def named(key: ApiKey) -> str:
+    """The key as reasons name it."""
+    return f"key {key.id} ({key.name!r})"
+
+
+# --- 3 ----------------------------------------------------------------------------------------
+
+
+def check_visibility(context: RequestContext, row: Row) -> None:
+    """Does the key see the type, and hold the operation? Asked before anything is looked up."""
+    assert context.caller
+    assert row.need
+    context.holds = access.holds(context.caller.grants, row.need)
+    refused = access.before_lookup(context.holds)
+    if refused is None:
+        context.decisions.append(("visibility", "ok", context.holds, "spec 5.9"))
+        return
+    raise _refuse(
+        refused,
+        f"{named(context.caller.key)}: {refused.reason}; {row.name} needs {row.need}",
+        details=f"requires {row.need}",
+    )
+
+
+def _refuse(refused: Access, reason: str, details: str = "") -> Refusal:
+    """The refusal for a cell of the access table. A 404 never carries details."""
+    if refused.verdict is Verdict.DENIED:
+        return Refusal(PERMISSION_DENIED, details, reason=reason, source=refused.source)
+    return Refusal(NOT_FOUND, reason=reason, source=refused.source)
+
+
+# --- 3 and 4, of a payment --------------------------------------------------------------------
+#
+# A till asks for the same thing all day. What became of these steps is remembered until an account,
+# a terminal, a location or a key of the world changes.
+
+REACHED_MAX: Final = 10_000
+
+
+def reached_before(context: RequestContext, row: Row) -> bool:
+    """Whether the very same was allowed before; then `trip` is filled as it was then."""
+    noted = len(context.notes)
+    try:
+        context.cache_key = _cache_key_of(context, row)
+        known = context.world.reached.get(context.cache_key)
+    except (Refusal, BadInput, TypeError):
+        # What is wrong with the body is said when its turn has come.
+        del context.notes[noted:]
+        return False
+    if known is None or known[0] != context.world.directory_version:
+        return False
+    _, context.holds, context.account, context.record, decisions = known
+    context.decisions += decisions
+    return True
+
+
+def _cache_key_of(context: RequestContext, row: Row) -> tuple[Any, ...]:
+    """All that the steps depend on, besides the directory."""
+    sent = read_object(context)
+    assert row.narrow
+    assert row.target
+    assert context.caller
+    named = [sent.get(one.name) for one in row.target.all]
+    return (row.name, context.caller.key.id, id(row.narrow(sent)), *named)
+
+
+def remember(context: RequestContext, row: Row) -> None:
+    """Keep what became of the steps for the next who asks for the same."""
+    reached = context.world.reached
+    if len(reached) >= REACHED_MAX:
+        reached.clear()
+    first = next(at for at, one in enumerate(context.decisions) if one[0] == "visibility")
+    reached[context.cache_key] = (
+        context.world.directory_version,
+        context.holds,
+        context.account,
+        context.record,
+        context.decisions[first:],
+    )
+
+
+# --- 4 ----------------------------------------------------------------------------------------
+
+
+def find_target(context: RequestContext, row: Row) -> None:
+    """The account and record that the request is about, if the caller may reach them."""
+    target = row.target
+    assert context.caller
+    if target is None:
+        return
+    try:
+        if row.narrow is not None:
+            _narrow(context, row.narrow(read_object(context)))
+        named = [(one, *found) for one in target.all for found in _FINDERS[one.where](context, one)]
+    except BadInput as error:
+        raise Refusal(VALIDATION_ERROR, str(error)) from None
+    if named:
+        for one, account, id in named:
+            _must_reach(context, row, one, account, id)
+        context.account = named[0][1]
+    elif target.where != "query" and not target.is_required:
+        # No account is named: the caller's own is meant, or on a listing all that it may see.
+        # Where one has to be named, the check of the body says so.
+        _must_reach(context, row, target, context.caller.account, None)
+        context.account = context.caller.account
+    if row.stops_at_block and context.account is not None:
+        _must_not_be_blocked(context)
+    if row.may is not None:
+        row.may(context)
+
+
+def _must_reach(
+    context: RequestContext, row: Row, target: Target, account: Account | None, id: str | None
+) -> None:
+    """Raises Refusal unless the key's permission reaches the account."""
+    assert context.caller
+    relation = target.relate(context.caller.account, account)
+    cell = access.decide(context.holds, relation)
+    if cell.verdict is not Verdict.OK:
+        raise _refuse(
+            cell,
+            f"{target.kind.__name__} {id or 'own'}: {cell.reason} ({relation})",
+            details=f"requires {_form(row, relation)}",
+        )
+    context.decisions.append(("target", "ok", cell.reason, cell.source))
+
+
+def _must_not_be_blocked(context: RequestContext) -> None:
+    """No money moves for a blocked account, or below one. Source: assumed 4.7-blocked-account."""
+    account = context.account
+    assert account
+    above_and_self = (account.id, *account.parent_account_ids)
+    if context.world.blocked.isdisjoint(above_and_self):
+        return
+    for id in above_and_self:
+        above = context.unit.get(Account, id)
+        if above is not None and above.status == "blocked":
+            raise Refusal(ACCOUNT_BLOCKED, reason=f"account {id} ({above.name}) is blocked")
+
+
+def _narrow(context: RequestContext, wanted: Need) -> None:
+    """Ask for the very permission that the body comes down to, where the row left it open.
+
+    Before the lookup, since lacking an operation is answered whatever exists (assumed 4.7).
+    """
+    assert context.caller
+    if access.before_lookup(access.holds(context.caller.grants, wanted)) is not None:
+        raise Refusal(PERMISSION_DENIED, f"requires {wanted}", reason=f"the body asks for {wanted}")
+
+
+def _form(row: Row, relation: Relation) -> str:
+    """The one form of the permission that this relation asks for."""
+    assert row.need
+    if relation is Relation.DESCENDANT and row.need.sub:
+        return row.need.sub
+    return " or ".join(row.need.base)
+
+
+_Found = list[tuple[Account | None, str]]
+"""The account of what is named, None where nothing is there, with the id that was given."""
+
+
+def _target_in_path(context: RequestContext, target: Target) -> _Found:
+    assert context.incoming.match
+    id = context.incoming.match.params[target.name]
+    return [(_account_of(context, target, id), id)]
+
+
+def _target_in_body(context: RequestContext, target: Target) -> _Found:
+    """What the body names. The body is parsed for it first (assumed C5)."""
+    id = (context.sent or read_object(context)).get(target.name)
+    if id is None:
+        return []
+    if not isinstance(id, str):
+        raise BadInput(f"{target.name}: must be a string")
+    return [(_account_of(context, target, id), id)]
+
+
+def _target_in_query(context: RequestContext, target: Target) -> _Found:
+    values = wire.parse_query(context.incoming.query_string).get(target.name, ())
+    if len(values) > 1 and not target.is_repeatable:
+        raise BadInput(f"{target.name}: must be given once")
+    return [(context.unit.get(Account, id), id) for id in values]
+
+
+def _account_of(context: RequestContext, target: Target, id: str) -> Account | None:
+    """The account that the record with this id belongs to; it is kept as the call's record.
+
+    Accounts named in a body are only where something is to happen, not what is changed.
+    """
+    record = context.unit.get(target.kind, id)
+    if target.kind is Account and target.where == "body":
+        return record
+    if record is None or (record.deleted_at is not None and not target.even_deleted):
+        return None
+    if context.record is None or target.where == "path":
+        context.record = record
+    if isinstance(record, Account):
+        return record
+    return context.unit.get(Account, record.account_id)
+
+
+_FINDERS = {"path": _target_in_path, "body": _target_in_body, "query": _target_in_query}

@@ -1,0 +1,1 @@
+"""Terminals: routes, bodies and operations."""

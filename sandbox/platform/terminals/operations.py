@@ -1,0 +1,90 @@
+"""Operations on terminals. Source: spec 4.4-paths-terminals; details assumed 1.4."""
+
+from typing import TYPE_CHECKING, Final, cast
+
+from sandbox.domain.accounts import Account
+from sandbox.domain.batches import Batch
+from sandbox.domain.directory import TERMINALS
+from sandbox.domain.faults import CONFLICT, VALIDATION_ERROR, Refusal
+from sandbox.domain.rendering import Page
+from sandbox.domain.terminals import Terminal
+from sandbox.platform.directory import operations as directory
+from sandbox.platform.operation_context import OperationContext
+from sandbox.store.tables import in_scope, processor_identity
+
+_UNFINISHED: Final = ("open", "submitted", "rejected")
+
+if TYPE_CHECKING:
+    from sandbox.platform.terminals.bodies import CreateTerminal, TerminalsQuery, UpdateTerminal
+
+
+def create(context: OperationContext) -> Terminal:
+    """Board a terminal on an account. Source: assumed 1.4-create."""
+    body, account = cast("CreateTerminal", context.body), cast(Account, context.account)
+    # Capability, currency and country have defaults that a terminal is never without.
+    defaults = {"terminal_capability": "5", "currency_code": "USD", "country_code": "840"}
+    terminal = Terminal(
+        terminal_id=context.world.draws.uuid(),
+        created_at=context.now,
+        **(defaults | body.given()),
+    )
+    _must_be_boardable(context, terminal, account)
+    return cast(Terminal, directory.add(context, TERMINALS, terminal))
+
+
+def update(context: OperationContext) -> Terminal:
+    """Change a terminal, its status included. Source: assumed 1.4."""
+    body, before = cast("UpdateTerminal", context.body), cast(Terminal, context.record)
+    terminal = cast(Terminal, directory.change_with_status(context, body.given()))
+    if processor_identity(terminal) != processor_identity(before):
+        _must_be_boardable(context, terminal, cast(Account, context.account))
+    return terminal
+
+
+def _must_be_boardable(context: OperationContext, terminal: Terminal, account: Account) -> None:
+    """Raises Refusal when the account lacks the processor, or another terminal is known by it."""
+    configs = account.available_processor_configs
+    if configs and terminal.processor_config_id not in configs:
+        raise Refusal(
+            VALIDATION_ERROR,
+            "processor_config_id: is not among the account's available_processor_configs",
+            source="assumed 1.4-config",
+        )
+    _, taken = context.unit.find(Terminal, {"board": processor_identity(terminal)}, limit=0)
+    if taken:
+        raise Refusal(
+            CONFLICT,
+            "another terminal has this processor_config_id, mid and tid",
+            source="assumed 1.4-duplicate",
+        )
+
+
+def delete(context: OperationContext) -> None:
+    """Delete a terminal none of whose batches still has to settle. Source: assumed D10."""
+    terminal = cast(Terminal, context.record)
+    unfinished = [in_scope(terminal.terminal_id, status) for status in _UNFINISHED]
+    context.unit.can_wait = True
+    batches, _ = context.unit.find(Batch, {"terminal_status": unfinished})
+    context.unit.can_wait = False
+    for batch in batches:
+        if batch.status != "open" or batch.transaction_count:
+            raise Refusal(
+                CONFLICT,
+                f"the terminal's batch {batch.id} is {batch.status}",
+                source="assumed D10",
+            )
+    directory.delete(context)
+
+
+def list_all(context: OperationContext) -> Page:
+    """Terminals of the caller's hierarchy. Source: spec 4.4-paths-terminals; assumed 1.4-list."""
+    query: TerminalsQuery = context.query
+    return directory.page_of(
+        context,
+        TERMINALS,
+        scope_status=query.status,
+        scope_processor_config_id=query.processor_config_id,
+        mid=query.processor_mid,
+        tid=query.processor_tid,
+        search=query.search,
+    )

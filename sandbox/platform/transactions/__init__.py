@@ -1,0 +1,1 @@
+"""Transactions: routes, bodies and operations."""

@@ -1,0 +1,199 @@
+"""Believable merchants, terminals and locations for worlds that need many of them.
+
+What is invented depends on the world's seed alone. The words come from Faker, which is imported
+when somebody asks for an invention and not before; they may change with its version, so that
+tests should rely on counts and shapes.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from sandbox.domain.accounts import Account, AccountType, Address
+from sandbox.domain.locations import Location
+from sandbox.domain.terminals import Terminal
+from sandbox.store.fixtures import FixtureError
+from sandbox.store.port import Store, UnitOfWork
+from sandbox.store.seeding import put_all
+from sandbox.store.steps import Steps
+
+if TYPE_CHECKING:
+    from faker import Faker
+
+MERCHANTS_MAX: Final = 10_000
+PER_MERCHANT_MAX: Final = 1_000
+RECORDS_MAX: Final = 50_000
+"""So many terminals, and as many locations, in all: inventing them takes some seconds, in which all
+worlds of the server are half as fast, and a sixth of a gigabyte (decision 43)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeneratedData:
+    """How much is to be invented."""
+
+    merchants: int
+    terminals_per_merchant: int = 1
+    locations_per_merchant: int = 1
+
+
+class InventionDraws(Protocol):
+    """What inventing draws: ids by name."""
+
+    def named_uuid(self, name: str) -> str:
+        """An id that depends on the seed and the name."""
+
+
+class _Trade(NamedTuple):
+    """A kind of business: its category code, how it is called, what it is."""
+
+    mcc: str
+    pattern: str
+    description: str
+
+
+_TRADES: Final = (
+    _Trade("5411", "{} Grocery", "Neighborhood grocery"),
+    _Trade("5812", "{} Bistro", "Restaurant with table service"),
+    _Trade("5812", "{} & Daughters Grill", "Restaurant with a bar"),
+    _Trade("5814", "{} Burgers", "Fast food"),
+    _Trade("5814", "{} Coffee", "Coffee shop"),
+    _Trade("5999", "{} Outfitters", "Specialty retail"),
+    _Trade("5942", "{} Books", "Bookshop"),
+    _Trade("7011", "Hotel {}", "Hotel"),
+    _Trade("7512", "{} Car Rental", "Car rental"),
+    _Trade("4121", "{} Cabs", "Taxi company"),
+    _Trade("7230", "{} Salon", "Hair salon"),
+)
+_STATIONS: Final = ("Front desk", "Register", "Counter", "Patio", "Bar", "Drive-through")
+_CONFIG: Final = "cfg-tsys-001"
+
+
+def invent(
+    store: Store, invention: GeneratedData, draws: InventionDraws, *, seed: int, now: datetime
+) -> Steps[None]:
+    """Put invented merchants into a store that nobody uses yet, spread over its partners."""
+    # To read Faker and its lists takes a tenth of a second the first time.
+    yield _faker
+    fake = _faker()
+    # As text, since Faker takes a number and its negative for the same.
+    fake.seed_instance(str(seed))
+    parents = _parents(store.begin())
+    yield from put_all(store, _records(fake, parents, invention, draws, now))
+
+
+def _faker() -> "Faker":
+    from faker import Faker
+
+    return Faker("en_US", use_weighting=False)
+
+
+def _records(
+    fake: "Faker",
+    parents: list[Account],
+    invention: GeneratedData,
+    draws: InventionDraws,
+    now: datetime,
+) -> Iterator[Account | Terminal | Location]:
+    terminal_numbers = iter(range(1, RECORDS_MAX + 1))
+    for number in range(invention.merchants):
+        parent = parents[number % len(parents)]
+        account = _merchant(fake, number, parent, draws, now)
+        yield account
+        terminals = list(_terminals(account, invention, terminal_numbers, draws, now))
+        yield from terminals
+        yield from _locations(fake, account, terminals, invention, draws, now)
+
+
+def _parents(unit: UnitOfWork) -> list[Account]:
+    """The partners of the world, else whatever can have merchants under it, oldest first."""
+    found, _ = unit.find(Account, {})
+    live = [account for account in reversed(found) if account.deleted_at is None]
+    partners = [account for account in live if account.type is AccountType.PARTNER]
+    others = [account for account in live if account.type is not AccountType.MERCHANT]
+    if not others:
+        raise FixtureError("no account of the fixture can have merchants, to invent them under")
+    return partners or others
+
+
+def _merchant(
+    fake: "Faker", number: int, parent: Account, draws: InventionDraws, now: datetime
+) -> Account:
+    trade = fake.random_element(_TRADES)
+    return Account(
+        id=draws.named_uuid(f"invented:account:{number}"),
+        available_processor_configs=(_CONFIG,),
+        tax_id=fake.numerify("%#-#######"),
+        mcc=trade.mcc,
+        type=AccountType.MERCHANT,
+        name=trade.pattern.format(fake.last_name()),
+        description=trade.description,
+        parent_account_ids=(*parent.parent_account_ids, parent.id),
+        address=_address(fake),
+        created_at=now,
+    )
+
+
+def _address(fake: "Faker") -> Address:
+    return Address(
+        street_line1=fake.street_address(),
+        city=fake.city(),
+        state=fake.state_abbr(include_territories=False, include_freely_associated_states=False),
+        zip=fake.numerify("#####"),
+        country="USA",
+    )
+
+
+def _terminals(
+    account: Account,
+    invention: GeneratedData,
+    numbers: Iterator[int],
+    draws: InventionDraws,
+    now: datetime,
+) -> Iterator[Terminal]:
+    for at in range(invention.terminals_per_merchant):
+        number = next(numbers)
+        yield Terminal(
+            terminal_id=draws.named_uuid(f"invented:terminal:{number}"),
+            name=f"{_STATIONS[at % len(_STATIONS)]} {at // len(_STATIONS) + 1}",
+            description=f"{_STATIONS[at % len(_STATIONS)]} of {account.name}",
+            account_id=account.id,
+            # The demo's own merchants have numbers that begin with 8860.
+            mid=f"8880{number // 1_000:08d}",
+            tid=f"{number:08d}",
+            store_number="0001",
+            bin="999991",
+            vid=f"V{number:07d}",
+            agent_bank_number="000000",
+            merchant_category_code=account.mcc,
+            terminal_capability="5",
+            currency_code="USD",
+            country_code="840",
+            processor_config_id=_CONFIG,
+            created_at=now,
+            merchant_name=account.name,
+        )
+
+
+def _locations(
+    fake: "Faker",
+    account: Account,
+    terminals: list[Terminal],
+    invention: GeneratedData,
+    draws: InventionDraws,
+    now: datetime,
+) -> Iterator[Location]:
+    for at in range(invention.locations_per_merchant):
+        yield Location(
+            id=draws.named_uuid(f"invented:location:{account.id}:{at}"),
+            name=account.name if at == 0 else f"{account.name} {fake.city()}",
+            account_id=account.id,
+            address=account.address if at == 0 else _address(fake),
+            phone=fake.numerify("%##55501##"),
+            email=f"hello@{fake.domain_word()}.example",
+            processor_config_id=_CONFIG,
+            country_code="840",
+            currency="USD",
+            terminal_id=terminals[at].terminal_id if at < len(terminals) else None,
+            created_at=now,
+        )

@@ -1,0 +1,238 @@
+"""The store of a world that lives as long as its process, and its units of work."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sandbox.domain.accounts import Account
+from sandbox.domain.events import Message
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.records import Record, account_id_of
+from sandbox.domain.timers import Timer
+from sandbox.store.memory.messages import Messages, ReadText
+from sandbox.store.memory.table import Claims, Rows
+from sandbox.store.memory.timers import Timers
+from sandbox.store.port import (
+    ANY_TIME,
+    NEWEST_FIRST,
+    Between,
+    DuplicateValue,
+    Order,
+    R,
+    UnitClosed,
+    Where,
+)
+from sandbox.store.preparing import Unprepared, preparation
+from sandbox.store.steps import Container, Steps
+from sandbox.store.tables import EVERYTHING, TABLES, Path
+
+if TYPE_CHECKING:
+    from sandbox.store.files.port import Document, Parsed
+
+
+class MemoryStore:
+    """A store in memory. Fulfils `port.Store`.
+
+    A watcher is called with every committed record of its kind: whoever finds worlds by key
+    learns of new keys that way, whichever operation made them. `on_messages` is called with the
+    messages of every commit that has some, `on_commit` with the unit of each that changes
+    anything.
+    """
+
+    def __init__(
+        self,
+        watchers: Mapping[type, Callable[[Any], None]] | None = None,
+        on_messages: Callable[[Sequence[Message]], None] | None = None,
+        on_commit: "Callable[[MemoryUnit], None] | None" = None,
+    ) -> None:
+        self._watchers = watchers or {}
+        self._on_messages = on_messages
+        self.on_commit = on_commit
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything: the state of a store that was never written to."""
+        self._rows = {table.kind: Rows(table, self._path_of) for table in TABLES}
+        self._accounts = self._rows[Account]
+        self._messages = Messages()
+        self._timers = Timers()
+
+    def take_over(self, other: "MemoryStore") -> None:
+        """Hold what the other holds, in place of everything here; the other is used no more."""
+        self._rows, self._accounts = other._rows, other._accounts
+        self._messages, self._timers = other._messages, other._timers
+        for rows in self._rows.values():
+            rows.path_of = self._path_of
+
+    def containers(self) -> list[Container]:
+        """All that holds records and messages, for whoever lets go of them."""
+        of_rows = [one for rows in self._rows.values() for one in rows.containers()]
+        return [*of_rows, *self._messages.containers(), *self._timers.containers()]
+
+    def _path_of(self, record: Record) -> Path:
+        account_id = account_id_of(record)
+        account = record if isinstance(record, Account) else self._accounts.get(account_id)
+        parents = account.parent_account_ids if account is not None else ()
+        return (EVERYTHING, *parents, account_id)
+
+    def begin(self) -> "MemoryUnit":
+        return MemoryUnit(self)
+
+    def one(self, kind: type[R], index: str, value: str) -> R | None:
+        return self._rows[kind].one(index, value)  # type: ignore[no-any-return]
+
+    def messages(self) -> Sequence[Message]:
+        return self._messages
+
+    def message(self, id: str) -> Message | None:
+        return self._messages.by_id(id)
+
+    def place_of(self, message_id: str) -> int | None:
+        """Where in `messages` the one with this id is; None when there is none."""
+        return self._messages.place_of(message_id)
+
+    def messages_now(self) -> Messages:
+        """The messages that there are now; those that come later are not added to them."""
+        return self._messages.as_now()
+
+    @property
+    def timers(self) -> Timers:
+        """What will happen later."""
+        return self._timers
+
+    def tables(self) -> Iterator[tuple[str, Rows]]:
+        """Every table of records, with its name."""
+        return ((rows.table.name, rows) for rows in self._rows.values())
+
+    def restore_messages(self, documents: "Sequence[Document | Parsed]", read: ReadText) -> None:
+        """Take over the documents of messages of an earlier run; `read` gives what one says."""
+        transactions = self._rows[Transaction]
+        self._messages = Messages(documents, read, lambda one: transactions.get(one).origin)
+
+    def next_timer(self) -> Timer | None:
+        return self._timers.next()
+
+
+class MemoryUnit:
+    """A unit of work over a `MemoryStore`. Fulfils `port.UnitOfWork`.
+
+    One that `can_wait` raises Unprepared where finding is long work that can be prepared.
+    """
+
+    __slots__ = ("_emitted", "_open", "_put", "_store", "_timed", "can_wait")
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._put: dict[tuple[type, str], tuple[Rows, str, Record]] = {}
+        self._emitted: list[Message] = []
+        self._timed: list[Timer | tuple[str, str, str]] = []
+        self._open = True
+        self.can_wait = False
+
+    def get(self, kind: type[R], id: str) -> R | None:
+        if self._put:
+            own = self._put.get((kind, id))
+            if own is not None:
+                return own[2]  # type: ignore[return-value]
+        rows = self._store._rows[kind]
+        number = rows.number_of.get(id)
+        return None if number is None else rows.by_number[number]
+
+    def one(self, kind: type[R], index: str, value: str) -> R | None:
+        return self._store.one(kind, index, value)
+
+    def find(
+        self,
+        kind: type[R],
+        where: Where,
+        *,
+        limit: int | None = None,
+        offset: int = 0,
+        between: Between = ANY_TIME,
+        order: Order = NEWEST_FIRST,
+    ) -> tuple[list[R], int]:
+        rows = self._store._rows[kind]
+        if self.can_wait:
+
+            def steps() -> Steps[None] | None:
+                return preparation(rows, where, limit=limit, between=between, order=order)
+
+            if steps() is not None:
+                raise Unprepared(steps)
+        return rows.find(where, limit, offset, between, order)
+
+    def put(self, record: Record) -> None:
+        self._must_be_open()
+        kind = type(record)
+        rows = self._store._rows[kind]
+        id = rows.id_of(record)
+        self._put[kind, id] = (rows, id, record)
+
+    def emit(self, message: Message) -> None:
+        self._must_be_open()
+        self._emitted.append(message)
+
+    def schedule(self, timer: Timer) -> None:
+        self._must_be_open()
+        self._timed.append(timer)
+
+    def cancel(self, kind: str, subject: str, tag: str = "") -> None:
+        self._must_be_open()
+        self._timed.append((kind, subject, tag))
+
+    def commit(self) -> None:
+        self._must_be_open()
+        self._open = False
+        if not (self._put or self._emitted or self._timed):
+            return
+        store = self._store
+        puts = list(self._put.values())
+        # Everything is checked before anything is changed.
+        unique_values = [
+            rows.unique_values(id, record) if rows.unique else () for rows, id, record in puts
+        ]
+        if len([claimed for claimed in unique_values if claimed]) > 1:
+            _must_differ(puts, unique_values)
+        for (rows, id, record), claimed in zip(puts, unique_values, strict=True):
+            rows.put(id, record, claimed)
+            if (watcher := store._watchers.get(type(record))) is not None:
+                watcher(record)
+        store._messages.extend(self._emitted)
+        for timed in self._timed:
+            if isinstance(timed, Timer):
+                store._timers.set(timed)
+            else:
+                store._timers.cancel(*timed)
+        if store.on_commit is not None:
+            store.on_commit(self)
+        if self._emitted and store._on_messages is not None:
+            store._on_messages(self._emitted)
+
+    # --- for whoever keeps what is committed
+
+    def put_records(self) -> Collection[tuple[Rows, str, Record]]:
+        """What was put: the table, the id, and the record."""
+        return self._put.values()
+
+    @property
+    def emitted(self) -> Sequence[Message]:
+        """What was announced."""
+        return self._emitted
+
+    @property
+    def timed(self) -> Sequence[Timer | tuple[str, str, str]]:
+        """Timers that were set, and kind, subject and tag of those canceled."""
+        return self._timed
+
+    def _must_be_open(self) -> None:
+        if not self._open:
+            raise UnitClosed("this unit of work was committed; begin another")
+
+
+def _must_differ(puts: list[tuple[Rows, str, Record]], unique_values: list[Claims]) -> None:
+    """Two records that are put together must not claim one value either."""
+    seen: set[tuple[str, tuple[str, str, str]]] = set()
+    for (rows, _, _), claimed in zip(puts, unique_values, strict=True):
+        for claim in claimed:
+            if (rows.table.name, claim) in seen:
+                raise DuplicateValue(f"{rows.table.name}: another record has this {claim[0]}")
+            seen.add((rows.table.name, claim))

@@ -1,0 +1,372 @@
+"""The rows of one table in memory: dictionaries, and sorted indexes.
+
+The cost of a write and of a page of results does not grow with what is stored. Rows are numbered
+in the order in which they are listed: by their moment where their table has one, then by their
+first put. An index is built when somebody first asks by it, since most worlds are never asked by
+most of them, and follows every write from then on. Where several have to agree, the shortest is
+gone through, and the answer is remembered.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic_core import from_json, to_json
+
+from sandbox.domain.records import Record
+from sandbox.store.building import Follower, build_index, build_text_index
+from sandbox.store.memory.indexes import Index, position
+from sandbox.store.memory.query_cache import (
+    Answers,
+    Predicate,
+    Query,
+    RankOf,
+    question_of,
+    ranked_question_of,
+)
+from sandbox.store.memory.trigram_index import TextIndex
+from sandbox.store.port import (
+    ANY_TIME,
+    NEWEST_FIRST,
+    Between,
+    DuplicateValue,
+    Order,
+    Where,
+)
+from sandbox.store.steps import Container, run_through
+from sandbox.store.tables import Path, Table, in_two
+
+if TYPE_CHECKING:
+    # What is kept of records is read and written lazily: most worlds are not kept.
+    from sandbox.store.files.port import Document, Parsed
+    from sandbox.store.memory.texts import Texts
+
+PathOf = Callable[[Record], Path]
+ReadText = Callable[[str], str]
+Claims = Sequence[tuple[str, str, str]]  # a unique index, and both parts of the value
+
+_PUT_BITS: Final = 40
+"""A number is the moment in milliseconds, then so many bits for the order of puts."""
+_PUT_MASK: Final = (1 << _PUT_BITS) - 1
+
+
+class _Records(dict[int, Any]):
+    """Records by number. Those of an earlier run stay documents until somebody asks for them."""
+
+    def __init__(self, kind: type) -> None:
+        super().__init__()
+        self._kind = kind
+        self.documents: dict[int, Document | Parsed] = {}
+        self.read: ReadText = str
+        # Those who write down a moment: they are told of what is read, before it changes.
+        self.moments: dict[int, dict[int, Any]] = {}
+
+    def __missing__(self, number: int) -> Any:
+        from sandbox.store.documents import from_document
+        from sandbox.store.files.port import Parsed
+
+        document = self.documents[number]
+        if isinstance(document, Parsed):
+            fields = document.fields
+        else:
+            fields = from_json(document.text or self.read(document.id))
+        record = self[number] = from_document(self._kind, fields)
+        del self.documents[number]
+        for moment in self.moments.values():
+            moment.setdefault(number, record)
+        return record
+
+
+class Rows:
+    """The rows of one table."""
+
+    def __init__(self, table: Table, path_of: PathOf) -> None:
+        self.table = table
+        self.id_of = attrgetter(table.key)
+        self.path_of = path_of
+        self.forget()
+
+    def forget(self) -> None:
+        """Hold nothing."""
+        table = self.table
+        self.number_of: dict[str, int] = {}
+        self.by_number = _Records(table.kind)
+        self._puts = 0
+        # By both parts of a value, which are the record's own texts: joined they would need memory.
+        self.unique = {name: defaultdict[str, dict[str, int]](dict) for name in table.unique}
+        self.indexes: dict[str, Index] = {}
+        self.texts: dict[str, TextIndex] = {}
+        # Those who build an index, and have to hear of what is put meanwhile.
+        self.followers: list[Follower] = []
+        self.is_let_go = False
+        self.answers = Answers()
+
+    # --- one row
+
+    def get(self, id: str) -> Any:
+        """The record with this id; None when there is none."""
+        number = self.number_of.get(id)
+        return None if number is None else self.by_number[number]
+
+    def one(self, name: str, value: str) -> Any:
+        """The record that has this value in a unique index; None when none has."""
+        first, second = in_two(value)
+        number = self.unique[name].get(first, {}).get(second)
+        return None if number is None else self.by_number[number]
+
+    def unique_values(self, id: str, record: Any) -> Claims:
+        """The values that the record newly takes in unique indexes, with the index of each.
+
+        Raises DuplicateValue where another record has one.
+        """
+        own, unique_values = self.number_of.get(id), []
+        for name, index in self.table.unique.items():
+            taken = self.unique[name]
+            for first, second in index(record):
+                number = taken[first].get(second)
+                if number is None:
+                    unique_values.append((name, first, second))
+                elif number != own:
+                    raise DuplicateValue(f"{self.table.name}: another record has this {name}")
+        return unique_values
+
+    def put(self, id: str, record: Any, unique_values: Claims) -> None:
+        number = self.number_of.get(id)
+        if number is None:
+            old, number = None, self._new_number(record)
+            self.number_of[id] = number
+        else:
+            old = self.by_number[number]
+        self.by_number[number] = record
+        for name, first, second in unique_values:
+            self.unique[name][first][second] = number
+        if self.indexes or self.texts or self.followers:
+            keeps_place = self.table.keeps_place
+            if old is None or keeps_place is None or not keeps_place(old, record):
+                self._reindex(number, old, record)
+        self.answers.note_change(number)
+
+    def _new_number(self, record: Any) -> int:
+        put, moment = self._puts, self.table.moment
+        self._puts = put + 1
+        return put if moment is None else moment(record) << _PUT_BITS | put
+
+    # --- what is kept
+
+    def keep(self, document: "Document | Parsed", read: ReadText) -> None:
+        """Take over a document of an earlier run, which nobody has found here yet.
+
+        Without claims it is read at once, to know what it takes; `read` gives the text of one
+        that comes without. Raises Unreadable or DuplicateValue.
+        """
+        from sandbox.store.documents import Unreadable, from_document
+        from sandbox.store.files.port import fields_of
+
+        number, self.by_number.read = document.number, read
+        self._puts = max(self._puts, (number & _PUT_MASK) + 1)
+        if document.unique_values:
+            self.by_number.documents[number] = document
+            unique_values = [tuple(claim) for claim in from_json(document.unique_values)]
+        else:
+            record = from_document(self.table.kind, fields_of(document))
+            if self.id_of(record) != document.id or self.number_of.get(document.id) is not None:
+                raise Unreadable(f"its id must be {document.id[:80]}, once")
+            unique_values = list(self.unique_values(document.id, record))
+            self.by_number[number] = record
+        self.number_of[document.id] = number
+        for name, first, second in unique_values:
+            self.unique[name][first][second] = number
+
+    def document(self, id: str, texts: "Texts") -> "Document":
+        """What is kept of the record with this id."""
+        number = self.number_of[id]
+        kept = self.by_number.documents.get(number)
+        if kept is not None:
+            return self.unread_document(kept)
+        return self.document_of(number, self.by_number[number], texts)
+
+    def unread_document(self, kept: "Document | Parsed") -> "Document":
+        """The document of a record that nobody has asked for yet."""
+        from sandbox.store.files.port import Document
+
+        text = kept.text or self.by_number.read(kept.id)
+        return Document(kept.id, kept.number, text, kept.unique_values)
+
+    def document_of(self, number: int, record: Any, texts: "Texts") -> "Document":
+        """The document of a record with that number."""
+        from sandbox.store.files.port import Document
+
+        unique_values = [
+            (name, *value) for name, index in self.table.unique.items() for value in index(record)
+        ]
+        written = to_json(unique_values).decode() if unique_values else ""
+        return Document(self.id_of(record), number, texts.of_record(record), written)
+
+    def containers(self) -> list[Container]:
+        """All that holds rows, for whoever lets go of them: they are used no more."""
+        self.is_let_go = True
+        return [
+            self.number_of,
+            self.by_number,
+            self.by_number.documents,
+            *(values for taken in self.unique.values() for values in taken.values()),
+            *self.unique.values(),
+            *(index.entries for index in self.indexes.values()),
+            *(text_index.entries for text_index in self.texts.values()),
+        ]
+
+    def _reindex(self, number: int, old: Any, record: Any) -> None:
+        path = self.path_of(record)
+        old_path = () if old is None else self.path_of(old)
+        for name, entries in self.indexes.items():
+            index = self.table.indexes[name]
+            before = () if old is None else index(old, old_path)
+            after = index(record, path)
+            if before != after:
+                entries.move(number, before, after)
+        for name, text_index in self.texts.items():
+            texts = self.table.texts[name]
+            text_index.move(number, () if old is None else texts(old), texts(record))
+        for follower in self.followers:
+            follower.note(number, old, record)
+
+    # --- many rows
+
+    def find(
+        self, where: Where, limit: int | None, offset: int, between: Between, order: Order
+    ) -> tuple[list[Any], int]:
+        """A page in the order asked for, and the total."""
+        if offset == 0 and limit is not None and order is NEWEST_FIRST and between == ANY_TIME:
+            numbers = self.matching(where)
+            newest = numbers[len(numbers) - limit :] if limit < len(numbers) else numbers
+            return [self.by_number[number] for number in reversed(newest)], len(numbers)
+        found: Sequence[Any]
+        if order.by:
+            found = self._ranked(where, between, order.by)
+            first, last = 0, len(found)
+        else:
+            found = self.matching(where)
+            first, last = _window(found, between)
+        total = last - first
+        if order.is_descending:
+            end = max(last - offset, first)
+            start = first if limit is None else max(end - limit, first)
+        else:
+            start = min(first + offset, last)
+            end = last if limit is None else min(start + limit, last)
+        # A slice of a sorted list costs what it holds, however deep into the list it lies.
+        page: list[Any] = list(found[start:end])
+        if order.by:
+            page = [number for _, number in page]
+        if order.is_descending:
+            page.reverse()
+        return [self.by_number[number] for number in page], total
+
+    def matching(self, where: Where) -> Sequence[int]:
+        """The numbers of all rows that match every condition, ascending."""
+        if not where:
+            return self._everything()
+        if len(where) == 1:
+            ((name, values),) = where.items()
+            if isinstance(values, str) and name in self.table.indexes:
+                return self._index(name).rows(values)
+        return self.answers.matching(question_of(where), self.conditions(where))
+
+    def is_by_one_index(self, where: Where) -> bool:
+        """Whether one index answers this by itself, or everything is asked for."""
+        if len(where) != 1:
+            return not where
+        ((name, values),) = where.items()
+        return isinstance(values, str) and name in self.table.indexes
+
+    def _ranked(self, where: Where, between: Between, by: str) -> Sequence[tuple[int, int]]:
+        """Rank and number of the rows that match, ascending."""
+        return self.answers.ranked(*self.ranking(where, between, by))
+
+    def ranking(
+        self, where: Where, between: Between, by: str
+    ) -> tuple[Query, list[Predicate], str, RankOf]:
+        """The question for rows in that order, as it is answered and remembered."""
+        rank, by_number = self.table.orders[by], self.by_number
+        conditions = self.conditions(where)
+        question = ranked_question_of(where, between)
+        if between != ANY_TIME:
+            first, last = _bounds(between)
+            conditions.append(Predicate(lambda number: first <= number < last))
+        return question, conditions, by, lambda number: rank(by_number[number])
+
+    def _everything(self) -> Sequence[int]:
+        # Rows are never removed, so that numbers without a moment have no gaps; in a file that
+        # somebody edited they may.
+        if self.table.moment is None and self._puts == len(self.number_of):
+            return range(self._puts)
+        return sorted(self.number_of.values())
+
+    def conditions(self, where: Where) -> list[Predicate]:
+        """The conditions, each with how to tell of a row and where to look for some."""
+        conditions = [self._condition(name, values) for name, values in where.items()]
+        if not any(one.rows for one in conditions):
+            everything = self._everything()
+            conditions.append(
+                Predicate(lambda number: True, lambda: everything, len(everything), True)
+            )
+        return conditions
+
+    def _condition(self, name: str, values: Any) -> Predicate:
+        table, by_number = self.table, self.by_number
+        if name in table.filters:
+            fits = table.filters[name]
+            return Predicate(lambda number: fits(by_number[number], values))
+        if name in table.texts:
+            return self._text_condition(name, str(values))
+        index = self._index(name)
+        wanted: Collection[str] = (
+            (values,) if isinstance(values, str) else tuple(dict.fromkeys(values))
+        )
+        return Predicate(
+            lambda number: any(index.has(value, number) for value in wanted),
+            lambda: index.rows_of_any(wanted),
+            sum(len(index.rows(value)) for value in wanted),
+            True,
+        )
+
+    def _index(self, name: str) -> Index:
+        if name not in self.indexes:
+            run_through(build_index(self, name))
+        return self.indexes[name]
+
+    def _text_condition(self, name: str, piece: str) -> Predicate:
+        texts, wanted = self.table.texts[name], piece.lower()
+        candidates, is_exact = self._text_index(name).candidates(piece)
+        return Predicate(
+            lambda number: any(
+                text is not None and wanted in text.lower()
+                for text in texts(self.by_number[number])
+            ),
+            # As they are now: they may change while somebody goes through them.
+            lambda: list(candidates),
+            len(candidates),
+            is_exact,
+        )
+
+    def _text_index(self, name: str) -> TextIndex:
+        if name not in self.texts:
+            run_through(build_text_index(self, name))
+        return self.texts[name]
+
+
+def _bounds(between: Between) -> tuple[float, float]:
+    """The smallest number of a row of that time, and the first that is too large."""
+    first_ms, last_ms = between
+    first = float("-inf") if first_ms is None else first_ms << _PUT_BITS
+    last = float("inf") if last_ms is None else (last_ms + 1) << _PUT_BITS
+    return first, last
+
+
+def _window(numbers: Sequence[int], between: Between) -> tuple[int, int]:
+    """Which of the ascending numbers lie in that time."""
+    first_ms, last_ms = between
+    first = 0 if first_ms is None else position(numbers, first_ms << _PUT_BITS)
+    last = len(numbers) if last_ms is None else position(numbers, (last_ms + 1) << _PUT_BITS)
+    return first, max(first, last)

@@ -1,0 +1,87 @@
+"""The texts of records, as files and snapshots hold them.
+
+A payment and the messages about it share their beginning and most of their history. What they
+share is written once, and remembered for a while.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+
+from pydantic_core import to_json
+
+from sandbox.domain.events import LazyRecord, Message
+from sandbox.domain.keys import ApiKey
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.store.documents import to_document
+from sandbox.store.tables import TABLES
+
+REMEMBERED_MAX: Final = 256
+_NAMES: Final = {table.kind: table.name for table in TABLES}
+CARD: Final = "card"
+"""Beside a payment that a message is about: the card that it was taken with at that moment."""
+
+BODY: Final = "body"
+"""What stands for the kind of a record where a message says a body of its own."""
+
+
+class Texts:
+    """Writes records. `remembered_max` parts are kept at hand."""
+
+    def __init__(self, remembered_max: int = REMEMBERED_MAX) -> None:
+        self._max = remembered_max
+        # By identity: parts are frozen, and equal ones are mostly the same.
+        self._parts: OrderedDict[int, tuple[Any, str]] = OrderedDict()
+
+    def of_record(self, record: Any) -> str:
+        """The document of a record."""
+        if type(record) is Transaction:
+            return f'{{"origin":{self._part(record.origin)},{self._after_origin(record)}'
+        return to_json(to_document(record)).decode()
+
+    def _after_origin(self, tx: Transaction) -> str:
+        """The rest of a payment's document, which is that of the last message about it as well."""
+        return self._remembered(tx, self._written_after_origin)
+
+    def _written_after_origin(self, tx: Transaction) -> str:
+        rest = to_json(to_document(tx._replace(origin=None, history=()))).decode()  # type: ignore[arg-type]
+        history = ",".join(self._part(attempt) for attempt in tx.history)
+        # It begins with the origin, which is none.
+        return f'{rest[len(_NO_ORIGIN) : -1]},"history":[{history}]}}'
+
+    def of_what_is_said(self, message: Message) -> str:
+        """The document of what a message says: the record of its moment, or a body as it is."""
+        record = message.record
+        if isinstance(record, LazyRecord):
+            return record.text()
+        if isinstance(record, dict):
+            return to_json({BODY: record}).decode()
+        if type(record) is Transaction:
+            # A payment's origin stands with the payment itself; only the card may be another.
+            said = self._after_origin(record)
+            return f'{{"{CARD}":"{record.origin.card.token}","{_NAMES[Transaction]}":{{{said}}}'
+        if isinstance(record, ApiKey):
+            # A key that can be read again is kept with the key itself and nowhere else (D26).
+            record = replace(record, readable_key=None)
+        return f'{{"{_NAMES[type(record)]}":{self.of_record(record)}}}'
+
+    def _part(self, part: Any) -> str:
+        return self._remembered(part, _written)
+
+    def _remembered(self, part: Any, write: Callable[[Any], str]) -> str:
+        known = self._parts.get(id(part))
+        if known is not None and known[0] is part:
+            return known[1]
+        text = write(part)
+        self._parts[id(part)] = part, text
+        if len(self._parts) > self._max:
+            self._parts.popitem(last=False)
+        return text
+
+
+def _written(part: Any) -> str:
+    return to_json(to_document(part)).decode()
+
+
+_NO_ORIGIN: Final = '{"origin":null,'

@@ -1,0 +1,70 @@
+"""The served application, for whoever takes an ASGI application instead of a URL."""
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sandbox.http.refusals import Application
+    from sandbox.testing.loop_thread import LoopThread
+
+_Message = MutableMapping[str, Any]
+
+
+class ThreadedApp:
+    """An ASGI application that has another one carry out its requests on the loop that serves it.
+
+    Requests over it and over the network meet the same worlds, and never at the same time.
+    """
+
+    def __init__(self, app: "Application", background: "LoopThread") -> None:
+        self._app = app
+        self._background = background
+
+    async def __call__(
+        self,
+        scope: _Message,
+        receive: Callable[[], Awaitable[_Message]],
+        send: Callable[[_Message], Awaitable[None]],
+    ) -> None:
+        """Serve one request, on whatever asyncio loop it is asked."""
+        import asyncio
+
+        here = asyncio.get_running_loop()
+        answer: asyncio.Queue[_Message | None] = asyncio.Queue()
+
+        async def receive_from_here() -> _Message:
+            asked = asyncio.run_coroutine_threadsafe(_awaited(receive), here)
+            return await asyncio.wrap_future(asked)
+
+        async def send_to_here(message: _Message) -> None:
+            here.call_soon_threadsafe(answer.put_nowait, message)
+
+        async def carry_out() -> None:
+            try:
+                await self._app(scope, receive_from_here, send_to_here)
+            finally:
+                here.call_soon_threadsafe(answer.put_nowait, None)
+
+        if scope["type"] == "lifespan":
+            # It has begun already, and ends with its server.
+            await _live(receive, send)
+            return
+        done = self._background.start(carry_out())
+        try:
+            while (message := await answer.get()) is not None:
+                await send(message)
+            await asyncio.wrap_future(done)
+        finally:
+            done.cancel()
+
+
+async def _awaited(receive: Callable[[], Awaitable[_Message]]) -> _Message:
+    return await receive()
+
+
+async def _live(
+    receive: Callable[[], Awaitable[_Message]], send: Callable[[_Message], Awaitable[None]]
+) -> None:
+    while (await receive())["type"] != "lifespan.shutdown":
+        await send({"type": "lifespan.startup.complete"})
+    await send({"type": "lifespan.shutdown.complete"})

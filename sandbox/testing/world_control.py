@@ -1,0 +1,253 @@
+"""Steering one world and watching it, by its control surface."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from sandbox.testing.control import SandboxRefused
+from sandbox.testing.waiting import WAIT_S, Deadline, NothingCame
+
+if TYPE_CHECKING:
+    from sandbox.testing.server import Server
+
+_READ: Final = "(read)"
+_POLL_S: Final = 20.0
+"""One question is kept open for so long at most."""
+
+
+class Journal(list[dict[str, Any]]):
+    """The requests of a world, oldest first, as the control API shows them."""
+
+    @property
+    def last(self) -> dict[str, Any]:
+        """The newest. Raises LookupError where there is none."""
+        if not self:
+            raise LookupError("no request with a key of this world has come yet")
+        return self[-1]
+
+
+class WorldControl:
+    """What can be said to a world, and asked of it, beside what the platform itself offers.
+
+    Whatever the control surface refuses is raised as SandboxRefused.
+    """
+
+    def __init__(self, server: "Server", world_id: str) -> None:
+        self._server = server
+        self._id = world_id
+
+    @property
+    def id(self) -> str:
+        """Its id, which the server chose."""
+        return self._id
+
+    @property
+    def control_url(self) -> str:
+        """The URL of this world on the control surface."""
+        return f"{self._server.control_url}/worlds/{self.id}"
+
+    def control(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Ask anything else about this world: `control("GET", "/endpoints")`."""
+        return self._server.control.ask(method, f"/worlds/{self.id}{path}", body, query=query)
+
+    def save(self) -> bytes:
+        """The whole world as one document, for `load` or a file."""
+        path = f"/worlds/{self.id}/snapshot"
+        return self._server.control.response("GET", path).content
+
+    # --- saying how payments end
+
+    def next(
+        self,
+        outcome: str | None = None,
+        *,
+        fault: str | None = None,
+        operation: str | None = None,
+        amount: int | None = None,
+        delay_ms: int | None = None,
+        approved_amount: int | None = None,
+    ) -> dict[str, Any]:
+        """Queue how the next attempt that fits is to end.
+
+        `operation` and `amount` (minor units) say which attempts fit. Words are those of
+        `/_sandbox/outcomes`.
+        """
+        said = {
+            "outcome": outcome,
+            "fault": fault,
+            "operation": operation,
+            "amount": amount,
+            "delay_ms": delay_ms,
+            "approved_amount": approved_amount,
+        }
+        body = {name: value for name, value in said.items() if value is not None}
+        return self._object("POST", "/scenario/next", body)
+
+    def scenario(
+        self, which: str | Path | Mapping[str, Any] | None = _READ
+    ) -> dict[str, Any] | None:
+        """Have a scenario run: one of the library by name or title, a TOML file, or a whole one.
+
+        None stops what runs. Without an argument nothing changes. Answers with what runs then, and
+        how often each of its rules applied; None where nothing does. Raises ScenarioError for a
+        file that cannot be used.
+        """
+        if which is None:
+            self.control("DELETE", "/scenario")
+            return None
+        if which is not _READ:
+            chosen = document_of(which)
+            body = {"name": chosen} if isinstance(chosen, str) else chosen
+            return self._object("PUT", "/scenario", body)
+        try:
+            return self._object("GET", "/scenario")
+        except SandboxRefused as error:
+            if error.error != "no_scenario":
+                raise
+            return None
+
+    def switches(self, changes: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+        """The switches of the world, after these changes: `{"batch.settlement": "manual"}`."""
+        wanted = {**(changes or {}), **more}
+        return (
+            self._object("PUT", "/switches", wanted) if wanted else self._object("GET", "/switches")
+        )
+
+    # --- time
+
+    @property
+    def clock(self) -> dict[str, Any]:
+        """The clock: `now`, `mode` ("running" or "frozen") and `rate`."""
+        return self._object("GET", "/clock")
+
+    def set_clock(
+        self,
+        now: str | datetime | None = None,
+        *,
+        mode: Literal["running", "frozen"] | None = None,
+        rate: float | None = None,
+    ) -> dict[str, Any]:
+        """Set the clock; what is not given stays. What falls due on the way ahead happens."""
+        said = {"now": instant(now), "mode": mode, "rate": rate}
+        return self._object("PUT", "/clock", {name: value for name, value in said.items() if value})
+
+    def advance(
+        self, by: str | timedelta | None = None, *, to: str | datetime | None = None
+    ) -> list[dict[str, Any]]:
+        """Move the clock ahead, by a length of time or to an instant.
+
+        Everything that falls due happens, each thing at its own moment, webhooks and their retries
+        included. Answers with what did, in order: `at`, `kind` and `subject`.
+        """
+        if isinstance(by, timedelta):
+            by = f"PT{by.total_seconds():.3f}S"
+        said = {"by": by, "to": instant(to)}
+        body = {name: value for name, value in said.items() if value is not None}
+        fired: list[dict[str, Any]] = self._object("POST", "/clock/advance", body)["fired"]
+        return fired
+
+    # --- the tap desk
+
+    @property
+    def taps(self) -> list[dict[str, Any]]:
+        """The payments that wait for a card, the oldest first."""
+        return self._list("taps")
+
+    def tap(
+        self,
+        card: str | None = None,
+        *,
+        outcome: str | None = None,
+        cancel: Literal["user", "merchant"] | None = None,
+        transaction_id: str | None = None,
+        timeout_s: float = WAIT_S,
+    ) -> dict[str, Any]:
+        """Tap for the payment that has waited longest, or for that one, once it waits.
+
+        A test card by its token, how it ends, or who calls it off: one of the three. Answers with
+        the tap, and the payment's `status` and `status_reason` then. Raises NothingCame where no
+        payment waits in time.
+        """
+        __tracebackhide__ = True
+        said = {"card": card, "outcome": outcome, "cancel": cancel}
+        body = {name: value for name, value in said.items() if value is not None}
+        waiting = self._waiting(transaction_id, Deadline(timeout_s))
+        if waiting is None:
+            about = "no payment" if transaction_id is None else f"payment {transaction_id}"
+            running = self.scenario()
+            raise NothingCame(
+                f"{about} waited for a tap within {timeout_s:g} s; payments wait where a scenario "
+                f'says tap = "wait", and {"none" if running is None else repr(running["name"])} '
+                "runs in this world"
+            )
+        return self._object("POST", f"/taps/{waiting}", body)
+
+    def _waiting(self, transaction_id: str | None, deadline: Deadline) -> str | None:
+        """The payment that waits; None where none came in time."""
+        while True:
+            # Whoever comes to the desk has just had its record made, which is a message.
+            newest = self._list("messages", limit=1)
+            ids = [str(tap["transaction_id"]) for tap in self.taps]
+            if transaction_id in ids or (transaction_id is None and ids):
+                return transaction_id or ids[0]
+            if not deadline.left_s:
+                return None
+            query = {"timeout_s": min(deadline.left_s, _POLL_S)}
+            after = {"after": newest[0]["id"]} if newest else {}
+            try:
+                self.control("GET", "/wait", query=query | after)
+            except SandboxRefused as error:
+                if error.error != "nothing_came":
+                    raise
+
+    # --- what happened
+
+    @property
+    def journal(self) -> Journal:
+        """The requests of this world, each with the decisions behind its answer; `.last` too."""
+        return Journal(self._list("requests"))
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The events of this world, each with its body and all its deliveries, oldest first."""
+        return self._list("messages")
+
+    def _object(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+        found: dict[str, Any] = self.control(method, path, body)
+        return found
+
+    def _list(self, plural: str, **query: Any) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.control("GET", f"/{plural}", query=query)[plural]
+        return found
+
+
+def instant(moment: str | datetime | None) -> str | None:
+    """An instant as the control surface reads it. Raises ValueError for one without a time zone."""
+    if not isinstance(moment, datetime):
+        return moment
+    if moment.tzinfo is None:
+        raise ValueError(f"{moment!r} has no time zone: give it one, like tzinfo=UTC")
+    return moment.isoformat()
+
+
+def document_of(which: str | Path | Mapping[str, Any]) -> str | dict[str, Any]:
+    """The name of a scenario as it is, anything else as a whole one. Raises ScenarioError."""
+    if isinstance(which, str) and "/" not in which and not which.endswith(".toml"):
+        return which
+    if isinstance(which, str | Path):
+        import tomllib
+
+        from sandbox.scenarios.loading import read_scenario
+
+        # Read as a server would: its complaint names the file.
+        read_scenario(Path(which))
+        return tomllib.loads(Path(which).read_text(encoding="utf-8"))
+    return dict(which)

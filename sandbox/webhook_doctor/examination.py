@@ -1,0 +1,54 @@
+"""The examination: which probe comes when, and what becomes of the others when one fails."""
+
+from collections.abc import Callable, Collection, Sequence
+
+from sandbox.webhook_doctor.builder import ProbeBuilder
+from sandbox.webhook_doctor.genuine import GOOD, QUICK
+from sandbox.webhook_doctor.probe import Probe
+from sandbox.webhook_doctor.probes import PROBES
+from sandbox.webhook_doctor.scale import Way
+from sandbox.webhook_doctor.scoring import Examination, Finding, judge, judge_pace
+from sandbox.webhook_doctor.sender import Answer, ProbeSender
+
+
+class Unreachable(Exception):
+    """Nobody takes connections there; the message says why."""
+
+
+def wanted(names: Collection[str]) -> list[Probe]:
+    """The probes of these names, all when there are none. The good one is always among them."""
+    return [one for one in PROBES.values() if not names or one.name in names or one is GOOD]
+
+
+async def examine(
+    courier: ProbeSender,
+    kit: ProbeBuilder,
+    probes: Sequence[Probe],
+    *,
+    slow_after_ms: float,
+    told: Callable[[], None],
+) -> Examination:
+    """Send the probes, the good one first, and judge what came of them.
+
+    Of a receiver that does not take that one, what it refuses and what it takes say nothing, and
+    the others are skipped. `told` is called after each. Raises Unreachable.
+    """
+    findings: list[Finding] = []
+    for probe in probes:
+        if findings and findings[0].wrong:
+            findings.append(Finding(probe, is_skipped=True))
+        elif probe is QUICK:
+            findings.append(judge_pace(probe, findings, slow_after_ms))
+        else:
+            findings.append(judge(probe, await _send(courier, probe, kit)))
+        told()
+    return Examination(findings=findings, is_whole=len(probes) == len(PROBES))
+
+
+async def _send(courier: ProbeSender, probe: Probe, kit: ProbeBuilder) -> list[Answer]:
+    answers: list[Answer] = []
+    for volley in probe.plan(kit):
+        answers += await courier.send(volley)
+        if probe is GOOD and answers[0].way == Way.UNREACHABLE:
+            raise Unreachable(answers[0].said)
+    return answers

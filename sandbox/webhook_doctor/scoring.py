@@ -1,0 +1,167 @@
+"""What the answers to a probe mean, and what all of them together are worth."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from sandbox.webhook_doctor.probe import HINTS, Probe
+from sandbox.webhook_doctor.scale import STANDINGS, Severity, Way, grade_of, score_of
+from sandbox.webhook_doctor.sender import Answer
+
+Verdict = Literal["passed", "failed", "skipped"]
+
+_NAMED_MAX: Final = 5
+"""So many of the requests of a probe are named one by one."""
+
+_WITHOUT_PROOF: Final = frozenset(
+    {"bad-signature", "tampered-body", "missing-signature", "unsigned"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What came of one probe. `wrong` are those of the answers that should have been others."""
+
+    probe: Probe
+    answers: Sequence[Answer] = ()
+    wrong: Sequence[Answer] = ()
+    is_skipped: bool = False
+
+    @property
+    def verdict(self) -> Verdict:
+        """What came of it, in a word."""
+        if self.is_skipped:
+            return "skipped"
+        return "failed" if self.wrong else "passed"
+
+    @property
+    def worst(self) -> Answer | None:
+        """The answer that is most to blame; None where nothing is wrong."""
+        order = list(Severity)
+        return min(
+            self.wrong,
+            key=lambda one: order.index(self.probe.severity_of(one.way)),
+            default=None,
+        )
+
+    @property
+    def severity(self) -> Severity | None:
+        """How bad it is; None where nothing is wrong."""
+        return self.probe.severity_of(self.worst.way) if self.worst else None
+
+    @property
+    def costs_percent(self) -> int:
+        """How much of its probe's weight it costs; what was not tried is not earned."""
+        if self.severity is not None:
+            return STANDINGS[self.severity].costs_percent
+        return 100 if self.is_skipped else 0
+
+    @property
+    def advice(self) -> str | None:
+        """What to change; None where nothing is wrong."""
+        if self.worst is None:
+            return None
+        own = self.probe.advice_on(self.worst.way)
+        hint = HINTS.get(self.worst.status_code or 0)
+        return f"{hint} {own}" if hint and self.probe.expects == "taken" else own
+
+    @property
+    def told(self) -> str:
+        """What the receiver did, in words."""
+        if self.is_skipped:
+            return "not tried"
+        said = [f"{one.label}: {one.said}" if one.label else one.said for one in self.wrong]
+        more = len(said) - _NAMED_MAX
+        if said:
+            return "; ".join(said[:_NAMED_MAX]) + (f"; and {more} more" if more > 0 else "")
+        statuses = sorted({one.status_code for one in self.answers if one.status_code is not None})
+        times = f"{len(self.answers)} times " if len(self.answers) > 1 else ""
+        return times + ", ".join(map(str, statuses))
+
+    @property
+    def duration_ms(self) -> float | None:
+        """How long the slowest answer took; None where nothing was sent."""
+        return max((one.duration_ms for one in self.answers), default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examination:
+    """All findings. `is_whole`: every probe there is was asked for."""
+
+    findings: Sequence[Finding]
+    is_whole: bool
+
+    @property
+    def failures(self) -> list[Finding]:
+        """What went wrong, the worst first, in the order of the probes."""
+        failed = [one for one in self.findings if one.severity is not None]
+        order = list(Severity)
+        return sorted(failed, key=lambda one: order.index(one.severity or Severity.ADVICE))
+
+    @property
+    def severities(self) -> list[Severity]:
+        """How bad the failures are, the worst first."""
+        return [one.severity for one in self.failures if one.severity is not None]
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether nothing failed that has to be right."""
+        return not any(STANDINGS[severity].is_failure for severity in self.severities)
+
+    @property
+    def score(self) -> int | None:
+        """Of 100; None where only some of the probes were asked for."""
+        if not self.is_whole:
+            return None
+        costs = ((one.probe.weight, one.costs_percent) for one in self.findings)
+        return score_of(costs, self.severities)
+
+    @property
+    def grade(self) -> str | None:
+        """From A to F; None where there is no score."""
+        return None if self.score is None else grade_of(self.score)
+
+    @property
+    def requests(self) -> int:
+        """How many requests were sent."""
+        return sum(len(one.answers) for one in self.findings if one.probe.name != "quick")
+
+    @property
+    def diagnosis(self) -> str | None:
+        """What several failures have in common; None where there is no such thing."""
+        taken = {
+            one.probe.name
+            for one in self.findings
+            if one.worst is not None and one.worst.way == Way.TAKEN
+        }
+        if taken >= _WITHOUT_PROOF:
+            return "It takes whatever comes: no signature is verified at all."
+        skipped = sum(one.is_skipped for one in self.findings)
+        if skipped:
+            return (
+                f"It does not take a genuine webhook, so that {skipped} probes would tell nothing."
+            )
+        return None
+
+
+def judge(probe: Probe, answers: Sequence[Answer]) -> Finding:
+    """The finding on the answers to a probe."""
+    return Finding(probe, answers, [one for one in answers if not probe.is_met_by(one.way)])
+
+
+def judge_pace(probe: Probe, findings: Sequence[Finding], slow_after_ms: float) -> Finding:
+    """The finding on how long the receiver took for what it took, each webhook by itself."""
+    taken = [
+        (f"{one.probe.name} {answer.label}".strip(), answer)
+        for one in findings
+        if one.probe.is_one_by_one
+        for answer in one.answers
+        if answer.way == Way.TAKEN
+    ]
+    name, slowest = max(taken, key=lambda one: one[1].duration_ms)
+    took_ms = slowest.duration_ms
+    if took_ms <= slow_after_ms:
+        return Finding(probe, [slowest])
+    said = f"took {took_ms:,.0f} ms, more than {slow_after_ms:g}"
+    slow = Answer(name, Way.SLOW, said, slowest.status_code, took_ms)
+    return Finding(probe, [slow], [slow])

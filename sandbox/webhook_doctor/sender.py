@@ -1,0 +1,132 @@
+"""Sending probes over the network, and saying in which way each was answered."""
+
+import asyncio
+import ssl
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Final
+
+from sandbox import __version__
+from sandbox.webhook_doctor.builder import Burst, Webhook
+from sandbox.webhook_doctor.scale import Way, way_of
+
+if TYPE_CHECKING:
+    from httpx2 import AsyncClient, HTTPError, InvalidURL
+
+CONNECT_S: Final = 5.0
+"""Where no connection comes about for so long, there is nobody."""
+
+ANSWER_BYTES_MAX: Final = 4_096
+"""So much of an answer is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of one request: its way, and in words what the receiver did."""
+
+    label: str
+    way: Way
+    said: str
+    status_code: int | None
+    duration_ms: float
+    text: str = ""
+
+
+@dataclass(slots=True)
+class _Came:
+    """What has come of an answer so far."""
+
+    status_code: int | None = None
+    location: str = ""
+    text: bytearray | None = None
+
+
+class ProbeSender:
+    """Sends to one URL, each request over a connection of its own, until it is closed.
+
+    What one probe leaves behind on a connection does not become the next one's trouble. Redirects
+    are not followed, and the receiver is asked directly, whatever proxies the environment names.
+    An answer that is not complete after `timeout_s` counts as none.
+    """
+
+    def __init__(self, url: str, *, timeout_s: float) -> None:
+        self._url = url
+        self._timeout_s = timeout_s
+        self._client: AsyncClient = _client(url, timeout_s)
+
+    async def send(self, volley: Burst) -> list[Answer]:
+        """The answers to requests that are sent at once, in their order. Never raises."""
+        return await asyncio.gather(*map(self._send, volley))
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._client.aclose()
+
+    async def _send(self, webhook: Webhook) -> Answer:
+        from httpx2 import HTTPError, InvalidURL
+
+        started, came = perf_counter(), _Came()
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                await self._ask(webhook, came)
+        except TimeoutError:
+            way, said = Way.SILENT, f"no complete answer within {self._timeout_s:g} s"
+        except (HTTPError, InvalidURL) as problem:
+            way, said = _way_of_problem(problem)
+        else:
+            assert came.status_code is not None
+            way, said = way_of(came.status_code), f"answered {came.status_code}"
+            if came.location:
+                said += f" to {came.location}"
+        duration_ms = (perf_counter() - started) * 1000
+        text = (came.text or b"").decode("utf-8", "replace")
+        return Answer(webhook.label, way, said, came.status_code, duration_ms, text)
+
+    async def _ask(self, webhook: Webhook, came: _Came) -> None:
+        async with self._client.stream(
+            webhook.method, self._url, content=webhook.body, headers=dict(webhook.headers)
+        ) as answer:
+            came.status_code = answer.status_code
+            came.location = answer.headers.get("location", "") if answer.is_redirect else ""
+            came.text = bytearray()
+            async for part in answer.aiter_raw():
+                came.text += part[: ANSWER_BYTES_MAX - len(came.text)]
+                if len(came.text) >= ANSWER_BYTES_MAX:
+                    return
+
+
+def _client(url: str, timeout_s: float) -> "AsyncClient":
+    from httpx2 import AsyncClient, Limits, Timeout
+
+    return AsyncClient(
+        # Reading the certificates of the machine takes longer than all probes together.
+        verify=True if url.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+        trust_env=False,
+        follow_redirects=False,
+        # Each request has one limit for all of it, see `_send`; this one tells nobody from silence.
+        timeout=Timeout(None, connect=min(CONNECT_S, timeout_s / 2)),
+        limits=Limits(max_keepalive_connections=0),
+        headers={"user-agent": f"uat-sandbox/{__version__}", "accept-encoding": "identity"},
+    )
+
+
+def _way_of_problem(problem: "HTTPError | InvalidURL") -> tuple[Way, str]:
+    """The way of an attempt that got no answer, and what to say of it."""
+    from httpx2 import (
+        ConnectError,
+        ConnectTimeout,
+        InvalidURL,
+        LocalProtocolError,
+        RemoteProtocolError,
+    )
+
+    why = str(problem)
+    if isinstance(problem, ConnectTimeout):
+        return Way.UNREACHABLE, "cannot be connected to: nobody takes the connection"
+    if isinstance(problem, ConnectError | InvalidURL | LocalProtocolError):
+        return Way.UNREACHABLE, f"cannot be connected to: {why}"
+    # The client has one exception for both; the other one tells of what it could not read.
+    closed = ("Server disconnected", "peer closed")
+    if isinstance(problem, RemoteProtocolError) and not why.startswith(closed):
+        return Way.NOT_HTTP, "answered what is not HTTP"
+    return Way.CLOSED, "closed the connection before there was a complete answer"

@@ -1,0 +1,106 @@
+"""What rules of a scenario do to webhooks, worked out: whom they fit, and what is spoilt how.
+
+This file knows no queue and no network. Source: assumed D22, D24.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic_core import from_json
+
+from sandbox.domain.events import Message
+from sandbox.domain.webhooks.deliveries import AttemptTrigger
+from sandbox.domain.webhooks.endpoints import Endpoint
+from sandbox.scenarios.running import Running
+from sandbox.webhooks.signing import headers_of, write_secret
+
+if TYPE_CHECKING:
+    from sandbox.scenarios.webhooks import WebhookThen
+
+STALE_S: Final = 600
+"""So far in the past a stale timestamp lies: twice as much as verifiers allow (assumed D1)."""
+
+_PLACES: Final = {"first": -1, None: 0, "last": 1}
+
+
+def ruled(
+    wanted: Iterable[tuple[Message, bytes, Sequence[Endpoint]]], scenario: Running
+) -> "list[tuple[Message, Endpoint, WebhookThen | None]]":
+    """What a scenario says of each delivery, in the order in which they are to be sent.
+
+    `wanted` are the messages of one commit, each with its body and who wants it.
+    """
+    asked = []
+    for message, body, endpoints in wanted:
+        fields = from_json(body) if endpoints else {}
+        for endpoint in endpoints:
+            then = scenario.for_webhook(_words(message, endpoint, fields))
+            asked.append((message, endpoint, then))
+    # What is of equal rank keeps its order.
+    return sorted(asked, key=lambda one: _PLACES[one[2].order if one[2] is not None else None])
+
+
+def _words(message: Message, endpoint: Endpoint, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """What is known of a delivery, by the words of `WebhookWhen`. `fields` are the body's."""
+    return {
+        "event": message.event_type,
+        "transaction_type": fields.get("transaction_type"),
+        "status": fields.get("status"),
+        "account": message.account_id,
+        "endpoint": (endpoint.id, endpoint.description, endpoint.url),
+    }
+
+
+def trigger_of(then: "WebhookThen") -> AttemptTrigger:
+    """What the first attempt shows: whether the rule says anything about it, and not only more."""
+    says = (then.delay_ms, then.order, then.signature, then.stale_timestamp, then.before_answer)
+    is_truncated = then.truncate is not None and then.truncate is not False
+    return "scenario" if is_truncated or any(says) else "scheduled"
+
+
+def contradiction(
+    message: Message, fields: Mapping[str, Any], changes: Mapping[str, Any], *, id: str
+) -> Message:
+    """A message of the same moment and request that says something else about its subject."""
+    return message._replace(id=id, record={**fields, **changes})
+
+
+def apply_fault(
+    then: "WebhookThen",
+    endpoint: Endpoint,
+    *,
+    prefix: str,
+    message_id: str,
+    body: bytes,
+    now: datetime,
+    sent_at: float,
+) -> tuple[dict[str, str], bytes]:
+    """Headers and body of an attempt as the rule wants it; what it does not name is as it should.
+
+    `now` is the world's moment, `sent_at` the wall's in Unix seconds. The signature is always that
+    of the whole body, and of the timestamp that is sent.
+    """
+    if then.stale_timestamp:
+        sent_at -= STALE_S
+    secrets = _secrets(then.signature, endpoint, now)
+    headers = headers_of(prefix, message_id, sent_at, body, secrets)
+    if then.signature == "missing":
+        del headers[f"{prefix}-signature"]
+    return headers, _left_of(body, then.truncate)
+
+
+def _secrets(signature: str | None, endpoint: Endpoint, now: datetime) -> tuple[str, ...]:
+    if signature == "old_secret" and endpoint.replaced_secret is not None:
+        return (endpoint.replaced_secret,)
+    if signature in ("wrong", "old_secret"):
+        # One that the endpoint never had; made from its own, so that runs can be repeated.
+        return (write_secret(sha256(b"never:" + endpoint.secret.encode()).digest()),)
+    return endpoint.secrets_at(now)
+
+
+def _left_of(body: bytes, truncate: bool | int | None) -> bytes:
+    if truncate is None or truncate is False:
+        return body
+    return body[: len(body) // 2 if truncate is True else truncate]

@@ -1,0 +1,32 @@
+"""What a world gives its outbox."""
+
+from datetime import datetime
+from typing import Protocol
+
+from sandbox.scenarios.running import Running
+from sandbox.store.port import Store
+
+
+class OutboxServices(Protocol):
+    """What a world gives its outbox."""
+
+    @property
+    def store(self) -> Store:
+        """Where messages and timers are."""
+
+    @property
+    def scenario(self) -> Running | None:
+        """The scenario that runs."""
+
+    @property
+    def time_scale(self) -> float:
+        """How much of the waits between attempts is waited."""
+
+    def now(self) -> datetime:
+        """The world's present."""
+
+    def fraction(self, name: str) -> float:
+        """A number from 0 to 1 that follows from the world's seed and the name."""
+
+    def draw_message_id(self) -> str:
+        """The id of a message to be."""

@@ -1,0 +1,131 @@
+"""The clock of a world: frozen at an instant, or running with the wall at an offset and a rate.
+
+Everything that happens in a world reads this one clock (assumed 8.2); only the signatures of
+webhooks use the wall itself (assumed D1). The wall is a function, so that a test which freezes the
+process's time moves every running world with it.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, Literal, TypedDict
+
+from sandbox.domain.instants import from_ms, parse_rfc3339, to_millisecond, to_wire
+
+Mode = Literal["running", "frozen"]
+SystemClock = Callable[[], float]
+"""Seconds since 1970-01-01T00:00:00Z."""
+
+EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
+LATEST: Final = datetime(9000, 1, 1, tzinfo=UTC)
+"""A world's time stays between these, so that every later date can still be written."""
+
+RATE_MAX: Final = 86_400.0
+"""A day in a second."""
+
+
+def system_seconds() -> float:
+    """The wall clock. Looked up at each call, so that freezing `time.time` is felt."""
+    return time.time()
+
+
+class ClockView(TypedDict):
+    """A clock as the control API shows it."""
+
+    now: str
+    mode: Mode
+    rate: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockSetting:
+    """How a clock is to be set; None leaves that as it is.
+
+    `rate` is how many seconds pass in the world while one passes on the wall: more than 0, at
+    most RATE_MAX. `now` lies between EARLIEST and LATEST. Whoever reads a setting checks both.
+    """
+
+    now: datetime | None = None
+    mode: Mode | None = None
+    rate: float | None = None
+
+
+class Clock:
+    """One world's clock."""
+
+    def __init__(self, system_clock: SystemClock, setting: ClockSetting) -> None:
+        self._wall = system_clock
+        self.on_set: Callable[[], None] | None = None
+        self.restart(setting)
+
+    def restart(self, setting: ClockSetting) -> None:
+        """Begin anew: with the wall, except for what the setting says."""
+        self.mode: Mode = "running"
+        self.rate = 1.0
+        self._wall_anchor = self._wall()
+        self._anchor = datetime.fromtimestamp(self._wall_anchor, UTC)
+        self._follows_wall = True
+        self.set(setting)
+
+    def now(self) -> datetime:
+        """The world's present instant, to the millisecond."""
+        if self.mode == "frozen":
+            return self._anchor
+        if self._follows_wall:
+            return from_ms(int(self._wall() * 1000))
+        elapsed_s = (self._wall() - self._wall_anchor) * self.rate
+        try:
+            return min(to_millisecond(self._anchor + timedelta(seconds=elapsed_s)), LATEST)
+        except OverflowError:
+            return LATEST
+
+    def set(self, setting: ClockSetting) -> None:
+        """Set the clock; what is not given stays. Setting it back is allowed (assumed D21)."""
+        now = self.now() if setting.now is None else to_millisecond(setting.now)
+        self._anchor, self._wall_anchor = now, self._wall()
+        self.mode = setting.mode or self.mode
+        self.rate = self.rate if setting.rate is None else setting.rate
+        # Until somebody moves it, a running clock is the wall itself, without drift or rounding.
+        self._follows_wall = (
+            self._follows_wall
+            and setting.now is None
+            and self.rate == 1.0
+            and self.mode == "running"
+        )
+        if self.on_set is not None:
+            self.on_set()
+
+    def kept(self) -> dict[str, Any]:
+        """What has to be known to go on with this clock in another run."""
+        if self._follows_wall:
+            return {"mode": self.mode, "rate": self.rate}
+        anchor = {"now": to_wire(self._anchor)}
+        if self.mode == "running":
+            anchor["wall"] = to_wire(from_ms(int(self._wall_anchor * 1000)))
+        return {"mode": self.mode, "rate": self.rate, **anchor}
+
+    def restore(self, kept: Mapping[str, Any]) -> None:
+        """Go on with the clock of an earlier run; a running one ran on meanwhile.
+
+        Raises ValueError or KeyError for what `kept` never gives.
+        """
+        if kept["mode"] not in ("running", "frozen"):
+            raise ValueError("clock.mode: must be running or frozen")
+        self.mode, self.rate = kept["mode"], float(kept["rate"])
+        self._follows_wall = "now" not in kept
+        if not self._follows_wall:
+            self._anchor = parse_rfc3339(kept["now"])
+            self._wall_anchor = self._wall()
+        if "wall" in kept:
+            self._wall_anchor = parse_rfc3339(kept["wall"]).timestamp()
+
+    def go_on_as(self, other: "Clock") -> None:
+        """Tell the other's time, and go as that one goes."""
+        self.mode, self.rate = other.mode, other.rate
+        self._anchor, self._wall_anchor = other._anchor, other._wall_anchor
+        self._follows_wall = other._follows_wall
+
+    def view(self) -> ClockView:
+        """The clock as the control API shows it."""
+        return {"now": to_wire(self.now()), "mode": self.mode, "rate": self.rate}

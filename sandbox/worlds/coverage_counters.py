@@ -1,0 +1,133 @@
+"""What of the platform was exercised, counted: in one world, or in several together.
+
+A request costs one number. What messages say is counted when somebody asks, from the messages.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from sandbox.domain.batches import Batch
+from sandbox.domain.events import Message
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.scenarios.choosing import ChosenOutcome
+from sandbox.scenarios.running import Running
+from sandbox.store.port import Store
+from sandbox.store.steps import Steps, run_through
+
+SCENARIOS_MAX: Final = 200
+"""Names of scenarios that are counted each by itself; the library has a few dozen. Tests make up
+more, and the counts are kept as long as the server runs."""
+
+OTHERS: Final = "other scenarios"
+"""What all further scenarios are counted as, together."""
+
+SETTLES: Final = frozenset({"batch.accepted", "batch.partially_accepted"})
+"""Events after which members of a batch are settled, of which they have none of their own."""
+
+
+class AnswerKind(NamedTuple):
+    """What is the same for all requests that are counted together.
+
+    The row, where one served it; the status; the code of the refusal; the outcome of the attempt
+    and its transport fault.
+    """
+
+    route: str | None
+    status: int
+    refusal: str | None
+    outcome: str | None
+    fault: str | None
+
+
+_Answered = tuple[str | None, int, str | None, str | None, str | None]
+
+
+class MessageKind(NamedTuple):
+    """What is the same for all messages that are counted together; of samples only the event."""
+
+    event_type: str
+    status: str | None
+    status_reason: str | None
+
+
+class CoverageCounters:
+    """How often each thing was exercised.
+
+    `answers` are counted by `AnswerKind`, `messages` by `MessageKind`, and `scenarios` by the name
+    they give themselves, the rest by `OTHERS`.
+    """
+
+    def __init__(self) -> None:
+        # No Counter, which takes twice as long to count.
+        self.answers: defaultdict[_Answered, int] = defaultdict(int)
+        self.messages: Counter[MessageKind] = Counter()
+        self.settled = 0
+        self.scenarios: Counter[str] = Counter()
+        self._messages: Sequence[Message] = ()
+        self._looked_at = 0
+
+    def begin(self, messages: Sequence[Message], scenario: Running | None) -> None:
+        """Count from here on: messages that are there already are of before."""
+        self._messages, self._looked_at = messages, len(messages)
+        self.scenarios.clear()
+        if scenario is not None:
+            self.ran(scenario.scenario.name)
+
+    def ran(self, scenario: str) -> None:
+        """A scenario was made to run."""
+        self._count(scenario, 1)
+
+    def _count(self, scenario: str, times: int) -> None:
+        is_known = scenario in self.scenarios or len(self.scenarios) < SCENARIOS_MAX
+        self.scenarios[scenario if is_known else OTHERS] += times
+
+    def answered(
+        self, route: str | None, status: int, refusal: str | None, choice: ChosenOutcome | None
+    ) -> None:
+        """A request was answered."""
+        # The fields of `AnswerKind`, in a plain tuple: one is made for every request.
+        if choice is None:
+            self.answers[route, status, refusal, None, None] += 1
+        elif (fault := choice.fault) is None:
+            self.answers[route, status, refusal, choice.outcome.key, None] += 1
+        else:
+            # A fault that comes before the outcome leaves none.
+            outcome = choice.outcome.key if fault.when == "after" else None
+            self.answers[route, status, refusal, outcome, fault.key] += 1
+
+    def announced(self, messages: Sequence[Message], store: Store) -> None:
+        """Messages were committed; nothing is done but for a batch that settled."""
+        for message in messages:
+            if message.event_type in SETTLES and isinstance(message.record, Batch):
+                members, _ = store.begin().find(Transaction, {"batch_id": message.subject})
+                # Those that were refunded in full before stay refunded (assumed F36).
+                self.settled += sum(tx.status == "settled" for tx in members)
+
+    def look(self) -> "CoverageCounters":
+        """The same, with all messages counted up to now."""
+        run_through(self.count())
+        return self
+
+    def count(self) -> Steps[None]:
+        """Count the messages that were not counted yet."""
+        while self._looked_at < len(self._messages):
+            message = self._messages[self._looked_at]
+            self._looked_at += 1
+            record = message.record
+            if isinstance(record, Transaction):
+                said = MessageKind(message.event_type, record.status, record.status_reason)
+            else:
+                said = MessageKind(message.event_type, None, None)
+            self.messages[said] += 1
+            yield
+
+    def add(self, other: "CoverageCounters") -> None:
+        """Count what the other has, too."""
+        other.look()
+        for answer, count in other.answers.items():
+            self.answers[answer] += count
+        self.messages.update(other.messages)
+        self.settled += other.settled
+        for scenario, times in other.scenarios.items():
+            self._count(scenario, times)

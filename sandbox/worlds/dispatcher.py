@@ -1,0 +1,310 @@
+"""What a server does by itself for its worlds: it sends their webhooks, and watches their clocks.
+
+One for all worlds of a server. It begins with the first work there is, on the event loop that is
+then running, and needs none before.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+from typing import Final
+
+from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.domain.webhooks.endpoints import Endpoint
+from sandbox.store.files.port import StoreError
+from sandbox.webhooks.delivery_faults import apply_fault
+from sandbox.webhooks.jobs import Job
+from sandbox.webhooks.sender import Sending
+from sandbox.webhooks.signing import headers_of
+from sandbox.worlds.scheduler import fire_due
+from sandbox.worlds.world import World
+
+PATIENCE_S: Final = 0.5
+"""First attempts go out one after the other; but an endpoint that takes longer than this for one
+does not keep the next from being sent."""
+
+UNDER_WAY_MAX: Final = 16
+"""So many attempts at one endpoint are under way at most."""
+
+STARTS_IN_A_TURN: Final = 8
+"""Endpoints to which sending begins in one turn of the loop. Signing and connecting takes half a
+millisecond each; the rest begin in the next turns, so that requests have theirs between."""
+
+DOWN_S: Final = 0.1
+"""While a clock is moved ahead, an endpoint that could not be reached is not tried again so soon:
+in so short a time of the wall nothing has changed, whatever passes in the world."""
+
+_LOOK_AGAIN_S: Final = 3_600.0
+"""A clock is looked at again after so long, so that jumps of the wall are noticed."""
+
+log = logging.getLogger("sandbox.webhooks")
+
+
+@dataclass(slots=True)
+class _Lane:
+    """The attempts at one endpoint. `runner` is the task that takes the next one."""
+
+    world: World
+    endpoint_id: str
+    runner: object | None = None
+    under_way: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class _Later:
+    """What is to be done at a moment of the machine's monotonic clock, in seconds."""
+
+    due_s: float
+    what: Callable[[], None]
+    handle: asyncio.TimerHandle | None = None
+
+
+class Dispatcher:
+    """Sends what is in the outboxes, and lets happen what falls due while nobody asks."""
+
+    def __init__(self, sender: Sending, *, header_prefix: str) -> None:
+        self._sender = sender
+        self._prefix = header_prefix
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_closed = False
+        # A dictionary as an ordered set.
+        self._later: dict[_Later, None] = {}
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        self._lanes: dict[tuple[int, str], _Lane] = {}
+        self._alarms: dict[int, asyncio.TimerHandle] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._in_line: deque[asyncio.Future[None]] = deque()
+        self._to_start: deque[tuple[_Lane, object]] = deque()
+        self._started_in_turn = 0
+        # By world and endpoint: what came of trying to reach it, during which walk through the
+        # world's time, and until when on the wall that counts.
+        self._down: dict[tuple[int, str], tuple[Sent, int, float]] = {}
+
+    def _is_running(self) -> bool:
+        """Whether there is a loop to work on. One that ended took its tasks with it."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return False
+        if loop is not self._loop:
+            self._loop, self._is_closed = loop, False
+            self._begin_anew()
+            self._sender.forget()
+            for later in self._later:
+                self._arm(later)
+        return True
+
+    def _start_some(self) -> None:
+        """Begin to send to as many endpoints as may be begun with in this turn."""
+        assert self._loop
+        while self._to_start and self._started_in_turn < STARTS_IN_A_TURN:
+            if not self._started_in_turn:
+                self._loop.call_soon(self._begin_turn)
+            self._started_in_turn += 1
+            task = self._loop.create_task(self._run(*self._to_start.popleft()))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    def _begin_turn(self) -> None:
+        self._started_in_turn = 0
+        if not self._is_closed:
+            self._start_some()
+
+    # --- webhooks
+
+    def work(self, world: World, endpoint_id: str) -> None:
+        """There is something to send to this endpoint."""
+        if not self._is_running() or self._is_closed:
+            return
+        key = (id(world), endpoint_id)
+        lane = self._lanes.get(key)
+        if lane is None:
+            if self._down and self._fails_at_once(world, key):
+                return
+            lane = self._lanes[key] = _Lane(world, endpoint_id)
+        if lane.runner is None and lane.under_way < UNDER_WAY_MAX:
+            lane.runner = object()
+            self._to_start.append((lane, lane.runner))
+            self._start_some()
+
+    def _fails_at_once(self, world: World, key: tuple[int, str]) -> bool:
+        """Whether all that is to be sent there now has failed, for want of an endpoint."""
+        known = self._down.get(key)
+        if known is None:
+            return False
+        sent, walk, until = known
+        if walk != world.walk or monotonic() >= until:
+            del self._down[key]
+            return False
+        while (job := world.outbox.take(key[1])) is not None:
+            world.outbox.conclude(job, sent)
+        return True
+
+    async def _run(self, lane: _Lane, runner: object) -> None:
+        """Make one attempt after the other, until there is none left or one takes too long."""
+        assert self._loop
+        try:
+            while lane.runner is runner:
+                job = lane.world.outbox.take(lane.endpoint_id)
+                if job is None:
+                    break
+                overtake = self._loop.call_later(PATIENCE_S, self._overtake, lane, runner)
+                lane.under_way += 1
+                try:
+                    await self._attempt(lane.world, job)
+                finally:
+                    lane.under_way -= 1
+                    overtake.cancel()
+        finally:
+            if lane.runner is runner:
+                lane.runner = None
+            elif lane.runner is None and self._loop.is_running():
+                # It was the last of too many under way: the next may go.
+                self.work(lane.world, lane.endpoint_id)
+            if not lane.under_way and lane.runner is None:
+                self._lanes.pop((id(lane.world), lane.endpoint_id), None)
+
+    def _overtake(self, lane: _Lane, runner: object) -> None:
+        """The attempt under way takes too long for the others to wait for it."""
+        if lane.runner is runner:
+            lane.runner = None
+            self.work(lane.world, lane.endpoint_id)
+
+    async def _attempt(self, world: World, job: Job) -> None:
+        endpoint = world.outbox.endpoints[job.delivery.endpoint_id]
+        try:
+            if world.saver is not None:
+                # Nobody hears of what might be forgotten.
+                await world.saver.saved()
+            body = world.outbox.body(job.message)
+            headers, body = self._written(world, job, endpoint, body)
+            sent = await self._sender.send(endpoint.url, body, headers)
+        except StoreError as error:
+            sent = Sent(None, 0, "", f"not sent: {error}"[:500])
+        except asyncio.CancelledError:
+            world.outbox.give_back(job)
+            raise
+        except Exception:
+            log.exception("sending message %s failed: a defect of the sandbox", job.message.id)
+            sent = Sent(None, 0, "", "the sandbox failed; its log says why")
+        if sent.is_unreachable and world.walk is not None:
+            known = sent._replace(duration_ms=0), world.walk, monotonic() + DOWN_S
+            self._down[id(world), endpoint.id] = known
+        world.outbox.conclude(job, sent)
+        # Without endpoints nothing was planned: the world may even be deleted.
+        if world.outbox.endpoints:
+            fire_due(world)
+
+    def _written(
+        self, world: World, job: Job, endpoint: Endpoint, body: bytes
+    ) -> tuple[dict[str, str], bytes]:
+        """Headers and body as they are sent."""
+        message_id, now, sent_at = job.message.id, world.clock.now(), world.system_clock()
+        if job.then is None:
+            secrets = endpoint.secrets_at(now)
+            return headers_of(self._prefix, message_id, sent_at, body, secrets), body
+        return apply_fault(
+            job.then,
+            endpoint,
+            prefix=self._prefix,
+            message_id=message_id,
+            body=body,
+            now=now,
+            sent_at=sent_at,
+        )
+
+    async def quiet(self, world: World) -> None:
+        """Wait until nothing of this world is to be sent now."""
+        while not world.outbox.is_idle and self._is_running():
+            for endpoint_id in tuple(world.outbox.endpoints):
+                self.work(world, endpoint_id)
+            await world.changed()
+
+    # --- what is held back
+
+    def later(self, delay_s: float, what: Callable[[], None]) -> Callable[[], None]:
+        """Do this after so many seconds of the wall; returns what calls it off."""
+        is_running = self._is_running()
+        later = _Later(monotonic() + delay_s, what)
+        self._later[later] = None
+        if is_running and not self._is_closed:
+            self._arm(later)
+
+        def call_off() -> None:
+            self._later.pop(later, None)
+            if later.handle is not None:
+                later.handle.cancel()
+
+        return call_off
+
+    def _arm(self, later: _Later) -> None:
+        assert self._loop
+        wait_s = max(0.0, later.due_s - monotonic())
+        later.handle = self._loop.call_later(wait_s, self._do, later)
+
+    def _do(self, later: _Later) -> None:
+        del self._later[later]
+        later.what()
+
+    # --- turns
+
+    def turn(self) -> "asyncio.Future[None] | None":
+        """What a request waits for before it is carried out; None where it need not wait.
+
+        While webhooks are on their way requests take turns, one for each round of the loop: a
+        crowd of them would otherwise keep an attempt waiting for all of theirs, round by round.
+        """
+        if not self._lanes or not self._is_running():
+            return None
+        assert self._loop
+        future: asyncio.Future[None] = self._loop.create_future()
+        self._in_line.append(future)
+        if len(self._in_line) == 1:
+            self._loop.call_soon(self._next_turn)
+        return future
+
+    def _next_turn(self) -> None:
+        while self._in_line:
+            future = self._in_line.popleft()
+            if not future.done():
+                future.set_result(None)
+                break
+        if self._in_line:
+            assert self._loop
+            self._loop.call_soon(self._next_turn)
+
+    # --- clocks
+
+    def look(self, world: World, wait_s: float | None) -> None:
+        """The next thing of this world falls due after so many seconds; None: nothing does."""
+        alarm = self._alarms.pop(id(world), None)
+        if alarm is not None:
+            alarm.cancel()
+        if wait_s is not None and self._is_running():
+            assert self._loop
+            wait_s = min(wait_s, _LOOK_AGAIN_S)
+            self._alarms[id(world)] = self._loop.call_later(wait_s, self._ring, world)
+
+    def _ring(self, world: World) -> None:
+        self._alarms.pop(id(world), None)
+        world.watched = None
+        fire_due(world)
+
+    async def close(self) -> None:
+        """Stop; what was under way is given back, not lost."""
+        self._is_closed = True
+        for alarm in self._alarms.values():
+            alarm.cancel()
+        for later in self._later:
+            if later.handle is not None:
+                later.handle.cancel()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._sender.close()

@@ -1,0 +1,177 @@
+"""Who watches what happens in a world: each reader with a queue of its own.
+
+While nobody reads nothing is noted anywhere: what tells of a request, a message, an attempt or the
+clock is asked to do so by the first reader that comes, and no longer once the last has left. What
+is noted is the thing itself; whoever shows it writes it out.
+"""
+
+from asyncio import Event, Future, get_running_loop
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sandbox.domain.events import Message
+from sandbox.domain.webhooks.deliveries import Attempt
+from sandbox.webhooks.jobs import Job
+from sandbox.worlds.clock import ClockView
+from sandbox.worlds.journal import Entry
+
+if TYPE_CHECKING:
+    from sandbox.worlds.world import World
+
+REQUEST: Final = "request"
+MESSAGE: Final = "message"
+ATTEMPT: Final = "attempt"
+CLOCK: Final = "clock"
+KINDS: Final = (REQUEST, MESSAGE, ATTEMPT, CLOCK)
+
+GAP: Final = "gap"
+"""Stands where a reader that was too slow missed something."""
+
+WAITING_MAX: Final = 1_000
+"""So much waits for one reader at most."""
+
+
+class AttemptEvent(NamedTuple):
+    """One attempt at a webhook, and how its delivery stands since."""
+
+    message: Message
+    endpoint_id: str
+    url: str
+    attempt: Attempt
+    delivery_status: str
+
+
+class StreamEvent(NamedTuple):
+    """Something that happened: a number that grows, its kind, and the thing itself.
+
+    An Entry, a Message, a Tried, a ClockView; of a gap, how many were missed up to that number.
+    """
+
+    number: int
+    kind: str
+    what: Any
+
+
+class Subscriber:
+    """One that reads along. When too much waits it misses what comes, until it has caught up.
+
+    `over` is set once nothing more comes.
+    """
+
+    def __init__(self, kinds: Collection[str]) -> None:
+        self.kinds = kinds
+        self._waiting: deque[StreamEvent] = deque()
+        self._missed = self._missed_last = 0
+        self._coming: Future[None] | None = None
+        self.over = Event()
+
+    def push(self, happening: StreamEvent) -> None:
+        """Have it wait to be read."""
+        if self.over.is_set():
+            return
+        if self._missed or len(self._waiting) >= WAITING_MAX:
+            self._missed += 1
+            self._missed_last = happening.number
+        else:
+            self._waiting.append(happening)
+            self._wake()
+
+    def end(self) -> None:
+        """Nothing more comes; what waits can still be read."""
+        self.over.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._coming is not None and not self._coming.done():
+            self._coming.set_result(None)
+
+    async def next(self) -> StreamEvent | None:
+        """What happened next, as soon as it did; None when nothing more will."""
+        while not self._waiting and not self._missed and not self.over.is_set():
+            self._coming = get_running_loop().create_future()
+            await self._coming
+        if self._waiting:
+            return self._waiting.popleft()
+        if self._missed:
+            missed, self._missed = self._missed, 0
+            return StreamEvent(self._missed_last, GAP, missed)
+        return None
+
+
+class Subscriptions:
+    """All who read along in one world."""
+
+    def __init__(self, world: "World") -> None:
+        self._world = world
+        # A dictionary as an ordered set.
+        self._readers: dict[Subscriber, None] = {}
+        self._numbered = 0
+        self._clock: ClockView | None = None
+        self._is_closed = False
+        self.on_messages: Callable[[Sequence[Message]], None] | None = None
+
+    def __len__(self) -> int:
+        return len(self._readers)
+
+    def join(self, kinds: Collection[str] = KINDS) -> Subscriber:
+        """One more, who reads these kinds from now on and leaves in the end."""
+        reader = Subscriber(kinds)
+        if self._is_closed:
+            reader.end()
+            return reader
+        self._readers[reader] = None
+        self._listen(is_on=True)
+        return reader
+
+    def leave(self, reader: Subscriber) -> None:
+        """It reads no more."""
+        self._readers.pop(reader, None)
+        if not self._readers:
+            self._listen(is_on=False)
+
+    def close(self) -> None:
+        """End them all, and whoever comes now: the world is gone."""
+        self._is_closed = True
+        for reader in tuple(self._readers):
+            reader.end()
+            self.leave(reader)
+
+    def _listen(self, *, is_on: bool) -> None:
+        world = self._world
+        world.journal.on_add = self._asked if is_on else None
+        self.on_messages = self._announced if is_on else None
+        world.outbox.on_attempt = self._tried if is_on else None
+        world.clock.on_set = self._set if is_on else None
+
+    def _tell(self, kind: str, what: object) -> None:
+        self._numbered += 1
+        happening = StreamEvent(self._numbered, kind, what)
+        for reader in self._readers:
+            if kind in reader.kinds:
+                reader.push(happening)
+
+    def _asked(self, entry: Entry) -> None:
+        self._tell(REQUEST, entry)
+
+    def _announced(self, messages: Sequence[Message]) -> None:
+        for message in messages:
+            self._tell(MESSAGE, message)
+
+    def _tried(self, job: Job) -> None:
+        delivery = job.delivery
+        endpoint = self._world.outbox.endpoints.get(delivery.endpoint_id)
+        url = endpoint.url if endpoint is not None else ""
+        self._tell(
+            ATTEMPT,
+            AttemptEvent(
+                job.message, delivery.endpoint_id, url, delivery.attempts[-1], delivery.status
+            ),
+        )
+
+    def _set(self) -> None:
+        view = self._world.clock.view()
+        # A clock that is set ahead gets there first, and is set then.
+        if view != self._clock:
+            self._clock = view
+            self._tell(CLOCK, view)

@@ -1,0 +1,114 @@
+"""What a world holds when it begins: what its fixture says, or what an earlier run left.
+
+It is filled in steps, before anybody uses it: a large one takes seconds.
+"""
+
+from typing import TYPE_CHECKING
+
+from sandbox.domain.keys import ApiKey, expiry_of
+from sandbox.store.building import build_index
+from sandbox.store.generated_data import invent
+from sandbox.store.memory.store import MemoryStore
+from sandbox.store.preparing import ROWS_AT_ONCE_MAX
+from sandbox.store.seeding import Cast, seed
+from sandbox.store.steps import OFTEN, Steps
+from sandbox.worlds.ids import Ids
+from sandbox.worlds.spec import DEFAULT_WORLD
+
+if TYPE_CHECKING:
+    from sandbox.worlds.saved_world import SavedWorld
+    from sandbox.worlds.world import World
+
+
+def fill(world: "World", kept: "SavedWorld | None") -> Steps[None]:
+    """Fill a world that holds nothing yet. Raises NotRestored."""
+    if kept is None:
+        yield from _begin(world)
+    else:
+        yield from _restore(world, kept)
+    yield from _prepare(world)
+    if world.is_saved:
+        yield from _have_changes_noted(world, kept)
+    if kept is not None:
+        from sandbox.worlds.restore import end_what_was_under_way
+
+        # It is a change of its own: it has to be noted.
+        end_what_was_under_way(world, kept)
+
+
+def _begin(world: "World") -> Steps[None]:
+    """Hold what the fixture says."""
+    spec = world.spec
+    if spec.fixture.snapshot is not None:
+        from sandbox.worlds.restore import end_what_was_under_way
+        from sandbox.worlds.snapshot import parse_snapshot
+
+        kept = yield from parse_snapshot(spec.fixture.snapshot)
+        yield from _restore(world, kept, is_beginning=True)
+        world.switches.update(spec.switches)
+        end_what_was_under_way(world, kept)
+    else:
+        world.cast = yield from _seed(world, world.store, world.draws)
+    if spec.generated_data is not None:
+        yield from invent(
+            world.store, spec.generated_data, world.draws, seed=spec.seed, now=world.clock.now()
+        )
+    if spec.fixture.snapshot is None:
+        yield from _schedule_expiries(world)
+
+
+def _seed(world: "World", store: MemoryStore, draws: Ids) -> Steps[Cast]:
+    fixed = draws.fixed_chars if world.id == DEFAULT_WORLD else None
+    return seed(store, world.spec.fixture, draws, world.profile.key_format, fixed)
+
+
+def _schedule_expiries(world: "World") -> Steps[None]:
+    unit = world.store.begin()
+    for taken, key in enumerate(unit.find(ApiKey, {})[0]):
+        if (timer := expiry_of(key)).due > world.clock.now():
+            unit.schedule(timer)
+        if not taken % OFTEN:
+            yield
+    unit.commit()
+
+
+def _restore(world: "World", kept: "SavedWorld", *, is_beginning: bool = False) -> Steps[None]:
+    """Hold what an earlier run left, or what was saved to begin with."""
+    # Most worlds are neither restored nor kept, and start without this.
+    from sandbox.worlds.restore import restore, seed_of
+
+    scratch = MemoryStore()
+    # The ids of the cast are those of the seed that they were made with.
+    draws = world.draws_of(seed_of(kept))
+    cast = yield from _seed(world, scratch, draws)
+    fresh_keys = {key.id: key for key in scratch.begin().find(ApiKey, {})[0]}
+    world.cast = cast
+    yield from restore(world, kept, fresh_keys, is_beginning=is_beginning)
+    world.cast = cast.of_those(world.has_record)
+    yield from world.note_records()
+
+
+def _prepare(world: "World") -> Steps[None]:
+    """Have the indexes of large tables by which changes ask, and which cannot wait for them.
+
+    Not where nobody has read the records yet: to read all of them takes longer than to wait.
+    """
+    for _, rows in world.store.tables():
+        if len(rows.number_of) > ROWS_AT_ONCE_MAX and not rows.by_number.documents:
+            for name in rows.table.for_changes:
+                yield from build_index(rows, name)
+
+
+def _have_changes_noted(world: "World", kept: "SavedWorld | None") -> Steps[None]:
+    """Have every change noted to be written, from here on; all of it where it is new to a file."""
+    from sandbox.worlds.recorder import Recorder
+
+    recorder = world.recorder = Recorder(world)
+    for table, document in kept.placed() if kept is not None else ():
+        recorder.place(table, document.id, document.number)
+        yield
+    world.store.on_commit = world.note_commit
+    if kept is None or not kept.is_from_file:
+        recorder.begin_anew()
+    else:
+        recorder.restored(kept.state_text())

@@ -1,0 +1,267 @@
+"""The last requests of a world, each with the decisions that led to its answer.
+
+An entry is made of what the pipeline already has in hand and written out only when somebody reads
+it. What looks like a key is masked on the way in: an entry never holds one.
+"""
+
+import re
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final, TypedDict
+
+from pydantic_core import from_json, to_json
+
+from sandbox.domain.instants import Instant, to_wire
+from sandbox.domain.payments import pans
+from sandbox.domain.payments.cards import CARDS
+from sandbox.domain.profile import SECRET_CHARS_MAX, Profile
+from sandbox.platform.operation_context import Decision
+from sandbox.scenarios import near_misses
+from sandbox.scenarios.choosing import ChosenOutcome
+
+CAPTURE_BYTES_MAX: Final = 16_384
+"""Bodies are kept up to this many bytes; the rest is cut off and said to be."""
+
+ADDRESS_CHARS_MAX: Final = 2_048
+"""Paths and queries are kept up to this many characters."""
+
+REASON_CHARS_MAX: Final = 4_096
+"""So are reasons and notes, which quote what was sent."""
+
+_CUT_OFF: Final = b" ... cut off"
+_ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
+
+Scrub = Callable[[str], str]
+
+
+class DecisionView(TypedDict):
+    """A decision as the control API shows it."""
+
+    step: str
+    verdict: str
+    reason: str
+    clause: str
+
+
+class OutcomeView(TypedDict):
+    """The outcome of an attempt, who chose it, and by which rule."""
+
+    key: str
+    source: str
+    rule: str
+
+
+class EntryView(TypedDict):
+    """A journal entry as the control API shows it."""
+
+    id: str
+    at: str
+    method: str
+    path: str
+    query: str
+    route: str | None
+    key: str | None
+    account_id: str | None
+    status: int
+    duration_ms: float
+    request: Any
+    response: Any
+    decisions: list[DecisionView]
+    outcome: OutcomeView | None
+    near_misses: list[str]
+    events: tuple[str, ...]
+    notes: list[str]
+
+
+@dataclass(slots=True)
+class Entry:
+    """One request, as it was recorded. Texts and bodies are scrubbed already."""
+
+    id: str
+    at: Instant
+    method: str
+    path: str
+    query: str
+    route: str | None
+    key: str | None
+    account_id: str | None
+    status: int
+    duration_ms: float
+    request: bytes | None
+    response: bytes | None
+    decisions: Sequence[Decision]
+    events: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+    choice: ChosenOutcome | None = None
+    near_misses: Sequence[str] = ()
+
+    def view(self, scrub: Scrub) -> EntryView:
+        """The entry written out; reasons and notes may quote names and are scrubbed now."""
+        return {
+            "id": self.id,
+            "at": to_wire(self.at),
+            "method": self.method,
+            "path": self.path,
+            "query": self.query,
+            "route": self.route,
+            "key": self.key,
+            "account_id": self.account_id,
+            "status": self.status,
+            "duration_ms": round(self.duration_ms, 3),
+            "request": _shown(self.request),
+            "response": _shown(self.response),
+            "decisions": [
+                {"step": step, "verdict": verdict, "reason": scrub(reason), "clause": source}
+                for step, verdict, reason, source in self.decisions
+            ],
+            "outcome": _outcome(self.choice),
+            "near_misses": near_misses.shown(
+                self.near_misses, self.choice.near_misses if self.choice else ()
+            ),
+            "events": self.events,
+            "notes": [scrub(note) for note in self.notes],
+        }
+
+
+def _outcome(choice: ChosenOutcome | None) -> OutcomeView | None:
+    if choice is None:
+        return None
+    return {"key": choice.key, "source": choice.source, "rule": choice.rule}
+
+
+def captured(
+    body: bytes | None,
+    profile: Profile,
+    secrets: tuple[str, ...] = (),
+    *,
+    may_hold_cards: bool = True,
+) -> bytes | None:
+    """As much of a body as is kept, with everything in it that looks like a key or a card masked.
+
+    A body without what every key begins with, without as many digits as a card number has, and
+    without an escape that could hide either, needs no closer look. `secrets` are fields whose
+    values are masked whatever they are. Our own answers hold no cards: they are made of records,
+    and what comes in is refused or masked before it is one.
+    """
+    if not body:
+        return None
+    # Looking for one byte is many times as fast as looking for two.
+    has_escapes = b"\\" in body and b"\\u" in body
+    # Where none of them begins in the part that is kept, none of them is kept.
+    if secrets and (has_escapes or _any_of(secrets).search(body, 0, CAPTURE_BYTES_MAX)):
+        body = _without(body, secrets)
+    hint = profile.key_format.hint_bytes
+    if hint in body or has_escapes or (may_hold_cards and pans.may_mention(body)):
+        return _scrubbed(body, profile)
+    if len(body) > CAPTURE_BYTES_MAX:
+        return body[:CAPTURE_BYTES_MAX] + _CUT_OFF
+    return body
+
+
+def _scrubbed(body: bytes, profile: Profile) -> bytes:
+    """What is kept of a body, scrubbed: no more of it is looked at than that."""
+    if len(body) > CAPTURE_BYTES_MAX:
+        start = body[: CAPTURE_BYTES_MAX + SECRET_CHARS_MAX].decode("utf-8", "replace")
+        # It ends somewhere, so that it is no JSON any more, which would resolve them.
+        start = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), start)
+        shown = profile.scrub_start(start, max(len(start) - SECRET_CHARS_MAX, 0))
+        return shown.encode("utf-8", "replace")[:CAPTURE_BYTES_MAX] + _CUT_OFF
+    try:
+        value = from_json(body)
+    except ValueError:
+        text = body.decode("utf-8", "replace")
+        if "\\u" in text:
+            return b"(not shown: it has escapes and is not JSON)"
+        return profile.scrub(text).encode("utf-8", "replace")
+    return to_json(_each_scrubbed(value, profile.scrub))
+
+
+def _each_scrubbed(value: Any, scrub: Scrub) -> Any:
+    """The JSON value with every text in it scrubbed, and every number that is a card's."""
+    if isinstance(value, dict):
+        return {scrub(name): _each_scrubbed(inner, scrub) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_each_scrubbed(inner, scrub) for inner in value]
+    if value is None or isinstance(value, bool):
+        return value
+    text = str(value)
+    shown = scrub(text)
+    return value if shown == text else shown
+
+
+@cache
+def _any_of(names: tuple[str, ...]) -> re.Pattern[bytes]:
+    return re.compile("|".join(map(re.escape, names)).encode())
+
+
+def _without(body: bytes, secrets: Sequence[str]) -> bytes:
+    """The JSON object with these fields masked; of anything else, nothing."""
+    try:
+        value = from_json(body)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        return b"(not shown: it may hold a secret and is not a JSON object)"
+    value |= {name: _masked(value[name]) for name in secrets if name in value}
+    return to_json(value)
+
+
+def _masked(value: Any) -> Any:
+    """A secret masked. The token of a test card is none, and tells what was tried."""
+    if isinstance(value, dict):
+        return {name: _masked(inner) for name, inner in value.items()}
+    return value if isinstance(value, str) and value in CARDS else "****"
+
+
+def _shown(body: bytes | None) -> Any:
+    """A recorded body as JSON where it is JSON, else as text."""
+    if body is None:
+        return None
+    try:
+        return from_json(body)
+    except ValueError:
+        return body.decode("utf-8", "replace")
+
+
+class Journal:
+    """The last entries of one world, numbered from 1 in the order in which requests arrived."""
+
+    def __init__(self, *, entries_max: int, scrub: Scrub) -> None:
+        self._entries: deque[Entry] = deque(maxlen=entries_max)
+        self._scrub = scrub
+        self.numbered = 0
+        self.on_add: Callable[[Entry], None] | None = None
+
+    def next_id(self) -> str:
+        """The id for the request that has just arrived."""
+        self.numbered += 1
+        return f"req_{self.numbered:010d}"
+
+    def add(self, entry: Entry) -> None:
+        """Keep the entry; the oldest makes room."""
+        self._entries.append(entry)
+        if self.on_add is not None:
+            self.on_add(entry)
+
+    def entries(self) -> list[Entry]:
+        """All kept entries, oldest first."""
+        return list(self._entries)
+
+    def entry(self, id: str) -> Entry | None:
+        """The kept entry with this id; None when there is none."""
+        return next((entry for entry in self._entries if entry.id == id), None)
+
+    def view(self, entry: Entry) -> EntryView:
+        """An entry as the control API shows it."""
+        return entry.view(self._scrub)
+
+    def clear(self) -> None:
+        """Forget the entries. Numbering goes on, so that an id never means two requests."""
+        self._entries.clear()
+
+    def restart(self) -> None:
+        """Forget the entries and number from 1 again, as a world does that is reset."""
+        self._entries.clear()
+        self.numbered = 0

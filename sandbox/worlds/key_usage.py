@@ -1,0 +1,28 @@
+"""When keys last authenticated: beside their records, because reading is no write to them."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+
+class KeyUsage(dict[str, datetime]):
+    """By key id, when it was last used."""
+
+    def take_touched(self) -> Iterable[str]:
+        """The keys that were used since this was last asked; nobody asks without a state file."""
+        return ()
+
+
+class RecordedKeyUsage(KeyUsage):
+    """The same, which notes what changes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._touched: dict[str, None] = {}
+
+    def __setitem__(self, key_id: str, at: datetime) -> None:
+        super().__setitem__(key_id, at)
+        self._touched[key_id] = None
+
+    def take_touched(self) -> Iterable[str]:
+        touched, self._touched = self._touched, {}
+        return touched

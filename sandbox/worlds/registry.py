@@ -1,0 +1,391 @@
+"""All worlds of a server, and the one question between them: to which a key belongs.
+
+Keys are found by their lookup segment, in a dictionary over all worlds, so that the cost does not
+grow with their number. Two worlds may hold the same lookup; its secret tells them apart.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from sandbox.domain.keys import ApiKey, ParsedKey, secret_fits
+from sandbox.domain.profile import Profile
+from sandbox.store.steps import Container, Steps, let_go, run_through
+from sandbox.worlds.background import NullScheduler, Scheduler
+from sandbox.worlds.clock import SystemClock
+from sandbox.worlds.coverage_counters import CoverageCounters
+from sandbox.worlds.saved_world import NotRestored, SavedWorld
+from sandbox.worlds.scheduler import TIMERS_IN_A_ROW, fire_due
+from sandbox.worlds.slices import Alone, Slices
+from sandbox.worlds.spec import WorldSpec
+from sandbox.worlds.world import DEFAULT_WORLD, World
+
+if TYPE_CHECKING:
+    from sandbox.worlds.saver import Saver
+
+UNUSED_AFTER_S: Final = 86_400.0
+"""How long a world in memory may be unused. Those that a file keeps stay (decision 45)."""
+WORLDS_MAX: Final = 1_000
+JOURNAL_ENTRIES_MAX: Final = 1_000
+
+SKIPPED_MAX: Final = 1_000
+"""So many numbers of worlds are passed over in one go because their keys are taken."""
+
+
+Ticks = Callable[[], float]
+"""Seconds that pass evenly, whatever is done to the clock of the host."""
+
+
+class WorldTaken(ValueError):
+    """A world with this id is there already, or one that has its keys."""
+
+
+class KeysTaken(WorldTaken):
+    """Another world has a key that this world would have."""
+
+
+class TooManyWorlds(RuntimeError):
+    """The server holds as many worlds as it may, and all of them are in use."""
+
+
+class Protected(ValueError):
+    """The world `default` cannot be removed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How many worlds are kept, for how long unused, and how long each journal is.
+
+    `unused_after_s` None: a day in memory, and without end where a file keeps the worlds.
+    """
+
+    worlds_max: int = WORLDS_MAX
+    unused_after_s: float | None = None
+    journal_entries_max: int = JOURNAL_ENTRIES_MAX
+
+
+class Worlds:
+    """The worlds by id, and every key's lookup."""
+
+    def __init__(
+        self,
+        *,
+        profile: Profile,
+        system_clock: SystemClock,
+        limits: Limits,
+        host: Scheduler,
+        saver: "Saver | None" = None,
+        ticks: Ticks = monotonic,
+        known_keys: bool = True,
+    ) -> None:
+        self.profile = profile
+        self.limits = limits
+        self._wall = system_clock
+        self._ticks = ticks
+        # The server's own: the keys of new worlds are made of it unless they are to be known.
+        self.secret = b""
+        self.known_keys = known_keys
+        self._host = host
+        self.saver = saver
+        self.slices = Slices()
+        self._by_id: dict[str, World] = {}
+        # Lookup segment to the ids of the worlds that hold it; a dictionary as an ordered set.
+        self._by_lookup: dict[str, dict[str, None]] = {}
+        self._numbered = 0
+        # The ids of worlds that are being made.
+        self._reserved: set[str] = set()
+        # Whoever saves, loads, resets or deletes a world does so alone.
+        self.alone = Alone()
+        # What worlds did that are gone or began anew, and what came for none.
+        self.coverage = CoverageCounters()
+
+    def create(self, spec: WorldSpec) -> World:
+        """As `creating`, at once."""
+        return run_through(self.creating(spec))
+
+    def creating(self, spec: WorldSpec) -> Steps[World]:
+        """A new world, filled and ready.
+
+        An empty id is replaced by the next `world-N` that is free, and whose keys are. Raises
+        WorldTaken, TooManyWorlds, or NotRestored where it is to begin as a saved one that cannot
+        be used; then nothing changed.
+        """
+        yield from self.dropping_unused()
+        if spec.id:
+            return (yield from self._create(spec))
+        for _ in range(SKIPPED_MAX):
+            spec = replace(spec, id=self._free_id())
+            numbered = self._numbered
+            try:
+                return (yield from self._create(spec))
+            except KeysTaken:
+                # Somebody supplied a key of that world elsewhere; the next number has others.
+                continue
+            except (WorldTaken, TooManyWorlds, NotRestored):
+                if self._numbered == numbered:
+                    self._numbered -= 1
+                raise
+        raise WorldTaken(
+            f"the keys of {SKIPPED_MAX:,} worlds up to 'world-{self._numbered}' are in use in "
+            "other worlds; give the new world an id"
+        )
+
+    def _create(self, spec: WorldSpec) -> Steps[World]:
+        if spec.id in self._by_id or spec.id in self._reserved:
+            raise WorldTaken(f"a world {spec.id!r} is there already")
+        if len(self._by_id) + len(self._reserved) >= self.limits.worlds_max:
+            raise TooManyWorlds(
+                f"{len(self._by_id)} worlds are in use, which is the most that this server holds; "
+                "delete those that are done with"
+            )
+        self._reserved.add(spec.id)
+        try:
+            world = yield from self._make(replace(spec, keys_are_known=self.known_keys))
+        finally:
+            self._reserved.discard(spec.id)
+        self._put_in_use(world)
+        self._refuse_taken_keys(world)
+        try:
+            self._refuse_shared_keys(world)
+        except NotRestored:
+            run_through(self._remove(world))
+            raise
+        return world
+
+    def _make(
+        self, spec: WorldSpec, kept: SavedWorld | None = None, host: Scheduler | None = None
+    ) -> Steps[World]:
+        """A world that nobody knows of yet: it is filled beside those that are in use."""
+        world = World(
+            spec,
+            profile=self.profile,
+            system_clock=self._wall,
+            journal_entries_max=self.limits.journal_entries_max,
+            key_is_free=self.is_free,
+            host=host or self._host,
+            secret=self.secret,
+            is_saved=self.saver is not None,
+        )
+        yield from world.filling(kept)
+        self.touch(world)
+        return world
+
+    def _put_in_use(self, world: World) -> None:
+        """Have the world found by its id and its keys, and its changes written."""
+        world.tell_of_keys(self._learn(world.id))
+        self._by_id[world.id] = world
+        world.saver = self.saver
+        world.note_change()
+        world.outbox.resume()
+
+    def restoring(self, spec: WorldSpec, kept: SavedWorld) -> Steps[World]:
+        """The world that documents make, in place of the one with its id, if there is one.
+
+        Raises NotRestored; then nothing changed. What was under way in the one before is over.
+        """
+        before = self._by_id.get(spec.id)
+        if not kept.is_from_file:
+            # Keys are the world's own, whatever those of the saved one were made of.
+            known = self.known_keys if before is None else before.spec.keys_are_known
+            spec = replace(spec, keys_are_known=known)
+        elif not (spec.keys_are_known or self.secret):
+            raise NotRestored("its keys are made of the server's secret, which the file has lost")
+        world = yield from self._make(spec, kept)
+        before = self._by_id.get(spec.id)
+        if before is not None:
+            yield from before.coverage.count()
+        # From here to where the world is in use nothing else has its turn.
+        self._refuse_shared_keys(world)
+        left: list[Container] = []
+        if before is not None:
+            self._forget_keys(before)
+            self._count_in(before)
+            left = before.close()
+            self._host.look(before, None)
+        self._put_in_use(world)
+        yield from let_go(left)
+        return world
+
+    def _refuse_shared_keys(self, world: World) -> None:
+        """No key of a world leads to another one as well (decisions 6 and 45).
+
+        Documents hold salts and digests of somebody's choice, which tell nothing of the secret:
+        where neither plaintext is known, an equal lookup counts as the same key.
+        """
+        for key in world.store.begin().find(ApiKey, {})[0]:
+            for id in self._by_lookup.get(key.lookup, ()):
+                other = self._by_id.get(id) if id != world.id else None
+                its = other.store.one(ApiKey, "lookup", key.lookup) if other else None
+                if other is None or its is None:
+                    continue
+                secret, its_secret = self._secret(world, key), self._secret(other, its)
+                known = secret or its_secret
+                if known is None or (secret_fits(key, known) and secret_fits(its, known)):
+                    raise NotRestored(f"api_keys, {key.id}: the world {id!r} has this key")
+
+    def _secret(self, world: World, key: ApiKey) -> str | None:
+        """The secret of a key whose plaintext the world knows, and which fits; None otherwise."""
+        known = [plaintext for id, plaintext in world.cast.keys.values() if id == key.id]
+        for plaintext in (*known, key.readable_key):
+            parsed = self.profile.key_format.parse(plaintext or "")
+            if parsed.lookup == key.lookup and secret_fits(key, parsed.secret):
+                return parsed.secret
+        return None
+
+    def _refuse_taken_keys(self, world: World) -> None:
+        """The keys of a new world must lead to it, and not to one that was given the same key."""
+        for name, (_, plaintext) in world.cast.keys.items():
+            holder = self.holder(self.profile.key_format.parse(plaintext))
+            if holder is None or holder[0] is not world:
+                run_through(self._remove(world))
+                raise KeysTaken(
+                    f"the key {name!r} of a world {world.id!r} is in use in another world"
+                )
+
+    def get(self, id: str) -> World | None:
+        """The world with this id; None when there is none."""
+        return self._by_id.get(id)
+
+    @property
+    def default(self) -> World:
+        """The world that is always there."""
+        return self._by_id[DEFAULT_WORLD]
+
+    def __iter__(self) -> Iterator[World]:
+        return iter(tuple(self._by_id.values()))
+
+    def deleting(self, world: World) -> Steps[None]:
+        """Forget the world and its keys. Raises Protected for `default`."""
+        if world.id == DEFAULT_WORLD:
+            raise Protected("the world 'default' stays; it can be reset")
+        yield from world.coverage.count()
+        if self._by_id.get(world.id) is world:
+            yield from self._remove(world)
+
+    def _remove(self, world: World) -> Steps[None]:
+        del self._by_id[world.id]
+        if self.saver is not None:
+            self.saver.forget(world.id)
+        self._count_in(world)
+        self._forget_keys(world)
+        left = world.close()
+        self._host.look(world, None)
+        yield from let_go(left)
+
+    def resetting(self, world: World) -> Steps[None]:
+        """Bring the world back to its fixture, with the same keys.
+
+        Raises NotRestored where that is a saved world that cannot be used, or another world has
+        one of the keys by now; then nothing changed.
+        """
+        fresh = yield from self._make(world.spec, host=NullScheduler())
+        yield from world.coverage.count()
+        # From here to where the world is as it began nothing else has its turn.
+        if not world.has_begun:
+            # One that has begun has had the keys ever since.
+            self._refuse_shared_keys(fresh)
+        self._forget_keys(world)
+        self.coverage.add(world.coverage)
+        left = world.begin_anew_as(fresh)
+        fresh.tell_of_keys(self._learn(world.id))
+        yield from let_go(left)
+
+    def wake(self) -> None:
+        """Go on with what an earlier run left undone, now that there is an event loop."""
+        for world in self:
+            # Nobody else waits yet.
+            while len(fire_due(world)) == TIMERS_IN_A_ROW:
+                pass
+            for endpoint_id in world.outbox.endpoints:
+                self._host.work(world, endpoint_id)
+
+    async def note_reading(self) -> None:
+        """Have written what reading changes: how many requests came, and which keys were used."""
+        for world in self:
+            world.note_change()
+
+    def _count_in(self, world: World) -> None:
+        """What a world did that goes, and what may still end there, stays counted."""
+        self.coverage.add(world.coverage)
+        world.coverage = self.coverage
+
+    def exercised(self) -> Steps[CoverageCounters]:
+        """What was exercised in all worlds since the server began."""
+        total = CoverageCounters()
+        for coverage in (self.coverage, *(world.coverage for world in self)):
+            yield from coverage.count()
+        for coverage in (self.coverage, *(world.coverage for world in self)):
+            total.add(coverage)
+        return total
+
+    def touch(self, world: World) -> None:
+        """Note that the world is in use now."""
+        world.touched_s = self._ticks()
+
+    def drop_unused(self) -> None:
+        """As `dropping_unused`, at once."""
+        run_through(self.dropping_unused())
+
+    def dropping_unused(self) -> Steps[None]:
+        """Forget the worlds that nobody has used for as long as the limits say.
+
+        That is time that passed in this process: neither a jump of the host's clock nor a restart
+        makes a world older. Where a file keeps the worlds, only an explicit limit drops any.
+        """
+        limit_s = self.limits.unused_after_s
+        if limit_s is None:
+            if self.saver is not None:
+                return
+            limit_s = UNUSED_AFTER_S
+        unused_since = self._ticks() - limit_s
+
+        def is_unused(world: World) -> bool:
+            is_there = self._by_id.get(world.id) is world and world.id not in self.alone
+            return is_there and world.touched_s < unused_since and world.id != DEFAULT_WORLD
+
+        for world in self:
+            if is_unused(world):
+                yield from world.coverage.count()
+                # Meanwhile somebody may have asked for it.
+                if is_unused(world):
+                    yield from self._remove(world)
+
+    def holder(self, parsed: ParsedKey) -> tuple[World, ApiKey] | None:
+        """The world that has exactly this key, and its record of it; None when none has.
+
+        Deleted, revoked and expired keys are found too; whether one may be used is another matter.
+        """
+        for world_id in self._by_lookup.get(parsed.lookup, ()):
+            world = self._by_id[world_id]
+            key = world.store.one(ApiKey, "lookup", parsed.lookup)
+            if key is not None and secret_fits(key, parsed.secret):
+                return world, key
+        return None
+
+    def is_free(self, plaintext: str) -> bool:
+        """Whether no world has this very key."""
+        return self.holder(self.profile.key_format.parse(plaintext)) is None
+
+    def _learn(self, world_id: str) -> Callable[[ApiKey], None]:
+        """What a world's store is to call with every key that it keeps."""
+
+        def learn(key: ApiKey) -> None:
+            self._by_lookup.setdefault(key.lookup, {})[world_id] = None
+
+        return learn
+
+    def _forget_keys(self, world: World) -> None:
+        keys, _ = world.store.begin().find(ApiKey, {})
+        for key in keys:
+            holders = self._by_lookup[key.lookup]
+            del holders[world.id]
+            if not holders:
+                del self._by_lookup[key.lookup]
+
+    def _free_id(self) -> str:
+        while True:
+            self._numbered += 1
+            id = f"world-{self._numbered}"
+            if id not in self._by_id and id not in self._reserved:
+                return id

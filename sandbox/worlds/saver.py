@@ -1,0 +1,176 @@
+"""Writing what worlds change to a state file, so that an answer can wait for it.
+
+Commits that come together share one write: while one is under way, what is committed gathers for
+the next. What could not be written is tried again with the next write, and nobody is told that it
+was kept until then.
+"""
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final
+
+from sandbox.store.files.port import Change, StateFile, StoreError
+from sandbox.store.steps import run_through
+
+if TYPE_CHECKING:
+    from sandbox.worlds.world import World
+
+SOON_S: Final = 0.05
+"""What happens by itself is written after so long, if nobody asks for it before."""
+
+UNREAD_MAX: Final = 100
+"""So many damaged documents are named on the log; by then the file as a whole is in question."""
+
+log = logging.getLogger("sandbox.store")
+
+
+class Saver:
+    """Writes the changes of all worlds of a server to one file."""
+
+    def __init__(self, file: StateFile) -> None:
+        self._file = file
+        # One that is written whole is written beside the event loop, which goes on meanwhile.
+        self._is_slow = file.is_for_people
+        self._dirty: dict[str, World] = {}
+        self._gone: dict[str, None] = {}
+        self._unwritten: list[Change] = []
+        self._under_way: asyncio.Task[None] | None = None
+        self._soon: asyncio.TimerHandle | None = None
+        self._noted = self._written = 0
+        self.problem: str | None = None
+        self._unread: set[str] = set()
+
+    @property
+    def file(self) -> StateFile:
+        """The file."""
+        return self._file
+
+    # --- noting
+
+    def note(self, world: "World") -> None:
+        """The world has changed."""
+        self._noted += 1
+        self._dirty[world.id] = world
+        if self._soon is None:
+            try:
+                loop = asyncio.get_running_loop()
+            except RuntimeError:
+                return
+            self._soon = loop.call_later(SOON_S, self._write_soon)
+
+    def forget(self, world_id: str) -> None:
+        """The world was deleted."""
+        self._noted += 1
+        self._dirty.pop(world_id, None)
+        self._gone[world_id] = None
+
+    def _write_soon(self) -> None:
+        self._soon = None
+        if self._written < self._noted and self._under_way is None:
+            task = self._begin()
+            task.add_done_callback(_retrieve)
+
+    # --- writing
+
+    async def saved(self) -> None:
+        """Wait until everything that was noted so far is written. Raises StoreError."""
+        wanted = self._noted
+        while self._written < wanted:
+            if self._under_way is None:
+                if not self._is_slow:
+                    # Whoever is served in this round of the loop shares the write.
+                    await asyncio.sleep(0)
+                    if self._written >= wanted:
+                        return
+                    if self._under_way is None:
+                        self.save()
+                    continue
+                self._begin()
+            assert self._under_way
+            await asyncio.shield(self._under_way)
+
+    def _begin(self) -> "asyncio.Task[None]":
+        self._under_way = asyncio.get_running_loop().create_task(self._write())
+        return self._under_way
+
+    async def _write(self) -> None:
+        try:
+            if not self._is_slow:
+                self.save()
+                return
+            # All that was committed while the last write was under way is in this one.
+            await asyncio.sleep(0)
+            noted, changes = self._noted, self._take()
+            try:
+                await asyncio.to_thread(self._file.write, changes)
+            except StoreError as error:
+                self._keep(changes, error)
+                raise
+            self._done(noted)
+        finally:
+            self._under_way = None
+
+    def save(self) -> None:
+        """Write everything now. Raises StoreError."""
+        noted, changes = self._noted, self._take()
+        try:
+            self._file.write(changes)
+        except StoreError as error:
+            self._keep(changes, error)
+            raise
+        self._done(noted)
+
+    def _take(self) -> list[Change]:
+        changes = self._unwritten
+        changes += [Change(id, anew=True) for id in self._gone]
+        for world in self._dirty.values():
+            change = self._change_of(world)
+            if change is not None:
+                changes.append(change)
+        self._unwritten, self._dirty, self._gone = [], {}, {}
+        return changes
+
+    def _change_of(self, world: "World") -> Change | None:
+        assert world.recorder
+        try:
+            return run_through(world.recorder.change())
+        except BaseException:
+            # What was noted is half used up: the next time all of it is written.
+            world.recorder.begin_anew()
+            raise
+
+    def _keep(self, changes: list[Change], error: StoreError) -> None:
+        self._unwritten = changes + self._unwritten
+        if self.problem is None:
+            log.error("%s", error)
+        self.problem = str(error)
+
+    def note_unread(self, error: StoreError) -> None:
+        """Something in the file could not be read: say so once, however often it is asked for."""
+        said = str(error)
+        if said not in self._unread and len(self._unread) < UNREAD_MAX:
+            self._unread.add(said)
+            log.error("%s", said)
+
+    def _done(self, noted: int) -> None:
+        self._written = noted
+        if self.problem is not None:
+            log.info("%s can be written again", self._file.name)
+            self.problem = None
+
+    async def close(self) -> None:
+        """Write what is left, and let go of the file."""
+        if self._soon is not None:
+            self._soon.cancel()
+        try:
+            await self.saved()
+        except StoreError as error:
+            log.error("not everything was written: %s", error)
+        finally:
+            self._file.close()
+
+
+def _retrieve(task: "asyncio.Task[None]") -> None:
+    """A failure was logged when it came; somebody who waits is told by the next write."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,107 @@
+"""What falls due in a world, each thing at its own moment, in order."""
+
+import logging
+from datetime import datetime
+from typing import Final
+
+from sandbox.domain.timers import WEBHOOK_RETRY, Timer
+from sandbox.platform.operation_context import OperationContext
+from sandbox.platform.payments.expiry import TIMER_HANDLERS
+from sandbox.store.steps import Steps
+from sandbox.worlds.clock import ClockSetting
+from sandbox.worlds.slices import Slices
+from sandbox.worlds.world import World
+
+TIMERS_IN_A_ROW: Final = 30
+"""After so many others on the same loop have their turn."""
+
+log = logging.getLogger("sandbox.worlds")
+
+
+def fire_due(world: World) -> list[Timer]:
+    """Let happen what is due by now, in order; what happened.
+
+    Of very much no more than so many things at a time: the rest comes by itself, in the next
+    rounds of the loop. `catch_up` waits until all of it has happened.
+    """
+    fired: list[Timer] = []
+    while (timer := world.store.next_timer()) is not None and timer.due <= world.clock.now():
+        if len(fired) >= TIMERS_IN_A_ROW:
+            break
+        _fire(world, timer)
+        fired.append(timer)
+    if world.watched is not timer:
+        world.watch(timer)
+    return fired
+
+
+async def catch_up(world: World, slices: Slices) -> list[Timer]:
+    """Let everything happen that is due by now, however much; what happened, in order."""
+    fired = fire_due(world)
+    if len(fired) < TIMERS_IN_A_ROW:
+        return fired
+    return fired + await slices.run(_fire_the_rest(world))
+
+
+def _fire_the_rest(world: World) -> Steps[list[Timer]]:
+    fired: list[Timer] = []
+    while (timer := world.store.next_timer()) is not None and timer.due <= world.clock.now():
+        _fire(world, timer)
+        fired.append(timer)
+        yield
+    return fired + fire_due(world)
+
+
+async def walk(world: World, to: datetime, slices: Slices) -> list[Timer]:
+    """Go through the world's time up to that moment; what happened on the way, in order.
+
+    Everything happens at its own moment, what follows from it included: each time the webhooks
+    that are to be sent then are sent before time goes on.
+    """
+    async with world.walking:
+        world.walks += 1
+        world.walk = world.walks
+        try:
+            return await _walk(world, to, slices)
+        finally:
+            world.walk = None
+
+
+async def _walk(world: World, to: datetime, slices: Slices) -> list[Timer]:
+    fired: list[Timer] = []
+    await world.quiet()
+    while (timer := world.store.next_timer()) is not None and timer.due <= to:
+        async with slices.turn():
+            if timer.due > world.clock.now():
+                world.clock.set(ClockSetting(now=timer.due))
+            fired += fire_due(world)
+        await world.quiet()
+    if to > world.clock.now():
+        world.clock.set(ClockSetting(now=to))
+    return fired
+
+
+def _fire(world: World, timer: Timer) -> None:
+    """Carry out one timer, which is gone afterwards even if that failed."""
+    waiting = world.tap_desk.get(timer.subject)
+    context = OperationContext(
+        world=world,
+        unit=world.store.begin(),
+        now=timer.due,
+        # What ends a payment that waits for its tap is still a matter of its request.
+        request_id=waiting.request_id if waiting else None,
+    )
+    context.unit.cancel(timer.kind, timer.subject, timer.tag)
+    try:
+        if timer.kind == WEBHOOK_RETRY:
+            context.unit.commit()
+            world.outbox.fall_due(timer.subject)
+            return
+        TIMER_HANDLERS[timer.kind](context, timer)
+    except Exception:
+        log.exception("timer %s of %s failed: a defect of the sandbox", timer.kind, timer.subject)
+        context.unit = world.store.begin()
+        context.unit.cancel(timer.kind, timer.subject, timer.tag)
+    context.unit.commit()
+    if world.tap_desk:
+        world.check_tap_desk()

@@ -1,0 +1,69 @@
+"""Documents that somebody brings, a fixture or a saved world, hold no more secrets than ours do.
+
+A saved world has card numbers masked, and of keys those whole that the spec lets one read again
+(assumed D26). All else that people can write into one is text as any other (assumed
+6.4-everywhere).
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic_core import from_json
+
+from sandbox.domain.keys import KeyFormat, KeyKind
+from sandbox.domain.secret_text import misplaced, secret_in
+from sandbox.store.files.port import FILE, MESSAGES, RECORDS, fields_of
+from sandbox.store.steps import Steps
+from sandbox.worlds.saved_world import FIXTURE, NotRestored, SavedWorld
+
+_KEYS: Final = "api_keys"
+_READABLE: Final = "readable_key"
+_OURS: Final = (KeyKind.V5, KeyKind.LEGACY)
+
+
+def refuse_secrets(kept: SavedWorld, key_format: KeyFormat) -> Steps[None]:
+    """Raises NotRestored where a saved world holds what must never be kept."""
+    for table, documents in kept.tables.items():
+        for document in documents:
+            _check(table, document.id, fields_of(document), key_format)
+            yield
+    for message in kept.tables.get(MESSAGES, ()):
+        said = from_json(kept.read(RECORDS, message.id))
+        _check(RECORDS, message.id, said, key_format)
+        yield
+
+
+def refuse_secrets_of_fixture(document: Mapping[str, Any], key_format: KeyFormat) -> None:
+    """Raises NotRestored where a fixture file does."""
+    for table, entries in document.items():
+        # What is no table is refused when it is read.
+        for number, fields in entries.items() if isinstance(entries, Mapping) else ():
+            _check(table, number, fields, key_format)
+
+
+def _check(table: str, id: str, fields: Any, key_format: KeyFormat) -> None:
+    if secret := secret_in(id, key_format):
+        raise NotRestored(f"{table[:80]}: _id: {secret.sentence}")
+    if found := misplaced(_without_readable_keys(table, fields, key_format), key_format):
+        raise NotRestored(f"{table[:80]}, {id[:80]}: {found}")
+
+
+def _without_readable_keys(table: str, fields: Any, key_format: KeyFormat) -> Any:
+    """The document without the keys of a sandbox, in the one field that may hold one."""
+    if not isinstance(fields, Mapping):
+        return fields
+    if table == _KEYS:
+        key = fields.get(_READABLE)
+        is_ours = isinstance(key, str) and key_format.parse(key).kind in _OURS
+        return {name: value for name, value in fields.items() if name != _READABLE or not is_ours}
+    if table == FIXTURE and FILE in fields:
+        # It began as a saved world itself.
+        return {
+            inner: {
+                number: _without_readable_keys(inner, one, key_format)
+                for number, one in entries.items()
+            }
+            for inner, entries in fields.items()
+            if isinstance(entries, Mapping)
+        }
+    return fields

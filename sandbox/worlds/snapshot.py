@@ -1,0 +1,226 @@
+"""A whole world as one JSON document, in the form of a TinyDB file, and back.
+
+The form is that of the tables in a state file, and of a fixture that somebody saved. It holds
+state, clock, agenda, endpoints, undelivered webhooks, scenario and queue, and no journal (assumed
+D25).
+"""
+
+import re
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic_core import to_json
+
+from sandbox import __version__
+from sandbox.store import json_pieces
+from sandbox.store.files.migrations import (
+    MIGRATIONS,
+    Migrations,
+    Plain,
+    UnknownFormat,
+    check_format,
+    migrate,
+)
+from sandbox.store.files.port import FILE, FORMAT, MESSAGES, RECORDS, Document, Parsed
+from sandbox.store.steps import OFTEN, Steps
+from sandbox.worlds.recorder import Recorder
+from sandbox.worlds.saved_world import NotRestored, SavedWorld
+
+if TYPE_CHECKING:
+    from sandbox.worlds.world import World
+
+PROGRAM: Final = "uat-sandbox"
+
+WRITTEN_MAX: Final = 10_000
+"""So many snapshots that this process has written are known again, the newest of them."""
+
+_written_here: Final[dict[str, None]] = {}
+"""Their digests, in the order in which they were written. Anybody can write a digest into the head
+of a snapshot; nobody else can put one here (decision 45)."""
+DOCUMENTS_AT_ONCE: Final = 64
+"""So many documents are one part of a snapshot."""
+
+DIGESTED_AT_ONCE: Final = 1_048_576
+SPACES_MAX: Final = 16
+"""So much may stand after the last bracket: an editor ends a file with a new line."""
+
+_NUMBER: Final = re.compile("0|[1-9][0-9]{0,39}")
+
+
+def snapshot(world: "World") -> Steps[list[bytes]]:
+    """The world as it is at the first step, in parts: table, then number, then document.
+
+    The same world, the same bytes. It is known again when it comes back.
+    """
+    tables: dict[str, list[tuple[int, bytes]]] = {}
+
+    def take(table: str, document: Document) -> None:
+        tables.setdefault(table, []).append((document.number, _written(document)))
+
+    yield from (world.recorder or Recorder(world)).everything(take)
+    parts, digest = [b""], sha256()
+    for written in _tables(tables):
+        digest.update(written)
+        parts.append(written)
+        yield
+    parts.append(b"}")
+    _remember(digest.hexdigest())
+    parts[0] = _head(digest.hexdigest())
+    return parts
+
+
+def _remember(digest: str) -> None:
+    _written_here.pop(digest, None)
+    _written_here[digest] = None
+    if len(_written_here) > WRITTEN_MAX:
+        del _written_here[next(iter(_written_here))]
+
+
+def _tables(tables: dict[str, list[tuple[int, bytes]]]) -> Iterator[bytes]:
+    """The tables as JSON without the brackets of the whole, in pieces."""
+    for number, table in enumerate(sorted(tables)):
+        begin = b'%b"%b":{' % (b"," if number else b"", table.encode())
+        documents = sorted(tables.pop(table))
+        for first in range(0, len(documents), DOCUMENTS_AT_ONCE):
+            some = documents[first : first + DOCUMENTS_AT_ONCE]
+            yield begin + b",".join(written for _, written in some)
+            begin = b","
+        yield b"}"
+
+
+def _head(digest: str) -> bytes:
+    """The beginning of the document: what wrote it, and the digest of all that follows."""
+    head = {"program": PROGRAM, "format": FORMAT, "version": __version__, "sha256": digest}
+    return b'{"%b":{"1":%b},' % (FILE.encode(), to_json(head))
+
+
+_HEAD_LENGTH: Final = len(_head(sha256().hexdigest()))
+
+
+def _is_as_written(body: bytes | bytearray) -> Steps[bool]:
+    """Whether this very process wrote the document, and nobody has edited it since."""
+    end = len(body)
+    while end and body[end - 1] in b" \t\r\n" and end > len(body) - SPACES_MAX:
+        end -= 1
+    if body[end - 1 : end] != b"}":
+        return False
+    digest = sha256()
+    for start in range(_HEAD_LENGTH, end - 1, DIGESTED_AT_ONCE):
+        digest.update(body[start : min(start + DIGESTED_AT_ONCE, end - 1)])
+        yield
+    written = digest.hexdigest()
+    return written in _written_here and bytes(body[:_HEAD_LENGTH]) == _head(written)
+
+
+def _written(document: Document) -> bytes:
+    text = document.text
+    own = b'"_id":%b' % to_json(document.id)
+    if document.unique_values:
+        own += b',"_claims":%b' % document.unique_values.encode()
+    rest = "," + text[1:] if text != "{}" else "}"
+    return b'"%d":{%b%b' % (document.number, own, rest.encode())
+
+
+def parse_snapshot(
+    document: Any,
+    *,
+    is_trusted: bool = False,
+    newest: int = FORMAT,
+    migrations: Migrations = MIGRATIONS,
+) -> Steps[SavedWorld]:
+    """What a snapshot holds. Raises NotRestored, saying what is wrong.
+
+    One of an earlier format is brought to the newest. What its records claim is believed only of
+    one that is trusted; they are read when somebody asks for them.
+    """
+    if not isinstance(document, dict):
+        raise NotRestored("must be an object of tables")
+    found = _format(document, newest, migrations)
+    tables = {}
+    for table, entries in document.items():
+        if table != FILE:
+            tables[table] = yield from _documents(table, entries, is_trusted)
+    if found < newest:
+        tables = _brought_here(tables, found, newest, migrations)
+    records = yield from _records(tables)
+
+    def read(table: str, id: str) -> str:
+        return records[id].text
+
+    return SavedWorld(tables, read, is_trusted=is_trusted)
+
+
+def _records(tables: "Written") -> Steps[dict[str, Parsed]]:
+    """What messages say, by their ids; every one of them says something."""
+    records: dict[str, Parsed] = {}
+    for one in tables.pop(RECORDS, []):
+        records[one.id] = one
+        if not len(records) % OFTEN:
+            yield
+    for taken, one in enumerate(tables.get(MESSAGES, [])):
+        if one.id not in records:
+            raise NotRestored(f"{RECORDS}: there is nothing of the message {one.id[:80]}")
+        if not taken % OFTEN:
+            yield
+    return records
+
+
+def _format(document: dict[str, Any], newest: int, migrations: Migrations) -> int:
+    """The format of the snapshot. Raises NotRestored where it is none of ours."""
+    heads = document.get(FILE)
+    head = next(iter(heads.values()), None) if isinstance(heads, dict) else None
+    if not isinstance(head, dict) or head.get("program") != PROGRAM:
+        raise NotRestored(f"{FILE}: says of itself that it is a snapshot of another program")
+    try:
+        return check_format(head.get("format"), newest, migrations)
+    except UnknownFormat as error:
+        raise NotRestored(f"{FILE}: {error}") from None
+
+
+Written = dict[str, list[Parsed]]
+
+
+def _brought_here(tables: Written, found: int, newest: int, migrations: Migrations) -> Written:
+    """The documents of an earlier format, as they are written today."""
+    plain = {
+        table: [Plain(one.id, one.number, one.fields) for one in documents]
+        for table, documents in tables.items()
+    }
+    return {
+        table: [Parsed(one.id, one.number, one.fields) for one in documents]
+        for table, documents in migrate(plain, found, newest, migrations).items()
+    }
+
+
+def _documents(table: str, entries: Any, has_claims: bool) -> Steps[list[Parsed]]:
+    if not isinstance(entries, dict):
+        raise NotRestored(f"{table[:80]}: must be an object of numbered documents")
+    found = []
+    for number, fields in entries.items():
+        if not isinstance(fields, dict) or not isinstance(fields.get("_id"), str):
+            raise NotRestored(f"{table[:80]}, {number[:80]}: must be an object with an _id")
+        # One spelling for each: two of one number would be two documents in one place.
+        if not _NUMBER.fullmatch(number):
+            raise NotRestored(f"{table[:80]}: {number[:80]!r} is no number")
+        own = fields.copy()
+        id, unique_values = own.pop("_id"), own.pop("_claims", None)
+        believed = to_json(unique_values).decode() if has_claims and unique_values else ""
+        found.append(Parsed(id, int(number), own, believed))
+        if not len(found) % OFTEN:
+            yield
+    return sorted(found, key=lambda one: one.number)
+
+
+def read_snapshot(body: bytes | bytearray) -> Steps[SavedWorld]:
+    """The same from bytes. Raises NotRestored.
+
+    What this process has written is trusted: to look at everything that its messages say would
+    take several times as long as all the rest.
+    """
+    try:
+        document = yield from json_pieces.parse(body)
+    except json_pieces.NotJson as error:
+        raise NotRestored(f"is not JSON: {error}") from None
+    is_trusted = yield from _is_as_written(body)
+    return (yield from parse_snapshot(document, is_trusted=is_trusted))

@@ -1,0 +1,70 @@
+"""The tap desk: payments that wait until a card is held to the reader. Source: assumed D24.
+
+The request that began such a payment stays open meanwhile. Somebody brings a tap, by the control
+API; or the payment ends by itself, canceled or timed out.
+"""
+
+from asyncio import Event, Future, get_running_loop
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from sandbox.domain.faults import NOT_FOUND, Refusal
+from sandbox.domain.payments.cards import Card
+from sandbox.domain.payments.taps import Tap, Tapped
+
+
+@dataclass(slots=True)
+class Waiting:
+    """One payment at the desk, and the request that waits with it.
+
+    `left` is set once the payment no longer waits for a tap and, unless its processor takes a
+    while, has ended.
+    """
+
+    tap: Tap
+    request_id: str
+    why_not_with: Callable[[Card], str | None]
+    came: "Future[Tapped | None]"
+    left: Event = field(default_factory=Event)
+
+
+class TapDesk:
+    """The payments of one world that wait for a tap, by transaction id."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, Waiting] = {}
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def __iter__(self) -> Iterator[Waiting]:
+        return iter(tuple(self._waiting.values()))
+
+    def get(self, transaction_id: str) -> Waiting | None:
+        """The payment that waits; None when it does not, or no longer."""
+        waiting = self._waiting.get(transaction_id)
+        return None if waiting is None or waiting.came.done() else waiting
+
+    async def wait(
+        self, tap: Tap, request_id: str, why_not_with: Callable[[Card], str | None]
+    ) -> Tapped | None:
+        """Wait for the tap; None where the payment has ended by itself.
+
+        Raises Refusal where the world was reset meanwhile.
+        """
+        came: Future[Tapped | None] = get_running_loop().create_future()
+        self._waiting[tap.transaction_id] = Waiting(tap, request_id, why_not_with, came)
+        return await came
+
+    def leave(self, transaction_id: str) -> None:
+        """The payment waits no longer."""
+        waiting = self._waiting.pop(transaction_id, None)
+        if waiting is not None:
+            waiting.left.set()
+
+    def close(self) -> None:
+        """The world that all of this happened in is gone."""
+        for waiting in self:
+            if not waiting.came.done():
+                reason = "the world was reset while the payment was waiting"
+                waiting.came.set_exception(Refusal(NOT_FOUND, reason=reason))

@@ -1,0 +1,373 @@
+"""One isolated universe: its state, clock, ids, keys in use, switches and journal.
+
+Nothing in a world knows of another. Which world a key belongs to is the registry's to say.
+"""
+
+from asyncio import Event, Lock
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from sandbox.domain.accounts import Account
+from sandbox.domain.events import Message
+from sandbox.domain.keys import ApiKey
+from sandbox.domain.locations import Location
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.profile import Profile
+from sandbox.domain.secret_text import misplaced
+from sandbox.domain.terminals import Terminal
+from sandbox.domain.timers import Timer
+from sandbox.domain.webhooks.deliveries import Delivery
+from sandbox.domain.words import UnknownWord
+from sandbox.scenarios.loading import ScenarioError
+from sandbox.scenarios.queue import Queue
+from sandbox.scenarios.running import Running
+from sandbox.store.memory.store import MemoryStore, MemoryUnit
+from sandbox.store.seeding import Cast
+from sandbox.store.steps import Container, Steps
+from sandbox.webhooks.outbox import Outbox
+from sandbox.worlds import switches
+from sandbox.worlds.background import Scheduler
+from sandbox.worlds.change_signal import ChangeSignal
+from sandbox.worlds.clock import Clock, ClockView, SystemClock
+from sandbox.worlds.coverage_counters import CoverageCounters
+from sandbox.worlds.event_stream import Subscriptions
+from sandbox.worlds.filling import fill
+from sandbox.worlds.ids import Ids
+from sandbox.worlds.journal import Journal
+from sandbox.worlds.key_usage import KeyUsage, RecordedKeyUsage
+from sandbox.worlds.saved_world import SavedWorld
+from sandbox.worlds.spec import DEFAULT_WORLD, WorldSpec
+from sandbox.worlds.tap_desk import TapDesk
+
+__all__ = ["DEFAULT_WORLD", "World"]
+
+KINDS: Final[dict[str, type[Any]]] = {
+    "account": Account,
+    "terminal": Terminal,
+    "location": Location,
+    "key": ApiKey,
+}
+
+if TYPE_CHECKING:
+    from sandbox.scenarios.shapes import Scenario
+    from sandbox.worlds.recorder import Moment, Recorder
+    from sandbox.worlds.saver import Saver
+
+
+class World:
+    """A world in use.
+
+    `last_used_at` holds, by key id, when a key last authenticated; it stands beside the records
+    because reading something must not be a write to them. `touched_s` is when the last request
+    came, by the registry's count, for dropping worlds that nobody uses. `has_begun`: whether it is
+    known that one can begin with the fixture.
+    """
+
+    def __init__(
+        self,
+        spec: WorldSpec,
+        *,
+        profile: Profile,
+        system_clock: SystemClock,
+        journal_entries_max: int,
+        key_is_free: Callable[[str], bool],
+        host: Scheduler,
+        secret: bytes = b"",
+        is_saved: bool = False,
+    ) -> None:
+        self.spec = spec
+        self._secret = b"" if spec.keys_are_known else secret
+        self.system_clock = system_clock
+        self.profile = profile
+        self.key_is_free = key_is_free
+        self.clock = Clock(system_clock, spec.clock)
+        self.journal = Journal(entries_max=journal_entries_max, scrub=profile.scrub)
+        self.switches = switches.defaults() | dict(spec.switches)
+        self.queue = Queue()
+        self.scenario: Running | None = None
+        self.touched_s = 0.0
+        self.store = MemoryStore(
+            watchers={
+                ApiKey: self._note_key,
+                Account: self._note_account,
+                Terminal: self._note_directory,
+                Location: self._note_directory,
+            },
+            on_messages=self._announce,
+        )
+        # What writes its changes, once it is in use; `is_saved` says whether anything will.
+        self.saver: Saver | None = None
+        self.is_saved = is_saved
+        self._host = host
+        # Those that were put before anybody was to be told of them.
+        self._new_keys: list[ApiKey] = []
+        self._on_new_key: Callable[[ApiKey], None] = self._new_keys.append
+        # How often an account, a terminal, a location or a key was put.
+        self.directory_version = 0
+        self._listening = ChangeSignal()
+        self.outbox = Outbox(
+            self,
+            on_work=lambda endpoint_id: host.work(self, endpoint_id),
+            on_change=self._listening.tell,
+            on_delivery=self._note_delivery,
+            later=host.later,
+        )
+        self.recorder: Recorder | None = None
+        self.has_begun = False
+        self.cast = Cast()
+        self._note_nobody()
+        self._begin()
+
+    def _note_nobody(self) -> None:
+        """Nobody waits, walks, reads along or writes down how the world is."""
+        # The timer for which the host watches the clock.
+        self.watched: Timer | None = None
+        self.walking = Lock()
+        # Held by whoever has the store prepared for a question.
+        self.preparing = Lock()
+        # The number of the walk through the world's time that is going on; None: none is.
+        self.walk: int | None = None
+        self.walks = 0
+        # Requests of the control API that wait for a message.
+        self.waits = 0
+        # Those who write down how the world is at a moment, by identity.
+        self.moments: dict[int, Moment] = {}
+        self.readers = Subscriptions(self)
+
+    def filling(self, kept: SavedWorld | None = None) -> Steps[None]:
+        """Hold what the fixture says, or what an earlier run left. Raises NotRestored.
+
+        Nobody uses the world before the last step.
+        """
+        self.has_begun = kept is None
+        yield from fill(self, kept)
+        self.coverage.begin(self.store.messages(), self.scenario)
+
+    def tell_of_keys(self, on_new_key: Callable[[ApiKey], None]) -> None:
+        """From here on, call this with every key that is put; those before come first."""
+        for key in self._new_keys:
+            on_new_key(key)
+        self._new_keys, self._on_new_key = [], on_new_key
+
+    @property
+    def id(self) -> str:
+        """The world's id."""
+        return self.spec.id
+
+    def containers(self) -> list[Container]:
+        """All that holds much, for whoever lets go of it once nobody uses it any more."""
+        return [*self.store.containers(), *self.outbox.containers()]
+
+    def _note_directory(self, record: object) -> None:
+        self.directory_version += 1
+
+    def has_record(self, kind: str, id: str) -> bool:
+        """Whether there is an account, a terminal, a location or a key with this id."""
+        return self.store.begin().get(KINDS[kind], id) is not None
+
+    def note_records(self) -> Steps[None]:
+        """Take note of accounts and keys that came to be without being put one by one."""
+        unit = self.store.begin()
+        for account in unit.find(Account, {})[0]:
+            self._note_account(account)
+            yield
+        for key in unit.find(ApiKey, {})[0]:
+            self._note_key(key)
+            yield
+
+    def _note_key(self, key: ApiKey) -> None:
+        self.directory_version += 1
+        self._on_new_key(key)
+
+    def _note_account(self, account: Account) -> None:
+        self.directory_version += 1
+        if account.status == "blocked":
+            self.blocked.add(account.id)
+
+    def _begin(self) -> None:
+        """Hold nothing yet."""
+        # Accounts that were blocked at some time: mostly few, so that hardly anybody has to look.
+        self.blocked: set[str] = set()
+        self.draws = self.draws_of(self.spec.seed)
+        self.last_used_at: KeyUsage = RecordedKeyUsage() if self.is_saved else KeyUsage()
+        self.terminal_outcomes: dict[str, str] = {}
+        self.places: dict[Any, Any] = {}
+        self.reached: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        # Payments that wait for their processor, each with what tells that it is done, and the
+        # event_ids of their attempts. New ones after a reset, so that nothing of before is done.
+        self.busy: dict[str, Event] = {}
+        self.taken_events: dict[str, str] = {}
+        self.tap_desk = TapDesk()
+        self.coverage = CoverageCounters()
+
+    def begin_anew_as(self, fresh: "World") -> list[Container]:
+        """Hold what a fresh world of the same spec holds, which is used no more; what to let go of.
+
+        Back to the fixture: data, keys and clock; messages and journal are cleared. Switches and
+        endpoints stay, unless the fixture is a saved world with endpoints of its own (assumed D25).
+        """
+        left = self.containers()
+        self.tap_desk.close()
+        self.outbox.clear()
+        self.queue.clear()
+        if self.scenario is not None:
+            self.scenario.restart()
+        self.journal.restart()
+        self._begin()
+        self.store.take_over(fresh.store)
+        self.cast, self.draws = fresh.cast, fresh.draws
+        self.blocked, self.last_used_at = fresh.blocked, fresh.last_used_at
+        self.terminal_outcomes = fresh.terminal_outcomes
+        self.directory_version += 1
+        self.clock.restart(self.spec.clock)
+        if self.spec.fixture.snapshot is not None:
+            self._go_on_as(fresh)
+        self.has_begun = True
+        self.coverage.begin(self.store.messages(), self.scenario)
+        if self.recorder is not None:
+            self.recorder.begin_anew()
+            self.note_change()
+        return left
+
+    def _go_on_as(self, fresh: "World") -> None:
+        """Go on as the saved world does that the fresh one began with."""
+        self.clock.go_on_as(fresh.clock)
+        self.queue = fresh.queue
+        if fresh.scenario is not None:
+            self.run_scenario(fresh.scenario.scenario).restore(fresh.scenario.counts())
+        self.outbox.take_over(fresh.outbox)
+        self.outbox.resume()
+
+    def close(self) -> list[Container]:
+        """End: nobody will use this world any more, and nothing of it is written.
+
+        What is left to let go of. Whoever still holds the world finds it empty.
+        """
+        left = self.containers()
+        self.store.clear()
+        self.saver = self.recorder = self.store.on_commit = None
+        self.tap_desk.close()
+        self.readers.close()
+        # Whoever waits with a payment finds that it is gone.
+        self.busy = {}
+        self.outbox.endpoints.clear()
+        self.outbox.clear()
+        return left
+
+    def draws_of(self, seed: int) -> Ids:
+        """The draws of this world from another seed; its own are `draws`."""
+        return Ids(seed=seed, world_id=self.spec.id, secret=self._secret)
+
+    def note_change(self) -> None:
+        """Something was changed that is no record: a switch, the clock, the queue."""
+        if self.saver is not None and self.recorder is not None:
+            self.saver.note(self)
+
+    def note_commit(self, unit: MemoryUnit) -> None:
+        """A unit of work was committed in a world whose changes are written."""
+        if self.recorder is not None:
+            self.recorder.note(unit)
+            self.note_change()
+
+    def _note_delivery(self, delivery: Delivery) -> None:
+        for moment in self.moments.values():
+            moment.keep(delivery)
+        if self.recorder is not None:
+            self.recorder.note_delivery(delivery)
+            self.note_change()
+
+    def set_switches(self, wanted: Mapping[str, Any]) -> None:
+        """Set switches; those not named stay. Raises UnknownSwitch."""
+        self.switches.update(switches.checked(wanted))
+
+    # --- what happens by itself
+
+    def _announce(self, messages: Sequence[Message]) -> None:
+        """Messages were committed."""
+        self.coverage.announced(messages, self.store)
+        if self.readers.on_messages is not None:
+            self.readers.on_messages(messages)
+        if self.outbox.endpoints:
+            self.outbox.accept(messages)
+        self._listening.tell()
+
+    async def changed(self) -> None:
+        """Wait until there is a new message, or something came of a delivery."""
+        await self._listening.wait()
+
+    async def quiet(self) -> None:
+        """Wait until no webhook is to be sent now."""
+        await self._host.quiet(self)
+
+    def watch(self, timer: Timer | None) -> None:
+        """Have the host watch the clock for this timer, which is the next."""
+        self.watched = timer
+        wait_s = None
+        if timer is not None:
+            wait_s = (timer.due - self.clock.now()).total_seconds() / self.clock.rate
+            if wait_s > 0 and self.clock.mode == "frozen":
+                wait_s = None
+        self._host.look(self, wait_s if wait_s is None else max(0.0, wait_s))
+
+    def check_tap_desk(self) -> None:
+        """Tell the payments at the tap desk that have ended by themselves."""
+        for waiting in self.tap_desk:
+            tx = self.store.begin().get(Transaction, waiting.tap.transaction_id)
+            if (tx is None or tx.status != "pending") and not waiting.came.done():
+                waiting.came.set_result(None)
+
+    def now(self) -> datetime:
+        """The world's present."""
+        return self.clock.now()
+
+    def fraction(self, name: str) -> float:
+        """A number from 0 to 1 that follows from the seed and the name."""
+        return self.draws.fraction(name)
+
+    def draw_message_id(self) -> str:
+        """The id of a message to be."""
+        return self.draws.message_id()
+
+    @property
+    def time_scale(self) -> float:
+        """How much of the waits between attempts at a webhook is waited."""
+        scale: float = self.switches["webhooks.time_scale"]
+        return scale
+
+    def run_scenario(self, scenario: "Scenario") -> Running:
+        """Have the scenario decide how attempts end, in place of the one before.
+
+        Raises ScenarioError where it names what this world does not have; then nothing changed.
+        """
+        if found := misplaced(scenario.model_dump(exclude_unset=True), self.profile.key_format):
+            raise ScenarioError(str(found))
+
+        def resolve(kind: str, name: str) -> str:
+            cast = self.cast.ids_of(kind)
+            if name in cast:
+                return cast[name]
+            if self.has_record(kind, name):
+                return name
+            raise UnknownWord(f"the world has no {kind} {name[:80]!r}", name, cast)
+
+        self.scenario = Running(scenario, resolve)
+        self.coverage.ran(scenario.name)
+        self.note_change()
+        return self.scenario
+
+    def view(self) -> dict[str, Any]:
+        """The world as the control API shows it, with the cast and the plaintext of its keys."""
+        clock: ClockView = self.clock.view()
+        return {
+            "id": self.spec.id,
+            "name": self.spec.name,
+            "seed": self.spec.seed,
+            "fixture": self.spec.fixture.name,
+            "scenario": self.scenario and self.scenario.scenario.name,
+            "clock": clock,
+            "accounts": self.cast.accounts,
+            "terminals": self.cast.terminals,
+            "locations": self.cast.locations,
+            "keys": {name: {"id": id, "key": key} for name, (id, key) in self.cast.keys.items()},
+        }
