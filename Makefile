@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help setup run test whole soak fast check fix bench golden dist lock clean
+.PHONY: help setup run test whole soak fast check fix bench golden ledger dist lock clean
 
 help: ## List what there is to do
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -58,8 +58,11 @@ fix: $(VENV)/.developed ## Mend what lint and formatting can mend
 bench: $(VENV)/.developed ## Measure speed, as ratios to a bare application in the same run
 	@$(BIN)/python -m benchmarks
 
-golden: $(VENV)/.developed ## Write docs/generated, fixtures/events and fixtures/busy.json anew from the code
-	@$(BIN)/python -m docs.generate
+golden: $(VENV)/.developed ## Generate docs/reference, fixtures/events and fixtures/busy.json from the code
+	@$(BIN)/python -m tools.generate
+
+ledger: $(VENV)/.developed ## Write the ledger of clauses, with the name of every test, into build/
+	@$(BIN)/python -m tools.ledger
 
 dist: $(VENV)/.developed ## Build the wheel and the source distribution into dist/
 	@$(BIN)/uv build --quiet --out-dir dist

@@ -1,13 +1,14 @@
-"""What the code cites has an entry in docs/clauses.toml, and every entry there is proved."""
+"""What the code cites has an entry in spec/clauses.toml, and every entry there is proved."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-from docs.pages.citations import CLAUSES, citations, clauses, headings, is_list
-from docs.pages.ledger import by_parts, entries, marks, marks_in
+from sandbox.control.proofs import citations, is_list, marks, marks_in
 from sandbox.domain.events import EVENTS
+from tools.pages.citations import CLAUSES, clauses, headings
+from tools.pages.ledger import by_parts, entries
 
 PROJECT = Path(__file__).parents[1]
 ALLOWED = {"title", "summary", "fills", "needs_no_proof"}

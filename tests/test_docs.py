@@ -5,20 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from docs.generate import (
-    FOLDER,
-    LEDGER,
-    PAGES,
-    SCHEMA,
-    SHIPPED,
-    pages,
-    schema_file,
-    shipped_module,
-)
-from docs.pages.citations import citations, clauses
-from docs.pages.ledger import ledger_file
 from sandbox import __version__
 from sandbox.control.endpoints import OLD_SECRETS_MAX
+from sandbox.control.proofs import citations
 from sandbox.control.routes import CONTROL
 from sandbox.control.shapes import WAIT_S_MAX
 from sandbox.control.streaming import STREAMS_MAX
@@ -45,6 +34,18 @@ from sandbox.worlds.event_stream import WAITING_MAX
 from sandbox.worlds.journal import CAPTURE_BYTES_MAX, REASON_CHARS_MAX
 from sandbox.worlds.registry import JOURNAL_ENTRIES_MAX, WORLDS_MAX
 from sandbox.worlds.switches import SWITCHES
+from tools.generate import (
+    FOLDER,
+    LEDGER,
+    PAGES,
+    SCHEMA,
+    SHIPPED,
+    pages,
+    schema_file,
+    shipped_module,
+)
+from tools.pages.citations import clauses
+from tools.pages.ledger import ledger_file
 
 ROOT = Path(__file__).parent.parent
 
@@ -95,7 +96,7 @@ def diagrams_of(name):
 def test_a_generated_page_is_what_the_tables_say_now(name):
     written = (FOLDER / name).read_text(encoding="utf-8") if (FOLDER / name).exists() else ""
 
-    assert written == pages()[name], f"docs/generated/{name} is old: run `make golden` and commit"
+    assert written == pages()[name], f"docs/reference/{name} is old: run `make golden` and commit"
 
 
 def test_the_digests_of_the_fixtures_are_those_of_the_files():

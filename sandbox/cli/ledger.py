@@ -1,6 +1,6 @@
-"""`sandbox ledger`: every clause, the code that stands for it and the tests that prove it."""
+"""`sandbox ledger`: every clause, the code that implements it and the tests that prove it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -9,7 +9,7 @@ from sandbox.cli.exit_status import EXIT_REFUSED, refuse
 from sandbox.cli.tables import counted, json_option, say, show_json, show_table, styled
 
 _DETAILED_MAX = 3
-"""So few are shown whole."""
+"""Up to this many clauses are shown in full."""
 
 
 @click.command()
@@ -17,11 +17,12 @@ _DETAILED_MAX = 3
 @click.option("--unproved", is_flag=True, help="Only clauses that no test proves.")
 @json_option
 def ledger(search: tuple[str, ...], *, unproved: bool, as_json: bool) -> None:
-    """Show each clause with its code and its tests.
+    """Show the clauses with their code and tests.
 
-    Clauses are those of the platform's specification and of what is assumed beyond it. With
-    SEARCH, the one with that id, or those with that text in id, title or summary; few of them are
-    shown whole. It needs no server.
+    A clause is a rule of the platform's specification, or an assumption where the specification
+    is silent. SEARCH selects the clause with that id, or all with that text in id, title or
+    summary. Up to three are shown in full. The names of tests are known in a checkout only.
+    This command needs no server.
 
     \b
     Examples:
@@ -46,26 +47,33 @@ def ledger(search: tuple[str, ...], *, unproved: bool, as_json: bool) -> None:
         for clause in clauses:
             _show(clause)
     else:
-        columns = ("id", "title", "code", "rows", "tests")
-        counts = ("code", "rows", "tests")
-        rows = [
-            (clause["id"], clause["title"], *(len(clause[name]) for name in counts))
-            for clause in clauses
-        ]
-        show_table(columns, rows)
+        _list(clauses)
         say(f"{counted(len(clauses), 'clause')}; name one to see it whole")
 
 
+def _list(clauses: Sequence[Mapping[str, Any]]) -> None:
+    counts = [name for name in ("code", "rows", "tests") if clauses[0][name] is not None]
+    rows = [
+        (clause["id"], clause["title"], *(len(clause[name]) for name in counts))
+        for clause in clauses
+    ]
+    show_table(("id", "title", *counts), rows)
+
+
 def _is_unproved(clause: Mapping[str, Any]) -> bool:
-    return not (clause["tests"] or clause.get("parts") or clause.get("needs_no_proof"))
+    return not (clause["proved"] or clause["needs_no_proof"])
 
 
 def _show(clause: Mapping[str, Any]) -> None:
+    from sandbox.control.proofs import CHECKOUT_COMMAND
+
     say(styled(clause["id"], bold=True), f"  {clause['title']}")
     say(f"  {clause['summary']}")
     for name in ("fills", "code", "rows", "tests", "parts"):
         for value in clause.get(name) or ():
             say(f"  {name:<5}  {value}")
-    if clause.get("needs_no_proof"):
+    if clause["needs_no_proof"]:
         say(f"  no proof is needed: {clause['needs_no_proof']}")
+    elif clause["tests"] is None and not clause["parts"]:
+        say(f"  tests  prove it; `{CHECKOUT_COMMAND}` in a checkout of the project names them")
     say()

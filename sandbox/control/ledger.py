@@ -1,10 +1,15 @@
-"""The ledger: for every clause who implements it and which tests prove it, as shipped."""
+"""The ledger: every clause with the code that implements it and whether tests prove it.
+
+The package carries the clauses without the names of their tests. In a checkout the names are
+collected from the tests when they are first needed.
+"""
 
 import json
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from sandbox.control.proofs import tests_by_clause
 from sandbox.control.rows import ControlRequest
 
 if TYPE_CHECKING:
@@ -16,15 +21,19 @@ FILE: Final = Path(__file__).with_name("ledger.json")
 
 @cache
 def _clauses() -> tuple[dict[str, Any], ...]:
-    return tuple(json.loads(FILE.read_text(encoding="utf-8")))
+    tests = tests_by_clause()
+    return tuple(
+        clause | {"tests": None if tests is None else tests.get(clause["id"], [])}
+        for clause in json.loads(FILE.read_text(encoding="utf-8"))
+    )
 
 
 def read_ledger(search: str | None = None) -> dict[str, Any]:
-    """Every clause in the order of the spec and the assumptions; with `search`, those it is in.
+    """All clauses, the spec's first; with `search`, those whose id, title or summary has that text.
 
-    It is looked for in id, title and summary, in either case. `code` are files of the package,
-    `rows` names of table rows, `tests` ids as pytest takes them; `parts` are the clauses that
-    prove one that has no tests itself, `needs_no_proof` says why there are none at all.
+    Upper and lower case are the same. `code` lists files of the package, `rows` names of table
+    rows, `parts` the clauses that prove one without tests of its own. `needs_no_proof` says why
+    there is nothing to prove. `tests` lists the ids of tests; it is None outside a checkout.
     """
     wanted = (search or "").casefold()
     found = [
@@ -36,6 +45,6 @@ def read_ledger(search: str | None = None) -> dict[str, Any]:
 
 
 def ledger(request: ControlRequest) -> dict[str, Any]:
-    """The ledger, or the clauses of it that are searched for."""
+    """The ledger, or the clauses that match a search."""
     query: LedgerQuery = request.query
     return read_ledger(query.search)

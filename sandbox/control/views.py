@@ -337,7 +337,7 @@ class Coverage(TypedDict):
 
 
 class Clause(TypedDict):
-    """A clause, what implements it, and the tests that prove it."""
+    """A clause, the code that implements it, and its tests, which are null outside a checkout."""
 
     id: str
     title: str
@@ -345,9 +345,10 @@ class Clause(TypedDict):
     fills: list[str]
     code: list[str]
     rows: list[str]
-    tests: list[str]
+    tests: list[str] | None
     parts: list[str]
     needs_no_proof: str | None
+    proved: bool
 
 
 class Ledger(TypedDict):

@@ -158,7 +158,7 @@ _CITATION = re.compile(r"\b(spec|assumed) ((?:[A-Z]?\d)[\w.-]*\w|\d)")
 
 @cache
 def known_clauses() -> frozenset[str]:
-    text = (PROJECT / "docs" / "clauses.toml").read_text(encoding="utf-8")
+    text = (PROJECT / "spec" / "clauses.toml").read_text(encoding="utf-8")
     return frozenset(f"{part} {id}" for part, ids in tomllib.loads(text).items() for id in ids)
 
 

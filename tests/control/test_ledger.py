@@ -2,7 +2,8 @@
 
 import pytest
 
-from docs.pages.citations import clauses
+from sandbox.control.ledger import _clauses, read_ledger
+from tools.pages.citations import clauses
 
 
 def ledger(sandbox, query=""):
@@ -64,3 +65,16 @@ def test_another_parameter_is_refused(sandbox):
     answer = sandbox.control("GET", "/ledger", query="section=5")
 
     assert (answer.status, answer.json()["error"]) == (400, "validation_error")
+
+
+def test_a_package_without_tests_says_which_clauses_are_proved_but_not_by_which_test(monkeypatch):
+    monkeypatch.setattr("sandbox.control.ledger.tests_by_clause", lambda: None)
+    _clauses.cache_clear()
+    try:
+        entries = {clause["id"]: clause for clause in read_ledger()["clauses"]}
+    finally:
+        _clauses.cache_clear()
+
+    assert {clause["tests"] for clause in entries.values()} == {None}
+    assert entries["assumed F38"]["proved"]
+    assert not entries["spec 8-rate"]["proved"]

@@ -5,11 +5,11 @@ import json
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from docs.openapi import FOLDER, documents
 from sandbox.app import build
 from sandbox.settings import Settings
 from tests.driving import InProcess
 from tests.openapi.described import Described
+from tools.openapi import FOLDER, documents
 
 
 @pytest.mark.parametrize("surface", ["platform", "control"])

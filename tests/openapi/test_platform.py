@@ -5,8 +5,6 @@ import re
 
 import pytest
 
-from docs import golden_events
-from docs.golden_events import Places, tell
 from sandbox.domain.events import EVENTS
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.profile import DateFilters, Errors, KeyPrefixes, Profile
@@ -18,6 +16,8 @@ from sandbox.worlds.clock import ClockSetting
 from tests.conftest import NOW
 from tests.openapi.asking import Request, refused
 from tests.openapi.described import Checked, checked, described
+from tools import golden_events
+from tools.golden_events import Places, tell
 
 FROZEN = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
 NAMES = [row.name for row in OPERATIONS]

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from docs import busy_fixture
-from docs.busy_cast import MERCHANTS
 from sandbox import library
 from sandbox.app import build
 from sandbox.domain.instants import parse_rfc3339
@@ -26,6 +24,8 @@ from tests.payments.driving_money import (
     sums_of,
 )
 from tests.world.worlds import add_world
+from tools import busy_fixture
+from tools.busy_cast import MERCHANTS
 
 END = "2026-03-01T06:00:00.000Z"
 FROZEN = ClockSetting(now=parse_rfc3339(END), mode="frozen")

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from docs.golden_events import FOLDER, Places, tell
 from tests.conftest import NOW
 from tests.driving import Served, serving
 from tests.webhooks.receiving import Received, receiving
+from tools.golden_events import FOLDER, Places, tell
 
 SECRET = "whsec_c3Rvcnktc3Rvcnktc3Rvcnktc3Rvcnktc3RvcnktMQ=="
 MERCHANT = "64e24377-b0e9-4882-9386-a4e53c72c012"

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from docs import golden_events
 from sandbox import library
 from sandbox.domain.events import EVENTS
 from tests.driving import InProcess
 from tests.webhooks.receiving import receiving
+from tools import golden_events
 
 MERCHANT = "64e24377-b0e9-4882-9386-a4e53c72c012"
 """The account that the golden bodies are about, in the demo world."""

@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from docs import golden_events
 from sandbox.control.streaming import STREAMS_MAX
 from sandbox.control.waiting import WAITS_MAX
 from sandbox.domain.events import EVENTS, body_of, status_of
@@ -20,6 +19,7 @@ from tests.webhooks.calling import WORLD, add, control, emit, living, reset, sam
 from tests.webhooks.hooked import until
 from tests.webhooks.receiving import receiving
 from tests.webhooks.test_waiting import ask_wait, misses
+from tools import golden_events
 
 FOREVER_S = 300
 

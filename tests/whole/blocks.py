@@ -112,13 +112,13 @@ PREPARED = (
         "a payment waits for its card, and who reads has its id",
     ),
     Prepared(
-        "docs/command-line.md",
+        "docs/guides/command-line.md",
         "$ sandbox listen 9000/hook --events",
         RECEIVER,
         "a receiver runs on this machine",
     ),
     Prepared(
-        "docs/command-line.md",
+        "docs/guides/command-line.md",
         "$ sandbox tap --card",
         """
         W=http://127.0.0.1:8080/_sandbox/worlds/default

@@ -1,6 +1,6 @@
 """The fixture `busy` is what the code invents: a month, played anew."""
 
-from docs import busy_fixture
+from tools import busy_fixture
 
 
 def test_the_file_is_what_the_code_writes_now():

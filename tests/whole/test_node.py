@@ -9,7 +9,7 @@ from tests.driving import serving
 from tests.whole.blocks import blocks_of
 from tests.whole.installing import run
 
-GUIDE = "docs/testing-from-other-languages.md"
+GUIDE = "docs/guides/testing-from-other-languages.md"
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Writes docs/generated, fixtures and the schema of scenarios: `make golden`.
+"""Writes docs/reference, fixtures and the schema of scenarios: `make golden`.
 
 All of it comes from the tables in the code. `pages()` gives every page's text,
 `golden_events.bodies()` that of every event, `busy_fixture.content()` the fixture `busy`,
@@ -12,14 +12,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from docs import busy_fixture, golden_events, openapi
-from docs.pages import answers, ledger, machines, surface
 from sandbox.control.ledger import FILE as LEDGER
 from sandbox.library import folder
 from sandbox.scenarios.schema import NAME, scenario_schema
+from tools import busy_fixture, golden_events, openapi
+from tools.pages import answers, ledger, machines, surface
 
-FOLDER: Final = Path(__file__).parent / "generated"
-SHIPPED: Final = Path(__file__).parent.parent / "sandbox" / "store" / "shipped.py"
+FOLDER: Final = Path(__file__).parents[1] / "docs" / "reference"
+SHIPPED: Final = Path(__file__).parents[1] / "sandbox" / "store" / "bundled_digests.py"
 SCHEMA: Final = folder("scenarios") / NAME
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {

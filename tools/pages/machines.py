@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from typing import Final, get_args
 
-from docs.pages.markdown import BEGINNING, NONE, Arrow, code, diagram, listed, page, table
 from sandbox.domain.batches import (
     BATCH_LIFE,
     BATCH_STATUSES,
@@ -33,6 +32,7 @@ from sandbox.domain.payments.transactions import STATUSES
 from sandbox.domain.payments.triggers import SETTLEMENTS, TRIGGERS, Settlement
 from sandbox.domain.states import Machine
 from sandbox.platform.transactions.bodies import EditTransaction
+from tools.pages.markdown import BEGINNING, NONE, Arrow, code, diagram, listed, page, table
 
 _FOLLOW_UPS: Final = tuple(operation for operation in Operation if operation not in INITIATING)
 

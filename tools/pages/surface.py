@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from docs.pages.markdown import NONE, code, listed, page, table
 from sandbox.control.routes import CONTROL
 from sandbox.domain.access import ACCESS
 from sandbox.domain.events import EVENTS
@@ -14,6 +13,7 @@ from sandbox.platform.routes import OPERATIONS
 from sandbox.platform.rows import Row
 from sandbox.platform.security_headers import SECURITY_HEADERS
 from sandbox.worlds.switches import SWITCHES
+from tools.pages.markdown import NONE, code, listed, page, table
 
 
 def endpoints() -> str:

@@ -13,12 +13,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from docs import busy_cast
-from docs.asking import InProcess
-from docs.busy_visits import NIGHTS, BatchClosing, Visit, guests, hotel_guests
 from sandbox.domain.instants import to_wire
 from sandbox.library import folder
 from sandbox.worlds.ids import Ids
+from tools import busy_cast
+from tools.asking import InProcess
+from tools.busy_visits import NIGHTS, BatchClosing, Visit, guests, hotel_guests
 
 FILE: Final = folder("fixtures") / "busy.json"
 CAST: Final = "busy_cast"

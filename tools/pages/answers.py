@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from docs.pages.markdown import NONE, code, dollars, listed, page, table
 from sandbox.domain.payments.cards import CARDS, DEFAULT_CARD, Card
 from sandbox.domain.payments.outcomes import (
     AFTER_PROMPT,
@@ -17,6 +16,7 @@ from sandbox.domain.payments.outcomes import (
 from sandbox.domain.payments.pans import CARD_FIELD, READER_FIELD
 from sandbox.domain.payments.transport import SLOW_MS, TRANSPORT_FAULTS, TransportFault
 from sandbox.domain.payments.triggers import FIRST_AMOUNT, LAST_AMOUNT, TRIGGERS, Trigger
+from tools.pages.markdown import NONE, code, dollars, listed, page, table
 
 _ANY: Final = "any"
 

@@ -1,11 +1,9 @@
-"""The ledger: for every clause the code that cites it, the rows that come of it, and its proofs.
+"""The ledger: for every clause its title, the code that cites it, its table rows and its proofs.
 
-A test says what it proves with `@pytest.mark.proves("spec 4.1, 4.2", "assumed C5")`: it must fail
-when one of these is broken. The marks are read from the files of the tests as they stand, so that
-nothing is imported and a name is all that can make the ledger old.
+Two forms leave out the names of tests and are kept in the repository: `ledger_file()` and
+`ledger()`. `python -m tools.ledger` writes the whole one.
 """
 
-import ast
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Set
@@ -14,10 +12,9 @@ from functools import cache
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from docs.pages.citations import citations, clauses, headings
-from docs.pages.markdown import code, listed, page, table
+from sandbox.control.proofs import CHECKOUT_COMMAND, by_clause, marks
 from sandbox.domain.access import ACCESS
 from sandbox.domain.batches import BATCH_LIFE
 from sandbox.domain.directory import DIRECTORIES
@@ -30,24 +27,18 @@ from sandbox.domain.payments.transactions import STATUSES
 from sandbox.http.refusals import HTTP_FAULTS
 from sandbox.platform.routes import OPERATIONS
 from sandbox.worlds.switches import SWITCHES
+from tools.pages.citations import clauses, headings
+from tools.pages.markdown import code, listed, page, table
 
-_PROJECT: Final = Path(__file__).parents[2]
-_PACKAGE: Final = _PROJECT / "sandbox"
-_TESTS: Final = _PROJECT / "tests"
-
-_MARK: Final = "pytest.mark.proves"
-_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
-
-_SHOWN: Final = 3
-"""How many tests of a clause the page names; the others are counted."""
+_PACKAGE: Final = Path(__file__).parents[2] / "sandbox"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What there is of one clause.
+    """One clause, with everything that refers to it.
 
-    `code` are the files that cite it, or, where none does, the clause of which it is a part.
-    `parts` are the clauses that make it up, where these prove it and no test of its own does;
+    `code` lists the files that cite it, or else those that cite the clause that it is a part of.
+    `parts` lists the clauses that make it up, if these prove it and no test of its own does.
     `needs_no_proof` says why there is nothing to prove.
     """
 
@@ -65,56 +56,6 @@ class Entry:
     def is_settled(self) -> bool:
         """Whether it is proved or has nothing to prove."""
         return bool(self.tests or self.parts or self.needs_no_proof)
-
-
-# --- proofs -----------------------------------------------------------------------------------
-
-
-def marks_in(text: str, place: str) -> list[tuple[str, str]]:
-    """The marks of one file: every marked test, by its node id, with each text of its marks.
-
-    A mark on a class or in `pytestmark` is one of each test in there.
-    """
-    tree = ast.parse(text)
-    return list(_tests_in(tree.body, place, _of_all(tree)))
-
-
-def _tests_in(body: Iterable[ast.stmt], place: str, of_all: list[str]) -> Iterator[tuple[str, str]]:
-    for node in body:
-        if isinstance(node, ast.ClassDef):
-            yield from _tests_in(node.body, f"{place}::{node.name}", [*of_all, *_own(node)])
-        elif isinstance(node, _FUNCTIONS) and node.name.startswith("test_"):
-            yield from ((f"{place}::{node.name}", word) for word in (*of_all, *_own(node)))
-
-
-def _own(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
-    return [word for decorator in node.decorator_list for word in _said(decorator)]
-
-
-def _of_all(tree: ast.Module) -> list[str]:
-    return [
-        word
-        for node in tree.body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark"
-        for word in _said(node.value)
-    ]
-
-
-def _said(node: ast.expr) -> Iterator[str]:
-    for call in ast.walk(node):
-        if isinstance(call, ast.Call) and ast.unparse(call.func) == _MARK:
-            yield from map(ast.literal_eval, call.args)
-
-
-@cache
-def marks() -> tuple[tuple[str, str], ...]:
-    """The marks of all tests, in the order of their files."""
-    found: list[tuple[str, str]] = []
-    for path in sorted(_TESTS.rglob("test_*.py")):
-        text = path.read_text(encoding="utf-8")
-        if f"{_MARK}(" in text:
-            found += marks_in(text, path.relative_to(_PROJECT).as_posix())
-    return tuple(found)
 
 
 # --- code and rows ----------------------------------------------------------------------------
@@ -143,15 +84,6 @@ def _rows() -> Iterator[tuple[str, str]]:
     yield from ((switch.name, switch.source) for switch in SWITCHES.values())
 
 
-def _by_clause(said: Iterable[tuple[str, str]]) -> dict[tuple[str, str], dict[str, None]]:
-    """The clauses that texts cite, each with the places of those texts, in order."""
-    found: dict[tuple[str, str], dict[str, None]] = {}
-    for place, text in said:
-        for clause in citations(text):
-            found.setdefault(clause, {})[place] = None
-    return found
-
-
 def _nearest(
     clause: tuple[str, str], found: Mapping[tuple[str, str], dict[str, None]]
 ) -> Iterable[str]:
@@ -172,8 +104,8 @@ def _files() -> Iterator[tuple[str, str]]:
 
 @cache
 def entries() -> tuple[Entry, ...]:
-    """Every clause, in the order of docs/clauses.toml."""
-    files, rows, tests = _by_clause(_files()), _by_clause(_rows()), _by_clause(marks())
+    """Every clause, in the order of spec/clauses.toml."""
+    files, rows, tests = by_clause(_files()), by_clause(_rows()), by_clause(marks())
     return tuple(
         Entry(
             id=f"{kind} {id}",
@@ -213,29 +145,35 @@ def by_parts(id: str, ids: Iterable[str], proved: Set[str], needless: Set[str]) 
 
 
 def ledger_file() -> str:
-    """What the package knows of the ledger, one clause a line."""
-    lines = ",\n".join(json.dumps(asdict(entry)) for entry in entries())
+    """The ledger that the package carries, one clause a line: without the names of tests."""
+    lines = ",\n".join(json.dumps(_without_tests(entry)) for entry in entries())
     return f"[\n{lines}\n]\n"
 
 
-def ledger() -> str:
-    """The ledger as a page."""
+def _without_tests(entry: Entry) -> dict[str, Any]:
+    fields = asdict(entry)
+    del fields["tests"]
+    return {**fields, "proved": bool(entry.tests or entry.parts)}
+
+
+def ledger(*, whole: bool = False) -> str:
+    """The ledger as a page; the whole one names every test."""
     parts = []
+    proof = _all_tests if whole else _proof
     for heading, group in groupby(zip(headings().values(), entries(), strict=True), itemgetter(0)):
-        rows = [_cells(entry) for _, entry in group]
+        rows = [
+            (entry.id, entry.title, listed(entry.code), listed(entry.rows), proof(entry))
+            for _, entry in group
+        ]
         parts += [f"## {heading}\n", table(("clause", "title", "code", "rows", "proof"), rows)]
     return page(
         "Ledger of clauses",
-        f"What the spec says and what is assumed, {len(entries())} clauses: the files of\n"
-        "`sandbox/` that cite each, or else the clause of which it is a part; the rows of tables\n"
-        "that come of it; and the tests that prove it. These are\n"
-        f"{len({test for test, _ in marks()})} in all; `GET /_sandbox/ledger` names each.",
+        f"The {len(entries())} clauses of the spec and the assumptions. `code` lists the files\n"
+        "of `sandbox/` that cite a clause, or the clause that it is a part of. `rows` lists the\n"
+        "table rows that cite it. `proof` says whether tests prove it.\n"
+        f"`{CHECKOUT_COMMAND}` writes this page with the name of every test.",
         *parts,
     )
-
-
-def _cells(entry: Entry) -> tuple[str, ...]:
-    return entry.id, entry.title, listed(entry.code), listed(entry.rows), _proof(entry)
 
 
 def _proof(entry: Entry) -> str:
@@ -243,6 +181,8 @@ def _proof(entry: Entry) -> str:
         return f"needs none: {entry.needs_no_proof}"
     if entry.parts:
         return f"by its parts, {', '.join(entry.parts)}"
-    names = ", ".join(code(name.removeprefix("tests/")) for name in entry.tests[:_SHOWN])
-    more = len(entry.tests) - _SHOWN
-    return f"{names}, and {more} more" if more > 0 else names or "**none**"
+    return "tests" if entry.tests else "**none**"
+
+
+def _all_tests(entry: Entry) -> str:
+    return ", ".join(map(code, entry.tests)) or _proof(entry)

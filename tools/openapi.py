@@ -11,7 +11,7 @@ from sandbox.domain.profile import Profile
 from sandbox.platform.openapi import document as platform
 from sandbox.settings import Settings
 
-FOLDER: Final = Path(__file__).parent / "generated" / "openapi"
+FOLDER: Final = Path(__file__).parents[1] / "docs" / "reference" / "openapi"
 
 VERSION: Final = "current"
 """What stands in place of the version, so that a release does not make the files old."""

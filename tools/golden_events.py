@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
-from docs.asking import InProcess
 from sandbox.domain.events import EVENTS
+from tools.asking import InProcess
 
 FOLDER: Final = Path(__file__).parent.parent / "fixtures" / "events"
 
