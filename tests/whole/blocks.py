@@ -31,8 +31,9 @@ class Block:
 
 
 def documents() -> list[str]:
-    """README and guides. Generated pages and decisions hold no examples."""
-    paths = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    """README, guides and the pages beside them. Reference and decisions hold no examples."""
+    docs = ROOT / "docs"
+    paths = [ROOT / "README.md", *sorted(docs.glob("*.md")), *sorted(docs.glob("guides/*.md"))]
     return [path.relative_to(ROOT).as_posix() for path in paths]
 
 
@@ -99,13 +100,16 @@ HTTPServer((host, int(port)), Receiver).serve_forever()
 
 PREPARED = (
     Prepared(
-        "README.md",
+        "docs/guides/scenarios.md",
         "curl -s $W/taps/$ID",
         """
-        curl -X PUT $URL/_sandbox/worlds/default/scenario --json '{"name": "slow_tap"}'
-        pay '"amount": 1000' &
+        W=http://127.0.0.1:8080/_sandbox/worlds/default
+        curl -X PUT $W/scenario --json '{"name": "slow_tap"}'
+        eval "$(sandbox keys --env)"
+        curl http://127.0.0.1:8080/v3/payment -H "x-service-apikey: $SANDBOX_KEY" \\
+            --json '{"amount": 1000, "terminal_id": "'$SANDBOX_TERMINAL'"}' &
         first="import json, sys; print(json.load(sys.stdin)['taps'][0]['transaction_id'])"
-        until ID=$(curl $URL/_sandbox/worlds/default/taps | python3 -c "$first"); do
+        until ID=$(curl $W/taps | python3 -c "$first"); do
             sleep 0.1
         done
         """,
@@ -131,16 +135,15 @@ PREPARED = (
         "a payment waits for its card, in a scenario that has it wait",
     ),
     Prepared(
-        "README.md",
-        "$W/wait?event_type=transaction.sale&status=declined",
-        "pay '\"amount\": 900051'",
-        "a test has made a payment whose webhook it waits for",
-    ),
-    Prepared(
-        "README.md",
+        "docs/guides/worlds.md",
         "world convert state.json state.db",
         "quit_server",
         "the server that used the file was stopped",
     ),
-    Prepared("README.md", "world save friday.json", "sandbox serve", "a server was started again"),
+    Prepared(
+        "docs/guides/worlds.md",
+        "world save friday.json",
+        "sandbox serve",
+        "a server was started again",
+    ),
 )

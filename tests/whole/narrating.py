@@ -80,7 +80,7 @@ import os
 
 import click
 
-from sandbox.cli import main
+from sandbox.cli.main import main
 
 PORT = os.environ["PORT_8080"]
 
