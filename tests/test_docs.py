@@ -264,3 +264,23 @@ def test_the_limits_are_those_of_the_code():
     assert [(what.strip(), most) for what, most, _ in rows] == [
         (what, f"{most:,}") for what, most in LIMITS.items()
     ]
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_every_file_that_a_page_for_developers_names_exists(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    named = re.findall(
+        r"`((?:sandbox|tests|tools|docs|spec|fixtures|scenarios|benchmarks)/[\w./-]*)`(?! \(new\))",
+        text,
+    )
+
+    assert len(named) > 20
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_no_recipe_has_more_than_eight_files():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    recipes = text.split("\n## Add ")[1:]
+
+    assert len(recipes) == 8
+    assert [recipe.splitlines()[0] for recipe in recipes if "\n9. " in recipe] == []
