@@ -1,1 +1,1 @@
-"""The command's groups: each subcommand reads its options, and leaves the work to others."""
+"""The command line: one file for each command, which reads its options and asks other rooms."""

@@ -1,4 +1,4 @@
-"""`sandbox outcomes`, `cards` and `triggers`: what can be looked up, without a server."""
+"""`sandbox outcomes`, `cards` and `triggers`: catalogues that need no server."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,9 +16,9 @@ _View = Mapping[str, Any]
 @click.argument("search", nargs=-1)
 @json_option
 def outcomes(search: tuple[str, ...], *, as_json: bool) -> None:
-    """List how payments can end and what can go wrong.
+    """List the outcomes of payments and the transport faults.
 
-    With SEARCH, those with all of its words in them: a key, a reason, a code, an operation.
+    SEARCH selects those that contain all its words: a key, a reason, a code, an operation.
 
     \b
     Examples:
@@ -53,7 +53,7 @@ def outcomes(search: tuple[str, ...], *, as_json: bool) -> None:
 @click.argument("search", nargs=-1)
 @json_option
 def cards(search: tuple[str, ...], *, as_json: bool) -> None:
-    """List the test cards, and what their issuers answer.
+    """List the test cards with the answers of their issuers.
 
     \b
     Examples:
@@ -82,7 +82,7 @@ def cards(search: tuple[str, ...], *, as_json: bool) -> None:
 @click.argument("search", nargs=-1)
 @json_option
 def triggers(search: tuple[str, ...], *, as_json: bool) -> None:
-    """List the amounts that choose how a payment ends.
+    """List the amounts that choose an outcome.
 
     Amounts are in minor units.
 
@@ -106,7 +106,7 @@ def triggers(search: tuple[str, ...], *, as_json: bool) -> None:
 
 
 def _found(views: Iterable[_View], search: Sequence[str]) -> list[_View]:
-    """Those that have every word somewhere in them, in either case."""
+    """The entries that contain every word, in upper or lower case."""
     words = [word.lower() for word in " ".join(search).split()]
     return [
         view

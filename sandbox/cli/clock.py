@@ -1,4 +1,4 @@
-"""`sandbox clock`: the clock of a world, shown, advanced and set."""
+"""`sandbox clock`: shows, advances and sets the clock of a world."""
 
 from collections import Counter
 from typing import Any, Final
@@ -11,16 +11,16 @@ from sandbox.cli.progress import working
 from sandbox.cli.tables import counted, json_option, say, show_json, show_table
 
 _ADVANCE_S: Final = 3_600.0
-"""On the way, slow receivers of webhooks are waited for."""
+"""The server waits for slow webhook receivers on the way."""
 
 _FIRED_SHOWN_MAX: Final = 20
 
 
 class _ShowsFirst(click.Group):
-    """A group that shows where nothing else is asked for."""
+    """A group that runs `show` without a subcommand."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Have options without a command be those of `show`."""
+        """Treat options without a subcommand as those of `show`."""
         if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
             args = ["show", *args]
         return super().parse_args(ctx, args)
@@ -30,10 +30,10 @@ class _ShowsFirst(click.Group):
 def clock() -> None:
     """Show, advance and set the clock of a world.
 
-    Alone it shows.
+    Without a subcommand, shows the clock.
 
-    What falls due on the way to a later time happens, each thing at its moment: authorizations
-    expire, batches are answered, webhooks are tried again.
+    Everything due on the way to a later time happens at its own moment: authorizations expire,
+    batches get their results, webhooks are retried.
 
     \b
     Examples:
@@ -48,19 +48,19 @@ def clock() -> None:
 @server_options
 @json_option
 def show(*, world_id: str, url: str, token: str | None, as_json: bool) -> None:
-    """Show what time it is in a world, and whether it passes."""
+    """Show the time of a world, and whether its clock runs."""
     _show(Server(url=url, token=token).read("GET", world_path(world_id, "clock")), as_json=as_json)
 
 
 @clock.command()
 @click.argument("by", required=False, type=DurationType())
-@click.option("--to", type=InstantType(), help="Up to this instant, instead of by a duration.")
+@click.option("--to", type=InstantType(), help="Advance to this instant instead of by a duration.")
 @server_options
 @json_option
 def advance(
     by: str | None, *, to: str | None, world_id: str, url: str, token: str | None, as_json: bool
 ) -> None:
-    """Move the clock ahead BY a duration, and list what happened on the way.
+    """Advance the clock BY a duration, and list what happened on the way.
 
     \b
     Examples:
@@ -102,7 +102,7 @@ def _show_fired(fired: list[dict[str, str]]) -> None:
 @server_options
 @json_option
 def set_clock(instant: str, **options: Any) -> None:
-    """Set the clock to INSTANT, also back; it runs or stands as before.
+    """Set the clock to INSTANT, earlier or later. It stays running or frozen.
 
     \b
     Example:
@@ -116,7 +116,7 @@ def set_clock(instant: str, **options: Any) -> None:
 @server_options
 @json_option
 def freeze(instant: str | None, **options: Any) -> None:
-    """Stop the clock, where it is or at INSTANT.
+    """Freeze the clock where it is, or at INSTANT.
 
     \b
     Examples:
@@ -132,12 +132,12 @@ def freeze(instant: str | None, **options: Any) -> None:
     type=click.FloatRange(0, 86_400, min_open=True),
     default=1.0,
     show_default=True,
-    help="How many seconds pass in the world while one passes here.",
+    help="Seconds that pass in the world per second of real time.",
 )
 @server_options
 @json_option
 def run(rate: float, **options: Any) -> None:
-    """Let the clock run on from where it is.
+    """Let the clock run from where it is.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""Asking the control surface of a server that runs somewhere."""
+"""The client of the control API that the commands use."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 PREFIX: Final = "/_sandbox"
 CONNECT_S: Final = 5.0
 ANSWER_S: Final = 60.0
-"""A large world takes a moment to be written or restored."""
+"""Saving or loading a large world takes a moment."""
 
 SILENCE_S: Final = 45.0
-"""A stream without a word for so long is broken: a server says at least something every 15 s."""
+"""A stream without data for this long is broken: a server sends something every 15 s."""
 
 
 class Unanswered(Exception):
@@ -52,7 +52,7 @@ def world_path(world_id: str, *rest: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """A server by its URL, with or without the prefix of its control surface."""
+    """A server by its URL, with or without the prefix of its control API."""
 
     url: str
     token: str | None = field(repr=False)
@@ -60,7 +60,7 @@ class Server:
     def ask(
         self, method: str, path: str, body: bytes | None = None, *, answer_s: float = ANSWER_S
     ) -> "Response":
-        """The answer to one request, which is 2xx; otherwise the command ends with why."""
+        """The answer to one request. The command ends with the reason if it is not 2xx."""
         try:
             return self.answer(method, path, body, answer_s=answer_s)
         except Unanswered as error:
@@ -74,7 +74,7 @@ class Server:
         *,
         answer_s: float = ANSWER_S,
     ) -> Any:
-        """What the answer to one request says, None where it says nothing. Ends as `ask` does."""
+        """The JSON of the answer to one request, None without a body. Ends as `ask` does."""
         content = None if body is None else json.dumps(body).encode()
         answer = self.ask(method, path, content, answer_s=answer_s)
         return answer.json() if answer.content else None
@@ -82,7 +82,7 @@ class Server:
     def answer(
         self, method: str, path: str, body: bytes | None = None, *, answer_s: float = ANSWER_S
     ) -> "Response":
-        """The answer to one request, which is 2xx. Raises Unanswered."""
+        """The answer to one request. Raises Unanswered if it is not 2xx."""
         headers = self._headers("application/json")
         if body is not None:
             headers["content-type"] = "application/json"
@@ -95,7 +95,7 @@ class Server:
 
     @contextmanager
     def stream(self, path: str) -> "Iterator[EventSource]":
-        """The events that the server sends from now on. Raises Unanswered, also when it breaks."""
+        """The events of a stream from now on. Raises Unanswered, also when it breaks."""
         with (
             self._client(SILENCE_S) as client,
             client.sse(
@@ -117,7 +117,7 @@ class Server:
 
     @contextmanager
     def _client(self, answer_s: float) -> "Iterator[Client]":
-        """What asks the server. All that can go wrong on the way is raised as Unanswered.
+        """A client of the server. Every failure on the way is raised as Unanswered.
 
         The server is asked directly, whatever proxies the environment names: mostly it is on this
         machine.
@@ -125,7 +125,7 @@ class Server:
         import httpx2
 
         timeout = httpx2.Timeout(answer_s, connect=CONNECT_S)
-        # Reading the certificates that there are takes a tenth of a second.
+        # Reading all certificates takes a tenth of a second.
         is_secret = self.url.startswith("https:")
         try:
             with httpx2.Client(timeout=timeout, trust_env=False, verify=is_secret) as client:
@@ -146,7 +146,7 @@ class Server:
             ) from None
 
     def _refused(self, answer: "Response") -> NoReturn:
-        """Raise what the server said."""
+        """Raise the error that the server sent."""
         said = _error(answer)
         status = answer.status_code
         if status == 401:
@@ -171,7 +171,7 @@ class Server:
 
 
 def _error(answer: "Response") -> Mapping[str, Any] | None:
-    """The error in the shape of the control surface; None for anything else."""
+    """The error in the shape of the control API; None for anything else."""
     try:
         said = answer.json()
     except ValueError:
@@ -180,23 +180,23 @@ def _error(answer: "Response") -> Mapping[str, Any] | None:
 
 
 def at_server(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of a command that asks a server."""
+    """The options of a command that talks to a server."""
     return click.option(
         "--url",
         envvar="SANDBOX_URL",
         default="http://127.0.0.1:8080",
         show_default=True,
-        help="The server, also SANDBOX_URL; with a control port of its own, that one.",
+        help="Server URL (env SANDBOX_URL). If --control-port is used, give that port.",
     )(token_options(command))
 
 
 def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of a command that asks a server about a world."""
+    """The options of a command about a world of a server."""
     return click.option(
         "--world",
         "world_id",
         envvar="SANDBOX_WORLD",
         default="default",
         show_default=True,
-        help="Id of the world, also SANDBOX_WORLD.",
+        help="Id of the world (env SANDBOX_WORLD).",
     )(at_server(command))

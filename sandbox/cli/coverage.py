@@ -1,4 +1,4 @@
-"""`sandbox coverage`: what of the platform an integration was exercised against."""
+"""`sandbox coverage`: the parts of the platform that an integration used."""
 
 import sys
 from typing import Any
@@ -15,13 +15,13 @@ from sandbox.cli.tables import json_option, say, show_json
     "--world",
     "world_id",
     envvar="SANDBOX_WORLD",
-    help="Only this world, also SANDBOX_WORLD; all of the server's when left out.",
+    help="Only this world (env SANDBOX_WORLD). Default: all worlds of the server.",
 )
 @click.option(
     "--fail-under",
     type=click.FloatRange(0, 100),
     metavar="PERCENT",
-    help="End with status 1 where less than this part of the operations was exercised.",
+    help="Exit with status 1 if fewer than this part of the operations were used.",
 )
 @at_server
 @json_option
@@ -33,10 +33,10 @@ def coverage(
     token: str | None,
     as_json: bool,
 ) -> None:
-    """Show what was exercised, and what never was.
+    """Show which parts of the platform were used, and which never.
 
-    Of a server it is what happened in all worlds since it started, those included that were
-    deleted meanwhile; of a world what happened since it began or was reset.
+    For a server: all worlds since its start, including deleted ones. For a world: since it was
+    created or reset.
 
     \b
     Examples:
@@ -63,6 +63,6 @@ def coverage(
 
 
 def _percent(section: dict[str, Any]) -> float:
-    """How much of the table was exercised."""
+    """The part of the table that was used, in percent."""
     exercised = len(section["exercised"])
     return 100 * exercised / max(exercised + len(section["never"]), 1)

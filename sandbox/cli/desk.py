@@ -1,4 +1,4 @@
-"""`sandbox next` and `sandbox tap`: how the next payment ends, and cards for those that wait."""
+"""`sandbox next` sets the next outcome, `sandbox tap` taps a card for a waiting payment."""
 
 from typing import Any
 
@@ -13,20 +13,20 @@ from sandbox.cli.tables import json_option, say, show_json, show_table
 @click.argument("outcome", required=False)
 @click.option("--operation", help="Only for this operation: sale, auth, capture, refund, ...")
 @click.option("--amount", type=click.IntRange(1), help="Only for this amount, in minor units.")
-@click.option("--delay-ms", type=click.IntRange(0), help="How long the processor takes.")
-@click.option("--fault", help="What goes wrong on the way, like drop_after or http_503.")
+@click.option("--delay-ms", type=click.IntRange(0), help="Time that the processor takes.")
+@click.option("--fault", help="Transport fault, like drop_after or http_503.")
 @click.option(
     "--approved-amount", type=click.IntRange(1), help="For partial_approval, in minor units."
 )
-@click.option("--clear", is_flag=True, help="Forget the outcomes that wait.")
+@click.option("--clear", is_flag=True, help="Clear the queue.")
 @server_options
 @json_option
 def next_outcome(
     *, clear: bool, world_id: str, url: str, token: str | None, as_json: bool, **entry: Any
 ) -> None:
-    """Say how the next payment is to end.
+    """Set the outcome of the next payment.
 
-    The next attempt that fits ends like that, and uses it up. Alone, it lists what is to come.
+    It applies once, to the next attempt that matches. Without OUTCOME, lists the queue.
 
     `sandbox outcomes` lists the outcomes and faults that there are.
 
@@ -61,9 +61,9 @@ def next_outcome(
 @click.command()
 @click.argument("id", required=False)
 @click.option("--card", help="Tap this test card, like tok_visa_credit.")
-@click.option("--outcome", help="Let it end like this.")
+@click.option("--outcome", help="Outcome of the payment.")
 @click.option(
-    "--cancel", type=click.Choice(["user", "merchant"]), help="Let it be called off by one of them."
+    "--cancel", type=click.Choice(["user", "merchant"]), help="Cancel it as the user or merchant."
 )
 @server_options
 @json_option
@@ -76,10 +76,10 @@ def tap(
     as_json: bool,
     **choice: str | None,
 ) -> None:
-    """Tap a card for a payment that waits.
+    """Tap a card for a waiting payment.
 
-    Alone, it lists the payments that do. ID is the payment's, and can be left out where only one
-    waits. Payments wait where a scenario says tap = "wait".
+    Without options, lists the waiting payments. ID is the payment's; you can leave it out if only
+    one waits. Payments wait if a scenario says tap = "wait".
 
     \b
     Examples:

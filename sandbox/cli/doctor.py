@@ -1,4 +1,4 @@
-"""`sandbox doctor`: probes a receiver of webhooks, and says what to change in it."""
+"""`sandbox doctor`: probes a webhook receiver, grades it, and reports what to change."""
 
 import json
 import os
@@ -28,7 +28,7 @@ _STYLES: Final[dict[str, dict[str, Any]]] = {
     "strong": {"bold": True},
 }
 _WIDTH_MAX: Final = 100
-_SECRET: Final = "SANDBOX_WEBHOOK_SECRET"  # noqa: S105 - where it stands, not what it is
+_SECRET: Final = "SANDBOX_WEBHOOK_SECRET"  # noqa: S105 - its place, not its value
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,12 @@ class _Limits:
     "--header-prefix",
     default="webhook",
     show_default=True,
-    help="What the names of the three headers begin with, as in the server's profile.",
+    help="First word of the three header names, as in the server's profile.",
 )
 @click.option(
     "--events",
     metavar="EVENT[,...]",
-    help="What the receiver gets, like transaction.sale,'batch.*'; all when left out.",
+    help="Events that the receiver gets, like transaction.sale,'batch.*'. Default: all.",
 )
 @click.option(
     "--only",
@@ -67,14 +67,14 @@ class _Limits:
     type=click.FloatRange(0, 3_600, min_open=True),
     default=15.0,
     show_default=True,
-    help="How long the receiver may take; the platform gives it 15.",
+    help="Time limit for an answer; the platform allows 15 seconds.",
 )
 @click.option(
     "--slow-after-ms",
     type=click.FloatRange(0, min_open=True),
     default=2_000.0,
     show_default=True,
-    help="From when on an answer counts as slow.",
+    help="Time after which an answer counts as slow.",
 )
 @click.option("--list", "as_list", is_flag=True, help="List the probes, and send nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -1,4 +1,4 @@
-"""The group of all commands: each is loaded when it is asked for, and ends as a shell expects."""
+"""The group of all commands, which loads each command when it is used."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ from sandbox.cli.exit_status import EXIT_INTERRUPTED
 
 
 class Commands(click.Group):
-    """A group of commands, most of which are loaded only when one is asked for.
+    """A group of commands, most of which are loaded only when they are used.
 
     `later` has for the name of each of those the module and the name in it, as `module:name`.
 

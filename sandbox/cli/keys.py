@@ -1,4 +1,4 @@
-"""`sandbox keys`: the API keys of a world's cast, in full."""
+"""`sandbox keys`: prints the API keys of a world's cast in full."""
 
 import re
 import shlex
@@ -14,7 +14,7 @@ _USUAL = "merchant"
 
 
 @click.command()
-@click.option("--name", help="Only the key of that name, and nothing else with it.")
+@click.option("--name", help="Print only the key with this name.")
 @click.option("--env", "is_env", is_flag=True, help="Print lines for a shell: export SANDBOX_KEY=")
 @server_options
 @json_option

@@ -1,4 +1,4 @@
-"""`sandbox listen`: have a world's webhooks sent somewhere, and see each event and each answer."""
+"""`sandbox listen`: sends a world's webhooks to a URL, and prints each event and each answer."""
 
 import json
 from collections.abc import Hashable, Iterator
@@ -25,7 +25,7 @@ from sandbox.domain.printable import printable
 
 _LIST_MAX: Final = 1_000
 _SAID_MAX: Final = 200
-"""So many characters of what a receiver said are shown; the message has them all."""
+"""Characters of a receiver's answer that are shown; the message has them all."""
 
 _INDENT: Final = " " * 15
 
@@ -35,12 +35,12 @@ _INDENT: Final = " " * 15
 @click.option(
     "--events",
     metavar="EVENT[,...]",
-    help="Only these, like transaction.sale,batch.accepted; all when left out.",
+    help="Only these events, like transaction.sale,batch.accepted. Default: all.",
 )
-@click.option("--description", help="What the endpoint is called in lists.")
-@click.option("--secret", help="Sign with this secret, whsec_...; a new one when left out.")
-@click.option("--print-secret", is_flag=True, help="Print nothing but the secret, and end.")
-@click.option("--keep", is_flag=True, help="Leave the endpoint registered at the end.")
+@click.option("--description", help="Description of the endpoint.")
+@click.option("--secret", help="Sign with this secret, whsec_.... Default: a new one.")
+@click.option("--print-secret", is_flag=True, help="Print the secret and exit; the endpoint stays.")
+@click.option("--keep", is_flag=True, help="Do not delete the endpoint at the end.")
 @server_options
 @json_option
 def listen(
@@ -57,10 +57,10 @@ def listen(
 ) -> None:
     """Send webhooks to URL and trace them as they happen.
 
-    It goes on until it is interrupted. URL may be a port of this machine. Each event is shown
-    with `-->`, each answer of the receiver with `<--`; times are the world's, in UTC.
+    Runs until interrupted. URL may be a port of this machine. Events are shown with `-->`,
+    answers of the receiver with `<--`. Times are the world's, in UTC.
 
-    At the end the endpoint is deleted, unless it was there before or --keep is given.
+    At the end the endpoint is deleted, unless it existed before or --keep is given.
     --print-secret leaves it registered: the same command without that flag then follows it.
 
     \b
@@ -98,7 +98,7 @@ def _words(events: str | None) -> list[str]:
 
 @dataclass(slots=True, kw_only=True)
 class _Listener:
-    """An endpoint, and what of its world was shown so far. `wanted` is what it is to be."""
+    """An endpoint, and the events of its world that were shown. `wanted` has its settings."""
 
     server: Server
     world_id: str
@@ -126,7 +126,7 @@ class _Listener:
     # --- the endpoint -------------------------------------------------------------------------
 
     def register(self) -> None:
-        """The endpoint that is there already and is what is wanted, or else a new one."""
+        """The existing endpoint with the wanted settings, or else a new one."""
         listed = self._ask("GET", "endpoints")["endpoints"]
         same_url = [one for one in listed if one["url"] == self.wanted["url"]]
         fitting = [one for one in same_url if self._fits(one)]
@@ -151,7 +151,7 @@ class _Listener:
         )
 
     def _see_to_endpoint(self) -> None:
-        """Register it again, with its id and secret, where the server began anew without it."""
+        """Register it again with its id and secret if a restarted server has lost it."""
         try:
             self._ask("GET", "endpoints", self.endpoint["id"])
         except Unanswered as error:
@@ -164,7 +164,7 @@ class _Listener:
             say("sandbox: the endpoint was gone and is registered again", err=True)
 
     def leave(self) -> None:
-        """Delete the endpoint if it was made here. A server that is gone has none any more."""
+        """Delete the endpoint if it was created here, and the server still runs."""
         if self.is_ours:
             with suppress(Unanswered):
                 self._ask("DELETE", "endpoints", self.endpoint["id"])
@@ -176,10 +176,10 @@ class _Listener:
         answer = self.server.answer(method, world_path(self.world_id, *rest) + query, content)
         return answer.json() if answer.content else None
 
-    # --- what is shown ------------------------------------------------------------------------
+    # --- output ----------------------------------------------------------------------------
 
     def _past(self) -> Iterator[tuple[Hashable, Happened]]:
-        """The newest messages that the world has, each with the attempts at it, and their keys."""
+        """The newest messages of the world with their attempts, and the keys of both."""
         for happened in self._happened():
             yield _key(happened), happened
 
@@ -232,7 +232,7 @@ class _Listener:
                 self._show_failure(data)
 
     def _show_failure(self, attempt: dict[str, Any]) -> None:
-        """What the receiver said, and when it is asked again."""
+        """Print the answer of the receiver, and the time of the next attempt."""
         said = ": ".join(word for word in (attempt["error"], attempt["response"]) if word)
         say(_INDENT + printable(said)[:_SAID_MAX])
         say(_INDENT + self._what_next(attempt))
@@ -257,7 +257,7 @@ class _Listener:
 
 
 def _key(happened: Happened) -> Hashable:
-    """What tells a message or an attempt from all others."""
+    """A value that identifies a message or an attempt."""
     data = happened.data
     if happened.kind == "message":
         return data["id"], data["created_at"]

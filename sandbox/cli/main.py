@@ -1,4 +1,4 @@
-"""The command `sandbox`. Each subcommand reads its options, and leaves the work to others."""
+"""The command `sandbox`, its subcommands, and the options of `sandbox serve`."""
 
 import gc
 import os
@@ -29,7 +29,7 @@ _LATER: Final = {
     "triggers": "sandbox.cli.catalogues:triggers",
     "world": "sandbox.cli.world:world",
 }
-"""The commands that are loaded when they are asked for, and where they are."""
+"""The commands that are loaded when they are used, and where they are."""
 
 
 @click.group(
@@ -40,7 +40,7 @@ _LATER: Final = {
 @click.version_option(__version__, prog_name="sandbox")
 def main() -> None:
     """A card-present payment sandbox on localhost: deterministic, isolated, without credentials."""
-    # Pydantic would look through every installed package for plugins that we do not use.
+    # Without this, pydantic searches every installed package for plugins.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
@@ -50,7 +50,7 @@ class _ClockType(click.ParamType[Any]):
     name = "running|INSTANT"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The clock setting. Fails for what is neither."""
+        """The clock setting. Fails for any other text."""
         from sandbox.worlds.clock import ClockSetting
 
         if not isinstance(value, str):
@@ -66,12 +66,12 @@ class _ClockType(click.ParamType[Any]):
 
 
 class _InventType(click.ParamType[Any]):
-    """How much to invent: `merchants=200,terminals_per_merchant=2`."""
+    """How much data to generate: `merchants=200,terminals_per_merchant=2`."""
 
     name = "merchants=N[,...]"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The invention. Fails with what is wrong and what is possible."""
+        """The numbers. Fails with the mistake and the possible names."""
         from pydantic_core import ValidationError
 
         from sandbox.control.shapes import InventBody
@@ -95,43 +95,43 @@ class _InventType(click.ParamType[Any]):
     type=click.IntRange(0, 65535),
     default=8080,
     show_default=True,
-    help="Port of the platform; 0 takes a free one.",
+    help="Port of the platform; 0 picks a free one.",
 )
 @click.option(
     "--control-port",
     type=click.IntRange(0, 65535),
-    help="A port of its own for /_sandbox, which the platform's port then answers with 404.",
+    help="Serve the control API (/_sandbox) on this port only.",
 )
 @click.option(
     "--fixture",
     default="demo",
     show_default=True,
-    help="What the world 'default' begins with: a name under fixtures/, or a file.",
+    help="Fixture of the world 'default': a name under fixtures/, or a file.",
 )
 @click.option(
     "--invent",
     "generated_data",
     type=_InventType(),
-    help="Believable merchants beside the fixture's: merchants=200,terminals_per_merchant=2.",
+    help="Generate merchants beside the fixture's: merchants=200,terminals_per_merchant=2.",
 )
 @click.option(
     "--scenario",
-    help="What runs in 'default' from the start: a name or title of scenarios/, or a file.",
+    help="Scenario that runs in 'default': a name or title of the library, or a file.",
 )
-@click.option("--watch", is_flag=True, help="Read the scenario's file again whenever it changes.")
+@click.option("--watch", is_flag=True, help="Read the scenario file again whenever it changes.")
 @click.option(
     "--seed",
     type=click.IntRange(-(2**63), 2**63 - 1),
     default=1,
     show_default=True,
-    help="Where ids come from; the seed of every world that names none.",
+    help="Seed for ids; the default for worlds created without one.",
 )
 @click.option(
     "--clock",
     type=_ClockType(),
     default="running",
     show_default=True,
-    help="The clock of 'default': running, or frozen at an instant.",
+    help="Clock of 'default': running, or frozen at an instant.",
 )
 @click.option(
     "--profile",
@@ -142,8 +142,8 @@ class _InventType(click.ParamType[Any]):
     "--store",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Keep all worlds in this file, and go on from it: state.json for people, state.db for "
-    "more than a thousand documents.",
+    help="Keep all worlds in this file, and continue from it: state.json to read and edit, "
+    "state.db for more than a thousand documents.",
 )
 @token_options
 @click.option(
@@ -152,32 +152,31 @@ class _InventType(click.ParamType[Any]):
     multiple=True,
     envvar="SANDBOX_ALLOW_HOST",
     metavar="NAME",
-    help="A host name under which a tunnel or proxy leads here, which a server without a token "
-    "answers for as it does for loopback. May be given several times; SANDBOX_ALLOW_HOST takes "
-    "several names with spaces between them.",
+    help="Answer for this host name of a tunnel or proxy too, if the server has no token. May be "
+    "given several times; SANDBOX_ALLOW_HOST takes several names separated by spaces.",
 )
 @click.option(
     "--shared",
     is_flag=True,
     envvar="SANDBOX_SHARED",
-    help="Other people reach this server, through a proxy or a tunnel: ask for a token and keep "
-    "webhooks from internal addresses, also on loopback.",
+    help="Others can reach this server through a proxy or tunnel: ask for a token, and send no "
+    "webhooks to internal addresses, even on loopback.",
 )
 @click.option(
     "--known-keys",
     is_flag=True,
     envvar="SANDBOX_KNOWN_KEYS",
-    help="Give new worlds the documented API keys, also where --host is not loopback. Without it "
-    "keys there are of this server only.",
+    help="Give new worlds the documented API keys even if --host is not loopback. Otherwise such "
+    "a server has keys of its own.",
 )
 @click.option(
     "--log-format",
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="How the server writes what it has to say.",
+    help="Format of the log.",
 )
-@click.option("--log-requests", is_flag=True, help="Also write a line per request.")
+@click.option("--log-requests", is_flag=True, help="Log each request.")
 @click.option(
     "--no-explain-headers", is_flag=True, help="Leave x-sandbox-* headers out of all answers."
 )
@@ -186,34 +185,34 @@ class _InventType(click.ParamType[Any]):
     type=click.IntRange(1),
     default=1_000,
     show_default=True,
-    help="How many worlds the server holds.",
+    help="Maximum number of worlds.",
 )
 @click.option(
     "--worlds-unused-after-s",
     type=click.FloatRange(1),
-    help="Seconds after which a world that nobody used is dropped. Without it: a day, and never "
-    "with --store.",
+    help="Drop a world that was not used for this many seconds. Default: a day; never with "
+    "--store.",
 )
 @click.option(
     "--journal-entries-max",
     type=click.IntRange(1),
     default=1_000,
     show_default=True,
-    help="How many requests each world's journal keeps.",
+    help="Number of requests that each world's journal keeps.",
 )
 @click.option(
     "--connections-max",
     type=click.IntRange(1),
     envvar="SANDBOX_CONNECTIONS_MAX",
-    help="How many connections are served at a time, also SANDBOX_CONNECTIONS_MAX; up to 10000, as "
-    "the limit of open files allows, when left out. A few more are kept for /_sandbox.",
+    help="Maximum number of connections (env SANDBOX_CONNECTIONS_MAX). Default: as many as the "
+    "limit of open files allows, up to 10000. A few more are reserved for /_sandbox.",
 )
 @click.option(
     "--webhooks-to",
     multiple=True,
     metavar="HOST|NETWORK",
-    help="An internal host or network that webhooks may go to, though the server is not bound to "
-    "loopback. May be given several times.",
+    help="Send webhooks to this internal host or network even if the server is not on loopback. "
+    "May be given several times.",
 )
 def serve(
     *,
@@ -224,7 +223,7 @@ def serve(
     journal_entries_max: int,
     **options: Any,
 ) -> None:
-    """Serve the platform and its control surface until interrupted.
+    """Serve the platform and the control API until interrupted.
 
     \b
     Examples:
@@ -233,9 +232,9 @@ def serve(
       sandbox serve --control-port 8081 --profile my-platform.toml
       sandbox serve --scenario my-story.toml --watch
     """
-    # Until it serves there is nothing to collect; the server enables it again.
+    # There is no garbage before the server runs; the server enables this again.
     gc.disable()
-    # Imported here, so that `sandbox --help` does not wait for a server.
+    # Imported here so `sandbox --help` starts fast.
     from sandbox.domain.profile import Profile
     from sandbox.scenarios.loading import ScenarioError
     from sandbox.server import serve as run

@@ -1,4 +1,4 @@
-"""What arguments of the command line may look like. What cannot be used is said in a sentence."""
+"""Types of command-line arguments. Each refuses unusable text with a sentence."""
 
 import json
 import re
@@ -10,7 +10,7 @@ _ADDRESS: Final = re.compile(r"(?:(?P<host>[A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\]):)?(
 
 
 class TargetType(click.ParamType[Any]):
-    """Where webhooks go: a URL, or as much of one as says where on this machine."""
+    """Where webhooks go: a URL, or a port, host or path on this machine."""
 
     name = "URL"
 

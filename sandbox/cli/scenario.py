@@ -1,4 +1,4 @@
-"""`sandbox scenario`: prove, list and show scenarios."""
+"""`sandbox scenario`: checks, lists and prints scenarios."""
 
 import sys
 from pathlib import Path
@@ -15,17 +15,16 @@ if TYPE_CHECKING:
 
 @click.group()
 def scenario() -> None:
-    """Prove, list and show scenarios."""
+    """Check, list and print scenarios."""
 
 
 @scenario.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def check(paths: tuple[Path, ...], *, as_json: bool) -> None:
-    """Read scenarios and prove all their examples. PATHS are files and folders.
+    """Check scenarios by running all their examples. PATHS are files and folders.
 
-    The exit status is 0 when all is as it should be, 1 when an example is not, 2 when a file
-    cannot be used.
+    The exit status is 0 if all examples pass, 1 if one fails, 2 if a file cannot be used.
 
     \b
     Examples:
@@ -60,7 +59,7 @@ def check(paths: tuple[Path, ...], *, as_json: bool) -> None:
 
 
 def _proved(files: list[Path]) -> "tuple[list[tuple[Path, list[Step]]], list[str]]":
-    """What came of the examples of each file, and what is wrong with those that cannot be used."""
+    """The results of the examples of each file, and the errors of unusable files."""
     from sandbox.scenario_examples import run_examples
     from sandbox.scenarios.loading import ScenarioError, read_scenario
 
@@ -106,9 +105,9 @@ def list_scenarios(*, as_json: bool) -> None:
 @scenario.command()
 @click.argument("name")
 def show(name: str) -> None:
-    """Print a scenario of the library, as a file to begin one's own with.
+    """Print a library scenario as a starting point.
 
-    NAME is that of its file, or its title.
+    NAME is the name of its file, or its title.
     """
     from sandbox import library
     from sandbox.scenarios.loading import ScenarioError, read_scenario
@@ -119,13 +118,13 @@ def show(name: str) -> None:
         read_scenario(path)
     except ScenarioError as error:
         refuse(str(error))
-    # The file will lie elsewhere, where the library's schema is not beside it.
+    # The copy will not be beside the library's schema.
     click.echo(path.read_text(encoding="utf-8").removeprefix(DIRECTIVE), nl=False)
 
 
 @scenario.command()
 def schema() -> None:
-    """Print the JSON Schema of scenario files, for an editor that completes and checks them.
+    """Print the JSON Schema of scenario files, for editors.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""Following what happens in a world, until somebody stops it."""
+"""Following the events of a world until interrupted."""
 
 import os
 import signal
@@ -23,18 +23,18 @@ _FIRST_WAIT_S: Final = 0.1
 _LONGEST_WAIT_S: Final = 2.0
 _LOOKS_EVERY_MS: Final = 500
 _GRACE_S: Final = 0.25
-"""What is being written when the reader goes finds out by itself, and ends the block."""
+"""A write in progress notices the closed pipe itself, and ends the block."""
 
 _REMEMBERED_MAX: Final = 10_000
-"""More than the server tells at once of what happened before."""
+"""More than the server lists of past events at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """Something that happened in a world, or to the connection with it.
+    """Something that happened in a world, or to its connection.
 
-    `kind` is one that was asked for, GAP (the server left out `missed` events), CONNECTED (`again`
-    says whether it was before) or BROKEN (`why`).
+    `kind` is a requested one, GAP (the server left out `missed` events), CONNECTED (`again` is
+    true for a reconnection) or BROKEN (`why`).
     """
 
     kind: str
@@ -42,9 +42,9 @@ class Happened:
 
 
 def follow(server: Server, world_id: str, kinds: Sequence[str]) -> Iterator[Happened]:
-    """What happens in a world from now on. A connection that breaks is made again.
+    """The events of a world from now on. Reconnects after a broken connection.
 
-    Raises Unanswered where the first connection cannot be made, and where a later one is refused:
+    Raises Unanswered if the first connection fails, or if the server refuses a later one because
     the world is gone.
     """
     path = f"{world_path(world_id, 'stream')}?kinds={','.join(kinds)}"
@@ -72,9 +72,9 @@ def follow(server: Server, world_id: str, kinds: Sequence[str]) -> Iterator[Happ
 
 
 def tell_of_connection(happened: Happened) -> None:
-    """Say on stderr that the connection broke, that it is there again, that something is missing.
+    """Print on stderr that the connection broke, is back, or missed events.
 
-    Other happenings are for whoever follows.
+    The caller handles all other kinds.
     """
     said = None
     if happened.kind == BROKEN:
@@ -91,9 +91,9 @@ def tell_of_connection(happened: Happened) -> None:
 
 
 class Seen:
-    """What was shown, so that nothing is missing and nothing comes twice.
+    """The events that were shown, so none is missing and none comes twice.
 
-    After each connection the past is read too, some of which the connection may bring once more.
+    After each connection the past is read too, and the connection may send some of it again.
     """
 
     def __init__(self) -> None:
@@ -101,11 +101,11 @@ class Seen:
         self._ahead: set[Hashable] = set()
 
     def forget(self) -> None:
-        """Everything is new again."""
+        """Treat everything as new again."""
         self._keys.clear()
 
     def only_new(self, past: Iterable[tuple[Hashable, T]]) -> list[T]:
-        """What of the past, each with what tells it from all others, was not seen yet."""
+        """The past events that were not seen yet; each comes with the key that identifies it."""
         entries = list(past)
         new = [entry for key, entry in entries if key not in self._keys]
         self._ahead = {key for key, _ in entries}
@@ -114,10 +114,10 @@ class Seen:
         return new
 
     def is_new(self, key: Hashable) -> bool:
-        """Whether what the connection brings was not read with the past."""
+        """Whether an event of the connection was not read with the past."""
         if key in self._ahead:
             return False
-        # From here on it brings what was not there yet when the past was read.
+        # From here on, all events are newer than the past that was read.
         self._ahead.clear()
         self._remember(key)
         return True
@@ -130,16 +130,15 @@ class Seen:
 
 @contextmanager
 def until_stopped() -> Iterator[None]:
-    """A block that ends without a complaint when it is stopped.
+    """A block that ends without an error message when it is stopped.
 
-    That is by Ctrl-C, which is how it is meant to be ended, by SIGTERM, with its terminal, or
-    because nobody reads its output any more.
+    It stops on Ctrl-C, on SIGTERM, when its terminal closes, or when its output has no reader.
     """
     is_stopping = False
 
     def stop(*_: object) -> None:
         nonlocal is_stopping
-        # Once is enough: a second time would break off what ends the first.
+        # Once is enough: a second signal would interrupt the clean-up of the first.
         if not is_stopping:
             is_stopping = True
             raise KeyboardInterrupt
@@ -156,9 +155,9 @@ def until_stopped() -> Iterator[None]:
 
 @contextmanager
 def _watching_the_reader() -> Iterator[None]:
-    """End the process's work once the pipe that it writes to has no reader.
+    """Stop the process when the pipe that it writes to loses its reader.
 
-    A write would tell, but there may be nothing to write for hours.
+    A write would notice that, but there may be nothing to write for hours.
     """
     descriptor = _pipe()
     if descriptor is None:
@@ -172,7 +171,7 @@ def _watching_the_reader() -> Iterator[None]:
         import select
 
         poll = select.poll()
-        # Of errors one hears without asking for anything.
+        # poll() always reports errors, without any flag.
         poll.register(descriptor, 0)
         while not done.is_set():
             if poll.poll(_LOOKS_EVERY_MS) and not done.wait(_GRACE_S):
@@ -187,13 +186,13 @@ def _watching_the_reader() -> Iterator[None]:
 
 
 def _pipe() -> int | None:
-    """The descriptor of standard output where it is a pipe that can be watched."""
+    """The descriptor of standard output, if it is a pipe that can be polled."""
     import select
 
     try:
         descriptor = sys.stdout.fileno()
         is_pipe = stat.S_ISFIFO(os.fstat(descriptor).st_mode)
     except (OSError, ValueError):
-        # Standard output may be no file at all.
+        # Standard output may not be a file.
         return None
     return descriptor if is_pipe and hasattr(select, "poll") else None

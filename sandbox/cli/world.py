@@ -1,4 +1,4 @@
-"""`sandbox world`: the worlds of a running server, and the files that keep them."""
+"""`sandbox world`: saves, loads and converts worlds."""
 
 import sys
 from contextlib import closing
@@ -25,11 +25,11 @@ def world() -> None:
 @world.command()
 @click.argument("file", type=_File, default=_STANDARD)
 @server_options
-@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def save(file: Path, *, world_id: str, url: str, token: str | None, as_json: bool) -> None:
     """Write a world of a running server to FILE, or to standard output.
 
-    The file can be loaded again, and given as a fixture.
+    You can load the file again, or use it as a fixture.
 
     \b
     Examples:
@@ -42,7 +42,7 @@ def save(file: Path, *, world_id: str, url: str, token: str | None, as_json: boo
     with working(f"saving {world_id}"):
         content = Server(url=url, token=token).ask("GET", world_path(world_id, "snapshot")).content
     if file == _STANDARD:
-        # A program reads it as it is; a terminal must not obey what a server put there.
+        # Programs get the raw bytes; a terminal must not obey control characters from a server.
         if sys.stdout.isatty():
             say(content.decode("utf-8", "replace"))
         else:
@@ -66,10 +66,10 @@ def save(file: Path, *, world_id: str, url: str, token: str | None, as_json: boo
 @server_options
 @click.option("--json", "as_json", is_flag=True, help="Print the world as JSON.")
 def load(file: Path, *, world_id: str, url: str, token: str | None, as_json: bool) -> None:
-    """Put a saved world in place of one of a running server. FILE may be `-`.
+    """Replace a world on a running server with a saved one. FILE may be `-`.
 
-    The world keeps its id and the keys of its cast; everything else becomes as it was saved, or,
-    when the file cannot be used, nothing changes.
+    The world keeps its id and the keys of its cast. Everything else becomes as it was saved. A
+    file that cannot be used changes nothing.
 
     \b
     Examples:
@@ -88,9 +88,9 @@ def load(file: Path, *, world_id: str, url: str, token: str | None, as_json: boo
 @world.command()
 @click.argument("source", type=click.Path(path_type=Path))
 @click.argument("target", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def convert(source: Path, target: Path, *, as_json: bool) -> None:
-    """Copy a state file into one of the other kind, as its name says: .json or .db.
+    """Convert a state file to the other kind, which its name selects: .json or .db.
 
     No server may be using SOURCE, and TARGET must not hold worlds.
 
@@ -116,7 +116,7 @@ def convert(source: Path, target: Path, *, as_json: bool) -> None:
                 copy(before, after)
             except StoreError:
                 if is_new:
-                    # Opening it may have made it.
+                    # Opening it may have created it.
                     target.unlink(missing_ok=True)
                 raise
             worlds = sorted(after.load())
@@ -134,7 +134,7 @@ def _why(error: Exception) -> str:
 
 
 def _tell(done: dict[str, Any], line: str, *, as_json: bool) -> None:
-    """What was done: as JSON for programs, in a line for whoever sits at the terminal."""
+    """Print the result: JSON for programs, a line on a terminal."""
     if as_json:
         show_json(done)
     elif sys.stderr.isatty():

@@ -21,25 +21,27 @@ class _ClockType(InstantType):
     name = "running|INSTANT"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """What the server takes for it: nothing in particular, or the instant."""
+        """None for a running clock, or the instant."""
         return None if value in (None, "running") else super().convert(value, param, ctx)
 
 
 @click.command()
-@click.option("--id", help="Its id; one is made up when left out.")
-@click.option("--name", help="What it is called in lists.")
-@click.option("--seed", type=int, help="Where its ids come from; the server's when left out.")
-@click.option("--fixture", help="What it begins with: a name under fixtures/.")
-@click.option("--scenario", help="What runs in it: a name or title of the library, or a file.")
-@click.option("--clock", type=_ClockType(), help="Running, or frozen at an instant.")
+@click.option("--id", help="Id of the world. Default: a random one.")
+@click.option("--name", help="Name in lists.")
+@click.option("--seed", type=int, help="Seed for its ids. Default: the server's.")
+@click.option("--fixture", help="Fixture: a name under fixtures/.")
+@click.option("--scenario", help="Scenario: a name or title of the library, or a file.")
+@click.option("--clock", type=_ClockType(), help="Clock: running, or frozen at an instant.")
 @click.option(
     "--switch",
     "switches",
     multiple=True,
     type=SettingType(),
-    help="A choice of the platform's, like batch.settlement=manual. Several times.",
+    help="Switch, like batch.settlement=manual. May be given several times.",
 )
-@click.option("--invent", type=CountsType(), help="Merchants beside the fixture's: merchants=200.")
+@click.option(
+    "--invent", type=CountsType(), help="Generate merchants beside the fixture's: merchants=200."
+)
 @at_server
 @json_option
 def new(
@@ -76,14 +78,14 @@ def new(
 
 
 def _scenario(named: str) -> Any:
-    """The scenario as the server takes it: what a file holds, or a name."""
+    """The scenario as the server takes it: the content of a file, or a name."""
     path = Path(named)
     if not path.name.endswith(".toml"):
         return {"name": named}
     import tomllib
 
     try:
-        # What it means is for the server to say, whose words it has to know.
+        # The server checks it, because the server's version defines the words.
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         refuse(f"--scenario: {path}: cannot be read: {error}")
@@ -113,7 +115,7 @@ def list_all(*, url: str, token: str | None, as_json: bool) -> None:
 
 
 def named_world(command: Any) -> Any:
-    """The world as an argument, for who writes it like that, or as the option of all commands."""
+    """The world as an argument, or as the option that all commands have."""
     return click.argument("named", metavar="[WORLD]", required=False)(server_options(command))
 
 
@@ -142,7 +144,7 @@ def show(named: str | None, *, world_id: str, url: str, token: str | None, as_js
 @named_world
 @json_option
 def reset(named: str | None, *, world_id: str, url: str, token: str | None, as_json: bool) -> None:
-    """Bring a world back to its fixture, with the same keys.
+    """Reset a world to its fixture, with the same keys.
 
     \b
     Example:
@@ -159,12 +161,12 @@ def reset(named: str | None, *, world_id: str, url: str, token: str | None, as_j
 
 @click.command()
 @named_world
-@click.option("--yes", is_flag=True, help="Do not ask first.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @json_option
 def delete(
     named: str | None, *, yes: bool, world_id: str, url: str, token: str | None, as_json: bool
 ) -> None:
-    """Delete a world with all that is in it. On a terminal it asks first.
+    """Delete a world with all its data. On a terminal, asks for confirmation.
 
     \b
     Example:
@@ -202,7 +204,7 @@ def _show(world: dict[str, Any]) -> None:
 
 
 def _show_first_request(world: dict[str, Any], server: Server) -> None:
-    """A sale to paste, or a look at the keys where the cast has no merchant with a terminal."""
+    """A sale to paste, or a list of keys if the cast has no merchant with a terminal."""
     keys, terminal = world["keys"], world["terminals"].get("merchant")
     named = "merchant" if "merchant" in keys else next(iter(keys), None)
     if named is None:
@@ -220,9 +222,9 @@ def _show_first_request(world: dict[str, Any], server: Server) -> None:
 
 
 def _platform(server: Server) -> tuple[str, str]:
-    """Where the platform is served, and the header in which it wants its keys."""
+    """The URL of the platform, and the header for its keys."""
     described = server.read("GET", "/platform/openapi.json")
     (scheme,) = described["components"]["securitySchemes"].values()
-    # Relative where both surfaces are served at one place.
+    # Relative if the platform and the control API have the same port.
     url = urljoin(server.url, described["servers"][0]["url"])
     return url.rstrip("/"), scheme["name"]
