@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import to_json
 from starlette.routing import Router
@@ -146,7 +146,16 @@ def _services(
         why_not_to=guard.why_not_to,
         platform_url=settings.platform_url,
         needs_token=needs_token,
+        control_document=_control_document,
     )
+
+
+def _control_document(**options: Any) -> dict[str, Any]:
+    """The OpenAPI document of the control API."""
+    from sandbox.control.openapi import document
+    from sandbox.control.routes import CONTROL
+
+    return document(CONTROL, **options)
 
 
 def _worlds(

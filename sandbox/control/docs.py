@@ -1,6 +1,7 @@
 """Control endpoints that describe both surfaces: OpenAPI documents, and a page to try them."""
 
 import json
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -26,7 +27,8 @@ def platform(request: ControlRequest) -> bytes:
 def control(request: ControlRequest) -> bytes:
     """The document of the control surface."""
     services = request.services
-    return _control(services.version, services.needs_token, _ids(request))
+    write = services.control_document
+    return _control(write, services.version, services.needs_token, _ids(request))
 
 
 @lru_cache(maxsize=8)
@@ -37,10 +39,10 @@ def _platform(profile: "Profile", version: str, url: str, ids: Ids) -> bytes:
 
 
 @lru_cache(maxsize=8)
-def _control(version: str, needs_token: bool, ids: Ids) -> bytes:
-    from sandbox.control.openapi import document
-
-    return _written(document(version=version, needs_token=needs_token, cast=_cast(ids)))
+def _control(
+    write: Callable[..., dict[str, Any]], version: str, needs_token: bool, ids: Ids
+) -> bytes:
+    return _written(write(version=version, needs_token=needs_token, cast=_cast(ids)))
 
 
 def _written(document: dict[str, Any]) -> bytes:
