@@ -1,5 +1,5 @@
-"""Where records are kept, behind one port; and how a new world is filled.
+"""The store of records behind one port, and the filling of new worlds.
 
-`port` says what every store promises, `tables` what is kept and how it is found, `memory` keeps
-it in dictionaries, `fixtures` reads what a world begins with and `seeding` makes records of it.
+`port` defines the promises of every store, `tables` the records and their indexes. `memory` stores
+them in dictionaries. `fixtures` reads fixture files and `seeding` makes records from them.
 """

@@ -1,7 +1,7 @@
-"""Building an index of a table in steps, while the table goes on changing.
+"""Building an index of a table in steps, while the table changes.
 
-Rows are gone through in the order of their numbers. What is put meanwhile is noted by a follower,
-unless the walk still comes to it, and is taken over in the end.
+The steps go through the rows in the order of their numbers. A follower notes rows that are put
+behind the current position, and the builder adds them at the end.
 """
 
 from collections import deque
@@ -22,7 +22,7 @@ Put = tuple[int, Any, Any]
 
 
 class Follower:
-    """Notes what is put while an index is built: what the walk has passed, and what is new."""
+    """Notes rows that are put while an index is built: changed ones behind the position, and new ones."""
 
     def __init__(self) -> None:
         self.passed = -1

@@ -1,9 +1,9 @@
-"""Between records and documents: what files and snapshots hold of each record.
+"""Converting records to the documents of files and snapshots, and back.
 
-A document is a JSON object with the record's own field names. What has its default value is left
-out, so that documents stay short and an earlier one opens under a later version that has more
-fields. Reading checks the type of everything, for people edit these files: a mistake is said with
-the field that it is in. How each kind is written follows from the types of its fields.
+A document is a JSON object with the field names of the record. Fields with their default value are
+left out, so documents stay short, and later versions with more fields can open earlier ones.
+Reading checks every type, because people edit these files; an error names the field. The types of
+the fields decide how a record is written.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ Read = Callable[[Any], Any]
 
 
 class Unreadable(ValueError):
-    """A document that stands for no record; the message names the field and says why."""
+    """A document that is not a valid record; the message names the field and the reason."""
 
 
 class _Way(NamedTuple):
@@ -56,7 +56,7 @@ class _Shape:
     def __init__(self, kind: type) -> None:
         self._kind = kind
         hints = get_type_hints(kind)
-        # What may be null is null where nothing is said of it.
+        # A missing optional field is null.
         defaults = {name: None for name, hint in hints.items() if NoneType in get_args(hint)}
         defaults |= _defaults(kind)
         self._fallbacks = {name: None for name in defaults if name not in _defaults(kind)}
@@ -158,7 +158,7 @@ def _class_way(kind: type) -> _Way:
     if issubclass(kind, Enum):
         return _Way(lambda member: member.value, _read_member(kind))
     # Shapes are looked up when they are used: a kind may hold itself.
-    # A part that somebody has read already is taken as it is.
+    # A part that was read already is taken as it is.
     return _Way(
         to_document,
         lambda value: value if type(value) is kind else from_document(kind, value),
@@ -291,7 +291,7 @@ def _read_member(kind: type[Enum]) -> Read:
 
 
 def _named(value: Any) -> str:
-    """What a JSON value is, in words; never the value itself, which may be a secret."""
+    """The type of a JSON value in words; never the value itself, which may be a secret."""
     names = {
         dict: "an object",
         list: "a list",

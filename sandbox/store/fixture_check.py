@@ -1,7 +1,7 @@
-"""What a fixture document must look like, and everything that can be wrong in one.
+"""The shape of fixture documents, and the errors of a faulty one.
 
-The whole document is checked before anything is made of it. Imported only for a file that is not
-as it was shipped: building these shapes would cost every start some milliseconds.
+The whole document is checked before records are made. This module is imported only for a file that
+we did not ship, because building these shapes takes some milliseconds.
 """
 
 from collections.abc import Collection, Mapping
@@ -176,7 +176,7 @@ def _by_cast(table: str, documents: Mapping[str, D]) -> dict[str, dict[str, Any]
 
 
 def _check_names(fixture: Fixture) -> None:
-    """Every cast name that a document mentions exists, and parents stand before their children."""
+    """Check that every mentioned cast name exists, and that parents come before their children."""
     before: set[str] = set()
     for name, account in fixture.accounts.items():
         parent = account.get("parent")

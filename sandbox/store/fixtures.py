@@ -1,9 +1,9 @@
-"""What a world begins with: reading a fixture file.
+"""Reading fixture files, with which worlds begin.
 
 A fixture is JSON in the form of a TinyDB document: table name, then document number, then the
-document. Documents name each other by their cast name ("merchant"), so that ids can come from the
-world's seed. A file that is byte for byte as it was shipped has been checked by our tests; any
-other is checked whole, by `fixture_check`, before anything is made of it.
+document. Documents refer to each other by cast name ("merchant"), because ids come from the
+world's seed. Our tests have checked the files that we ship; `fixture_check` checks any other file
+as a whole before it is used.
 """
 
 import json
@@ -44,7 +44,7 @@ class Fixture:
 
 
 def read_fixture(path: Path) -> Fixture:
-    """Read and check a fixture file. Raises FixtureError; nothing is made of a faulty file."""
+    """Read and check a fixture file. Raises FixtureError for a faulty file."""
     try:
         content = path.read_bytes()
         text = content.decode("utf-8")

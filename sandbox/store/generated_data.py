@@ -1,8 +1,7 @@
 """Believable merchants, terminals and locations for worlds that need many of them.
 
-What is invented depends on the world's seed alone. The words come from Faker, which is imported
-when somebody asks for an invention and not before; they may change with its version, so that
-tests should rely on counts and shapes.
+The data depends on the world's seed alone. The words come from Faker, which is imported only when it
+is needed. They may change with its version, so tests should rely on counts and shapes.
 """
 
 from collections.abc import Iterator
@@ -30,7 +29,7 @@ worlds of the server are half as fast, and a sixth of a gigabyte (decision 43)."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GeneratedData:
-    """How much is to be invented."""
+    """How much data to generate."""
 
     merchants: int
     terminals_per_merchant: int = 1
@@ -45,7 +44,7 @@ class InventionDraws(Protocol):
 
 
 class _Trade(NamedTuple):
-    """A kind of business: its category code, how it is called, what it is."""
+    """A kind of business: its category code, its names, its description."""
 
     mcc: str
     pattern: str
@@ -72,7 +71,7 @@ _CONFIG: Final = "cfg-tsys-001"
 def invent(
     store: Store, invention: GeneratedData, draws: InventionDraws, *, seed: int, now: datetime
 ) -> Steps[None]:
-    """Put invented merchants into a store that nobody uses yet, spread over its partners."""
+    """Put generated merchants into a new store, spread over its partners."""
     # To read Faker and its lists takes a tenth of a second the first time.
     yield _faker
     fake = _faker()

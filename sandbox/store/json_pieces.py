@@ -1,9 +1,8 @@
 """Reading a long JSON document piece by piece, so that no single step takes long.
 
-The document is cut at commas between its members, at whatever depth. Each piece is wrapped in the
-brackets that are open where it begins and closed where it ends, so that it is a document of its own
-for the parser, and what comes of it is put into the containers that are open. So the parser's own
-rules hold for the whole of it.
+The document is cut at commas between members, at any depth. Each piece is wrapped in the brackets
+that are open around it, so the parser reads it as a document of its own. Its values go into the
+containers that are open. So the parser's own rules hold for the whole document.
 """
 
 import re
@@ -34,7 +33,7 @@ _CLOSING: Final = str.maketrans("{[", "}]")
 
 
 class NotJson(ValueError):
-    """The bytes are no JSON document that is read here; the message says why and where."""
+    """The bytes are no JSON document; the message says why and where."""
 
 
 def parse(body: bytes | bytearray) -> Steps[Any]:
@@ -79,11 +78,11 @@ def _piece(body: bytes | bytearray, start: int) -> Steps[tuple[bytes, bytes]]:
 
 
 class _Document:
-    """What was read so far.
+    """The part that was read so far.
 
-    `_open` are the containers that are open, outermost first, and `_brackets` what each began
-    with. Two marks that no sender can know stand in what is given to the parser: for a container
-    that an earlier piece began, and at the end of one that a later piece goes on with.
+    `_open` lists the open containers, outermost first, and `_brackets` the bracket of each. The
+    parser's input has two marks that no sender can know: one for a container that an earlier piece
+    began, and one at the end of a container that a later piece continues.
     """
 
     def __init__(self) -> None:
@@ -126,14 +125,14 @@ class _Document:
         return (outer.replace("{", f'{{"{self._begun}":') + inner).encode()
 
     def _tail(self, brackets: str) -> bytes:
-        """The mark of what goes on, and the brackets that close it and all around it."""
+        """The mark of a container that continues, and the brackets that close it and those around it."""
         if not brackets:
             return b""
         mark = f',"{self._unfinished}"' + (":0" if brackets[-1] == "{" else "")
         return (mark + brackets[::-1].translate(_CLOSING)).encode()
 
     def _put(self, part: Any) -> list[Any]:
-        """Put what a piece holds into what is open; what it holds for each of these."""
+        """Put the values of a piece into the open containers; returns the values for each."""
         if not self._open:
             self.value = part
             return []
@@ -154,7 +153,7 @@ class _Document:
         return parts
 
     def _unmark(self, container: Any, at: int) -> None:
-        """Take away the mark of what goes on. Raises NotJson where it is not there."""
+        """Remove the mark of a container that continues. Raises NotJson if it is missing."""
         mark = self._unfinished
         if isinstance(container, dict) and mark in container:
             del container[mark]
@@ -182,12 +181,12 @@ def _change_of_depth(bare: bytes, at: int) -> tuple[str, str]:
 
 
 def _parsed(document: bytes | bytearray, at: int) -> Any:
-    """The value of a document that stands at that byte. Raises NotJson."""
+    """The value of a document at that byte. Raises NotJson."""
     try:
         return from_json(document, allow_inf_nan=False)
     except ValueError as error:
         why = str(error)
         if at:
-            # It says a place within what was made of a piece.
+            # The error names a place inside the wrapped piece.
             why = f"{why.partition(' at line ')[0]}, near byte {at}"
         raise NotJson(why) from None

@@ -1,8 +1,8 @@
-"""One table at one moment, to be written in steps while its rows go on changing.
+"""One table at one moment, to be written in steps while its rows change.
 
-Records never change, so that holding on to those of the moment is enough. Those that nobody has
-read yet are read from their file only while the table has not read them either: what is read is
-told to every moment before it can change.
+Records are immutable, so it is enough to hold the records of the moment. Unread records are read
+from their file only while the table has not read them either: the table hands every record that it
+reads to all moments before the record can change.
 """
 
 from collections.abc import Iterator
@@ -39,5 +39,5 @@ class TableMoment:
                 yield self._rows.document_of(number, record, texts)
 
     def close(self) -> None:
-        """Be told of nothing more."""
+        """Stop following changes."""
         self._rows.by_number.moments.pop(id(self), None)

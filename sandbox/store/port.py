@@ -1,8 +1,8 @@
 """The port that every store fulfils, and the only way to a world's state.
 
-A unit of work reads what is committed and what it has itself put; nothing that it puts is seen by
-anybody else until `commit`, which applies records and messages together or not at all. Leaving a
-unit without committing it leaves the store as it was. A unit never lives across an `await`.
+A unit of work reads committed records and its own changes. No other unit sees these changes until
+`commit`, which applies records and messages together or not at all. A unit that is dropped without
+a commit changes nothing. A unit never lives across an `await`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -16,10 +16,10 @@ from sandbox.domain.timers import Timer
 R = TypeVar("R", bound=Record)
 
 Where = Mapping[str, str | int | Collection[str]]
-"""Index name to the value that is looked for, or to several of which any will do.
+"""Index name to the wanted value, or to several values of which one must match.
 
-The name of a text index stands for a piece of text, in upper or lower case, that is looked for
-anywhere in the record's texts; that of a filter for the value that the filter takes.
+For a text index the value is a piece of text that may be anywhere in the record's texts, in upper
+or lower case. For a filter it is the argument of the filter.
 """
 
 Between = tuple[int | None, int | None]
@@ -33,9 +33,9 @@ ANY_TIME: Final[Between] = (None, None)
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """How found records follow each other: by when they came to be, or by an order of the table.
+    """The order of found records: by creation, or by an order of the table.
 
-    What is equal follows in the order in which it came to be.
+    Equal records follow in the order of creation.
     """
 
     by: str = ""
@@ -48,14 +48,14 @@ NEWEST_FIRST: Final = Order()
 class UnitOfWork(Protocol):
     """One consistent change of one world.
 
-    While it `can_wait`, whoever asks has done nothing yet and can begin again: `find` may then
-    raise `preparing.Unprepared` where the answer is long work.
+    While it `can_wait`, the caller has changed nothing and can start again. Then `find` may raise
+    `preparing.Unprepared` if the query is long work.
     """
 
     can_wait: bool
 
     def get(self, kind: type[R], id: str) -> R | None:
-        """The record with this id, as this unit sees it; None when there is none."""
+        """The record with this id, as this unit sees it, or None."""
 
     def one(self, kind: type[R], index: str, value: str) -> R | None:
         """The committed record that has this value in a unique index; None when none has."""
@@ -72,9 +72,9 @@ class UnitOfWork(Protocol):
     ) -> tuple[list[R], int]:
         """A page of the committed records that match everything in `where`, newest first.
 
-        Also their total number. An empty `where` finds all. Records come to be at their moment
-        where their table has one, and in the order in which they were first put, which updating
-        one does not change.
+        Also their total number. An empty `where` finds all. The order of creation is that of the
+        records' moments if the table has them, and otherwise the order of the first put. An
+        update does not change it.
         """
 
     def put(self, record: Record) -> None:
@@ -109,10 +109,10 @@ class Store(Protocol):
         """Every committed message, oldest first."""
 
     def message(self, id: str) -> Message | None:
-        """The committed message with this id; None when there is none."""
+        """The committed message with this id, or None."""
 
     def next_timer(self) -> Timer | None:
-        """The timer that is due soonest; None when there is none."""
+        """The timer that is due first, or None."""
 
     def clear(self) -> None:
         """Forget everything: the state of a store that was never written to."""

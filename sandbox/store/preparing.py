@@ -1,7 +1,7 @@
-"""What a question to a large table needs before it is answered at once, and how to prepare it.
+"""Preparing a query to a large table, so that its answer is immediate.
 
-The first question of a kind builds indexes and goes through rows (decisions 11 and 16). Whoever
-can wait has that done in steps beforehand; whoever cannot has it done while asking.
+The first query of a kind builds indexes and goes through rows (decisions 11 and 16). A caller that
+can wait prepares the query in steps; for any other caller it happens inside the query.
 """
 
 from collections.abc import Callable
@@ -20,9 +20,9 @@ ROWS_AT_ONCE_MAX: Final = 1_000
 
 
 class Unprepared(Exception):
-    """A question of somebody who can wait: it is to be prepared, and asked again.
+    """A query of a caller that can wait: prepare it, and ask again.
 
-    `steps` gives the steps that are still to be taken, None where there are none any more.
+    `steps` gives the remaining steps, or None if there are none.
     """
 
     def __init__(self, steps: Callable[[], Steps[None] | None]) -> None:
@@ -38,7 +38,7 @@ def preparation(
     between: Between = ANY_TIME,
     order: Order = NEWEST_FIRST,
 ) -> Steps[None] | None:
-    """The steps after which `Rows.find` answers this at once; None where it does already."""
+    """The steps after which `Rows.find` answers at once; None if it does already."""
     if len(rows.number_of) <= ROWS_AT_ONCE_MAX:
         return None
     table = rows.table
@@ -50,7 +50,7 @@ def preparation(
         is_ready = rows.answers.is_ready(question, order.by)
     else:
         is_ready = rows.is_by_one_index(where) or rows.answers.is_ready(question_of(where), "")
-    # A page is short; all of them may be many that nobody has read yet.
+    # A page is short; a whole result may be many unread records.
     is_read = limit is not None or not rows.by_number.documents
     if is_known and is_ready and is_read:
         return None
@@ -61,7 +61,7 @@ def _prepare_unless_gone(steps: Steps[None], rows: "Rows") -> Steps[None]:
     try:
         yield from steps
     except LookupError:
-        # The world was reset or deleted meanwhile. Whoever asks now asks another table.
+        # The world was reset or deleted, so the next query goes to another table.
         if not rows.is_let_go:
             raise
 

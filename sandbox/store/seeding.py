@@ -1,8 +1,8 @@
 """Fills a store from a fixture: cast names become ids, and keys get their material.
 
-Ids come from the world's seed and the cast name, so that two worlds of one seed have equal ids
-whatever else is in the fixture. Key material also mixes in the world's id, so that they never
-share a key; where the keys are fixed (the world `default`), it comes from the fixture alone.
+Ids come from the world's seed and the cast name, so two worlds of one seed have equal ids, whatever
+else is in the fixture. Key material also depends on the world's id, so worlds never share a key.
+Fixed keys (in the world `default`) come from the fixture alone.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,7 +29,7 @@ from sandbox.store.steps import OFTEN, Steps
 
 
 class SeedDraws(Protocol):
-    """What seeding draws: all of it by name, so that the order of the file does not matter."""
+    """The draws of seeding, all by name, so the order of the file does not matter."""
 
     def named_uuid(self, name: str) -> str:
         """An id that depends on the seed and the name."""
@@ -42,8 +42,8 @@ class SeedDraws(Protocol):
 class Cast:
     """The named things of a world: cast name to id, and to the plaintext of each key.
 
-    Terminals and locations stand under the cast name of their merchant (assumed D21) unless the
-    fixture gives them one of their own.
+    Terminals and locations have the cast name of their merchant (assumed D21), unless the fixture
+    gives them one of their own.
     """
 
     accounts: dict[str, str] = field(default_factory=dict)
@@ -77,9 +77,9 @@ def seed(
     key_format: KeyFormat,
     fixed_chars: Callable[[str, int], str] | None = None,
 ) -> Steps[Cast]:
-    """Put the fixture's records into a store that nobody uses yet, and return who is who.
+    """Put the fixture's records into a new store, and return the cast.
 
-    With `fixed_chars` keys have the fixture's lookups, and secrets from that function instead.
+    With `fixed_chars` keys have the fixture's lookups, and secrets from that function.
     """
     cast = Cast()
     yield from put_all(store, _records(cast, fixture, draws, key_format, fixed_chars))
@@ -87,7 +87,7 @@ def seed(
 
 
 def put_all(store: Store, records: Iterable[Record]) -> Steps[None]:
-    """Put records into a store that nobody uses yet, some of them in each step."""
+    """Put records into a new store, some of them in each step."""
     unit = store.begin()
     for taken, record in enumerate(records, 1):
         unit.put(record)

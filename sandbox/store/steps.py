@@ -1,8 +1,7 @@
-"""Long work as steps: a generator that stops wherever something else may have its turn.
+"""Long work as steps: a generator that yields where other work may run.
 
-Whoever runs the steps decides how: all of them at once, or some at a time with other work between
-them. A step takes a millisecond or so at most, and leaves everything in order for whoever comes
-next.
+The caller decides how to run the steps: all at once, or some at a time with other work in between.
+A step takes about a millisecond at most, and leaves everything consistent.
 """
 
 from collections.abc import Callable, Generator, Iterable
@@ -14,10 +13,10 @@ Aside = Callable[[], object]
 """What cannot be cut into steps, and touches nothing that anybody else may use meanwhile."""
 
 Steps = Generator[Any, None, T]
-"""Work that stops after each step, and returns what came of all of them.
+"""Work that yields after each step, and returns the result.
 
-Mostly it stops with nothing; an `Aside` that it stops with is done before the next step, beside
-everything else.
+Most steps yield nothing. If a step yields an `Aside`, the caller runs it in a thread before the next
+step.
 """
 
 OFTEN = 16
@@ -43,7 +42,7 @@ LET_GO_AT_ONCE = 256
 
 
 def let_go(containers: Iterable[Container]) -> Steps[None]:
-    """Empty containers that nobody uses any more, bit by bit."""
+    """Empty unused containers, bit by bit."""
     for container in containers:
         if isinstance(container, list):
             while container:

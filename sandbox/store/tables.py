@@ -1,9 +1,9 @@
-"""What is kept, and what it is found by: one row per kind of record.
+"""The tables of the store and their indexes: one row per kind of record.
 
-An index is a function from a record and its path to the values it stands under; no value, and the
-record is not in that index. That is how deleted records leave the listings and stay readable by
-id. The path is every account above the record, its own included, and EVERYTHING, so that "all of
-this account and its descendants" is one value.
+An index is a function from a record and its path to the values under which it is found. Without a
+value the record is not in that index. So deleted records leave the listings and stay readable by
+id. The path has every account above the record, its own account, and EVERYTHING, so "this account
+and its descendants" is one value.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,12 +34,12 @@ Rank = Callable[[Any], int]
 class Table:
     """One kind of record: its name in files, the field that identifies it, and its indexes.
 
-    A value in a `unique` index belongs to one record for ever, deleted or not; it is in the parts
-    that `in_two` makes of it. `texts` are the fields of a record in which a piece of text can be
-    searched, by the name of the search. `filters` narrow what an index found; `orders` are other
-    orders than that of creation. With a `moment`, in Unix milliseconds, records are listed by it
-    and can be asked for by time. `keeps_place` tells of a record before and after that no index
-    sees the difference. `for_changes` are the indexes by which changes ask, on their way.
+    A value in a `unique` index belongs to one record for ever, deleted or not; `in_two` splits it
+    into parts. `texts` are the fields of a record for text search, by the name of the search.
+    `filters` narrow the result of an index; `orders` are orders other than creation. With a
+    `moment`, in Unix milliseconds, records are listed by it and can be queried by time.
+    `keeps_place` decides whether a change of a record leaves all indexes alone. `for_changes` are
+    the indexes that changes query.
     """
 
     name: str
@@ -89,7 +89,7 @@ def in_two(value: str) -> tuple[str, str]:
 
 
 def processor_identity(terminal: Terminal) -> str:
-    """What no two live terminals have in common: where the processor knows them (assumed 1.4)."""
+    """The identity at the processor, which no two live terminals share (assumed 1.4)."""
     return f"{terminal.processor_config_id} {terminal.mid} {terminal.tid}"
 
 
@@ -133,7 +133,7 @@ def _origin(path_to_field: str) -> Index:
 
 
 def _looks_like(tx: Transaction, wanted: str) -> bool:
-    """The card by its last four digits, or by the beginning of what is shown of it."""
+    """The card by its last four digits, or by the beginning of its masked number."""
     card = tx.origin.card.masked
     return card.endswith(wanted) if len(wanted) == LAST_DIGITS else card.startswith(wanted)
 

@@ -1,1 +1,1 @@
-"""Webhooks on their way: which endpoint gets which message, signed, sent, and tried again."""
+"""Sending webhooks: subscriptions, outbox, signatures, attempts and retries."""

@@ -1,7 +1,7 @@
-"""Where webhooks may go: a sandbox that others can reach must not reach what only it can.
+"""The addresses that webhooks may go to, so that others cannot reach internal hosts through us.
 
-Bound to loopback everything is allowed, this machine above all. Bound to anything else, loopback,
-private and otherwise internal addresses are refused, unless they are listed.
+A server on loopback may send anywhere. Any other server refuses loopback, private and other
+internal addresses, unless they are listed.
 """
 
 import ipaddress
@@ -17,11 +17,11 @@ _HOST_NAME: Final = re.compile(
     r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.?",
     re.IGNORECASE | re.ASCII,
 )
-"""The last part has a letter: what has none is meant as an address, in whatever form."""
+"""A host name has a letter in its last part; anything else is meant as an address."""
 
 
 class Special(NamedTuple):
-    """A network that no public receiver is in, and the document that says so."""
+    """A network without public receivers, and the document that says so."""
 
     network: Network
     source: str
@@ -44,8 +44,8 @@ _SPECIAL: Final = tuple(
         ("fec0::/10", "RFC 3879", "site-local, given up"),
     )
 )
-"""What Python, or some version of it, calls global or does not know. What is private, loopback,
-link-local, reserved or multicast it does know."""
+"""Internal networks that some version of Python calls global or does not know. It knows the private,
+loopback, link-local, reserved and multicast ones."""
 
 _ISATAP: Final = 0x5EFE
 _UNIVERSAL: Final = 0x0200_0000
@@ -58,9 +58,9 @@ _ENDS_WITH_IPV4: Final = tuple(
 
 
 class Guard:
-    """Tells which addresses may be connected to.
+    """Decides which addresses may be connected to.
 
-    `allowed` are networks and host names. Raises ValueError for what is neither.
+    `allowed` lists networks and host names. Raises ValueError for anything else.
     """
 
     def __init__(self, *, is_open: bool, allowed: Iterable[str] = ()) -> None:
@@ -76,13 +76,13 @@ class Guard:
                 self._hosts.add(one.lower())
 
     def why_not_to(self, host: str) -> str | None:
-        """Why nothing may go to this host, as far as its name tells; None where it may."""
+        """The reason to refuse this host by its name; None if the name is allowed."""
         if self._is_open:
             return None
         try:
             ipaddress.ip_address(host)
         except ValueError:
-            # What a name leads to is seen when it is looked up, each time anew.
+            # The address of a name is checked at each lookup.
             if _HOST_NAME.fullmatch(host):
                 return None
             return f"{host[:80]!r} is neither a host name nor an address in its usual form"
@@ -113,8 +113,8 @@ def _is_public(number: Address) -> bool:
     if isinstance(number, ipaddress.IPv6Address):
         if _is_isatap(number):
             return False
-        # It leads where the address in it does, which is looked at as well. Versions of Python
-        # differ on whether it is public by itself.
+        # It leads to the address inside it, which is checked as well. Versions of Python differ
+        # on whether it is public.
         if number.sixtofour is not None:
             return True
     return number.is_global and not number.is_multicast
@@ -125,7 +125,7 @@ def _is_isatap(number: ipaddress.IPv6Address) -> bool:
 
 
 def _meant(number: Address) -> tuple[Address, ...]:
-    """The address, and the IPv4 address that it leads to where it holds one."""
+    """The address, and the IPv4 address inside it, if there is one."""
     if isinstance(number, ipaddress.IPv4Address):
         return (number,)
     if number.ipv4_mapped is not None:

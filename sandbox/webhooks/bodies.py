@@ -1,4 +1,4 @@
-"""The exact bytes of messages, kept at hand while several endpoints get them."""
+"""The exact bytes of messages, cached while several endpoints get them."""
 
 from collections import OrderedDict
 from typing import Final
@@ -6,14 +6,14 @@ from typing import Final
 from sandbox.domain.events import Message, body_of
 
 BODIES_MAX: Final = 256
-"""Bodies that are kept of one world; those made first are forgotten first."""
+"""Cached bodies of one world; the oldest is dropped first."""
 
 BODIES_BYTES_MAX: Final = 1_048_576
 """Bytes of these bodies together. A usual one has 2 KB; a sample can have a mebibyte."""
 
 
 class Bodies:
-    """Writes bodies, each once as far as they are kept."""
+    """Renders bodies, each once while it is cached."""
 
     def __init__(self) -> None:
         self._bodies: OrderedDict[str, bytes] = OrderedDict()

@@ -1,4 +1,4 @@
-"""Connections to receivers, whose answers are bounded from the first byte on.
+"""Connections to receivers, with a limit on the bytes of an answer.
 
 aiohttp limits the lines and fields of one head. It sets no limit to interim answers (1xx) before
 the final one, nor to what frames a body, nor to bytes that come without a request. `Connection`
@@ -39,7 +39,7 @@ _SWITCHING: Final = 101
 
 
 class AnswerTooLong(ClientError):
-    """An answer of which no more is read; the message says what was too much."""
+    """An answer beyond a limit; the message names the limit."""
 
 
 class Connection(ResponseHandler):
@@ -49,7 +49,7 @@ class Connection(ResponseHandler):
         super().__init__(loop)
         self._taken = 0
         self._interim = 0
-        # What has come and is not parsed yet, because enough of a body waits to be read.
+        # Received data that is not parsed yet, because enough of a body waits to be read.
         self._held = b""
         # The body of the final answer, once its head has come.
         self._body: Any = None
@@ -62,9 +62,9 @@ class Connection(ResponseHandler):
         super().set_response_params(**params)
 
     def data_received(self, data: bytes) -> None:
-        """Parse what came, piece by piece, until there is too much of it."""
+        """Parse the received data piece by piece, up to the limit."""
         if not data:
-            # Reading goes on after a pause: first with what the parser holds.
+            # Reading resumes after a pause: first parse the data held back.
             super().data_received(data)
         elif len(data) <= PIECE_BYTES and not self._held and not self._reading_paused:
             # As nearly always.

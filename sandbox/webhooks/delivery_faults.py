@@ -1,6 +1,6 @@
-"""What rules of a scenario do to webhooks, worked out: whom they fit, and what is spoilt how.
+"""Delivery faults of scenario rules: the deliveries that they match, and their effects.
 
-This file knows no queue and no network. Source: assumed D22, D24.
+Pure functions without queue or network. Source: assumed D22, D24.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,9 +28,9 @@ _PLACES: Final = {"first": -1, None: 0, "last": 1}
 def ruled(
     wanted: Iterable[tuple[Message, bytes, Sequence[Endpoint]]], scenario: Running
 ) -> "list[tuple[Message, Endpoint, WebhookThen | None]]":
-    """What a scenario says of each delivery, in the order in which they are to be sent.
+    """The rule for each delivery, in the order of sending.
 
-    `wanted` are the messages of one commit, each with its body and who wants it.
+    `wanted` are the messages of one commit, each with its body and its subscribers.
     """
     asked = []
     for message, body, endpoints in wanted:
@@ -38,12 +38,12 @@ def ruled(
         for endpoint in endpoints:
             then = scenario.for_webhook(_words(message, endpoint, fields))
             asked.append((message, endpoint, then))
-    # What is of equal rank keeps its order.
+    # Equal ranks keep their order.
     return sorted(asked, key=lambda one: _PLACES[one[2].order if one[2] is not None else None])
 
 
 def _words(message: Message, endpoint: Endpoint, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What is known of a delivery, by the words of `WebhookWhen`. `fields` are the body's."""
+    """The facts of a delivery, by the words of `WebhookWhen`. `fields` are the body's."""
     return {
         "event": message.event_type,
         "transaction_type": fields.get("transaction_type"),
@@ -54,7 +54,7 @@ def _words(message: Message, endpoint: Endpoint, fields: Mapping[str, Any]) -> d
 
 
 def trigger_of(then: "WebhookThen") -> AttemptTrigger:
-    """What the first attempt shows: whether the rule says anything about it, and not only more."""
+    """Whether the rule changes the first attempt, rather than adding others."""
     says = (then.delay_ms, then.order, then.signature, then.stale_timestamp, then.before_answer)
     is_truncated = then.truncate is not None and then.truncate is not False
     return "scenario" if is_truncated or any(says) else "scheduled"
@@ -63,7 +63,7 @@ def trigger_of(then: "WebhookThen") -> AttemptTrigger:
 def contradiction(
     message: Message, fields: Mapping[str, Any], changes: Mapping[str, Any], *, id: str
 ) -> Message:
-    """A message of the same moment and request that says something else about its subject."""
+    """A message of the same moment and request that contradicts the first."""
     return message._replace(id=id, record={**fields, **changes})
 
 
@@ -77,10 +77,10 @@ def apply_fault(
     now: datetime,
     sent_at: float,
 ) -> tuple[dict[str, str], bytes]:
-    """Headers and body of an attempt as the rule wants it; what it does not name is as it should.
+    """Headers and body of an attempt with the faults of the rule.
 
-    `now` is the world's moment, `sent_at` the wall's in Unix seconds. The signature is always that
-    of the whole body, and of the timestamp that is sent.
+    `now` is the world's time, `sent_at` the system time in Unix seconds. The signature always
+    covers the whole body and the sent timestamp.
     """
     if then.stale_timestamp:
         sent_at -= STALE_S
@@ -95,7 +95,7 @@ def _secrets(signature: str | None, endpoint: Endpoint, now: datetime) -> tuple[
     if signature == "old_secret" and endpoint.replaced_secret is not None:
         return (endpoint.replaced_secret,)
     if signature in ("wrong", "old_secret"):
-        # One that the endpoint never had; made from its own, so that runs can be repeated.
+        # A secret that the endpoint never had, derived from its own, so runs are repeatable.
         return (write_secret(sha256(b"never:" + endpoint.secret.encode()).digest()),)
     return endpoint.secrets_at(now)
 

@@ -1,4 +1,4 @@
-"""Attempts to be made, and those of them of which a scenario wants something more.
+"""Delivery jobs, and those a scenario delays or alters.
 
 Source: assumed D22, D23.
 """
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from sandbox.scenarios.webhooks import WebhookThen
 
 Later = Callable[[float, Callable[[], None]], Callable[[], None]]
-"""Has something done after so many seconds of the wall, and returns what calls it off."""
+"""Calls a function after this many real seconds; returns a function that cancels it."""
 
 
 class Job(NamedTuple):
-    """One attempt to make. With `is_single` a failure is not tried again (assumed D22).
+    """One attempt to make. With `is_single` a failure is not retried (assumed D22).
 
-    `then` is what a scenario does to it, which is never more than a delivery's first attempt.
+    `then` is the effect of a scenario rule, which applies to a delivery's first attempt only.
     """
 
     message: Message
@@ -30,7 +30,7 @@ class Job(NamedTuple):
 
 
 class Delayed:
-    """What is held back for a while; then `release` is called with each that is still wanted."""
+    """Delayed jobs. After the delay `release` is called with each that is still wanted."""
 
     def __init__(self, later: Later, release: Callable[[Job], None]) -> None:
         self._later = later
@@ -38,13 +38,13 @@ class Delayed:
         self._held: dict[str, tuple[Sequence[Job], Callable[[], None]]] = {}
 
     def hold(self, jobs: Sequence[Job], delay_s: float) -> None:
-        """Hold these back together: a first attempt and what comes right after it."""
+        """Delay these together: a first attempt and the jobs right after it."""
         subject = jobs[0].delivery.subject
         self._held[subject] = jobs, self._later(delay_s, lambda: self._let_go(subject))
 
     def _let_go(self, subject: str) -> None:
         jobs, _ = self._held.pop(subject)
-        # What was delivered by hand meanwhile does not come again.
+        # A delivery that was resent by hand in the meantime is not sent again.
         for job in [one for one in jobs if one.delivery.status == "pending"]:
             self._release(job)
 
@@ -64,7 +64,7 @@ class PreAnswer(dict[str, set[str]]):
     """By the id of a request that is not to be answered before them: deliveries to be tried."""
 
     def add(self, job: Job) -> None:
-        """Have the answer wait for this attempt. What happens by itself answers nobody."""
+        """Let the answer wait for this attempt. Work without a request has no answer to delay."""
         if job.message.request_id is not None:
             self.setdefault(job.message.request_id, set()).add(job.delivery.subject)
 

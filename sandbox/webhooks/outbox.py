@@ -1,7 +1,7 @@
-"""The webhooks of one world: who gets which message, what came of it, and what comes next.
+"""The webhooks of one world: their subscribers, deliveries, attempts and retries.
 
-Decides and remembers; it sends nothing itself. Whoever sends takes work from here and reports
-what came of it.
+The outbox decides and remembers, but sends nothing. The dispatcher takes jobs from it and reports
+their results.
 """
 
 from collections import deque
@@ -32,11 +32,11 @@ _MISSED: Final = ("failed", "canceled", "dropped")
 
 
 class Outbox:
-    """Endpoints, deliveries, and what is to be sent next, endpoint by endpoint.
+    """Endpoints, deliveries, and the queue of each endpoint.
 
-    `on_work` is called with an endpoint's id when there is something to send to it, `on_delivery`
-    with a delivery before it changes, `on_change` when something came of one. Who answers a request
-    looks at `owed` first. `meant_for` are the messages that a scenario made up for one endpoint
+    `on_work` is called with an endpoint's id when its queue gets a job, `on_delivery` with a
+    delivery before it changes, `on_change` after an attempt. The code that answers a request
+    awaits `owed` first. `meant_for` are the messages that a scenario made up for one endpoint
     alone.
     """
 
@@ -82,7 +82,7 @@ class Outbox:
         deliveries: Iterable[Delivery],
         meant_for: Mapping[str, str],
     ) -> None:
-        """Take over what an earlier run left; `resume` goes on with it."""
+        """Take over the deliveries of an earlier run; `resume` continues them."""
         self._begin_anew()
         self.endpoints = {endpoint.id: endpoint for endpoint in endpoints}
         self.meant_for = dict(meant_for)
@@ -97,11 +97,11 @@ class Outbox:
         self._deliveries = other._deliveries
 
     def containers(self) -> list[Container]:
-        """All that holds deliveries, for whoever lets go of them."""
+        """All containers of deliveries, to be freed."""
         return [self._deliveries]
 
     def resume(self) -> None:
-        """Send what was to be sent, or was under way, when the earlier run ended."""
+        """Send the webhooks that were due or unfinished when the earlier run ended."""
         for message_id, of_message in self._deliveries.items():
             for delivery in of_message.values():
                 if delivery.status == "pending" and delivery.next_attempt_at is None:
@@ -111,9 +111,9 @@ class Outbox:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing waits to be sent now, and nothing is under way.
+        """Whether no job is due and no attempt is under way.
 
-        What a scenario delays is not to be sent now: nobody waits for it (assumed D23).
+        Webhooks that a scenario delays do not count as due (assumed D23).
         """
         return not self._under_way and not any(self._waiting.values())
 
@@ -142,7 +142,7 @@ class Outbox:
                 self._enqueue(message, endpoint, "scheduled")
 
     def _accept_by_rules(self, messages: Sequence[Message], scenario: Running) -> None:
-        # What a rule made up is sent by that rule, and no other is asked about it.
+        # A message that a rule made up is sent by that rule; other rules do not apply.
         wanted = [
             (message, self.body(message), list(self.subscribers(message)))
             for message in messages
@@ -215,7 +215,7 @@ class Outbox:
         delivery = of_message.get(endpoint.id)
         if delivery is None:
             delivery = of_message[endpoint.id] = Delivery(message.id, endpoint.id)
-        # Whoever asks for it is about to change it.
+        # The caller is about to change it.
         self._on_delivery(delivery)
         return delivery
 
@@ -227,12 +227,12 @@ class Outbox:
     # --- work goes out
 
     def take(self, endpoint_id: str) -> Job | None:
-        """The next attempt to make at this endpoint; whoever takes it reports what came of it."""
+        """The next attempt to make at this endpoint; the caller reports its result."""
         waiting = self._waiting.get(endpoint_id)
         were_waiting = bool(waiting)
         while waiting:
             job = waiting.popleft()
-            # Whether it is still wanted: the endpoint may be gone, and what was canceled is.
+            # The endpoint may be gone, or the job canceled.
             if endpoint_id in self.endpoints and (
                 job.is_single or job.delivery.status == "pending"
             ):
@@ -254,7 +254,7 @@ class Outbox:
             self._on_change()
 
     def conclude(self, job: Job, sent: Sent) -> None:
-        """Note what came of an attempt, and plan the next one where there is to be one."""
+        """Record the result of an attempt, and plan a retry if there is one."""
         if self._under_way.pop(id(job), None) is None:
             return  # The world was reset meanwhile.
         now, delivery = self._world.now(), job.delivery
@@ -347,7 +347,7 @@ class Outbox:
         return endpoint
 
     def enable(self, endpoint_id: str) -> Endpoint:
-        """Send there again, from the next message on; `recover` brings what was missed."""
+        """Send there again, from the next message on; `recover` sends the missed ones."""
         endpoint = replace(self.endpoints[endpoint_id], disabled_reason=None, failing_since=None)
         self.endpoints[endpoint_id] = endpoint
         return endpoint
@@ -379,10 +379,10 @@ class Outbox:
         self._enqueue(message, endpoint, "manual", is_single=True)
 
     def recover(self, endpoint_id: str, since: datetime) -> Iterator[bool]:
-        """Send again what the endpoint should have got since then and has not.
+        """Send the messages that the endpoint has missed since then.
 
-        Gives for each message whether it is; others may have their turn between two of them. What
-        changes then counts: the endpoint may go, and the world may be reset.
+        Yields for each message whether it is sent again. Other work may run between two of them, so
+        the endpoint may be deleted or the world reset in the meantime.
         """
         messages = self._world.store.messages()
         for message in messages:

@@ -1,4 +1,4 @@
-"""Samples of events: real bodies, as if the operation had just happened in this world."""
+"""Sample events: real bodies, as if the operation had just happened in this world."""
 
 from collections.abc import Mapping
 from datetime import datetime

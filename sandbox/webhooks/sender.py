@@ -1,6 +1,6 @@
-"""Sending one webhook over the network, and saying what came of it.
+"""Sending one webhook over the network, and reporting the result.
 
-The client is imported with the first webhook that is sent: most servers send none.
+The HTTP client is imported with the first webhook, because most servers send none.
 """
 
 import asyncio
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
 
 RESPONSE_CHARS_MAX: Final = 4_096
-"""Characters that are kept of the body of a receiver's answer: enough for an error in words."""
+"""Characters stored of a receiver's answer: enough for an error message."""
 
 ERROR_CHARS_MAX: Final = 500
-"""Characters that are kept of an attempt's error, which may quote the receiver."""
+"""Characters stored of an attempt's error, which may quote the receiver."""
 
 _MARGIN_BYTES: Final = 256
-"""Bytes that are read beyond what is kept, so that a key is seen whole before it is cut."""
+"""Bytes read beyond the stored ones, so a key is recognized before it is cut."""
 
 _READ_BYTES_MAX: Final = RESPONSE_CHARS_MAX + _MARGIN_BYTES
 
@@ -45,7 +45,7 @@ CONNECTIONS_MAX: Final = 1_000
 
 @dataclass(slots=True)
 class _Came:
-    """What has come of an attempt so far, and whether it goes over a connection of before."""
+    """The progress of an attempt, and whether it uses an older connection."""
 
     status: int | None = None
     text: bytearray = field(default_factory=bytearray)
@@ -58,7 +58,7 @@ async def _note_reuse(session: object, context: Any, params: object) -> None:
 
 
 class Sending(Protocol):
-    """Whoever sends webhooks."""
+    """Sends webhooks."""
 
     async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
         """One attempt: 2xx in time is a success, anything else is not. Never raises."""
@@ -71,11 +71,11 @@ class Sending(Protocol):
 
 
 class Sender:
-    """Sends webhooks from one event loop, over connections that are kept for a while.
+    """Sends webhooks from one event loop, over connections that stay open for a while.
 
     Fulfils `Sending`.
 
-    An attempt is given up after `timeout_s`. `mask` masks secrets in what a receiver answers.
+    An attempt fails after `timeout_s`. `mask` masks secrets in a receiver's answer.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Sender:
         self._loading: asyncio.Future[Any] | None = None
 
     async def _load(self) -> None:
-        """Import the client, which takes long, in a thread: meanwhile the loop goes on."""
+        """Import the client in a thread, because it takes long and the loop must run on."""
         if self._loading is None:
             self._loading = asyncio.ensure_future(asyncio.to_thread(import_module, _CLIENT))
         # One attempt that is given up must not end it for the others.
@@ -145,9 +145,9 @@ class Sender:
         )
 
     async def _ask(self, url: str, body: bytes, headers: Mapping[str, str], came: "_Came") -> bool:
-        """Send once. False where the connection was an old one that the receiver had closed.
+        """Send once. False if the receiver had closed an old connection.
 
-        That says nothing of the receiver: the next is tried, in the end a fresh one.
+        This says nothing about the receiver: the next connection is tried, and at last a new one.
         """
         from aiohttp import ClientConnectionError
 
@@ -166,7 +166,7 @@ class Sender:
         return True
 
     def _must_be_allowed(self, url: str) -> None:
-        """An address in the URL itself is not looked up, so that it is asked about here."""
+        """An address in the URL itself has no lookup, so it is checked here."""
         if problem := self._guard.why_not_to(urlsplit(url).hostname or ""):
             raise OSError(problem)
 
@@ -213,7 +213,7 @@ class Sender:
 
 
 async def _read_beginning(response: "ClientResponse", text: bytearray) -> None:
-    """Read as much of the answer as is kept; of an endless one no more is waited for."""
+    """Read the stored part of the answer; the rest of an endless answer is not awaited."""
     while len(text) < _READ_BYTES_MAX:
         part = await response.content.read(_READ_BYTES_MAX - len(text))
         if not part:
@@ -224,7 +224,7 @@ async def _read_beginning(response: "ClientResponse", text: bytearray) -> None:
 
 
 def kept_text(answer: bytes | bytearray, mask: Callable[[str], str]) -> str:
-    """As much of an answer's body as is kept, without secrets. Source: assumed D5."""
+    """The stored part of an answer's body, without secrets. Source: assumed D5."""
     if not answer:
         return ""
     text = answer.decode("utf-8", "replace")
@@ -235,7 +235,7 @@ def kept_text(answer: bytes | bytearray, mask: Callable[[str], str]) -> str:
 
 
 def _seconds(retry_after: str | None) -> float | None:
-    """What a Retry-After header asks for: seconds, or a date. None where it says neither."""
+    """The wait of a Retry-After header: seconds, or a date. None for anything else."""
     if retry_after is None:
         return None
     if retry_after.isascii() and retry_after.strip().isdecimal():

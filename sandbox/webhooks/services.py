@@ -12,7 +12,7 @@ class OutboxServices(Protocol):
 
     @property
     def store(self) -> Store:
-        """Where messages and timers are."""
+        """The store with messages and timers."""
 
     @property
     def scenario(self) -> Running | None:

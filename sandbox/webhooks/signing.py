@@ -19,9 +19,9 @@ KEY_BYTES_MIN, KEY_BYTES_MAX = 24, 64
 def headers_of(
     prefix: str, message_id: str, sent_at: float, body: bytes, secrets: Iterable[str]
 ) -> dict[str, str]:
-    """The three headers of an attempt at that wall time, signed by each of the secrets.
+    """The three headers of an attempt at that system time, signed by each of the secrets.
 
-    The time is the wall's whatever a world's clock says: receivers compare it with their own
+    The time is real whatever a world's clock says: receivers compare it with their own clocks
     (assumed D1).
     """
     timestamp = int(sent_at)

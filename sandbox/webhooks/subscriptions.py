@@ -1,4 +1,4 @@
-"""Who is to get a message. Source: spec 6.1.3, 6.1.11; assumed 8.3-audience, 8.3-filters."""
+"""The endpoints that get a message. Source: spec 6.1.3, 6.1.11; assumed 8.3-audience, 8.3-filters."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -35,7 +35,7 @@ def _path(message: Message, store: Store) -> tuple[str, ...]:
     account = store.begin().get(Account, message.account_id)
     if account is not None:
         return (*account.parent_account_ids, message.account_id)
-    # A sample about an account that is not there says itself what is above it.
+    # A sample about an account that does not exist names the accounts above it.
     said = message.said()
     above = said.get("parent_account_ids") if isinstance(said, dict) else None
     return (*(map(str, above) if isinstance(above, list) else ()), message.account_id)

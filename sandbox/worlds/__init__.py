@@ -1,1 +1,1 @@
-"""A world and what it is made of: clock, ids, journal, state; and the registry of all of them."""
+"""The world with its clock, ids, journal and state, and the registry of all worlds."""

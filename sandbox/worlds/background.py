@@ -1,4 +1,4 @@
-"""Who does by itself what a world asks for: a server, or nobody."""
+"""Background work that a world requests: sending webhooks, waking up at due times."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
@@ -8,19 +8,19 @@ if TYPE_CHECKING:
 
 
 class Scheduler(Protocol):
-    """What a server does by itself for its worlds."""
+    """The background work of a server for its worlds."""
 
     def work(self, world: "World", endpoint_id: str) -> None:
-        """There is something to send to this endpoint."""
+        """Send the waiting webhooks of this endpoint."""
 
     def look(self, world: "World", wait_s: float | None) -> None:
-        """The next thing falls due after so many seconds of the wall; None: nothing does."""
+        """The next timer is due after this many seconds of real time; None: there is none."""
 
     async def quiet(self, world: "World") -> None:
-        """Wait until nothing is to be sent now."""
+        """Wait until every webhook that is due was sent."""
 
     def later(self, delay_s: float, what: Callable[[], None]) -> Callable[[], None]:
-        """Do this after so many seconds of the wall; returns what calls it off."""
+        """Call the function after this many real seconds; returns a function that cancels it."""
 
 
 class NullScheduler:

@@ -1,10 +1,10 @@
-"""Waiting for something to happen in a world."""
+"""A signal for changes in a world, such as a new message."""
 
 from asyncio import Future, get_running_loop
 
 
 class ChangeSignal:
-    """Those who wait until there is a new message, or something came of a delivery."""
+    """Wakes coroutines that wait for a new message or the result of an attempt."""
 
     def __init__(self) -> None:
         # A dictionary as an ordered set.
@@ -14,7 +14,7 @@ class ChangeSignal:
         return len(self._waiting)
 
     def tell(self) -> None:
-        """It happened: whoever waits goes on."""
+        """Wake everything that waits."""
         if self._waiting:
             waiting, self._waiting = self._waiting, {}
             for future in waiting:

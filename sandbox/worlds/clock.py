@@ -1,8 +1,8 @@
-"""The clock of a world: frozen at an instant, or running with the wall at an offset and a rate.
+"""The clock of a world: frozen at an instant, or running at an offset and a rate.
 
-Everything that happens in a world reads this one clock (assumed 8.2); only the signatures of
-webhooks use the wall itself (assumed D1). The wall is a function, so that a test which freezes the
-process's time moves every running world with it.
+Everything in a world reads this one clock (assumed 8.2). Only the signatures of webhooks use the
+system clock (assumed D1). The system clock is a function, so a test that freezes the time of the
+process moves every running world with it.
 """
 
 import time
@@ -19,14 +19,14 @@ SystemClock = Callable[[], float]
 
 EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST: Final = datetime(9000, 1, 1, tzinfo=UTC)
-"""A world's time stays between these, so that every later date can still be written."""
+"""Limits of a world's time, so every later date can still be written."""
 
 RATE_MAX: Final = 86_400.0
 """A day in a second."""
 
 
 def system_seconds() -> float:
-    """The wall clock. Looked up at each call, so that freezing `time.time` is felt."""
+    """The system clock. Looked up at each call, so freezing `time.time` has an effect."""
     return time.time()
 
 
@@ -40,10 +40,10 @@ class ClockView(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClockSetting:
-    """How a clock is to be set; None leaves that as it is.
+    """New settings of a clock; None leaves a value unchanged.
 
-    `rate` is how many seconds pass in the world while one passes on the wall: more than 0, at
-    most RATE_MAX. `now` lies between EARLIEST and LATEST. Whoever reads a setting checks both.
+    `rate` is the number of seconds that pass in the world per real second: more than 0, at most
+    RATE_MAX. `now` lies between EARLIEST and LATEST. The code that reads a setting checks both.
     """
 
     now: datetime | None = None
@@ -60,7 +60,7 @@ class Clock:
         self.restart(setting)
 
     def restart(self, setting: ClockSetting) -> None:
-        """Begin anew: with the wall, except for what the setting says."""
+        """Start again at the system time, except for the given settings."""
         self.mode: Mode = "running"
         self.rate = 1.0
         self._wall_anchor = self._wall()
@@ -81,12 +81,12 @@ class Clock:
             return LATEST
 
     def set(self, setting: ClockSetting) -> None:
-        """Set the clock; what is not given stays. Setting it back is allowed (assumed D21)."""
+        """Set the given values of the clock. Setting it back is allowed (assumed D21)."""
         now = self.now() if setting.now is None else to_millisecond(setting.now)
         self._anchor, self._wall_anchor = now, self._wall()
         self.mode = setting.mode or self.mode
         self.rate = self.rate if setting.rate is None else setting.rate
-        # Until somebody moves it, a running clock is the wall itself, without drift or rounding.
+        # A running clock that was never moved is the system clock, without drift or rounding.
         self._follows_wall = (
             self._follows_wall
             and setting.now is None
@@ -97,7 +97,7 @@ class Clock:
             self.on_set()
 
     def kept(self) -> dict[str, Any]:
-        """What has to be known to go on with this clock in another run."""
+        """The values with which another run can continue this clock."""
         if self._follows_wall:
             return {"mode": self.mode, "rate": self.rate}
         anchor = {"now": to_wire(self._anchor)}
@@ -106,9 +106,9 @@ class Clock:
         return {"mode": self.mode, "rate": self.rate, **anchor}
 
     def restore(self, kept: Mapping[str, Any]) -> None:
-        """Go on with the clock of an earlier run; a running one ran on meanwhile.
+        """Continue the clock of an earlier run; a running one has run on.
 
-        Raises ValueError or KeyError for what `kept` never gives.
+        Raises ValueError or KeyError for values that `kept` never gives.
         """
         if kept["mode"] not in ("running", "frozen"):
             raise ValueError("clock.mode: must be running or frozen")

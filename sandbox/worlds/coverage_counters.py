@@ -1,6 +1,6 @@
-"""What of the platform was exercised, counted: in one world, or in several together.
+"""Counters of the parts of the platform that were used, in one world or in several together.
 
-A request costs one number. What messages say is counted when somebody asks, from the messages.
+A request costs one number. Messages are counted from the store when the counts are read.
 """
 
 from collections import Counter, defaultdict
@@ -16,8 +16,8 @@ from sandbox.store.port import Store
 from sandbox.store.steps import Steps, run_through
 
 SCENARIOS_MAX: Final = 200
-"""Names of scenarios that are counted each by itself; the library has a few dozen. Tests make up
-more, and the counts are kept as long as the server runs."""
+"""Scenarios with a count of their own; the library has a few dozen. Tests make up more, and the
+counts live as long as the server."""
 
 OTHERS: Final = "other scenarios"
 """What all further scenarios are counted as, together."""
@@ -27,10 +27,10 @@ SETTLES: Final = frozenset({"batch.accepted", "batch.partially_accepted"})
 
 
 class AnswerKind(NamedTuple):
-    """What is the same for all requests that are counted together.
+    """The properties that requests of one count share.
 
-    The row, where one served it; the status; the code of the refusal; the outcome of the attempt
-    and its transport fault.
+    The row, if one served the request; the status; the code of the refusal; the outcome of the
+    attempt and its transport fault.
     """
 
     route: str | None
@@ -44,7 +44,7 @@ _Answered = tuple[str | None, int, str | None, str | None, str | None]
 
 
 class MessageKind(NamedTuple):
-    """What is the same for all messages that are counted together; of samples only the event."""
+    """The properties that messages of one count share; for samples only the event."""
 
     event_type: str
     status: str | None
@@ -123,7 +123,7 @@ class CoverageCounters:
             yield
 
     def add(self, other: "CoverageCounters") -> None:
-        """Count what the other has, too."""
+        """Add the counts of the other."""
         other.look()
         for answer, count in other.answers.items():
             self.answers[answer] += count

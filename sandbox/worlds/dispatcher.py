@@ -1,7 +1,7 @@
-"""What a server does by itself for its worlds: it sends their webhooks, and watches their clocks.
+"""The background work of a server: it sends webhooks and wakes worlds when timers are due.
 
-One for all worlds of a server. It begins with the first work there is, on the event loop that is
-then running, and needs none before.
+A server has one dispatcher for all its worlds. It starts with the first work, on the event loop
+that is running then.
 """
 
 import asyncio
@@ -30,15 +30,15 @@ UNDER_WAY_MAX: Final = 16
 """So many attempts at one endpoint are under way at most."""
 
 STARTS_IN_A_TURN: Final = 8
-"""Endpoints to which sending begins in one turn of the loop. Signing and connecting takes half a
-millisecond each; the rest begin in the next turns, so that requests have theirs between."""
+"""Endpoints to which sending begins in one round of the loop. Signing and connecting take half a
+millisecond each. The rest begin in the next rounds, so requests get their turn in between."""
 
 DOWN_S: Final = 0.1
-"""While a clock is moved ahead, an endpoint that could not be reached is not tried again so soon:
-in so short a time of the wall nothing has changed, whatever passes in the world."""
+"""Real seconds in which an unreachable endpoint is not tried again while a clock advances: in so
+short a time nothing has changed, whatever time passes in the world."""
 
 _LOOK_AGAIN_S: Final = 3_600.0
-"""A clock is looked at again after so long, so that jumps of the wall are noticed."""
+"""A clock is read again after this many seconds, to notice jumps of the system clock."""
 
 log = logging.getLogger("sandbox.webhooks")
 
@@ -55,7 +55,7 @@ class _Lane:
 
 @dataclass(slots=True, eq=False)
 class _Later:
-    """What is to be done at a moment of the machine's monotonic clock, in seconds."""
+    """A function to call at a moment of the monotonic clock, in seconds."""
 
     due_s: float
     what: Callable[[], None]
@@ -63,7 +63,7 @@ class _Later:
 
 
 class Dispatcher:
-    """Sends what is in the outboxes, and lets happen what falls due while nobody asks."""
+    """Sends the webhooks of all outboxes, and fires due timers between requests."""
 
     def __init__(self, sender: Sending, *, header_prefix: str) -> None:
         self._sender = sender
@@ -81,12 +81,12 @@ class Dispatcher:
         self._in_line: deque[asyncio.Future[None]] = deque()
         self._to_start: deque[tuple[_Lane, object]] = deque()
         self._started_in_turn = 0
-        # By world and endpoint: what came of trying to reach it, during which walk through the
-        # world's time, and until when on the wall that counts.
+        # By world and endpoint: the last failure to reach it, the clock advance in which it
+        # happened, and the system time until which it counts.
         self._down: dict[tuple[int, str], tuple[Sent, int, float]] = {}
 
     def _is_running(self) -> bool:
-        """Whether there is a loop to work on. One that ended took its tasks with it."""
+        """Whether the event loop still runs. A closed loop took its tasks with it."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -118,7 +118,7 @@ class Dispatcher:
     # --- webhooks
 
     def work(self, world: World, endpoint_id: str) -> None:
-        """There is something to send to this endpoint."""
+        """Start sending to this endpoint."""
         if not self._is_running() or self._is_closed:
             return
         key = (id(world), endpoint_id)
@@ -133,7 +133,7 @@ class Dispatcher:
             self._start_some()
 
     def _fails_at_once(self, world: World, key: tuple[int, str]) -> bool:
-        """Whether all that is to be sent there now has failed, for want of an endpoint."""
+        """Whether everything due there has failed, because the endpoint was just unreachable."""
         known = self._down.get(key)
         if known is None:
             return False
@@ -146,7 +146,7 @@ class Dispatcher:
         return True
 
     async def _run(self, lane: _Lane, runner: object) -> None:
-        """Make one attempt after the other, until there is none left or one takes too long."""
+        """Make the attempts of a lane one by one, until none is left or one takes too long."""
         assert self._loop
         try:
             while lane.runner is runner:
@@ -179,7 +179,7 @@ class Dispatcher:
         endpoint = world.outbox.endpoints[job.delivery.endpoint_id]
         try:
             if world.saver is not None:
-                # Nobody hears of what might be forgotten.
+                # Don't send what is not yet durable.
                 await world.saver.saved()
             body = world.outbox.body(job.message)
             headers, body = self._written(world, job, endpoint, body)
@@ -219,16 +219,16 @@ class Dispatcher:
         )
 
     async def quiet(self, world: World) -> None:
-        """Wait until nothing of this world is to be sent now."""
+        """Wait until every due webhook of this world was sent."""
         while not world.outbox.is_idle and self._is_running():
             for endpoint_id in tuple(world.outbox.endpoints):
                 self.work(world, endpoint_id)
             await world.changed()
 
-    # --- what is held back
+    # --- delayed work
 
     def later(self, delay_s: float, what: Callable[[], None]) -> Callable[[], None]:
-        """Do this after so many seconds of the wall; returns what calls it off."""
+        """Call the function after this many real seconds; returns a function that cancels it."""
         is_running = self._is_running()
         later = _Later(monotonic() + delay_s, what)
         self._later[later] = None
@@ -254,10 +254,10 @@ class Dispatcher:
     # --- turns
 
     def turn(self) -> "asyncio.Future[None] | None":
-        """What a request waits for before it is carried out; None where it need not wait.
+        """The future that a request awaits before it is carried out; None if it need not wait.
 
-        While webhooks are on their way requests take turns, one for each round of the loop: a
-        crowd of them would otherwise keep an attempt waiting for all of theirs, round by round.
+        While webhooks are being sent, requests take turns, one in each round of the loop.
+        Otherwise an attempt would wait for a whole crowd of requests in every round.
         """
         if not self._lanes or not self._is_running():
             return None
@@ -296,7 +296,7 @@ class Dispatcher:
         fire_due(world)
 
     async def close(self) -> None:
-        """Stop; what was under way is given back, not lost."""
+        """Stop. Unfinished attempts are given back, not lost."""
         self._is_closed = True
         for alarm in self._alarms.values():
             alarm.cancel()

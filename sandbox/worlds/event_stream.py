@@ -1,8 +1,8 @@
-"""Who watches what happens in a world: each reader with a queue of its own.
+"""Subscribers to the events of a world: each has a queue of its own.
 
-While nobody reads nothing is noted anywhere: what tells of a request, a message, an attempt or the
-clock is asked to do so by the first reader that comes, and no longer once the last has left. What
-is noted is the thing itself; whoever shows it writes it out.
+Without subscribers nothing is recorded. The first subscriber connects the sources of requests,
+messages, attempts and clock changes; the last one disconnects them. A queue holds the objects
+themselves, which the endpoint renders.
 """
 
 from asyncio import Event, Future, get_running_loop
@@ -26,14 +26,14 @@ CLOCK: Final = "clock"
 KINDS: Final = (REQUEST, MESSAGE, ATTEMPT, CLOCK)
 
 GAP: Final = "gap"
-"""Stands where a reader that was too slow missed something."""
+"""Marks the place at which a slow subscriber missed events."""
 
 WAITING_MAX: Final = 1_000
 """So much waits for one reader at most."""
 
 
 class AttemptEvent(NamedTuple):
-    """One attempt at a webhook, and how its delivery stands since."""
+    """One attempt at a webhook, and the status of its delivery afterwards."""
 
     message: Message
     endpoint_id: str
@@ -54,9 +54,9 @@ class StreamEvent(NamedTuple):
 
 
 class Subscriber:
-    """One that reads along. When too much waits it misses what comes, until it has caught up.
+    """One subscriber. When its queue is full it misses events until it has caught up.
 
-    `over` is set once nothing more comes.
+    `over` is set after the last event.
     """
 
     def __init__(self, kinds: Collection[str]) -> None:
@@ -87,7 +87,7 @@ class Subscriber:
             self._coming.set_result(None)
 
     async def next(self) -> StreamEvent | None:
-        """What happened next, as soon as it did; None when nothing more will."""
+        """The next event, as soon as it happens; None after the last one."""
         while not self._waiting and not self._missed and not self.over.is_set():
             self._coming = get_running_loop().create_future()
             await self._coming
@@ -131,7 +131,7 @@ class Subscriptions:
             self._listen(is_on=False)
 
     def close(self) -> None:
-        """End them all, and whoever comes now: the world is gone."""
+        """End all subscriptions, and every later one: the world is gone."""
         self._is_closed = True
         for reader in tuple(self._readers):
             reader.end()

@@ -1,6 +1,6 @@
-"""What a world holds when it begins: what its fixture says, or what an earlier run left.
+"""Filling a new world from its fixture, or from the documents of an earlier run.
 
-It is filled in steps, before anybody uses it: a large one takes seconds.
+This happens in steps before the world is used, because a large world takes seconds.
 """
 
 from typing import TYPE_CHECKING
@@ -37,7 +37,7 @@ def fill(world: "World", kept: "SavedWorld | None") -> Steps[None]:
 
 
 def _begin(world: "World") -> Steps[None]:
-    """Hold what the fixture says."""
+    """Fill the world from its fixture."""
     spec = world.spec
     if spec.fixture.snapshot is not None:
         from sandbox.worlds.restore import end_what_was_under_way
@@ -73,8 +73,8 @@ def _schedule_expiries(world: "World") -> Steps[None]:
 
 
 def _restore(world: "World", kept: "SavedWorld", *, is_beginning: bool = False) -> Steps[None]:
-    """Hold what an earlier run left, or what was saved to begin with."""
-    # Most worlds are neither restored nor kept, and start without this.
+    """Fill the world from the documents of an earlier run or of a saved world."""
+    # Most worlds are neither restored nor saved, and start without this import.
     from sandbox.worlds.restore import restore, seed_of
 
     scratch = MemoryStore()
@@ -89,9 +89,9 @@ def _restore(world: "World", kept: "SavedWorld", *, is_beginning: bool = False) 
 
 
 def _prepare(world: "World") -> Steps[None]:
-    """Have the indexes of large tables by which changes ask, and which cannot wait for them.
+    """Build the indexes of large tables that changes query, because changes cannot wait for them.
 
-    Not where nobody has read the records yet: to read all of them takes longer than to wait.
+    Records that were never read are left out: reading all of them takes longer than waiting.
     """
     for _, rows in world.store.tables():
         if len(rows.number_of) > ROWS_AT_ONCE_MAX and not rows.by_number.documents:
@@ -100,7 +100,7 @@ def _prepare(world: "World") -> Steps[None]:
 
 
 def _have_changes_noted(world: "World", kept: "SavedWorld | None") -> Steps[None]:
-    """Have every change noted to be written, from here on; all of it where it is new to a file."""
+    """Record every change from here on, and everything if the world is new to the file."""
     from sandbox.worlds.recorder import Recorder
 
     recorder = world.recorder = Recorder(world)

@@ -1,9 +1,9 @@
 """Ids and key material: drawn from the seed, in the order of a world's requests.
 
-A draw is a keyed hash of the world's seed and the number of the draw, so that the only state is a
-counter: the same seed and the same requests give the same ids, and no world's draws disturb
-another's. These are stand-ins for random numbers, made to be repeated: nothing here is secret but
-key material into which a server mixes a secret of its own (decision 45).
+A draw is a keyed hash of the world's seed and the number of the draw, so the only state is a
+counter. The same seed and the same requests give the same ids, and worlds do not disturb each
+other. The numbers are repeatable on purpose. Nothing here is secret, except key material into which
+a server mixes a secret of its own (decision 45).
 """
 
 from collections.abc import Collection
@@ -28,7 +28,7 @@ class Ids:
 
     def __init__(self, *, seed: int, world_id: str, drawn: int = 0, secret: bytes = b"") -> None:
         self._key = _digest(b"seed", str(seed).encode(), 32)
-        # Only key material mixes in the world, so that worlds of one seed are equal otherwise.
+        # Only key material depends on the world; everything else is equal for one seed.
         self._key_of_keys = _digest(self._key, world_id.encode(), 32)
         if secret:
             self._key_of_keys = _digest(secret, self._key_of_keys, 32)

@@ -1,7 +1,7 @@
 """The last requests of a world, each with the decisions that led to its answer.
 
-An entry is made of what the pipeline already has in hand and written out only when somebody reads
-it. What looks like a key is masked on the way in: an entry never holds one.
+An entry refers to the objects of the pipeline and is rendered only when it is read. Text that
+looks like a key is masked on the way in, so an entry never holds a key.
 """
 
 import re
@@ -22,13 +22,13 @@ from sandbox.scenarios import near_misses
 from sandbox.scenarios.choosing import ChosenOutcome
 
 CAPTURE_BYTES_MAX: Final = 16_384
-"""Bodies are kept up to this many bytes; the rest is cut off and said to be."""
+"""Bodies are stored up to this many bytes; the rest is cut off and marked as cut."""
 
 ADDRESS_CHARS_MAX: Final = 2_048
-"""Paths and queries are kept up to this many characters."""
+"""Paths and queries are stored up to this many characters."""
 
 REASON_CHARS_MAX: Final = 4_096
-"""So are reasons and notes, which quote what was sent."""
+"""The same limit for reasons and notes, which quote the request."""
 
 _CUT_OFF: Final = b" ... cut off"
 _ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
@@ -138,12 +138,12 @@ def captured(
     *,
     may_hold_cards: bool = True,
 ) -> bytes | None:
-    """As much of a body as is kept, with everything in it that looks like a key or a card masked.
+    """The stored part of a body, with everything masked that looks like a key or a card.
 
-    A body without what every key begins with, without as many digits as a card number has, and
-    without an escape that could hide either, needs no closer look. `secrets` are fields whose
-    values are masked whatever they are. Our own answers hold no cards: they are made of records,
-    and what comes in is refused or masked before it is one.
+    A body needs no closer look if it has no prefix of a key, too few digits for a card number,
+    and no escape that could hide either. The values of fields in `secrets` are always masked. Our
+    own answers have no card numbers: they are made from records, and input is refused or masked
+    before it becomes a record.
     """
     if not body:
         return None
@@ -161,7 +161,7 @@ def captured(
 
 
 def _scrubbed(body: bytes, profile: Profile) -> bytes:
-    """What is kept of a body, scrubbed: no more of it is looked at than that."""
+    """The stored part of a body, scrubbed; the rest is not searched."""
     if len(body) > CAPTURE_BYTES_MAX:
         start = body[: CAPTURE_BYTES_MAX + SECRET_CHARS_MAX].decode("utf-8", "replace")
         # It ends somewhere, so that it is no JSON any more, which would resolve them.
@@ -209,14 +209,14 @@ def _without(body: bytes, secrets: Sequence[str]) -> bytes:
 
 
 def _masked(value: Any) -> Any:
-    """A secret masked. The token of a test card is none, and tells what was tried."""
+    """A masked secret. The token of a test card stays, because it explains the attempt."""
     if isinstance(value, dict):
         return {name: _masked(inner) for name, inner in value.items()}
     return value if isinstance(value, str) and value in CARDS else "****"
 
 
 def _shown(body: bytes | None) -> Any:
-    """A recorded body as JSON where it is JSON, else as text."""
+    """A recorded body as JSON if it is JSON, else as text."""
     if body is None:
         return None
     try:
@@ -246,11 +246,11 @@ class Journal:
             self.on_add(entry)
 
     def entries(self) -> list[Entry]:
-        """All kept entries, oldest first."""
+        """All entries, oldest first."""
         return list(self._entries)
 
     def entry(self, id: str) -> Entry | None:
-        """The kept entry with this id; None when there is none."""
+        """The entry with this id, or None."""
         return next((entry for entry in self._entries if entry.id == id), None)
 
     def view(self, entry: Entry) -> EntryView:
@@ -258,7 +258,7 @@ class Journal:
         return entry.view(self._scrub)
 
     def clear(self) -> None:
-        """Forget the entries. Numbering goes on, so that an id never means two requests."""
+        """Clear the entries. Numbering continues, so an id never means two requests."""
         self._entries.clear()
 
     def restart(self) -> None:

@@ -1,4 +1,4 @@
-"""When keys last authenticated: beside their records, because reading is no write to them."""
+"""When keys last authenticated. Stored beside the records, because reading is not a write."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -8,7 +8,7 @@ class KeyUsage(dict[str, datetime]):
     """By key id, when it was last used."""
 
     def take_touched(self) -> Iterable[str]:
-        """The keys that were used since this was last asked; nobody asks without a state file."""
+        """The keys that were used since the last call; only a state file needs them."""
         return ()
 
 

@@ -1,7 +1,7 @@
-"""What a state file is to hold of a world: everything as documents, or what changed since.
+"""The documents of a world for a state file: all of them, or the changes since the last write.
 
-One recorder stands beside one world. It notes what is committed and writes nothing itself; what a
-commit costs does not grow with what the world holds.
+Each world has one recorder. It notes commits and writes nothing itself. The cost of a commit does
+not grow with the world.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -113,10 +113,10 @@ class Recorder:
     # --- documents
 
     def change(self) -> Steps[Change | None]:
-        """What changed until the first step is taken; None when nothing did.
+        """The changes up to the first step; None if there are none.
 
-        What is all of a large world takes many steps. What changes meanwhile is noted for the
-        next time.
+        All documents of a large world take many steps. Changes in the meantime are noted for the
+        next write.
         """
         world = self._world
         puts: list[Put] = []
@@ -223,9 +223,9 @@ def _timer_id(kind: str, subject: str, tag: str) -> str:
 
 
 class Moment:
-    """A world as it is now, to be written in steps while it goes on.
+    """A world as it is now, to be written in steps while it changes.
 
-    What changes in place is told to the moment before it does (`keep`).
+    Objects that change in place are handed over before they change (`keep`).
     """
 
     def __init__(self, world: "World") -> None:
@@ -249,7 +249,7 @@ class Moment:
             self._before[id(delivery)] = delivery, as_it_was
 
     def close(self) -> None:
-        """Be told of nothing more."""
+        """Stop following changes."""
         for table in self._tables:
             table.close()
 
@@ -305,11 +305,11 @@ def _text(value: Any) -> str:
     return to_json(value).decode()
 
 
-# --- what is no record ------------------------------------------------------------------------
+# --- state beside the records -----------------------------------------------------------------
 
 
 def state_of(world: "World") -> dict[str, Any]:
-    """All of a world that stands in no table. What has nothing to say is left out."""
+    """The state of a world that is in no table. Empty values are left out."""
     spec = world.spec
     state: dict[str, Any] = {
         "id": spec.id,

@@ -1,7 +1,7 @@
-"""All worlds of a server, and the one question between them: to which a key belongs.
+"""All worlds of a server, and the lookup of the world that a key belongs to.
 
-Keys are found by their lookup segment, in a dictionary over all worlds, so that the cost does not
-grow with their number. Two worlds may hold the same lookup; its secret tells them apart.
+Keys are found by their lookup segment in one dictionary, so the cost does not grow with the number
+of worlds. Two worlds may have the same lookup; the secret distinguishes them.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sandbox.worlds.saver import Saver
 
 UNUSED_AFTER_S: Final = 86_400.0
-"""How long a world in memory may be unused. Those that a file keeps stay (decision 45)."""
+"""Time after which an unused world in memory is dropped. Worlds in a file stay (decision 45)."""
 WORLDS_MAX: Final = 1_000
 JOURNAL_ENTRIES_MAX: Final = 1_000
 
@@ -55,9 +55,9 @@ class Protected(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How many worlds are kept, for how long unused, and how long each journal is.
+    """Limits: the number of worlds, the time unused, the length of a journal.
 
-    `unused_after_s` None: a day in memory, and without end where a file keeps the worlds.
+    `unused_after_s` None: a day in memory, no limit if the worlds are in a file.
     """
 
     worlds_max: int = WORLDS_MAX
@@ -83,7 +83,7 @@ class Worlds:
         self.limits = limits
         self._wall = system_clock
         self._ticks = ticks
-        # The server's own: the keys of new worlds are made of it unless they are to be known.
+        # The server's own secret. Keys of new worlds depend on it, unless they are to be known.
         self.secret = b""
         self.known_keys = known_keys
         self._host = host
@@ -95,9 +95,9 @@ class Worlds:
         self._numbered = 0
         # The ids of worlds that are being made.
         self._reserved: set[str] = set()
-        # Whoever saves, loads, resets or deletes a world does so alone.
+        # Saving, loading, resetting and deleting a world exclude each other.
         self.alone = Alone()
-        # What worlds did that are gone or began anew, and what came for none.
+        # Counts of deleted and reset worlds, and of requests for no world.
         self.coverage = CoverageCounters()
 
     def create(self, spec: WorldSpec) -> World:
@@ -107,9 +107,8 @@ class Worlds:
     def creating(self, spec: WorldSpec) -> Steps[World]:
         """A new world, filled and ready.
 
-        An empty id is replaced by the next `world-N` that is free, and whose keys are. Raises
-        WorldTaken, TooManyWorlds, or NotRestored where it is to begin as a saved one that cannot
-        be used; then nothing changed.
+        An empty id becomes the next free `world-N` whose keys are free. Raises WorldTaken,
+        TooManyWorlds, or NotRestored if its saved world cannot be used; then nothing changed.
         """
         yield from self.dropping_unused()
         if spec.id:
@@ -120,7 +119,7 @@ class Worlds:
             try:
                 return (yield from self._create(spec))
             except KeysTaken:
-                # Somebody supplied a key of that world elsewhere; the next number has others.
+                # A key of that world exists elsewhere; the next number has other keys.
                 continue
             except (WorldTaken, TooManyWorlds, NotRestored):
                 if self._numbered == numbered:
@@ -156,7 +155,7 @@ class Worlds:
     def _make(
         self, spec: WorldSpec, kept: SavedWorld | None = None, host: Scheduler | None = None
     ) -> Steps[World]:
-        """A world that nobody knows of yet: it is filled beside those that are in use."""
+        """A world that is not registered yet. It is filled beside the worlds in use."""
         world = World(
             spec,
             profile=self.profile,
@@ -180,13 +179,13 @@ class Worlds:
         world.outbox.resume()
 
     def restoring(self, spec: WorldSpec, kept: SavedWorld) -> Steps[World]:
-        """The world that documents make, in place of the one with its id, if there is one.
+        """A world restored from documents, which replaces a world with the same id.
 
-        Raises NotRestored; then nothing changed. What was under way in the one before is over.
+        Raises NotRestored; then nothing changed. Unfinished work of the old world is over.
         """
         before = self._by_id.get(spec.id)
         if not kept.is_from_file:
-            # Keys are the world's own, whatever those of the saved one were made of.
+            # The keys are the world's own, whatever the saved world's keys depend on.
             known = self.known_keys if before is None else before.spec.keys_are_known
             spec = replace(spec, keys_are_known=known)
         elif not (spec.keys_are_known or self.secret):
@@ -195,7 +194,7 @@ class Worlds:
         before = self._by_id.get(spec.id)
         if before is not None:
             yield from before.coverage.count()
-        # From here to where the world is in use nothing else has its turn.
+        # No other task runs from here until the world is in use.
         self._refuse_shared_keys(world)
         left: list[Container] = []
         if before is not None:
@@ -210,8 +209,8 @@ class Worlds:
     def _refuse_shared_keys(self, world: World) -> None:
         """No key of a world leads to another one as well (decisions 6 and 45).
 
-        Documents hold salts and digests of somebody's choice, which tell nothing of the secret:
-        where neither plaintext is known, an equal lookup counts as the same key.
+        The salts and digests of documents can be forged, so they prove nothing about the secret.
+        If neither plaintext is known, an equal lookup counts as the same key.
         """
         for key in world.store.begin().find(ApiKey, {})[0]:
             for id in self._by_lookup.get(key.lookup, ()):
@@ -244,7 +243,7 @@ class Worlds:
                 )
 
     def get(self, id: str) -> World | None:
-        """The world with this id; None when there is none."""
+        """The world with this id, or None."""
         return self._by_id.get(id)
 
     @property
@@ -274,14 +273,14 @@ class Worlds:
         yield from let_go(left)
 
     def resetting(self, world: World) -> Steps[None]:
-        """Bring the world back to its fixture, with the same keys.
+        """Reset the world to its fixture, with the same keys.
 
-        Raises NotRestored where that is a saved world that cannot be used, or another world has
-        one of the keys by now; then nothing changed.
+        Raises NotRestored if the fixture is a saved world that cannot be used, or if another world
+        now has one of the keys; then nothing changed.
         """
         fresh = yield from self._make(world.spec, host=NullScheduler())
         yield from world.coverage.count()
-        # From here to where the world is as it began nothing else has its turn.
+        # No other task runs from here until the world is reset.
         if not world.has_begun:
             # One that has begun has had the keys ever since.
             self._refuse_shared_keys(fresh)
@@ -292,9 +291,9 @@ class Worlds:
         yield from let_go(left)
 
     def wake(self) -> None:
-        """Go on with what an earlier run left undone, now that there is an event loop."""
+        """Continue the unfinished work of an earlier run, now that an event loop runs."""
         for world in self:
-            # Nobody else waits yet.
+            # No request waits yet.
             while len(fire_due(world)) == TIMERS_IN_A_ROW:
                 pass
             for endpoint_id in world.outbox.endpoints:
@@ -306,12 +305,12 @@ class Worlds:
             world.note_change()
 
     def _count_in(self, world: World) -> None:
-        """What a world did that goes, and what may still end there, stays counted."""
+        """Keep the counts of a world that is removed, and of its last requests."""
         self.coverage.add(world.coverage)
         world.coverage = self.coverage
 
     def exercised(self) -> Steps[CoverageCounters]:
-        """What was exercised in all worlds since the server began."""
+        """The coverage of all worlds since the server started."""
         total = CoverageCounters()
         for coverage in (self.coverage, *(world.coverage for world in self)):
             yield from coverage.count()
@@ -328,10 +327,10 @@ class Worlds:
         run_through(self.dropping_unused())
 
     def dropping_unused(self) -> Steps[None]:
-        """Forget the worlds that nobody has used for as long as the limits say.
+        """Drop the worlds that were unused for longer than the limit.
 
-        That is time that passed in this process: neither a jump of the host's clock nor a restart
-        makes a world older. Where a file keeps the worlds, only an explicit limit drops any.
+        Only time in this process counts: neither a jump of the system clock nor a restart makes a
+        world older. If the worlds are in a file, only an explicit limit drops any.
         """
         limit_s = self.limits.unused_after_s
         if limit_s is None:
@@ -347,7 +346,7 @@ class Worlds:
         for world in self:
             if is_unused(world):
                 yield from world.coverage.count()
-                # Meanwhile somebody may have asked for it.
+                # A request may have used it in the meantime.
                 if is_unused(world):
                     yield from self._remove(world)
 
@@ -368,7 +367,7 @@ class Worlds:
         return self.holder(self.profile.key_format.parse(plaintext)) is None
 
     def _learn(self, world_id: str) -> Callable[[ApiKey], None]:
-        """What a world's store is to call with every key that it keeps."""
+        """The function that a world's store calls with every key that it stores."""
 
         def learn(key: ApiKey) -> None:
             self._by_lookup.setdefault(key.lookup, {})[world_id] = None

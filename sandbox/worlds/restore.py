@@ -1,7 +1,7 @@
-"""A world made of documents: those of a state file at start, or those of a snapshot.
+"""Restoring a world from the documents of a state file or a snapshot.
 
-Nothing is believed of documents that people can edit: every field is checked, and what belongs
-together has to fit. Whoever restores does so into a world that nobody uses yet.
+Documents that people can edit are not trusted: every field is checked, and references must match.
+The world must not be in use yet.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -58,12 +58,12 @@ if TYPE_CHECKING:
 
 
 SAID_MAX: Final = 400
-"""So many characters of what is wrong are said: somebody may have put a book into a field."""
+"""Length limit of an error message: a field may hold a whole book."""
 
 API_KEYS: Final = "api_keys"
 
 FixtureOf = Callable[[str, Any], Fixture]
-"""Gives the fixture of that name; its document where the file holds one, else None."""
+"""Gives the fixture of that name; with the document if the file holds one, else None."""
 
 
 def spec_of(kept: SavedWorld, fixture_of: FixtureOf, *, id: str) -> "WorldSpec":
@@ -98,10 +98,10 @@ def restore(
     *,
     is_beginning: bool = False,
 ) -> Steps[None]:
-    """Fill the world, which holds nothing yet. Raises NotRestored.
+    """Fill the empty world. Raises NotRestored.
 
-    `fresh_keys` are those of the cast as this world would have them. One that is beginning has
-    its own clock where it was given one, its own draws with another seed, and no request yet.
+    `fresh_keys` are the keys of the cast as this world would have them. A new world has its own
+    clock if it was given one, its own draws if it has another seed, and no requests yet.
     """
     state, tables = _state(kept), kept.tables
     yield from _keep_records(world, kept)
@@ -117,7 +117,7 @@ def restore(
             check_timer(timer, world.store.timers)
             world.store.timers.restore(timer, document.number)
         yield
-    # Nobody vouches for the number of draws: what it leads back to is drawn anew.
+    # The number of draws is not trusted: ids that already exist are drawn again.
     taken: Collection[str] = ()
     if not kept.is_trusted or TAKEN_IDS in tables:
         taken = yield from _ids(world, tables)
@@ -151,7 +151,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
     API_KEYS: check_key,
     "transactions": check_payment,
 }
-"""What a record must say besides being one."""
+"""Checks of a record beyond its types."""
 
 
 def _keep_records(world: "World", kept: SavedWorld) -> Steps[None]:
@@ -178,7 +178,7 @@ def _ids(
 
 
 class _Place:
-    """Says of whatever goes wrong within where it is."""
+    """Adds the place to every error inside the block."""
 
     def __init__(self, table: str, id: str) -> None:
         self._place = f"{table}, {id[:80]}"
@@ -237,7 +237,7 @@ def _give_keys_of_its_own(
 
 
 def _with_material(key: ApiKey, fresh: ApiKey | None) -> ApiKey:
-    """The key with what it is presented with: lookup and secret of the other one, if there is."""
+    """The key with the lookup and secret of the other one, if there is one."""
     if fresh is None:
         return key
     return replace(
@@ -254,7 +254,7 @@ _BELONGING: Final = ("terminals", "locations", "credentials", API_KEYS, "batches
 
 
 def _check(world: "World") -> Steps[None]:
-    """Everything belongs to what is there, and no money comes from nowhere."""
+    """Check that every reference has a target, and that the money adds up."""
     tables = dict(world.store.tables())
     accounts, terminals = tables["accounts"].number_of, tables["terminals"].number_of
     for id, account in _records(tables["accounts"]):
@@ -274,7 +274,7 @@ def _check(world: "World") -> Steps[None]:
 
 
 def _check_payments(tables: Mapping[str, Rows]) -> Steps[None]:
-    """Those that nobody has read yet were written by ourselves."""
+    """Unread records came from our own file, so they are trusted."""
     known = {name: tables[name].number_of for name in ("accounts", "terminals", "batches")}
     for tx in tables["transactions"].by_number.values():
         place = f"transactions, {tx.transaction_id}"
@@ -290,7 +290,7 @@ def _check_payments(tables: Mapping[str, Rows]) -> Steps[None]:
 
 
 def _records(rows: Rows) -> Iterator[tuple[str, Any]]:
-    """The records of a table with their ids. Raises NotRestored where one cannot be read."""
+    """The records of a table with their ids. Raises NotRestored if one cannot be read."""
     for id, number in rows.number_of.items():
         with _Place(rows.table.name, id):
             record = rows.by_number[number]
@@ -335,7 +335,7 @@ def _record(kind: type, table: str, document: Document | Parsed) -> Any:
 
 
 def _check_messages(world: "World", documents: Sequence[Document | Parsed]) -> Steps[None]:
-    """Every message can be read, and what it says can be sent."""
+    """Check that every message can be read and sent."""
     ids: set[str] = set()
     for place, document in enumerate(documents):
         with _Place(MESSAGES, document.id):
@@ -366,7 +366,7 @@ def _check_webhooks(
 
 
 def end_what_was_under_way(world: "World", kept: SavedWorld) -> None:
-    """A payment whose request was waiting for the processor ends, for nobody hears of it now."""
+    """End a payment whose request was waiting for the processor: its client is gone."""
     for id in _state(kept).get("busy", []):
         number = world.store.timers.number_of(TAP_EXPIRES, id, "")
         tx = world.store.begin().get(Transaction, id)

@@ -1,4 +1,4 @@
-"""What documents that people can edit must say, where they say what no record does.
+"""Checks of the documents that are not records, because people can edit them.
 
 Every check raises ValueError with the field and what it must be, and repeats no value.
 """
@@ -42,7 +42,7 @@ KINDS: Final = frozenset({WEBHOOK_RETRY, *TIMER_HANDLERS})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Clock:
-    """A clock as it is kept; `wall` is the moment of the wall at which it showed `now`."""
+    """A saved clock; `wall` is the system time at which it showed `now`."""
 
     mode: Mode
     rate: float
@@ -65,7 +65,7 @@ class _Begins:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _State:
-    """All of a world that stands in no table: the fields of `recording.state_of`."""
+    """The state of a world that is in no table: the fields of `recorder.state_of`."""
 
     id: str
     fixture: str
@@ -152,7 +152,7 @@ def check_key(key: ApiKey) -> None:
 
 
 _WORD: Final = re.compile(r"[ !#-\[\]-~]*")
-"""What stands in JSON as it is: payments are written by a template (decision 18)."""
+"""Check text that goes into JSON as it is: a template renders payments (decision 18)."""
 
 
 def check_payment(tx: Transaction) -> None:
@@ -213,7 +213,7 @@ def _check_moment(name: str, at: int) -> None:
 
 
 def check_endpoint(endpoint: Endpoint, id: str) -> None:
-    """Where webhooks go."""
+    """Check the endpoints."""
     if endpoint.id != id:
         raise Unreadable("id: must be that of the document")
     parts = urlsplit(endpoint.url)
@@ -236,7 +236,7 @@ def _check_secret(name: str, secret: str | None) -> None:
 
 
 def check_message(message: Message, id: str, others: Collection[str]) -> None:
-    """What happened; `others` are the messages before it."""
+    """Check a message; `others` are the messages before it."""
     if message.id != id or id in others:
         raise Unreadable("id: must be that of the document, once")
     if message.event_type not in EVENTS:

@@ -1,4 +1,4 @@
-"""What of a world is kept: the documents of a state file or a snapshot, by table."""
+"""A saved world: the documents of a state file or a snapshot, by table."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ TIMERS: Final = "timers"
 ENDPOINTS: Final = "endpoints"
 DELIVERIES: Final = "deliveries"
 USES: Final = "uses_of_keys"
-"""The tables beside those of records and messages."""
+"""The tables besides records and messages."""
 
 OF_THE_SERVER: Final = "of the server"
-"""What a world says of its `keys` where a secret of the server is mixed into them."""
+"""The value of `keys` if they depend on a secret of the server."""
 
 
 class NotRestored(ValueError):
@@ -28,10 +28,10 @@ class NotRestored(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SavedWorld:
-    """Documents to make a world of. `read` gives the text of one by table and id.
+    """The documents of a world. `read` gives the text of one by table and id.
 
-    Those that are from the server's own file need not be written to it again. Those that nobody
-    edits are trusted, and read no sooner than somebody asks for them.
+    Documents from the server's own file are not written to it again. Documents that people cannot
+    edit are trusted, and read only when they are needed.
     """
 
     tables: "Mapping[str, Sequence[Document | Parsed]]"
@@ -47,7 +47,7 @@ class SavedWorld:
         return documents[0].text
 
     def state(self) -> dict[str, Any]:
-        """What it says, of which nothing was checked. Raises NotRestored."""
+        """Its content, unchecked. Raises NotRestored."""
         state = from_json(self.state_text())
         if not isinstance(state, dict):
             raise NotRestored(f"{WORLD}: must be an object")

@@ -1,8 +1,7 @@
-"""Writing what worlds change to a state file, so that an answer can wait for it.
+"""Writing the changes of worlds to a state file, so that an answer can wait until it is durable.
 
-Commits that come together share one write: while one is under way, what is committed gathers for
-the next. What could not be written is tried again with the next write, and nobody is told that it
-was kept until then.
+Commits that come together share one write. While one write runs, further commits gather for the
+next. A failed write is repeated with the next one, and no request is answered as saved before.
 """
 
 import asyncio
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from sandbox.worlds.world import World
 
 SOON_S: Final = 0.05
-"""What happens by itself is written after so long, if nobody asks for it before."""
+"""Changes without a request are written after this many seconds."""
 
 UNREAD_MAX: Final = 100
 """So many damaged documents are named on the log; by then the file as a whole is in question."""
@@ -29,7 +28,7 @@ class Saver:
 
     def __init__(self, file: StateFile) -> None:
         self._file = file
-        # One that is written whole is written beside the event loop, which goes on meanwhile.
+        # A file that is replaced whole is written in a thread, while the event loop runs on.
         self._is_slow = file.is_for_people
         self._dirty: dict[str, World] = {}
         self._gone: dict[str, None] = {}
@@ -78,7 +77,7 @@ class Saver:
         while self._written < wanted:
             if self._under_way is None:
                 if not self._is_slow:
-                    # Whoever is served in this round of the loop shares the write.
+                    # All requests of this round of the loop share the write.
                     await asyncio.sleep(0)
                     if self._written >= wanted:
                         return
@@ -135,7 +134,7 @@ class Saver:
         try:
             return run_through(world.recorder.change())
         except BaseException:
-            # What was noted is half used up: the next time all of it is written.
+            # The notes are half consumed, so the next write takes everything.
             world.recorder.begin_anew()
             raise
 
@@ -159,7 +158,7 @@ class Saver:
             self.problem = None
 
     async def close(self) -> None:
-        """Write what is left, and let go of the file."""
+        """Write the remaining changes, and close the file."""
         if self._soon is not None:
             self._soon.cancel()
         try:
@@ -171,6 +170,6 @@ class Saver:
 
 
 def _retrieve(task: "asyncio.Task[None]") -> None:
-    """A failure was logged when it came; somebody who waits is told by the next write."""
+    """A failure was logged already; a waiting request gets it from the next write."""
     if not task.cancelled():
         task.exception()

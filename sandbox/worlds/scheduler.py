@@ -1,4 +1,4 @@
-"""What falls due in a world, each thing at its own moment, in order."""
+"""Fires the due timers of a world in order, each at its own moment."""
 
 import logging
 from datetime import datetime
@@ -19,10 +19,10 @@ log = logging.getLogger("sandbox.worlds")
 
 
 def fire_due(world: World) -> list[Timer]:
-    """Let happen what is due by now, in order; what happened.
+    """Fire the timers that are due, in order; returns what happened.
 
-    Of very much no more than so many things at a time: the rest comes by itself, in the next
-    rounds of the loop. `catch_up` waits until all of it has happened.
+    Fires a limited number at a time. The dispatcher fires the rest in the next rounds of the loop;
+    `catch_up` waits for all of them.
     """
     fired: list[Timer] = []
     while (timer := world.store.next_timer()) is not None and timer.due <= world.clock.now():
@@ -36,7 +36,7 @@ def fire_due(world: World) -> list[Timer]:
 
 
 async def catch_up(world: World, slices: Slices) -> list[Timer]:
-    """Let everything happen that is due by now, however much; what happened, in order."""
+    """Fire all timers that are due, however many; returns what happened, in order."""
     fired = fire_due(world)
     if len(fired) < TIMERS_IN_A_ROW:
         return fired
@@ -53,10 +53,10 @@ def _fire_the_rest(world: World) -> Steps[list[Timer]]:
 
 
 async def walk(world: World, to: datetime, slices: Slices) -> list[Timer]:
-    """Go through the world's time up to that moment; what happened on the way, in order.
+    """Advance the world to that moment; returns what happened on the way, in order.
 
-    Everything happens at its own moment, what follows from it included: each time the webhooks
-    that are to be sent then are sent before time goes on.
+    Every timer fires at its own moment, and so do the timers that it creates. Time goes on only
+    after the webhooks that are due have been sent.
     """
     async with world.walking:
         world.walks += 1

@@ -1,8 +1,7 @@
-"""Documents that somebody brings, a fixture or a saved world, hold no more secrets than ours do.
+"""Refuses fixtures and saved worlds that hold secrets which the sandbox would never store.
 
-A saved world has card numbers masked, and of keys those whole that the spec lets one read again
-(assumed D26). All else that people can write into one is text as any other (assumed
-6.4-everywhere).
+A saved world has masked card numbers, and whole keys only if the spec allows reading them again
+(assumed D26). All other text in it is checked like any other text (assumed 6.4-everywhere).
 """
 
 from collections.abc import Mapping
@@ -22,7 +21,7 @@ _OURS: Final = (KeyKind.V5, KeyKind.LEGACY)
 
 
 def refuse_secrets(kept: SavedWorld, key_format: KeyFormat) -> Steps[None]:
-    """Raises NotRestored where a saved world holds what must never be kept."""
+    """Raises NotRestored if a saved world holds a secret that must never be stored."""
     for table, documents in kept.tables.items():
         for document in documents:
             _check(table, document.id, fields_of(document), key_format)
@@ -34,9 +33,9 @@ def refuse_secrets(kept: SavedWorld, key_format: KeyFormat) -> Steps[None]:
 
 
 def refuse_secrets_of_fixture(document: Mapping[str, Any], key_format: KeyFormat) -> None:
-    """Raises NotRestored where a fixture file does."""
+    """Raises NotRestored if a fixture file does."""
     for table, entries in document.items():
-        # What is no table is refused when it is read.
+        # Reading refuses everything that is not a table.
         for number, fields in entries.items() if isinstance(entries, Mapping) else ():
             _check(table, number, fields, key_format)
 

@@ -1,9 +1,9 @@
-"""Long work in slices: other requests have their turn between them.
+"""Long work in slices, between which other requests get their turn.
 
-All worlds of a server share one event loop, so that what takes seconds in one of them would keep
-all others waiting. Such work is written as steps (`store.steps`). Here they are taken for a few
-milliseconds in each round of the loop, whoever they are of: what takes turns waits in one line.
-Without an event loop (at the start, in tests) nobody else waits, and they are all taken at once.
+All worlds of a server share one event loop, so work that takes seconds would block all of them.
+Such work is written as steps (`store.steps`). Here each round of the loop takes steps for a few
+milliseconds. All long work of the server waits in one line. Without an event loop (at the start, in
+tests) all steps are taken at once.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from sandbox.store.steps import Aside, Steps, run_through
 T = TypeVar("T")
 
 SLICE_S: Final = 0.005
-"""So long long work goes on in one round of the event loop. A request takes two to four rounds."""
+"""Length of a slice in one round of the event loop. A request takes two to four rounds."""
 
 ROUNDS_BETWEEN: Final = 8
 """Rounds of the event loop that follow each piece of work that cannot be cut, before the next one.
@@ -31,10 +31,10 @@ LARGE_AT_ONCE: Final = 4
 
 
 class Slices:
-    """The turns of one server. `slice_s` is how long one may last.
+    """The turns of one server. `slice_s` is the length of a slice.
 
-    Long work makes millions of objects that stay. Where the server `owns_collector` they are kept
-    away from the collector of garbage, which would look through all of them, over and over.
+    Long work creates millions of objects that stay. If the server `owns_collector`, they are hidden
+    from the garbage collector, which would search all of them again and again.
     """
 
     def __init__(self, slice_s: float = SLICE_S, *, owns_collector: bool = False) -> None:
@@ -64,10 +64,10 @@ class Slices:
     # --- long work
 
     async def run(self, steps: Steps[T], *, is_large: bool = False) -> T:
-        """What comes of the steps, which are taken in slices.
+        """The result of the steps, which are taken in slices.
 
-        `is_large` work holds much memory: once it takes more than a slice, it has to be one of a
-        few. Whatever ends this ends the steps, which tidy up.
+        `is_large` work needs much memory: if it takes more than a slice, only a few such works run
+        at a time. Cancelling this closes the steps, which clean up.
         """
         if not self._has_loop():
             return run_through(steps)
@@ -90,7 +90,7 @@ class Slices:
                 self._large.release()
 
     async def whole_turn(self) -> None:
-        """Wait for a turn that nobody shares, for work that cannot be cut and follows at once."""
+        """Wait for a turn of its own, for work that follows at once and cannot be cut."""
         if self._has_loop():
             await self._wait_for_turn()
             self._free_rounds = ROUNDS_BETWEEN
@@ -99,7 +99,7 @@ class Slices:
     def _go_on(self, steps: Steps[T]) -> Aside | None:
         """Take steps until the slice is over, or something is to be done aside, which is returned.
 
-        Raises StopIteration with what came of the steps.
+        Raises StopIteration with the result of the steps.
         """
         started_s = perf_counter()
         if self.owns_collector:
@@ -149,7 +149,7 @@ class Slices:
             self._loop.call_soon(self._begin_round)
 
     def _begin_round(self) -> None:
-        """A new round of the loop: whoever is first in line has it."""
+        """A new round of the loop: the first in line gets it."""
         self._is_awaited = False
         if self._free_rounds:
             self._free_rounds -= 1
@@ -164,7 +164,7 @@ class Slices:
                 return
 
     async def _wait_for_turn(self) -> None:
-        """Wait in line, unless nobody does and there is time left in this round."""
+        """Wait in line, unless the line is empty and this round has time left."""
         if not self._line and not self._is_promised and self._spent_s < self.slice_s:
             return
         assert self._loop
@@ -181,7 +181,7 @@ class Slices:
 
 
 class Alone:
-    """Lets one after the other do what nobody else may do at the same time, name by name."""
+    """Runs exclusive work one after the other, for each name."""
 
     def __init__(self) -> None:
         # Only of names that are in use.
@@ -193,7 +193,7 @@ class Alone:
 
     @asynccontextmanager
     async def with_(self, name: str) -> AsyncIterator[None]:
-        """Be alone with what has this name."""
+        """Hold the exclusive right to this name."""
         lock = self._locks.setdefault(name, Lock())
         self._users[name] += 1
         try:

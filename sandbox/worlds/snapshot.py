@@ -1,8 +1,7 @@
 """A whole world as one JSON document, in the form of a TinyDB file, and back.
 
-The form is that of the tables in a state file, and of a fixture that somebody saved. It holds
-state, clock, agenda, endpoints, undelivered webhooks, scenario and queue, and no journal (assumed
-D25).
+It has the same tables as a state file, and can be used as a fixture. It holds state, clock, timers,
+endpoints, undelivered webhooks, scenario and queue, but no journal (assumed D25).
 """
 
 import re
@@ -43,7 +42,7 @@ DOCUMENTS_AT_ONCE: Final = 64
 
 DIGESTED_AT_ONCE: Final = 1_048_576
 SPACES_MAX: Final = 16
-"""So much may stand after the last bracket: an editor ends a file with a new line."""
+"""Characters allowed after the last bracket: an editor ends a file with a new line."""
 
 _NUMBER: Final = re.compile("0|[1-9][0-9]{0,39}")
 
@@ -99,7 +98,7 @@ _HEAD_LENGTH: Final = len(_head(sha256().hexdigest()))
 
 
 def _is_as_written(body: bytes | bytearray) -> Steps[bool]:
-    """Whether this very process wrote the document, and nobody has edited it since."""
+    """Whether this process wrote the document, and it was not edited since."""
     end = len(body)
     while end and body[end - 1] in b" \t\r\n" and end > len(body) - SPACES_MAX:
         end -= 1
@@ -129,10 +128,10 @@ def parse_snapshot(
     newest: int = FORMAT,
     migrations: Migrations = MIGRATIONS,
 ) -> Steps[SavedWorld]:
-    """What a snapshot holds. Raises NotRestored, saying what is wrong.
+    """The documents of a snapshot. Raises NotRestored with the mistake.
 
-    One of an earlier format is brought to the newest. What its records claim is believed only of
-    one that is trusted; they are read when somebody asks for them.
+    An earlier format is migrated to the newest. Only the records of a trusted snapshot are used
+    without a check; they are read when they are needed.
     """
     if not isinstance(document, dict):
         raise NotRestored("must be an object of tables")
@@ -152,7 +151,7 @@ def parse_snapshot(
 
 
 def _records(tables: "Written") -> Steps[dict[str, Parsed]]:
-    """What messages say, by their ids; every one of them says something."""
+    """The bodies of messages, by their ids; every message has one."""
     records: dict[str, Parsed] = {}
     for one in tables.pop(RECORDS, []):
         records[one.id] = one
@@ -167,7 +166,7 @@ def _records(tables: "Written") -> Steps[dict[str, Parsed]]:
 
 
 def _format(document: dict[str, Any], newest: int, migrations: Migrations) -> int:
-    """The format of the snapshot. Raises NotRestored where it is none of ours."""
+    """The format of the snapshot. Raises NotRestored if it is unknown."""
     heads = document.get(FILE)
     head = next(iter(heads.values()), None) if isinstance(heads, dict) else None
     if not isinstance(head, dict) or head.get("program") != PROGRAM:

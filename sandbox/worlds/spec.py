@@ -14,7 +14,7 @@ DEFAULT_WORLD: Final = "default"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldSpec:
-    """How a world begins, and what a reset brings it back to.
+    """How a world begins, and the state to which a reset returns it.
 
     `keys_are_known`: its key material follows from seed and id alone, and from no secret.
     """

@@ -1,6 +1,6 @@
-"""The switches of a world: where the spec leaves a choice, the other reading can be chosen.
+"""The switches of a world: each selects the other reading where the spec leaves a choice.
 
-One row per switch. A switch stands here only when something reads it (assumed D8).
+One row per switch. Every switch here is read by some code (assumed D8).
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """The tap desk: payments that wait until a card is held to the reader. Source: assumed D24.
 
-The request that began such a payment stays open meanwhile. Somebody brings a tap, by the control
-API; or the payment ends by itself, canceled or timed out.
+The request of such a payment stays open. A tap comes through the control API, or the payment ends
+as canceled or timed out.
 """
 
 from asyncio import Event, Future, get_running_loop
@@ -48,9 +48,9 @@ class TapDesk:
     async def wait(
         self, tap: Tap, request_id: str, why_not_with: Callable[[Card], str | None]
     ) -> Tapped | None:
-        """Wait for the tap; None where the payment has ended by itself.
+        """Wait for the tap; None if the payment ended without one.
 
-        Raises Refusal where the world was reset meanwhile.
+        Raises Refusal if the world was reset in the meantime.
         """
         came: Future[Tapped | None] = get_running_loop().create_future()
         self._waiting[tap.transaction_id] = Waiting(tap, request_id, why_not_with, came)

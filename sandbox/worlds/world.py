@@ -1,6 +1,6 @@
 """One isolated universe: its state, clock, ids, keys in use, switches and journal.
 
-Nothing in a world knows of another. Which world a key belongs to is the registry's to say.
+A world knows no other world. The registry decides which world a key belongs to.
 """
 
 from asyncio import Event, Lock
@@ -58,10 +58,10 @@ if TYPE_CHECKING:
 class World:
     """A world in use.
 
-    `last_used_at` holds, by key id, when a key last authenticated; it stands beside the records
-    because reading something must not be a write to them. `touched_s` is when the last request
-    came, by the registry's count, for dropping worlds that nobody uses. `has_begun`: whether it is
-    known that one can begin with the fixture.
+    `last_used_at` holds the time when each key last authenticated, by key id. It is beside the
+    records, because reading must not be a write. `touched_s` is the time of the last request, by
+    the registry's clock, for dropping unused worlds. `has_begun`: whether the fixture is known to
+    be usable.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class World:
             },
             on_messages=self._announce,
         )
-        # What writes its changes, once it is in use; `is_saved` says whether anything will.
+        # Writes its changes once it is in use; `is_saved` says whether anything does.
         self.saver: Saver | None = None
         self.is_saved = is_saved
         self._host = host
@@ -124,7 +124,7 @@ class World:
         # The timer for which the host watches the clock.
         self.watched: Timer | None = None
         self.walking = Lock()
-        # Held by whoever has the store prepared for a question.
+        # Held while the store is prepared for a query.
         self.preparing = Lock()
         # The number of the walk through the world's time that is going on; None: none is.
         self.walk: int | None = None
@@ -136,9 +136,9 @@ class World:
         self.readers = Subscriptions(self)
 
     def filling(self, kept: SavedWorld | None = None) -> Steps[None]:
-        """Hold what the fixture says, or what an earlier run left. Raises NotRestored.
+        """Fill the world from its fixture or from an earlier run. Raises NotRestored.
 
-        Nobody uses the world before the last step.
+        The world is not used before the last step.
         """
         self.has_begun = kept is None
         yield from fill(self, kept)
@@ -156,7 +156,7 @@ class World:
         return self.spec.id
 
     def containers(self) -> list[Container]:
-        """All that holds much, for whoever lets go of it once nobody uses it any more."""
+        """All large containers, to be freed once the world is unused."""
         return [*self.store.containers(), *self.outbox.containers()]
 
     def _note_directory(self, record: object) -> None:
@@ -187,15 +187,15 @@ class World:
 
     def _begin(self) -> None:
         """Hold nothing yet."""
-        # Accounts that were blocked at some time: mostly few, so that hardly anybody has to look.
+        # Accounts that were ever blocked: usually few, so most requests need no lookup.
         self.blocked: set[str] = set()
         self.draws = self.draws_of(self.spec.seed)
         self.last_used_at: KeyUsage = RecordedKeyUsage() if self.is_saved else KeyUsage()
         self.terminal_outcomes: dict[str, str] = {}
         self.places: dict[Any, Any] = {}
         self.reached: dict[tuple[Any, ...], tuple[Any, ...]] = {}
-        # Payments that wait for their processor, each with what tells that it is done, and the
-        # event_ids of their attempts. New ones after a reset, so that nothing of before is done.
+        # Payments that wait for their processor, each with an event that ends the wait, and the
+        # event_ids of their attempts. A reset replaces them, so old waits end without effect.
         self.busy: dict[str, Event] = {}
         self.taken_events: dict[str, str] = {}
         self.tap_desk = TapDesk()
@@ -249,7 +249,7 @@ class World:
         self.saver = self.recorder = self.store.on_commit = None
         self.tap_desk.close()
         self.readers.close()
-        # Whoever waits with a payment finds that it is gone.
+        # A request that waits with a payment finds it gone.
         self.busy = {}
         self.outbox.endpoints.clear()
         self.outbox.clear()
@@ -281,7 +281,7 @@ class World:
         """Set switches; those not named stay. Raises UnknownSwitch."""
         self.switches.update(switches.checked(wanted))
 
-    # --- what happens by itself
+    # --- background work
 
     def _announce(self, messages: Sequence[Message]) -> None:
         """Messages were committed."""
@@ -293,11 +293,11 @@ class World:
         self._listening.tell()
 
     async def changed(self) -> None:
-        """Wait until there is a new message, or something came of a delivery."""
+        """Wait for a new message or the result of an attempt."""
         await self._listening.wait()
 
     async def quiet(self) -> None:
-        """Wait until no webhook is to be sent now."""
+        """Wait until every due webhook was sent."""
         await self._host.quiet(self)
 
     def watch(self, timer: Timer | None) -> None:
@@ -336,9 +336,9 @@ class World:
         return scale
 
     def run_scenario(self, scenario: "Scenario") -> Running:
-        """Have the scenario decide how attempts end, in place of the one before.
+        """Run the scenario in place of the one before.
 
-        Raises ScenarioError where it names what this world does not have; then nothing changed.
+        Raises ScenarioError if it names something that this world lacks; then nothing changed.
         """
         if found := misplaced(scenario.model_dump(exclude_unset=True), self.profile.key_format):
             raise ScenarioError(str(found))

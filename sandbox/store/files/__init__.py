@@ -1,1 +1,1 @@
-"""The files that keep worlds: JSON for people, SQLite for many. Their port: `store.files`."""
+"""State files: JSON to read and edit, SQLite for many documents. Their port is `store.files.port`."""

@@ -1,7 +1,6 @@
-"""What both kinds of file ask of a disk: one server at a time, and replacing a file whole.
+"""Disk operations of both kinds of file: a lock for one server, and replacing a file whole.
 
-Whatever an operating system answers is put into words here: what was tried, what stood in the way,
-what is possible.
+Errors of the operating system become messages here: what was tried, what failed, what is possible.
 """
 
 import errno

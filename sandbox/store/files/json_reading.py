@@ -1,8 +1,8 @@
 """Reading a JSON document as TinyDB wants it, more strictly than TinyDB does.
 
-TinyDB reads what Python's parser reads: the last of two fields of one name, numbers that JSON does
-not have, documents that are none. A file that people edit is checked for all that, and the error
-says where.
+TinyDB accepts everything that Python's parser accepts: two fields of one name, numbers that JSON does
+not have, documents that are no objects. People edit these files, so all of this is an error that
+names the place.
 """
 
 import json

@@ -1,9 +1,8 @@
-"""From the formats of files that were, to the one that is written now.
+"""Migrations of earlier file formats to the current one.
 
-A migration takes the documents of one world in its format and gives them in the next one. It is
-pure, and works on plain fields: records of today know nothing of what they once were. When FORMAT
-grows, add the step here, keep a file of the format before in tests/store/kept, and never change
-either again.
+A migration converts the documents of one world to the next format. It is pure, and works on plain
+fields, because the records of today know only today's format. When FORMAT grows, add the step here,
+put a file of the format before into tests/store/kept, and never change either again.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,7 +1,7 @@
-"""The port of the files that keep worlds: documents in tables, written with every commit.
+"""The port of state files: documents in tables, written with every commit.
 
-A file knows nothing of records. It keeps texts, each a JSON object, and gives all of them back
-when it is opened again. Whatever `write` has returned from is there after the process was killed.
+A file knows no records. It stores texts, each a JSON object, and returns all of them when it is
+opened again. After `write` returns, the data survives the death of the process.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,7 @@
-"""A sum beside each row of `state.db`, which tells that a letter of it has changed.
+"""A checksum beside each row of `state.db`, which reveals changed bytes.
 
-A letter that flips on the disk leaves a database that SQLite opens and a text that may still be
-JSON. These sums are no proof against somebody who changes a row on purpose.
+After a byte has flipped on the disk, SQLite still opens the database, and the text may still be JSON.
+The checksums do not protect against changes on purpose.
 """
 
 import sqlite3

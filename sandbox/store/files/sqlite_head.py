@@ -1,4 +1,4 @@
-"""What `state.db` says of itself in its table meta: who wrote it, in which format, and a secret."""
+"""The table meta of `state.db`: the program that wrote it, its format, and a secret."""
 
 import sqlite3
 from typing import Final

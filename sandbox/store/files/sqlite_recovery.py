@@ -1,4 +1,4 @@
-"""What SQLite leaves to those who use it: seeing that a file is torn, a good copy, plain words."""
+"""Recovery of `state.db`: detecting damage, keeping a good copy, readable errors."""
 
 import os
 import sqlite3

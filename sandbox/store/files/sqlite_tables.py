@@ -1,4 +1,4 @@
-"""The tables of `state.db`, and what is asked of them."""
+"""The tables of `state.db`, and their queries."""
 
 import sqlite3
 from collections.abc import Callable, Sequence

@@ -1,8 +1,8 @@
-"""Seeing that another server writes to the same `state.db`, where no lock could tell (decision 45).
+"""Detecting another server that writes to the same `state.db` without a common lock (decision 45).
 
-Not every system has a lock that holds under each name of a file. So a server writes into the file
-what it calls itself, with its first write, and looks before each other one whether it is still so.
-SQLite tells when another program has changed the file: only then there is something to look at.
+Not every system has a lock that holds under every name of a file. So a server writes its own mark
+into the file with its first write, and checks the mark before each later one. SQLite reports whether
+another program has changed the file, and only then is a check needed.
 """
 
 import sqlite3

@@ -1,4 +1,4 @@
-"""An index: values to the numbers of the rows that stand under them, ascending."""
+"""An index: values to the numbers of their rows, ascending."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
@@ -61,14 +61,14 @@ class Index:
             entry.remove(number)
 
     def rows(self, value: str) -> Sequence[int]:
-        """The numbers under a value, ascending. What is returned changes with the index."""
+        """The numbers under a value, ascending. The returned list changes with the index."""
         entry = self.entries.get(value)
         if entry is None:
             return _NO_ROWS
         return (entry,) if isinstance(entry, int) else entry
 
     def has(self, value: str, number: int) -> bool:
-        """Whether the row stands under the value."""
+        """Whether the row has the value."""
         entry = self.entries.get(value)
         if entry is None or isinstance(entry, int):
             return entry == number

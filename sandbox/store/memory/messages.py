@@ -1,4 +1,4 @@
-"""The messages of one world, oldest first. Those of an earlier run are read when asked for."""
+"""The messages of one world, oldest first. Those of an earlier run are read when needed."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
@@ -27,7 +27,7 @@ OriginOf = Callable[[str], Origin]
 
 
 def message_text(message: Message) -> str:
-    """The document of a message, without what it says."""
+    """The document of a message, without its body."""
     return to_json(
         {
             "id": message.id,
@@ -41,7 +41,7 @@ def message_text(message: Message) -> str:
 
 
 def read_message(document: "Document | Parsed", read: ReadText, origin_of: OriginOf) -> Message:
-    """The message in a document; what it says is read when somebody asks. Raises Unreadable."""
+    """The message of a document; its body is read when needed. Raises Unreadable."""
     from sandbox.store.documents import Unreadable, read_instant
     from sandbox.store.files.port import MESSAGES, RECORDS, Parsed
 
@@ -119,9 +119,9 @@ class Messages(Sequence[Message]):
             yield self[place]
 
     def written(self, place: int, texts: "Texts") -> tuple[str, str, str]:
-        """A message's id, its document, and that of what it says.
+        """The id of a message, its document, and the document of its body.
 
-        Those of an earlier run that nobody has asked for are not read for this.
+        Unread messages of an earlier run stay unread.
         """
         if place < self._kept_count and place not in self._woken:
             from sandbox.store.files.port import MESSAGES, RECORDS
@@ -140,8 +140,8 @@ class Messages(Sequence[Message]):
         return now
 
     def containers(self) -> list[Container]:
-        """All that holds messages, for whoever lets go of them."""
-        # What it began with may be used elsewhere as well.
+        """All containers of messages, to be freed."""
+        # The first list may be in use elsewhere.
         self._kept, self._kept_count = (), 0
         return [self._woken, self._new, self._places]
 
@@ -150,7 +150,7 @@ class Messages(Sequence[Message]):
         self._new += messages
 
     def place_of(self, id: str) -> int | None:
-        """Where in the list the message with this id is; None when there is none."""
+        """The index of the message with this id in the list, or None."""
         # Hardly anybody asks: they are put in order for it only then.
         for place in range(len(self._places), len(self)):
             is_new = place >= self._kept_count
@@ -159,6 +159,6 @@ class Messages(Sequence[Message]):
         return self._places.get(id)
 
     def by_id(self, id: str) -> Message | None:
-        """The message with this id; None when there is none."""
+        """The message with this id, or None."""
         place = self.place_of(id)
         return None if place is None else self[place]

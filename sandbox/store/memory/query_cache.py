@@ -1,8 +1,7 @@
-"""Answers to questions that no single index answers, remembered and kept up to date.
+"""Cached results of queries that no single index answers.
 
-The first time, the rows of the shortest index are gone through. Asked again, only the rows that
-changed since are looked at, so that paging through a search, or polling it, costs the same
-whatever is stored.
+The first time, a query goes through the rows of the shortest index. After that it looks only at the
+rows that changed, so paging through a search, or polling it, costs the same whatever is stored.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -16,7 +15,7 @@ from sandbox.store.steps import OFTEN, Steps, run_through
 
 ANSWERS_MAX: Final = 64
 CHANGES_MAX: Final = 50_000
-"""Beyond this many changes nobody catches up any more: the answers are forgotten."""
+"""After this many changes the cached results are dropped instead of updated."""
 
 SEEN_AT_ONCE_MAX: Final = 1_000
 """So many changes are caught up with in passing; with more it is work of its own."""
@@ -34,17 +33,17 @@ def question_of(where: Where) -> Query:
 
 
 def ranked_question_of(where: Where, between: Between) -> Query:
-    """The same for rows in an order of their own, where the time is a condition as well."""
+    """The same for rows in another order, where the time is a condition as well."""
     question = question_of(where)
     return question if between == ANY_TIME else question | {("", between)}
 
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """One condition: how to tell of a row, and where rows that may fulfil it are found.
+    """One condition: how to check a row, and where to find candidates.
 
-    `rows` None means that it helps to find none; `size` is how many it finds at most. `is_exact`
-    means that all of them fulfil it.
+    `rows` None means that it gives no candidates; `size` is their maximum number. `is_exact` means
+    that all candidates fulfil it.
     """
 
     holds: Callable[[int], bool]
@@ -57,7 +56,7 @@ class Predicate:
 class _Answer:
     """Rows in ascending order: of their numbers, or of rank and number.
 
-    `ranks` is kept for the second kind only, because a row that moves must first be found.
+    Only the second kind has `ranks`, because a row that moves must first be found.
     """
 
     matching: SortedList
@@ -113,7 +112,7 @@ class Answers:
     def _make(
         self, conditions: Sequence[Predicate], rank_of: RankOf | None
     ) -> "Steps[_Answer | None]":
-        """A new answer; None where too much changed meanwhile."""
+        """A new result; None if too much has changed."""
         changes_seen, forgotten = len(self._changes), self._forgotten
         self._being_made += 1
         try:

@@ -32,10 +32,9 @@ if TYPE_CHECKING:
 class MemoryStore:
     """A store in memory. Fulfils `port.Store`.
 
-    A watcher is called with every committed record of its kind: whoever finds worlds by key
-    learns of new keys that way, whichever operation made them. `on_messages` is called with the
-    messages of every commit that has some, `on_commit` with the unit of each that changes
-    anything.
+    A watcher is called with every committed record of its kind: the registry learns of new keys
+    that way, whichever operation made them. `on_messages` is called with the messages of every
+    commit that has some, `on_commit` with the unit of each commit that changes something.
     """
 
     def __init__(
@@ -57,14 +56,14 @@ class MemoryStore:
         self._timers = Timers()
 
     def take_over(self, other: "MemoryStore") -> None:
-        """Hold what the other holds, in place of everything here; the other is used no more."""
+        """Replace everything here with the content of the other, which is not used any more."""
         self._rows, self._accounts = other._rows, other._accounts
         self._messages, self._timers = other._messages, other._timers
         for rows in self._rows.values():
             rows.path_of = self._path_of
 
     def containers(self) -> list[Container]:
-        """All that holds records and messages, for whoever lets go of them."""
+        """All containers of records and messages, to be freed."""
         of_rows = [one for rows in self._rows.values() for one in rows.containers()]
         return [*of_rows, *self._messages.containers(), *self._timers.containers()]
 
@@ -87,7 +86,7 @@ class MemoryStore:
         return self._messages.by_id(id)
 
     def place_of(self, message_id: str) -> int | None:
-        """Where in `messages` the one with this id is; None when there is none."""
+        """The index in `messages` of the one with this id, or None."""
         return self._messages.place_of(message_id)
 
     def messages_now(self) -> Messages:
@@ -104,7 +103,7 @@ class MemoryStore:
         return ((rows.table.name, rows) for rows in self._rows.values())
 
     def restore_messages(self, documents: "Sequence[Document | Parsed]", read: ReadText) -> None:
-        """Take over the documents of messages of an earlier run; `read` gives what one says."""
+        """Take over the documents of messages of an earlier run; `read` gives a body."""
         transactions = self._rows[Transaction]
         self._messages = Messages(documents, read, lambda one: transactions.get(one).origin)
 
@@ -115,7 +114,7 @@ class MemoryStore:
 class MemoryUnit:
     """A unit of work over a `MemoryStore`. Fulfils `port.UnitOfWork`.
 
-    One that `can_wait` raises Unprepared where finding is long work that can be prepared.
+    A unit that `can_wait` raises Unprepared if a query is long work that can be prepared.
     """
 
     __slots__ = ("_emitted", "_open", "_put", "_store", "_timed", "can_wait")
@@ -207,15 +206,15 @@ class MemoryUnit:
         if self._emitted and store._on_messages is not None:
             store._on_messages(self._emitted)
 
-    # --- for whoever keeps what is committed
+    # --- for the recorder
 
     def put_records(self) -> Collection[tuple[Rows, str, Record]]:
-        """What was put: the table, the id, and the record."""
+        """The records that were put: table, id, record."""
         return self._put.values()
 
     @property
     def emitted(self) -> Sequence[Message]:
-        """What was announced."""
+        """The messages that were announced."""
         return self._emitted
 
     @property

@@ -1,10 +1,10 @@
 """The rows of one table in memory: dictionaries, and sorted indexes.
 
-The cost of a write and of a page of results does not grow with what is stored. Rows are numbered
-in the order in which they are listed: by their moment where their table has one, then by their
-first put. An index is built when somebody first asks by it, since most worlds are never asked by
-most of them, and follows every write from then on. Where several have to agree, the shortest is
-gone through, and the answer is remembered.
+The cost of a write and of a page of results does not grow with the table. Rows are numbered in the
+order of listing: by their moment if the table has one, then by their first put. An index is built
+by the first query that needs it, because most worlds never use most indexes, and follows every
+write from then on. If several must agree, the query goes through the shortest, and the result is
+cached.
 """
 
 from collections import defaultdict
@@ -38,7 +38,7 @@ from sandbox.store.steps import Container, run_through
 from sandbox.store.tables import Path, Table, in_two
 
 if TYPE_CHECKING:
-    # What is kept of records is read and written lazily: most worlds are not kept.
+    # Documents are read and written lazily: most worlds are not saved.
     from sandbox.store.files.port import Document, Parsed
     from sandbox.store.memory.texts import Texts
 
@@ -52,14 +52,14 @@ _PUT_MASK: Final = (1 << _PUT_BITS) - 1
 
 
 class _Records(dict[int, Any]):
-    """Records by number. Those of an earlier run stay documents until somebody asks for them."""
+    """Records by number. Those of an earlier run stay documents until they are needed."""
 
     def __init__(self, kind: type) -> None:
         super().__init__()
         self._kind = kind
         self.documents: dict[int, Document | Parsed] = {}
         self.read: ReadText = str
-        # Those who write down a moment: they are told of what is read, before it changes.
+        # Moments being written: they get every record that is read before it changes.
         self.moments: dict[int, dict[int, Any]] = {}
 
     def __missing__(self, number: int) -> Any:
@@ -97,7 +97,7 @@ class Rows:
         self.unique = {name: defaultdict[str, dict[str, int]](dict) for name in table.unique}
         self.indexes: dict[str, Index] = {}
         self.texts: dict[str, TextIndex] = {}
-        # Those who build an index, and have to hear of what is put meanwhile.
+        # Index builders, which must follow the rows that are put in the meantime.
         self.followers: list[Follower] = []
         self.is_let_go = False
         self.answers = Answers()
@@ -105,7 +105,7 @@ class Rows:
     # --- one row
 
     def get(self, id: str) -> Any:
-        """The record with this id; None when there is none."""
+        """The record with this id, or None."""
         number = self.number_of.get(id)
         return None if number is None else self.by_number[number]
 
@@ -118,7 +118,7 @@ class Rows:
     def unique_values(self, id: str, record: Any) -> Claims:
         """The values that the record newly takes in unique indexes, with the index of each.
 
-        Raises DuplicateValue where another record has one.
+        Raises DuplicateValue if another record has one.
         """
         own, unique_values = self.number_of.get(id), []
         for name, index in self.table.unique.items():
@@ -152,13 +152,13 @@ class Rows:
         self._puts = put + 1
         return put if moment is None else moment(record) << _PUT_BITS | put
 
-    # --- what is kept
+    # --- documents
 
     def keep(self, document: "Document | Parsed", read: ReadText) -> None:
-        """Take over a document of an earlier run, which nobody has found here yet.
+        """Take over a document of an earlier run.
 
-        Without claims it is read at once, to know what it takes; `read` gives the text of one
-        that comes without. Raises Unreadable or DuplicateValue.
+        Without its unique values it is read at once to know them; `read` gives the text if the
+        document comes without it. Raises Unreadable or DuplicateValue.
         """
         from sandbox.store.documents import Unreadable, from_document
         from sandbox.store.files.port import fields_of
@@ -179,7 +179,7 @@ class Rows:
             self.unique[name][first][second] = number
 
     def document(self, id: str, texts: "Texts") -> "Document":
-        """What is kept of the record with this id."""
+        """The stored form of the record with this id."""
         number = self.number_of[id]
         kept = self.by_number.documents.get(number)
         if kept is not None:
@@ -187,7 +187,7 @@ class Rows:
         return self.document_of(number, self.by_number[number], texts)
 
     def unread_document(self, kept: "Document | Parsed") -> "Document":
-        """The document of a record that nobody has asked for yet."""
+        """The document of an unread record."""
         from sandbox.store.files.port import Document
 
         text = kept.text or self.by_number.read(kept.id)
@@ -204,7 +204,7 @@ class Rows:
         return Document(self.id_of(record), number, texts.of_record(record), written)
 
     def containers(self) -> list[Container]:
-        """All that holds rows, for whoever lets go of them: they are used no more."""
+        """All containers of rows, to be freed when they are unused."""
         self.is_let_go = True
         return [
             self.number_of,
@@ -255,7 +255,7 @@ class Rows:
         else:
             start = min(first + offset, last)
             end = last if limit is None else min(start + limit, last)
-        # A slice of a sorted list costs what it holds, however deep into the list it lies.
+        # The cost of a slice of a sorted list does not depend on its position.
         page: list[Any] = list(found[start:end])
         if order.by:
             page = [number for _, number in page]
@@ -274,7 +274,7 @@ class Rows:
         return self.answers.matching(question_of(where), self.conditions(where))
 
     def is_by_one_index(self, where: Where) -> bool:
-        """Whether one index answers this by itself, or everything is asked for."""
+        """Whether one index alone answers this, or the query wants everything."""
         if len(where) != 1:
             return not where
         ((name, values),) = where.items()
@@ -297,14 +297,14 @@ class Rows:
         return question, conditions, by, lambda number: rank(by_number[number])
 
     def _everything(self) -> Sequence[int]:
-        # Rows are never removed, so that numbers without a moment have no gaps; in a file that
-        # somebody edited they may.
+        # Rows are never removed, so numbers without a moment have no gaps, except in an edited
+        # file.
         if self.table.moment is None and self._puts == len(self.number_of):
             return range(self._puts)
         return sorted(self.number_of.values())
 
     def conditions(self, where: Where) -> list[Predicate]:
-        """The conditions, each with how to tell of a row and where to look for some."""
+        """The conditions, each with its check and its candidates."""
         conditions = [self._condition(name, values) for name, values in where.items()]
         if not any(one.rows for one in conditions):
             everything = self._everything()
@@ -344,7 +344,7 @@ class Rows:
                 text is not None and wanted in text.lower()
                 for text in texts(self.by_number[number])
             ),
-            # As they are now: they may change while somebody goes through them.
+            # A copy, because the list may change during the iteration.
             lambda: list(candidates),
             len(candidates),
             is_exact,

@@ -1,7 +1,7 @@
-"""The texts of records, as files and snapshots hold them.
+"""The texts of records in files and snapshots.
 
-A payment and the messages about it share their beginning and most of their history. What they
-share is written once, and remembered for a while.
+A payment and the messages about it share their beginning and most of their history. The shared part
+is written once, and cached for a while.
 """
 
 from collections import OrderedDict
@@ -20,14 +20,14 @@ from sandbox.store.tables import TABLES
 REMEMBERED_MAX: Final = 256
 _NAMES: Final = {table.kind: table.name for table in TABLES}
 CARD: Final = "card"
-"""Beside a payment that a message is about: the card that it was taken with at that moment."""
+"""The field of a message about a payment that holds the card of that moment."""
 
 BODY: Final = "body"
-"""What stands for the kind of a record where a message says a body of its own."""
+"""The kind of a message that has a body of its own."""
 
 
 class Texts:
-    """Writes records. `remembered_max` parts are kept at hand."""
+    """Writes records. Up to `remembered_max` parts are cached."""
 
     def __init__(self, remembered_max: int = REMEMBERED_MAX) -> None:
         self._max = remembered_max
@@ -51,18 +51,18 @@ class Texts:
         return f'{rest[len(_NO_ORIGIN) : -1]},"history":[{history}]}}'
 
     def of_what_is_said(self, message: Message) -> str:
-        """The document of what a message says: the record of its moment, or a body as it is."""
+        """The document of a message's body: the record of its moment, or a body as it is."""
         record = message.record
         if isinstance(record, LazyRecord):
             return record.text()
         if isinstance(record, dict):
             return to_json({BODY: record}).decode()
         if type(record) is Transaction:
-            # A payment's origin stands with the payment itself; only the card may be another.
+            # The payment itself has the origin; only the card may differ.
             said = self._after_origin(record)
             return f'{{"{CARD}":"{record.origin.card.token}","{_NAMES[Transaction]}":{{{said}}}'
         if isinstance(record, ApiKey):
-            # A key that can be read again is kept with the key itself and nowhere else (D26).
+            # Only the key's own record has a key that can be read again (D26).
             record = replace(record, readable_key=None)
         return f'{{"{_NAMES[type(record)]}":{self.of_record(record)}}}'
 

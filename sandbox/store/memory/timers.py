@@ -25,18 +25,18 @@ class Timers:
         self._in_order.add(entry)
 
     def cancel(self, kind: str, subject: str, tag: str = "") -> None:
-        """Forget the timer, if there is one."""
+        """Remove the timer, if there is one."""
         entry = self._by_subject.pop((kind, subject, tag), None)
         if entry is not None:
             self._in_order.remove(entry)
 
     def get(self, kind: str, subject: str, tag: str) -> Timer | None:
-        """The timer of that kind, subject and tag; None when there is none."""
+        """The timer of that kind, subject and tag, or None."""
         entry = self._by_subject.get((kind, subject, tag))
         return None if entry is None else entry[2]
 
     def number_of(self, kind: str, subject: str, tag: str) -> int | None:
-        """The place of a timer among those that are due together; None when there is none."""
+        """The place of a timer among those that are due together, or None."""
         entry = self._by_subject.get((kind, subject, tag))
         return None if entry is None else entry[1]
 
@@ -45,7 +45,7 @@ class Timers:
         return [(number, timer) for _, number, timer in self._in_order]
 
     def containers(self) -> list[Container]:
-        """All that holds timers, for whoever lets go of them."""
+        """All containers of timers, to be freed."""
         self._in_order.clear()
         return [self._by_subject]
 
@@ -60,7 +60,7 @@ class Timers:
         return (timer for _, _, timer in self._in_order)
 
     def next(self) -> Timer | None:
-        """The timer that is due soonest; None when there is none."""
+        """The timer that is due first, or None."""
         return self._in_order[0][2] if self._in_order else None
 
     def __len__(self) -> int:

@@ -1,8 +1,8 @@
-"""Finding a piece of text inside many texts, without looking into all of them.
+"""Finding a piece of text inside many texts, without searching all of them.
 
-Every run of one to three characters of a text leads to the rows that have it. A piece of up to
-three characters is answered by its run alone; a longer one by the rarest of its runs, whose rows
-are candidates that still have to be looked at.
+Every run of one to three characters leads to the rows that have it. For a piece of up to three
+characters these rows are the result. For a longer piece, the rows of its rarest run are candidates
+that still have to be checked.
 """
 
 from collections.abc import Iterable, Sequence
