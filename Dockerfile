@@ -3,7 +3,7 @@
 #   docker build --tag uat-sandbox .
 #   docker run --rm --publish 8080:8080 --env SANDBOX_TOKEN=choose-a-long-secret uat-sandbox
 #
-# Bound to all addresses its control surface wants the token. Options of `sandbox serve` go behind
+# On all addresses, its control API asks for the token. Options of `sandbox serve` go behind
 # the name of the image. API keys are of this server only, and printed at its start; the documented
 # ones are there with SANDBOX_KNOWN_KEYS=1. Worlds live in memory; `--store /data/state.db` keeps them in the volume.
 

@@ -44,7 +44,7 @@ class User:
         self.terminals = made["terminals"]
 
     def control(self, method: str, path: str, body: Any = None, status: int = 200) -> Answer:
-        """A request to the control surface. Raises BenchmarkError for any other status."""
+        """A request to the control API. Raises BenchmarkError for any other status."""
         sent = b"" if body is None else json.dumps(body).encode()
         answer = self.ask(request(method, path, body=sent))
         if status and answer.status != status:

@@ -1,4 +1,4 @@
-"""The composition root: the only place where live things are made and put together."""
+"""The composition root: the only place that creates live objects and connects them."""
 
 import logging
 import secrets
@@ -53,8 +53,8 @@ _STOPPING: Final = "The server is being stopped; the request was not carried out
 class Sandbox:
     """A sandbox ready to be served: the application, its worlds, and the control token.
 
-    `store` says where the worlds are kept, `is_for_control` which requests go to the control
-    surface.
+    `store` names the place of the worlds, `is_for_control` selects the requests for the control
+    API.
     """
 
     app: ASGIApp
@@ -73,7 +73,7 @@ def build(
 ) -> Sandbox:
     """Put a sandbox together, with the world `default` filled.
 
-    Webhooks go over the network unless somebody else sends them.
+    Webhooks go over the network unless another sender is given.
 
     Raises FixtureError when the fixture cannot be used, ScenarioError when the scenario cannot,
     SettingsError when a setting cannot, StoreError when the state file cannot.
@@ -101,7 +101,7 @@ def build(
         platform=platform,
         control=control,
         control_port=settings.control_port,
-        # Who has the token is no page of another site.
+        # A client with the token is no page of another site.
         hosts=Hosts((settings.host, *settings.allow_hosts)) if token is None else None,
         on_begin=worlds.wake,
         on_end=[
@@ -115,7 +115,7 @@ def build(
 
 
 def _fixture(settings: Settings) -> Fixture:
-    """What the world `default` begins with. Raises FixtureError."""
+    """The fixture of the world `default`. Raises FixtureError."""
     fixture = library.fixture_or_file(settings.fixture)
     if fixture.document is not None:
         from sandbox.worlds.secret_documents import refuse_secrets_of_fixture
@@ -130,7 +130,7 @@ def _fixture(settings: Settings) -> Fixture:
 def _services(
     settings: Settings, worlds: Worlds, guard: Guard, fixture: Fixture, *, needs_token: bool
 ) -> Services:
-    """What the control surface works on."""
+    """The services of the control API."""
     return Services(
         worlds=worlds,
         version=__version__,
@@ -161,7 +161,7 @@ def _control_document(**options: Any) -> dict[str, Any]:
 def _worlds(
     settings: Settings, system_clock: SystemClock, ticks: Ticks, host: Scheduler, fixture: Fixture
 ) -> Worlds:
-    """The worlds of an earlier run, if one is kept, and `default`. Raises as `build` does."""
+    """The worlds of an earlier run, if there is a store, and `default`. Raises as `build` does."""
     saver = None if settings.store is None else _saver(settings.store)
     worlds = Worlds(
         profile=settings.profile,
@@ -189,7 +189,7 @@ def _worlds(
 
 
 def _saver(path: Path) -> "Saver":
-    """What writes to the state file, which is opened and locked. Raises StoreError."""
+    """The saver of the state file, which is opened and locked. Raises StoreError."""
     from sandbox.store.files.opening import open_file
     from sandbox.worlds.saver import Saver
 
@@ -197,9 +197,9 @@ def _saver(path: Path) -> "Saver":
 
 
 def _have_secret(worlds: Worlds, file: StateFile | None) -> None:
-    """What the keys of new worlds are made of, where they are not to be known (decision 45).
+    """The secret that the keys of new worlds depend on, unless they are to be known (decision 45).
 
-    A file keeps it from its first start on; in memory it is another one at each start.
+    A state file keeps it; without a file each start makes a new one.
     """
     if worlds.known_keys:
         return
@@ -217,7 +217,7 @@ def _have_secret(worlds: Worlds, file: StateFile | None) -> None:
 
 
 def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
-    """Fill the worlds with what the file holds. Raises StoreError; then nothing was written."""
+    """Fill the worlds from the file. Raises StoreError; then nothing was written."""
     from sandbox.worlds.restore import spec_of
 
     loaded = file.load()
@@ -278,7 +278,7 @@ def _not_heeded(settings: Settings, began: WorldSpec) -> list[str]:
 
 
 def _guard(settings: Settings) -> Guard:
-    """What keeps webhooks from internal addresses. Raises SettingsError."""
+    """The guard that keeps webhooks from internal addresses. Raises SettingsError."""
     try:
         return Guard(is_open=settings.is_private, allowed=settings.webhooks_to)
     except ValueError as error:
@@ -286,7 +286,7 @@ def _guard(settings: Settings) -> Guard:
 
 
 def _sender(settings: Settings, guard: Guard) -> Sender:
-    """What sends webhooks over the network, within its share. Raises SettingsError."""
+    """The sender of webhooks, with its share of connections. Raises SettingsError."""
     return Sender(
         guard,
         user_agent=f"uat-sandbox/{__version__}",
@@ -305,12 +305,12 @@ def _run(name_or_path: str, world: World) -> None:
 
 
 class Surfaces:
-    """Two surfaces of one server. Both answer everything that comes to them, errors included.
+    """The platform and the control API of one server. Both answer every request, also bad ones.
 
-    On one port the path's prefix decides; with a `control_port` the port that was asked does. With
-    `hosts` a request for another one reaches neither.
-    Starlette's router stands behind them: it serves the lifespan, and nothing that is asked for
-    reaches its redirects and plain-text answers.
+    On one port the path's prefix decides; with a `control_port` the port of the request does. With
+    `hosts` a request for another host reaches neither.
+    Starlette's router is behind them for the lifespan only; no request reaches its redirects and
+    plain-text answers.
     """
 
     def __init__(
@@ -339,14 +339,14 @@ class Surfaces:
         self._rest = Router(redirect_slashes=False, default=platform, lifespan=lifespan)
 
     def is_for_control(self, scope: Scope) -> bool:
-        """Whether the control surface answers this request."""
+        """Whether the control API answers this request."""
         if self._control_port is None:
             return bool(scope["path"].startswith(_CONTROL_PATHS))
         server = scope.get("server")
         return server is not None and server[1] == self._control_port
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand the request to its surface."""
+        """Pass the request to the platform or the control API."""
         try:
             if scope["type"] == "lifespan":
                 await self._rest(scope, receive, send)
@@ -382,7 +382,7 @@ class Surfaces:
                 pass
 
     async def _refuse(self, scope: Scope, send: Send, host: bytes) -> None:
-        """Answer a request for another host as its surface does (assumed D25-hosts)."""
+        """Refuse a request for another host in the shape of its API (assumed D25-hosts)."""
         why = why_refused(host)
         self._rare_log.warn("host", f"a request was refused (421): {why}")
         if scope["type"] != "http":

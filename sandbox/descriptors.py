@@ -1,4 +1,4 @@
-"""How the file descriptors that this process may open are shared out."""
+"""Sharing the file descriptors of this process between its parts."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from sandbox.settings import SettingsError
 from sandbox.webhooks.sender import CONNECTIONS_MAX as WEBHOOKS_MAX
 
 FILES: Final = 32
-"""For the event loop, the listening sockets, the state file, and what is loaded when it is first
-needed. So many, and not fewer: a request that finds none left is answered as if the sandbox failed.
+"""Reserved for the event loop, the listening sockets, the state file, and lazy imports. Fewer would
+make requests fail with an internal error.
 """
 
 CONNECTIONS_MAX: Final = 10_000
-"""More connections are served only by a server that is told to."""
+"""A server serves more connections only if it is told to."""
 
 RESERVED_MAX: Final = 16
-"""So many connections above the maximum are kept for the control surface."""
+"""Connections above the maximum that are reserved for the control API."""
 
 _LEAST: Final = 8
 
@@ -34,9 +34,9 @@ class Shares:
 
 
 def shares(connections_max: int | None = None) -> Shares:
-    """The shares of this process, with so many connections where that was asked for.
+    """The shares of this process, with the given number of connections, if any.
 
-    Raises SettingsError where the process may not open enough files.
+    Raises SettingsError if the process may not open enough files.
     """
     limit = _limit()
     if limit is None:
@@ -81,7 +81,7 @@ def raise_limit() -> None:
 
 
 def _limit() -> int | None:
-    """How many files this process may open; None where the system sets no limit."""
+    """The number of files that this process may open; None without a limit."""
     try:
         import resource
     except ImportError:

@@ -1,4 +1,4 @@
-"""Where the files are that come with the sandbox: fixtures and scenarios."""
+"""The fixtures and scenarios that come with the sandbox."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -44,10 +44,10 @@ def scenarios() -> dict[str, "Scenario"]:
 
 
 def _stem(name: str, stems: Collection[str]) -> str:
-    """The one of the library's files that is called that, or whose scenario has that title.
+    """The library file of that name, or with that title.
 
-    Raises ScenarioError. Titles stand in the files, which are read only where no name of a file
-    fits. Source: assumed D24.
+    Raises ScenarioError. Titles are inside the files, which are read only if no file name matches.
+    Source: assumed D24.
     """
     if name in stems:
         return name
@@ -101,7 +101,7 @@ def fixture_or_file(name_or_path: str) -> Fixture:
 
 
 def fixture_of(name: str, document: Any) -> Fixture:
-    """The fixture with which a kept world began: one of its own, else the one of that name.
+    """The fixture of a saved world: its own document, else the fixture of that name.
 
     Raises FixtureError.
     """
@@ -133,8 +133,8 @@ def _begun(read: Fixture) -> Fixture:
 def _beginning(saved: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, Any]:
     """The saved world, the name of the fixture with which it began, and its document.
 
-    Where it began as a saved world itself, only what that one began with matters: without this
-    a file would grow each time that it is saved anew. Raises FixtureError.
+    If it began as a saved world itself, only that world's fixture matters: otherwise a file would
+    grow each time it is saved. Raises FixtureError.
     """
     snapshot = saved
     name, own = _said_to_begin(saved)

@@ -1,4 +1,4 @@
-"""Reading a scenario again when its file changes, while a server goes on serving."""
+"""Reloading a scenario when its file changes, while the server runs."""
 
 import asyncio
 import logging
@@ -24,7 +24,7 @@ class ScenarioReloader:
         self._seen = self._look()
 
     def _look(self) -> tuple[int, int, int] | None:
-        """What tells one state of the file from another; None where it is not there."""
+        """A value that changes with the file; None if there is no file."""
         try:
             found = self._path.stat()
         except OSError:
@@ -65,5 +65,5 @@ class ScenarioReloader:
 
 def _complain(message: str, world: World) -> None:
     goes_on = world.scenario and f"scenario {world.scenario.scenario.name!r} goes on"
-    # What is wrong is said with names out of the file.
+    # The message quotes names from the file.
     log.warning("%s; %s", world.profile.scrub(message), goes_on or "no scenario runs")

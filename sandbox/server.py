@@ -1,4 +1,4 @@
-"""Serving a sandbox on real sockets with uvicorn, and saying how to use it."""
+"""Serving a sandbox on real sockets with uvicorn, and printing the banner."""
 
 import asyncio
 import gc
@@ -33,22 +33,22 @@ _ACCEPTED_AT_ONCE: Final = 4
 """asyncio's own loop accepts so many connections before it looks at any of them, and each takes a
 file, also when it is refused afterwards. uvloop accepts them one by one."""
 _UNREAD_BYTES: Final = 65_536
-"""So much of what a client sends waits in the system until it is read. As much is read at once: if
-many clients send much in the same moment, more would keep all others waiting."""
+"""Size of a socket's receive buffer, and of one read. With larger reads, many clients that send
+much at the same moment would keep all others waiting."""
 _GRACE_S: Final = 2
 _GC_AFTER: Final = 5_000
-"""Objects made between two collections. A request leaves no cycles, only its journal entry, so
-that the default of 700 finds nothing again and again. A collection that looks at so many takes a
-few milliseconds, during which nobody is served."""
+"""Objects created between two collections. A request leaves no cycles, only its journal entry, so
+the default of 700 would find nothing again and again. A collection of this many takes a few
+milliseconds, during which no request is served."""
 _GC_MIDDLE: Final = 3
 """After so many collections, what survived one of them is looked at once more, all together."""
 _GC_NEVER: Final = 100_000
-"""What outlives two collections is state, kept for good: going through all of it, for as long as
-that takes with many transactions, would find nothing either."""
+"""Objects that survive two collections are state and stay: searching all of them would take long
+and find nothing."""
 
 
 class _Server(uvicorn.Server):
-    """Says that it is ready once it is, and does something beside serving for as long as it is."""
+    """A server that calls a function when it is ready, and runs a task while it serves."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         _queue(sockets or [])
         if self.started:
-            # What is there now stays; collections need not look through it again and again.
+            # Existing objects stay; collections need not search them again and again.
             gc.freeze()
             gc.set_threshold(_GC_AFTER, _GC_MIDDLE, _GC_NEVER)
             gc.enable()
@@ -76,7 +76,7 @@ class _Server(uvicorn.Server):
                 self._task = asyncio.create_task(self._beside())
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End what is done beside, then serving."""
+        """End the task, then the server."""
         if self._task is not None:
             self._task.cancel()
         await super().shutdown(sockets)
@@ -114,7 +114,7 @@ async def serving(
 ) -> AsyncIterator[None]:
     """Serve on the loop that is running until the block ends.
 
-    Signals and collections stay as whoever owns the process has them.
+    Signal handlers and garbage collection stay as the process has them.
     """
     config = _config(app, pool or ConnectionPool())
     config.load()
@@ -144,7 +144,7 @@ def bound(settings: Settings) -> tuple[Settings, list[socket.socket]]:
 
 
 def pool_of(sandbox: Sandbox, settings: Settings) -> ConnectionPool:
-    """Where the connections of a sandbox are counted. Raises SettingsError."""
+    """The pool that counts the connections of a sandbox. Raises SettingsError."""
     return ConnectionPool(
         places=descriptors.shares(settings.connections_max),
         control_port=settings.control_port,
@@ -185,7 +185,7 @@ def _watcher(settings: Settings) -> "ScenarioReloader | None":
 
 
 def bind(host: str, port: int, option: str) -> socket.socket:
-    """A bound socket. Raises SettingsError naming the option that stands in the way."""
+    """A bound socket. Raises SettingsError naming the option at fault."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -203,7 +203,7 @@ def bind(host: str, port: int, option: str) -> socket.socket:
     return bound
 
 
-# --- what is said -----------------------------------------------------------------------------
+# --- the banner -------------------------------------------------------------------------------
 
 
 def _announce(sandbox: Sandbox, settings: Settings) -> None:
@@ -270,14 +270,14 @@ def _banner(facts: dict[str, object]) -> str:
 
 
 def _about_keys(facts: dict[str, object]) -> list[str]:
-    """Whose keys these are, where they are not those of the documentation."""
+    """A note about the keys, if they are not the documented ones."""
     if facts["known_keys"]:
         return []
     return ["These keys are of this server only; with --known-keys a new one has the documented."]
 
 
 def _first_payment(facts: dict[str, object]) -> list[str]:
-    """A sale to paste, where the fixture has a merchant with a terminal and a key."""
+    """A sale to paste, if the fixture has a merchant with a terminal and a key."""
     keys, terminals = facts["keys"], facts["terminals"]
     assert isinstance(keys, dict)
     assert isinstance(terminals, dict)
@@ -293,13 +293,13 @@ def _first_payment(facts: dict[str, object]) -> list[str]:
 
 
 def _token_lines(facts: dict[str, object]) -> list[str]:
-    """What the control surface needs: a token that was made up is shown here and nowhere else."""
+    """The token line: a token that was made up is shown here and nowhere else."""
     if not facts["needs_token"]:
         return []
     if facts["token"] is None:
-        return ["The control surface needs the token that you gave.", ""]
+        return ["The control API needs the token that you gave.", ""]
     return [
-        "The control surface needs a token, which was made up for this start:",
+        "The control API needs a token, which was made up for this start:",
         f"  export SANDBOX_TOKEN={facts['token']}",
         "",
     ]

@@ -1,4 +1,4 @@
-"""How a server is set up: the values of the command line, checked, before anything live is made."""
+"""The settings of a server: the checked values of the command line."""
 
 import re
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ LogFormat = Literal["text", "json"]
 
 
 class SettingsError(ValueError):
-    """A setting cannot be used; the message says which, why, and what is possible."""
+    """A setting cannot be used; the message names it, the reason, and what is possible."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class Settings:
 
     `fixture` is a name under `fixtures/` or the path of a file, `scenario` the same under
     `scenarios/`, or a title.
-    `control_port` None serves the control surface on the platform's port. `token` None with a host
+    `control_port` None serves the control API on the platform's port. `token` None with a host
     that is not loopback makes one up. A server without one answers for loopback hosts, `host` and
     `allow_hosts`. Port 0 takes a free one. `webhooks_to` are networks and host names that webhooks
     may go to besides public ones, where the host is not loopback. `watch` has a server read the
@@ -108,7 +108,7 @@ class Settings:
 
     @property
     def platform_url(self) -> str:
-        """Where the platform is, for who reads of it on the control surface."""
+        """The URL of the platform, for readers of the control API."""
         if self.control_port is None:
             return "/"
         host = f"[{self.host}]" if ":" in self.host else self.host

@@ -1,4 +1,4 @@
-"""The token of the control surface: what one has to be, and how one is read from a file."""
+"""The token of the control API: its rules, and reading one from a file."""
 
 from pathlib import Path
 from typing import Final
@@ -10,7 +10,7 @@ _FILE_BYTES_MAX: Final = 4_096
 
 
 class TokenError(ValueError):
-    """A token cannot be used; the message says why."""
+    """A token cannot be used; the message gives the reason."""
 
 
 def check_token(token: str) -> None:

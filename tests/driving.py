@@ -104,7 +104,7 @@ class InProcess:
         return self.run(self.sandbox.app, scope, payload)
 
     def control(self, method: str, path: str, json_body: Any = ..., *, query: str = "") -> Response:
-        """One request to the control surface; `path` without its prefix."""
+        """One request to the control API; `path` without its prefix."""
         return self.ask(method, f"/_sandbox{path}", json_body=json_body, query=query)
 
     def journal(self, answer: Response) -> dict[str, Any]:

@@ -28,7 +28,7 @@ class InTurns:
         return _answer(messages)
 
     async def control(self, method: str, path: str, **sent: Any) -> Response:
-        """One request to the control surface; `path` without its prefix."""
+        """One request to the control API; `path` without its prefix."""
         return await self.ask(method, f"/_sandbox{path}", **sent)
 
     async def meanwhile(

@@ -25,10 +25,10 @@ SILENCE_S: Final = 45.0
 
 
 class Unanswered(Exception):
-    """A server that was asked and did not do it.
+    """A request that failed.
 
-    `code` is how a command ends because of it; `status` that of the answer, None without one.
-    `is_away` where nobody answered, which may change.
+    `code` is the exit status of the command; `status` that of the answer, or None without one.
+    `is_away`: no server answered, which may change.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class Server:
             )
         if said is None:
             raise Unanswered(
-                f"{self.url} answered {status}, and not as a sandbox's control surface "
+                f"{self.url} answered {status}, and not as a sandbox's control API "
                 "does; if that has a port of its own (--control-port), name it with --url",
                 status=status,
             )

@@ -91,10 +91,10 @@ def doctor(
     as_list: bool,
     as_json: bool,
 ) -> None:
-    """Examine the receiver of webhooks at URL, and grade it.
+    """Test the webhook receiver at URL, and grade it.
 
-    It is sent probes, and what has to change in it is said.
-    Genuine webhooks are among the probes, and the receiver will process them: examine one of a
+    Sends probes to the receiver and reports what to change.
+    Some probes are genuine webhooks, and the receiver will process them: use one of a
     test environment. No sandbox has to run. URL may be a port of this machine. Without a secret
     one is made, for the receiver to be configured with.
 
@@ -153,7 +153,7 @@ def _list(*, as_json: bool) -> None:
         click.echo(line)
 
 
-# --- what is given ----------------------------------------------------------------------------
+# --- the input --------------------------------------------------------------------------------
 
 
 def _check_url(url: str) -> None:
@@ -230,7 +230,7 @@ def _why(error: Exception) -> str:
 
 
 def _made() -> str:
-    """A fresh secret, once somebody at the terminal has given it to the receiver."""
+    """A new secret, after the user at the terminal has configured the receiver with it."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         refuse(
             "there is no secret to sign with: give the receiver's with --secret-file, --secret or "
@@ -248,13 +248,13 @@ def _made() -> str:
     return made
 
 
-# --- what is done -----------------------------------------------------------------------------
+# --- the probes -------------------------------------------------------------------------------
 
 
 def _examine(
     url: str, kit: "ProbeBuilder", only: tuple[str, ...], limits: _Limits
 ) -> "Examination":
-    """What the probes brought. Ends the command where nobody answers at the URL."""
+    """The results of the probes. Ends the command if no receiver answers at the URL."""
     import asyncio
 
     from sandbox.webhook_doctor.examination import Unreachable, examine, wanted

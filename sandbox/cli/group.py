@@ -14,11 +14,10 @@ from sandbox.cli.exit_status import EXIT_INTERRUPTED
 class Commands(click.Group):
     """A group of commands, most of which are loaded only when they are used.
 
-    `later` has for the name of each of those the module and the name in it, as `module:name`.
+    `later` maps the name of each to its place, as `module:name`.
 
-    Ctrl-C ends with EXIT_INTERRUPTED, at a question as well. Whoever closes the pipe, as `head`
-    does, has read what they wanted: that is no failure. With NO_COLOR in the environment nothing is
-    coloured.
+    Ctrl-C ends with EXIT_INTERRUPTED, at a question as well. A closed pipe, as by `head`, is no
+    failure. With NO_COLOR in the environment there are no colours.
     """
 
     def __init__(self, *args: Any, later: Mapping[str, str], **more: Any) -> None:
@@ -30,7 +29,7 @@ class Commands(click.Group):
         return sorted({*super().list_commands(ctx), *self._later})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name; None where there is none."""
+        """The command of that name, or None."""
         if cmd_name not in self.commands and cmd_name in self._later:
             module, _, name = self._later[cmd_name].partition(":")
             self.add_command(getattr(import_module(module), name), cmd_name)
@@ -44,7 +43,7 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except (KeyboardInterrupt, click.Abort):
             if sys.stderr.isatty():
-                # What the terminal shows for Ctrl-C has no line of its own.
+                # The terminal shows ^C without a new line.
                 click.echo(err=True)
             ctx.exit(EXIT_INTERRUPTED)
         except BrokenPipeError:

@@ -67,7 +67,7 @@ class SettingType(click.ParamType[Any]):
     name = "NAME=VALUE"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Name and value: JSON where it can be read as that, otherwise a text."""
+        """Name and value: JSON if it can be read as JSON, otherwise text."""
         if isinstance(value, tuple):
             return value
         name, equals, text = value.partition("=")
@@ -105,7 +105,7 @@ class StatusType(click.ParamType[Any]):
     name = "STATUS[,...]"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """What the statuses begin with: `4` for `4xx`, and whole ones."""
+        """The beginnings of the statuses: `4` for `4xx`, and whole ones."""
         words = [word.strip().lower() for word in value.split(",")]
         wrong = next((w for w in words if not re.fullmatch(r"[1-5](?:xx|[0-9]{2})", w)), None)
         if wrong is not None:

@@ -1,4 +1,4 @@
-"""A sign of life while something takes long, for whoever sits at the terminal."""
+"""A progress message on the terminal during long work."""
 
 import sys
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _SIGNS: Final = "|/-\\"
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show on a terminal's stderr what goes on and since when, until the block ends."""
+    """Show the current work and its duration on a terminal's stderr, until the block ends."""
     if not sys.stderr.isatty():
         yield
         return

@@ -1,4 +1,4 @@
-"""What commands print: JSON for programs, tables and lines for people."""
+"""The output of commands: JSON for programs, tables and lines for people."""
 
 import json
 import shutil
@@ -32,8 +32,7 @@ def styled(text: str, **style: Any) -> Styled:
 def say(*words: str | Styled, between: str = "", err: bool = False) -> None:
     """Print one line for people.
 
-    Whatever a terminal would obey is written out: a server, or somebody who sends it requests, may
-    have put it there.
+    Control characters are escaped: a server, or one of its clients, may have put them there.
     """
     shown = [
         click.style(printable(word.text), **word.style)
@@ -45,7 +44,7 @@ def say(*words: str | Styled, between: str = "", err: bool = False) -> None:
 
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The option of every command to speak to programs."""
+    """The option of every command for output to programs."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
 
 
@@ -64,7 +63,7 @@ def show_table(
 ) -> None:
     """Print rows below their headers. On a terminal, lines are cut to its width.
 
-    `is_whole` ones never are: somebody is going to copy what stands in them.
+    `is_whole` tables are never cut, because their values are for copying.
     """
     is_cut = sys.stdout.isatty() and not is_whole
     width = shutil.get_terminal_size().columns if is_cut else None
@@ -75,9 +74,9 @@ def show_table(
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[Any]], *, width: int | None) -> list[str]:
-    """The lines of a table, the headers first, none longer than `width` where that can be had.
+    """The lines of a table, the headers first, no longer than `width` if possible.
 
-    None is shown as a dash. What is too long is cut in the widest columns, and ends in dots.
+    None is shown as a dash. The widest columns are cut, and cut values end in dots.
     """
     cells = [list(headers), *([_shown(value) for value in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]

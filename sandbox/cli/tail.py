@@ -1,4 +1,4 @@
-"""`sandbox tail`: the journal of a world as it is written, with the reasons of each answer."""
+"""`sandbox tail`: follows the journal of a world, with the reasons for each answer."""
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ _SHOWN_OF_KEY: Final = 4
 """So many characters of a key does the journal show."""
 
 _SHORTEST_KEY: Final = 32
-"""What is shorter is the name of one."""
+"""A shorter text is the name of a key."""
 
 _INDENT: Final = " " * 10
 _COLORS: Final = {"2": "green", "3": "cyan", "4": "yellow", "5": "red"}
@@ -35,16 +35,16 @@ _VERDICTS: Final = {"ok": "green"}
     "--reasons/--no-reasons",
     default=True,
     show_default=True,
-    help="Show below each request why it was answered like that.",
+    help="Show the reasons below each request.",
 )
 @click.option(
     "--limit",
     type=click.IntRange(0, _LIST_MAX),
     default=10,
     show_default=True,
-    help="How many requests of the past to begin with.",
+    help="Number of past requests to start with.",
 )
-@click.option("--no-follow", is_flag=True, help="End after the requests of the past.")
+@click.option("--no-follow", is_flag=True, help="Exit after the past requests.")
 @server_options
 @json_option
 def tail(
@@ -59,11 +59,11 @@ def tail(
     key: str | None,
     **filters: Any,
 ) -> None:
-    """Show the requests to a world as they come, with reasons.
+    """Follow the requests to a world, with reasons.
 
-    It goes on until it is interrupted. Below each request stand the decisions that led to its
-    answer, each with its clause; the outcome of a payment with the rule that chose it; rules that
-    nearly fitted; and notes. Times are the world's, in UTC.
+    Runs until interrupted. Below each request it shows the decisions with their clauses, the
+    outcome of a payment with the rule that chose it, rules that almost matched, and notes. Times
+    are the world's, in UTC.
 
     \b
     Examples:
@@ -100,7 +100,7 @@ def _key_names(server: Server, world_id: str) -> dict[str, str]:
 
 
 def _masked(key: str, names: Mapping[str, str]) -> str:
-    """How the key ends, which is what the journal shows. Ends the command for an unknown name."""
+    """The end of the key, which the journal shows. Ends the command for an unknown name."""
     from sandbox.domain.words import did_you_mean
 
     full = next((one for one, name in names.items() if name == key), key)
@@ -143,7 +143,7 @@ class _Tail:
 
     def run(self, limit: int) -> None:
         """Follow the journal until stopped. Raises Unanswered."""
-        # Said before anything is followed: a route that there is not.
+        # An unknown route is refused before anything is followed.
         self._past(limit=0)
         for happened in follow(self.server, self.world_id, ("request",)):
             tell_of_connection(happened)
@@ -159,7 +159,7 @@ class _Tail:
         self._show_all([entry for _, entry in self._past()], last=limit)
 
     def _past(self, limit: int = _LIST_MAX) -> list[tuple[Hashable, dict[str, Any]]]:
-        """The newest requests of the journal, and what tells each from all others."""
+        """The newest requests of the journal, each with the key that identifies it."""
         query = f"?limit={max(limit, 1)}" + (
             f"&route={quote(self.wanted.route)}" if self.wanted.route else ""
         )
@@ -193,7 +193,7 @@ class _Tail:
         ]
 
     def _who(self, key: str | None) -> str:
-        """The cast's name of a key, where only one fits."""
+        """The cast's name of a key, if only one matches."""
         if key is None:
             return "no key"
         end = key[-_SHOWN_OF_KEY:]
@@ -206,7 +206,7 @@ def _key(entry: Mapping[str, Any]) -> Hashable:
 
 
 def _reasons(entry: Mapping[str, Any]) -> Iterator[tuple[str | Styled, ...]]:
-    """What led to the answer, a line each."""
+    """The decisions behind the answer, one line each."""
     steps = [str(decision["step"]) for decision in entry["decisions"]]
     width = max([len(step) for step in steps] + [len("near miss")])
     for step, decision in zip(steps, entry["decisions"], strict=True):

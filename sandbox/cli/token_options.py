@@ -1,4 +1,4 @@
-"""The options that give a command the token of the control surface."""
+"""The options for the token of the control API."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -27,13 +27,13 @@ def token_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Path(path_type=Path),
             envvar="SANDBOX_TOKEN_FILE",
             metavar="FILE",
-            help="File that holds the token and nothing else, also SANDBOX_TOKEN_FILE.",
+            help="File with the token and nothing else (env SANDBOX_TOKEN_FILE).",
         ),
         click.option(
             "--token",
             envvar="SANDBOX_TOKEN",
-            help="Bearer token of the control surface, also SANDBOX_TOKEN. As an option it shows "
-            "in the list of processes: rather use the variable, or --token-file.",
+            help="Bearer token of the control API (env SANDBOX_TOKEN). The option shows in the "
+            "list of processes: prefer the variable, or --token-file.",
         ),
     ):
         with_token = option(with_token)

@@ -1,4 +1,4 @@
-"""`sandbox trigger`: a sample of an event, sent for real."""
+"""`sandbox trigger`: sends a sample of an event."""
 
 import sys
 import time
@@ -23,15 +23,15 @@ _LOOKS_AT_LEAST_EVERY_S: Final = 0.5
     "changes",
     multiple=True,
     type=SettingType(),
-    help="A field of the body that says something else; JSON, or a text. Several times.",
+    help="Change a field of the body: JSON, or text. May be given several times.",
 )
-@click.option("--list", "is_list", is_flag=True, help="List the events that there are.")
+@click.option("--list", "is_list", is_flag=True, help="List all events.")
 @click.option(
     "--timeout-s",
     type=click.FloatRange(0),
     default=20.0,
     show_default=True,
-    help="How long to wait for what the receivers answer.",
+    help="Time to wait for the answers of the receivers.",
 )
 @server_options
 @json_option
@@ -48,9 +48,9 @@ def trigger(
 ) -> None:
     """Send a sample of EVENT as a webhook.
 
-    It goes to the endpoints of the world that want it, signed as any other.
+    It goes to all endpoints of the world that subscribe to the event, with a signature.
 
-    The exit status is 1 where an endpoint did not take it.
+    The exit status is 1 if an endpoint refused it.
 
     \b
     Examples:
@@ -91,7 +91,7 @@ def _show_events(*, as_json: bool) -> None:
 
 
 def _answered(server: Server, world_id: str, id: str, timeout_s: float) -> dict[str, Any]:
-    """The message, once every delivery of it was tried, or as it is after so long."""
+    """The message after every delivery was tried, or after a time limit."""
     until = time.monotonic() + timeout_s
     wait_s = _LOOKS_FIRST_S
     while True:
@@ -112,7 +112,7 @@ def _urls(server: Server, world_id: str) -> dict[str, str]:
 
 
 def _show(message: dict[str, Any], urls: dict[str, str]) -> None:
-    """The id for whoever goes on with it, and for each endpoint how it went."""
+    """Print the id of the message, and the result for each endpoint."""
     say(message["id"])
     for delivery in message["deliveries"]:
         say("  ", *_result(delivery), f"  {urls.get(delivery['endpoint_id'], '')}")

@@ -1,5 +1,5 @@
-"""The operator's surface under `/_sandbox`: worlds, clocks, messages, the journal.
+"""The control API under `/_sandbox`: worlds, clocks, messages, the journal.
 
-The same kind of rows as the platform's, in a table of their own. Nothing here imitates anything;
-it explains, and it helps with mistakes.
+It has a table of rows like the platform's. It imitates nothing: it explains, and helps with
+mistakes.
 """

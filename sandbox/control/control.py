@@ -1,4 +1,4 @@
-"""The control surface as an ASGI application."""
+"""The control API as an ASGI application."""
 
 import logging
 from collections.abc import Callable
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 TEXT_CHARS_MAX: Final = 4_096
-"""No more is said of what was wrong: an error repeats words that were sent."""
+"""Length limit of an error message, because it repeats words of the request."""
 
 log = logging.getLogger("sandbox.control")
 
@@ -78,7 +78,7 @@ class Control:
         except wire.ClientGone:
             return
         except ControlFault as fault:
-            # What is said of a misspelt word must not repeat a key (assumed D5), nor a book.
+            # A message about a misspelt word must not repeat a key (assumed D5), nor a whole book.
             scrub = self._services.worlds.profile.scrub_start
             status, shown = fault.status, _error(fault, lambda text: scrub(text, TEXT_CHARS_MAX))
             headers = fault.headers
@@ -99,12 +99,12 @@ class Control:
             await _send(send, status, shown, headers, media_type, kind)
 
     async def refuse(self, send: Send, fault: ControlFault) -> None:
-        """Answer a request that reaches nothing of the control surface."""
+        """Answer a request that matches no control endpoint."""
         await _send(send, fault.status, _error(fault, self._services.worlds.profile.scrub), {})
 
     def _route(self, scope: Scope) -> tuple[ControlRow, dict[str, str]]:
         match = self._router.match(scope["method"], scope["path"])
-        # Who asks is looked at before anything is said about what there is.
+        # Authentication comes before any information about what exists.
         if match is None or match.row is None or not match.row.is_open:
             self._check_origin(scope)
             self._check_token(scope)
@@ -142,14 +142,14 @@ class Control:
             raise ControlFault(
                 401,
                 "unauthorized",
-                "this server's control surface needs its bearer token",
+                "this server's control API needs its bearer token",
                 details="the server was given one (SANDBOX_TOKEN, --token-file), or printed one "
                 "at its start",
                 headers={"www-authenticate": "Bearer"},
             )
 
     async def _read(self, row: ControlRow, scope: Scope, receive: Receive) -> bytes | bytearray:
-        """The body, where the endpoint takes one. Of one too large by its own word none is read."""
+        """The body, if the endpoint takes one. A body announced as too large is not read."""
         if row.body is None and not row.is_raw:
             return b""
         bytes_max = SNAPSHOT_BYTES_MAX if row.is_raw else wire.BODY_BYTES_MAX
@@ -201,12 +201,12 @@ class Control:
         shown = await _result(row, request, receive)
         if (saver := self._services.worlds.saver) is not None:
             if row.method != "GET" and request.found is not None:
-                # It may have changed what is no record: a switch, the clock, the queue.
+                # It may have changed state beside the records: a switch, the clock, the queue.
                 request.found.note_change()
             try:
                 await saver.saved()
             except StoreError as error:
-                # Reading goes on.
+                # Reading still works.
                 if row.method != "GET":
                     raise _not_written(error) from None
         return shown
@@ -246,7 +246,7 @@ def _body(shape: "type[BaseModel]", body: bytes, key_format: KeyFormat) -> Any:
         raise ControlFault(400, "validation_error", str(error)) from None
     except ValidationError as error:
         raise _invalid(error, shape) from None
-    # No field of this surface is for a key or a card number (assumed 6.4-everywhere).
+    # No field of the control API takes a key or a card number (assumed 6.4-everywhere).
     if may_hold(body or b"", key_format) and (found := misplaced(sent, key_format)) is not None:
         details = "a test card is named by its token" if found.secret is CARD_NUMBER else ""
         raise ControlFault(400, "validation_error", str(found), details=details)
@@ -254,7 +254,7 @@ def _body(shape: "type[BaseModel]", body: bytes, key_format: KeyFormat) -> Any:
 
 
 def _invalid(error: ValidationError, shape: "type[BaseModel]") -> ControlFault:
-    """What is wrong, and for an unknown field the known one that it resembles."""
+    """The mistake, and for an unknown field the known one that it resembles."""
     first = error.errors(include_url=False, include_context=False)[0]
     unknown = first["type"] == "extra_forbidden"
     return ControlFault(
@@ -266,7 +266,7 @@ def _invalid(error: ValidationError, shape: "type[BaseModel]") -> ControlFault:
 
 
 def _meant(shape: "type[BaseModel]", loc: tuple[int | str, ...]) -> str | None:
-    """The field that an unknown one resembles, in the shape where it stands."""
+    """The known field of the same shape that an unknown one resembles."""
     from pydantic import BaseModel
 
     *path, unknown = map(str, loc)

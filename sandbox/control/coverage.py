@@ -1,7 +1,6 @@
-"""Control endpoints that tell what of the platform was exercised, and what never was.
+"""Control endpoints of coverage: the parts of the platform that were used, and those that were not.
 
-Every section goes through a table of the sandbox: what there is in it was exercised so often, or
-never.
+Every section covers a table of the sandbox, and has a count for each of its rows.
 """
 
 from collections import Counter
@@ -29,11 +28,11 @@ TABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "refusals": tuple(dict.fromkeys(fault.code for fault in FAULTS if fault is not MISDIRECTED)),
     "outcomes": (*OUTCOMES, *TRANSPORT_FAULTS),
 }
-"""What there is to exercise, section by section, as far as the code alone knows it."""
+"""Everything that can be used, section by section, as far as the code knows it."""
 
 
 async def of_world(request: ControlRequest) -> dict[str, Any]:
-    """What was exercised in a world since it began or was reset."""
+    """The coverage of a world since it was created or reset."""
     slices = request.services.worlds.slices
     await slices.run(request.world.coverage.count())
     # The first time they are read from their files.
@@ -42,7 +41,7 @@ async def of_world(request: ControlRequest) -> dict[str, Any]:
 
 
 async def of_server(request: ControlRequest) -> dict[str, Any]:
-    """What was exercised in all worlds since the server began, and by those who named none."""
+    """The coverage of all worlds since the server started, and of requests for no world."""
     worlds = request.services.worlds
     await worlds.slices.aside(request.services.scenarios)
     return _view(request, await worlds.slices.run(worlds.exercised()))

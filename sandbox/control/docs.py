@@ -1,4 +1,4 @@
-"""Control endpoints that describe both surfaces: OpenAPI documents, and a page to try them."""
+"""Control endpoints with documentation: OpenAPI documents, and the docs page."""
 
 import json
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def platform(request: ControlRequest) -> bytes:
 
 
 def control(request: ControlRequest) -> bytes:
-    """The document of the control surface."""
+    """The document of the control API."""
     services = request.services
     write = services.control_document
     return _control(write, services.version, services.needs_token, _ids(request))
@@ -75,7 +75,7 @@ def style(request: ControlRequest) -> bytes:
 
 
 def script(request: ControlRequest) -> bytes:
-    """What the page does."""
+    """The script of the page."""
     return _file("page.js")
 
 

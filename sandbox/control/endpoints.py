@@ -1,4 +1,4 @@
-"""Control endpoints on webhook endpoints: where webhooks go, and what they missed."""
+"""Control endpoints on webhook endpoints: registration, secrets, recovery."""
 
 import asyncio
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ KNOWN_VALUES: Mapping[str, tuple[str, ...]] = {
     "transaction_type": TRANSACTION_TYPES,
     "status": (*STATUSES, *BATCH_STATUSES, "active", "blocked", "revoked", "deleted"),
 }
-"""What the filters of an endpoint can ask for. Processors may have any name."""
+"""The possible filters of an endpoint. Processors may have any name."""
 
 
 def view(endpoint: Endpoint) -> dict[str, Any]:
@@ -156,7 +156,7 @@ def read(request: ControlRequest) -> dict[str, Any]:
 
 
 def change(request: ControlRequest) -> dict[str, Any]:
-    """Change what is given; what is not given stays."""
+    """Change the given fields."""
     body: ChangeEndpoint = request.body
     endpoint, outbox = _found(request), request.world.outbox
     fields = _checked(request, body.model_dump(exclude_unset=True))
@@ -175,7 +175,7 @@ def delete(request: ControlRequest) -> None:
 
 
 def rotate_secret(request: ControlRequest) -> dict[str, Any]:
-    """A new secret; the old one goes on signing beside it for a while. Source: assumed D22."""
+    """A new secret; the old one signs too for a while. Source: assumed D22."""
     body: Rotate = request.body
     endpoint, world = _found(request), request.world
     fields = _checked(request, {"secret": body.secret})
@@ -201,7 +201,7 @@ def enable(request: ControlRequest) -> dict[str, Any]:
 
 
 async def recover(request: ControlRequest) -> dict[str, Any]:
-    """Send again what an endpoint has not got since a moment. Source: assumed D22."""
+    """Send the messages that an endpoint has missed since a moment. Source: assumed D22."""
     body: Recover = request.body
     endpoint = _found(request)
     if endpoint.is_disabled:

@@ -1,4 +1,4 @@
-"""What control endpoints share whose work may be long: taking turns, and long lists."""
+"""Helpers for control endpoints with long work: exclusive access, and long lists."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -14,9 +14,9 @@ from sandbox.worlds.world import World
 
 @asynccontextmanager
 async def alone(request: ControlRequest) -> AsyncIterator[World]:
-    """The world of the path, once nobody else saves, loads, resets or deletes it.
+    """The world of the path, once no other request saves, loads, resets or deletes it.
 
-    Raises ControlFault where it is gone by then.
+    Raises ControlFault if it is gone by then.
     """
     worlds, id = request.services.worlds, request.world.id
     async with worlds.alone.with_(id):

@@ -1,4 +1,4 @@
-"""Control endpoints on messages: what was emitted, how it fared, and sending it again."""
+"""Control endpoints on messages: samples, deliveries, and resending."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -68,7 +68,7 @@ def view(world: World, message: Message) -> dict[str, Any]:
 
 
 def shown(message: Message) -> dict[str, Any]:
-    """The message without what came of it."""
+    """The message without its deliveries."""
     return {
         "id": message.id,
         "event_type": message.event_type,

@@ -1,4 +1,4 @@
-"""Control endpoints that show what happened in a world: its messages and its journal."""
+"""Control endpoints on the messages and the journal of a world."""
 
 from typing import TYPE_CHECKING, Any, Final
 

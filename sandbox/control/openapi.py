@@ -1,7 +1,7 @@
-"""The OpenAPI 3.1 document of the control surface, written from its rows.
+"""The OpenAPI 3.1 document of the control API, generated from its rows.
 
-The examples of bodies succeed in a fresh demo world, but for those that name something which has
-to be made first.
+The example bodies succeed in a fresh demo world, except those that name a resource which must be
+created first.
 """
 
 import re
@@ -16,7 +16,7 @@ from sandbox.platform.openapi.schemas import Mode, Schema, query_of, record, sch
 from sandbox.worlds.switches import SWITCHES, Switch
 
 _ABOUT: Final = (
-    "The operator's surface of uat-sandbox: worlds, clocks, scenarios, webhooks and what happened. "
+    "The control API of uat-sandbox: worlds, clocks, scenarios, webhooks, the journal. "
     "It imitates nothing and explains everything. Unknown fields and parameters are refused."
 )
 _PARAMETER: Final = re.compile(r"\{(\w+)\}")
@@ -71,7 +71,7 @@ def document(
     shown = {
         "openapi": VERSION,
         "info": {
-            "title": "Control surface of uat-sandbox",
+            "title": "Control API of uat-sandbox",
             "version": version,
             "description": _ABOUT,
         },

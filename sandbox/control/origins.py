@@ -1,8 +1,8 @@
-"""Which requests a browser makes for a page of another origin.
+"""Recognizing requests that a browser sends for a page of another origin.
 
 Any page that a developer opens can send requests to a server on loopback. It cannot read the
-answers, but it does not need to: a request without a body, or with one that calls itself text, is
-sent without asking the server first.
+answers, but that does not protect the server: the browser sends a request without a body, or with a
+text body, without asking the server first.
 """
 
 from typing import Final
@@ -13,16 +13,16 @@ from sandbox.platform import wire
 from sandbox.platform.rare_log import shown
 
 _OWN_SITES: Final = frozenset({b"same-origin", b"none"})
-"""The page is the sandbox's own, or there is no page: an address typed, a bookmark."""
+"""The page is the sandbox's own, or there is no page: a typed address, a bookmark."""
 
 _PORTS: Final = {b"http": b":80", b"https": b":443"}
 
 
 def why_foreign(scope: Scope) -> str | None:
-    """Why the request counts as one of a foreign page; None where it does not.
+    """The reason why the request counts as one of a foreign page, or None.
 
-    `Sec-Fetch-Site` decides where a browser sends it. Without it an `Origin` has to be the one that
-    was asked. Clients that are no browsers send neither. Source: assumed D25-origins.
+    `Sec-Fetch-Site` decides if the browser sends it. Without it an `Origin` must be that of the
+    server. Clients that are not browsers send neither. Source: assumed D25-origins.
     """
     headers = scope["headers"]
     try:
@@ -36,14 +36,14 @@ def why_foreign(scope: Scope) -> str | None:
             return None
         return (
             f"a page of another origin sent this (Sec-Fetch-Site: {shown(site)}), and the control "
-            "surface answers to its own pages only"
+            "API answers to its own pages only"
         )
     asked = scope.get("scheme", "http").encode() + b"://" + (host or b"")
     if origin is None or _plain(origin) == _plain(asked):
         return None
     return (
         f"a page of another origin sent this (Origin: {shown(origin)}, and {shown(asked)} was "
-        "asked), and the control surface answers to its own pages only"
+        "asked), and the control API answers to its own pages only"
     )
 
 

@@ -1,4 +1,4 @@
-"""Control endpoints on how payments end: next outcomes, batch results, and the catalogues."""
+"""Control endpoints on outcomes: next outcomes, batch results, catalogues."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
@@ -120,7 +120,7 @@ def _rejected(wanted: int | list[str] | None, members: list[Transaction]) -> tup
 
 
 def list_outcomes(request: ControlRequest) -> dict[str, Any]:
-    """How attempts can end, and what can go wrong on the way. Source: assumed 5.2, 5.3."""
+    """The outcomes and the transport faults. Source: assumed 5.2, 5.3."""
     return {
         "outcomes": [outcome_view(row) for row in OUTCOMES.values()],
         "total": len(OUTCOMES),

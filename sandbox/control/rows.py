@@ -1,4 +1,4 @@
-"""What a row of the control table says of an endpoint, and what its function is given."""
+"""The row of the control table for an endpoint, and the request that its function gets."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -24,14 +24,14 @@ SNAPSHOT_BYTES_MAX: Final = 256 * 1_048_576
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """What the control surface works on, given by the composition root.
+    """The services of the control API, given by the composition root.
 
     `fixtures` reads a fixture by name, `fixture_of` gives that with which a saved world began,
     `fixture_names` lists them; `default_fixture` and
     `default_seed` are what a world gets that names none. `samples` is the body of an event of that
     type; `scenarios` are those of the library by name, `scenario` the one of that name or title;
     `why_not_to` tells why webhooks may not go to a host, None where they may. `platform_url` is
-    where the platform is served, seen from the control surface; `needs_token` says whether that
+    where the platform is served, seen from the control API; `needs_token` says whether that
     asks for a token. `control_document` writes the OpenAPI document of the control API.
     """
 
@@ -73,13 +73,12 @@ class ControlRequest:
 class ControlRow:
     """One control endpoint.
 
-    `is_open` rows need no token; `is_raw` ones take a body as it is, up to
-    SNAPSHOT_BYTES_MAX. What `is_stream` ones give is sent bit by bit, as it comes; all others
-    answer what `media_type` says.
-    `ends_with_client` ones take long, and are given up when the client hangs up.
+    `is_open` rows need no token; `is_raw` rows take a body as it is, up to SNAPSHOT_BYTES_MAX.
+    The result of an `is_stream` row is sent piece by piece; all others answer with `media_type`.
+    An `ends_with_client` row takes long, and is canceled when the client hangs up.
 
-    `body` and `query` name their shapes in `shapes`, `response` what is shown in `views`; both are
-    loaded when one is first read. `refuses` are the statuses that its function alone answers with.
+    `body` and `query` name their shapes in `shapes`, `response` its view in `views`; both modules
+    are loaded with the first use. `refuses` lists the statuses of the function itself.
     """
 
     name: str
@@ -145,7 +144,7 @@ def invalid(message: str, nearest: str | None = None) -> ControlFault:
 
 
 def unknown_world(worlds: Worlds, id: str) -> ControlFault:
-    """There is no world with this id, or no longer."""
+    """No world has this id, or none any more."""
     known = [world.id for world in worlds]
     return ControlFault(
         404, "unknown_world", f"there is no world {id!r}", nearest=nearest(id, known)
@@ -175,8 +174,8 @@ class Page:
 def window(items: Sequence[Any], limit: int, offset: int | None) -> Page:
     """The window of a list that is oldest first.
 
-    `offset` counts from the oldest; without one the window is the newest `limit` items, since
-    those are what somebody who gives no offset is looking for. Either way oldest first.
+    `offset` counts from the oldest. Without it the window has the newest `limit` items. Both are
+    oldest first.
     """
     start = max(len(items) - limit, 0) if offset is None else offset
     return Page(items[start : start + limit], len(items), limit, start)

@@ -1,4 +1,4 @@
-"""Control endpoints on scenarios: what there is, and what runs in a world."""
+"""Control endpoints on scenarios: the library, and the running one of a world."""
 
 from typing import TYPE_CHECKING, Any
 

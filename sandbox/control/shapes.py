@@ -1,4 +1,4 @@
-"""Bodies and queries of the control surface. Everything unknown in one is refused, loudly."""
+"""Bodies and queries of the control API. Unknown fields are refused."""
 
 from typing import Annotated, Any, Literal
 
@@ -23,12 +23,12 @@ class _Body(BaseModel):
 
 
 class _Query(BaseModel):
-    # Query values arrive as text, so that numbers have to be read out of them.
+    # Query values arrive as text, so numbers must be parsed.
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 WAIT_S_MAX = 300
-"""Nobody should keep a connection open for longer."""
+"""A connection should not stay open for longer."""
 
 
 class ClockBody(_Body):

@@ -1,4 +1,4 @@
-"""The control endpoint that shows what happens in a world as it happens: server-sent events."""
+"""The control endpoint that streams the events of a world as server-sent events."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
@@ -34,13 +34,13 @@ STREAMS_MAX: Final = 100
 tools and tests that read along need one or two each."""
 
 ON_STOP: Final = "sandbox.on_stop"
-"""Where a stream puts how it ends, in the scope of its request, for a server that stops."""
+"""The key in the scope of a request under which a stream puts a function that ends it."""
 
 SILENCE_S: Final = 15.0
-"""After so long without a word the stream says that it is still there."""
+"""After this many seconds without an event the stream sends a sign of life."""
 
 LAST_WORDS_S: Final = 0.5
-"""So long a stream that ends waits for a client to take what is left of it."""
+"""Time that an ending stream waits for its client to read the rest."""
 
 _HERE: Final = b": here\n\n"
 _HEADERS: Final = [(b"content-type", b"text/event-stream"), *HEADERS_OF[AnswerKind.CONTROL]]
@@ -67,7 +67,7 @@ def _tried(tried: AttemptEvent) -> dict[str, Any]:
 
 
 class Stream:
-    """One reader of a world from now on, and how what it reads is sent."""
+    """One subscriber of a world, and the sending of its events."""
 
     def __init__(
         self, world: World, kinds: Collection[str], on_silence: Callable[[], None]
@@ -85,7 +85,7 @@ class Stream:
         silence_s: float = SILENCE_S,
         last_words_s: float = LAST_WORDS_S,
     ) -> None:
-        """Send what happens until the client has gone, or nothing more will happen."""
+        """Send events until the client goes away or the world ends."""
         reader = self._reader
         scope[ON_STOP] = reader.end
         sending = asyncio.ensure_future(self._send(reader, send, silence_s))
@@ -97,7 +97,7 @@ class Stream:
             through = (sending, leaving)
             await asyncio.wait(through, timeout=last_words_s, return_when=asyncio.FIRST_COMPLETED)
             if not any(task.done() for task in through) and ABORT in scope:
-                # It does not read: what is left would keep the server from stopping.
+                # The client does not read, and the rest would keep the server from stopping.
                 scope[ABORT]()
                 await leaving
         finally:
@@ -114,7 +114,7 @@ class Stream:
             await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
             async for part in self._parts(reader, silence_s):
                 await send({"type": "http.response.body", "body": part, "more_body": True})
-                # Whoever asks for something has a turn between two of them.
+                # Requests get their turn between two events.
                 await asyncio.sleep(0)
             await send({"type": "http.response.body", "body": b""})
 
@@ -142,7 +142,7 @@ class Stream:
 
 
 def read_along(request: ControlRequest) -> Stream:
-    """What happens in a world from now on, as it happens."""
+    """Stream the events of a world from now on."""
     query: StreamQuery = request.query
     kinds = KINDS if query.kinds is None else query.kinds.split(",")
     for kind in kinds:
@@ -155,5 +155,5 @@ def read_along(request: ControlRequest) -> Stream:
             f"{STREAMS_MAX} streams of this world are already open, which is the most",
             details="a stream ends when its client hangs up",
         )
-    # A world that somebody watches is in use.
+    # A world with a subscriber is in use.
     return Stream(world, kinds, lambda: request.services.worlds.touch(world))

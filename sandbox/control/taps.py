@@ -1,4 +1,4 @@
-"""Control endpoints on the tap desk: payments that wait for a card, and what becomes of them."""
+"""Control endpoints on the tap desk: payments that wait for a card, and taps."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -57,7 +57,7 @@ def _found(request: ControlRequest) -> Waiting:
 
 
 def _tapped(body: "TapBody", waiting: Waiting) -> Tapped:
-    """What the body stands for. Raises ControlFault; then the payment goes on waiting."""
+    """The tap of the body. Raises ControlFault; then the payment goes on waiting."""
     said = [one for one in (body.card, body.outcome, body.cancel) if one is not None]
     if len(said) != 1:
         raise invalid("give one of card, outcome and cancel")
@@ -67,7 +67,7 @@ def _tapped(body: "TapBody", waiting: Waiting) -> Tapped:
         return Tapped(outcome=_outcome(body.outcome, waiting.tap.operation))
     assert body.card is not None
     if body.card[:4] != TOKEN_PREFIX:
-        # It may be a number, which is not said again.
+        # It may be a card number, which must not be repeated.
         raise invalid("card: name a test card by its token, like tok_visa_credit")
     must_be_known("card", body.card, CARDS)
     card = CARDS[body.card]

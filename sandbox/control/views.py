@@ -1,4 +1,4 @@
-"""What control endpoints show, for the document that describes them.
+"""The shapes of control answers, for the OpenAPI document.
 
 Lists come whole, or in the windows of `rows.Page`.
 """

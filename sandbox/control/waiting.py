@@ -46,10 +46,10 @@ async def wait(request: ControlRequest) -> dict[str, Any]:
 
 
 async def _first(world: World, query: "WaitQuery") -> Message:
-    """The first message that fits. Raises ControlFault where none came in time."""
+    """The first message that matches. Raises ControlFault if none came in time."""
     deadline = asyncio.get_running_loop().time() + query.timeout_s
     search = Search(world, query)
-    # However short the time is, everything that is there is looked at once.
+    # However short the time is, all existing messages are checked once.
     found = await search.go_on()
     try:
         async with asyncio.timeout_at(deadline):
@@ -57,7 +57,7 @@ async def _first(world: World, query: "WaitQuery") -> Message:
                 await world.changed()
                 found = await search.go_on()
     except TimeoutError:
-        # What came in the same moment counts: the loop may be late.
+        # A message of the same moment counts, because the loop may be late.
         found = await search.go_on()
     if found is None:
         raise _nothing_came(world, search)
@@ -79,20 +79,20 @@ class Search:
         self._messages = self._world.store.messages()
         self._delivered = self._world.outbox.delivered
         self._delivered_place = len(self._delivered)
-        # Where the search begins, and which place is the next.
+        # The start of the search, and the next position.
         self._first: int | None = None
         self._place = 0
         self.near: deque[Message] = deque(maxlen=NEAR_MISSES_MAX)
 
     def _beginning(self) -> int | None:
-        """The place of the first message that counts; None while there is no such place."""
+        """The position of the first message that counts; None while there is none."""
         if self.query.after is None:
             return 0
         after = self._world.store.place_of(self.query.after)
         return None if after is None else after + 1
 
     async def go_on(self) -> Message | None:
-        """The first that fits of what is new since the last time; None where nothing does."""
+        """The first new message that matches, or None."""
         while True:
             until = perf_counter() + _SEARCHES_S / max(1, self._world.waits)
             while perf_counter() < until:
@@ -104,7 +104,7 @@ class Search:
             await asyncio.sleep(0)
 
     def _next(self) -> Message | None:
-        """What has to be looked at next; None where that is nothing."""
+        """The next message to check, or None."""
         if self._messages is not self._world.store.messages():
             # The world was reset: these are others.
             self._begin()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def health(request: ControlRequest) -> dict[str, Any]:
-    """That the server answers, its version, and where it keeps state."""
+    """That the server answers, its version, and its store."""
     return {"status": "ok", "version": request.services.version, "store": request.services.store}
 
 
@@ -173,9 +173,9 @@ def read_clock(request: ControlRequest) -> dict[str, Any]:
 
 
 async def set_clock(request: ControlRequest) -> dict[str, Any]:
-    """Set the clock of a world; what is not given stays.
+    """Set the given values of a world's clock.
 
-    Setting it ahead lets happen what falls due on the way, each thing at its moment (assumed D23).
+    When it moves ahead, everything due on the way happens at its own moment (assumed D23).
     """
     body: ClockBody = request.body
     world = request.world
@@ -188,7 +188,7 @@ async def set_clock(request: ControlRequest) -> dict[str, Any]:
 
 
 async def advance_clock(request: ControlRequest) -> dict[str, Any]:
-    """Move the clock ahead, from one due time to the next; what happened on the way, in order."""
+    """Advance the clock from one due time to the next; returns what happened, in order."""
     body: Advance = request.body
     world = request.world
     try:
@@ -206,7 +206,7 @@ async def advance_clock(request: ControlRequest) -> dict[str, Any]:
 
 
 def read_switches(request: ControlRequest) -> dict[str, Any]:
-    """The switches of a world, as they stand."""
+    """The current switches of a world."""
     return request.world.switches
 
 

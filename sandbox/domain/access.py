@@ -1,11 +1,11 @@
-"""Who may see and do what: the decision table behind every 401 and 404.
+"""Access control: the decision table behind every 401 and 404.
 
-Two questions are asked, in this order, and one table answers both. `holds` says what the caller's
-key holds for an operation; `Relation` says where the target account stands. The first two rows
-answer alike for every relation, which is why they are asked before anything is looked up: the
-answer then leaks nothing about what exists (assumed C5, 4.2).
+One table answers two questions in order. `holds` is what the caller's key holds for an operation;
+`Relation` is the relation of the target account to the caller's. The first two rows give the same
+answer for every relation, so they are decided before any lookup: the answer then reveals nothing
+about what exists (assumed C5, 4.2).
 
-What may be handed on to a new key is `escalation`; whether a key authenticates at all is `keys`.
+`escalation` decides what a key may grant to a new key; `keys` decides whether a key authenticates.
 """
 
 from dataclasses import dataclass

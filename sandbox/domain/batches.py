@@ -1,4 +1,4 @@
-"""The settlement batch: its record, its life, what counts in it, and what the processor says.
+"""The settlement batch: its record, its life, its sums, and the processor's results.
 
 Source: spec 2.5, 3.3; rules assumed B1 to B15, transitions assumed 3.2.
 """

@@ -1,6 +1,6 @@
 """Merchant credentials: their record, and how they are shown. Source: spec 2.9.
 
-A credential's PIN is never shown and authenticates nothing here, so that it is not kept at all
+A credential's PIN is never shown and authenticates nothing here, so it is not stored at all
 (assumed Q8, 4.7-credential).
 """
 

@@ -1,8 +1,8 @@
-"""The life of accounts, terminals, locations and credentials: one small machine, four times.
+"""The life of accounts, terminals, locations and credentials: one state machine for all four.
 
 They are created active, blocked and unblocked, and deleted softly, each step with its event
-(spec 3.4). What differs stands in the rows: a credential says `is_active` where the others say
-`status`, has no `updated` event, and shows itself when it is deleted (spec 6.3, assumed 1.6).
+(spec 3.4). The rows hold the differences: a credential has `is_active` instead of `status`, has no
+`updated` event, and its deletion shows the whole record (spec 6.3, assumed 1.6).
 """
 
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What a key may hand on to a new key: the guards of spec 4.1 and 5.8, in the order of assumed 4.4.
+"""The guards on granting permissions to a new key (spec 4.1, 5.8), in the order of assumed 4.4.
 
 All rules must pass. Asking for `all` counts as asking for everything it expands to when it is
 compared with what the caller holds, but not as naming `webhooks:*`: otherwise no key outside a

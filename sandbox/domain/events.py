@@ -1,7 +1,7 @@
 """The events of spec 6.3: one row each, and the body that a webhook of each carries.
 
-This file owns names, categories and bodies. Which operation fires which event stands with the
-operation; who receives one, and how it is sent, is not known here.
+This file has names, categories and bodies. The operations decide which event fires; receivers and
+sending are elsewhere.
 """
 
 from collections.abc import Callable

@@ -2,7 +2,7 @@
 
 `error` is what clients branch on (spec 7-body). Only validation_error is named by the spec; the
 other codes are assumed 0.5-codes. A refusal carries two texts: `details` for the client, which
-reveals nothing that is hidden, and `reason` for the operator's journal, which may name it all.
+reveals nothing that is hidden, and `reason` for the operator's journal, which may reveal it.
 """
 
 from dataclasses import dataclass

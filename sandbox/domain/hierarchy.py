@@ -1,4 +1,4 @@
-"""Where one account stands to another. Source: spec 1, 4.2-admin; terms fixed by assumed 4.1."""
+"""The relation of one account to another. Source: spec 1, 4.2-admin; terms fixed by assumed 4.1."""
 
 from dataclasses import replace
 from enum import StrEnum

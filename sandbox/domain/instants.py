@@ -1,6 +1,6 @@
-"""Points in time: how they are read, written and moved.
+"""Instants: parsing, formatting and shifting.
 
-Everywhere inside, an instant is an aware datetime in UTC with millisecond precision. On the wire
+Inside the sandbox, an instant is an aware datetime in UTC with millisecond precision. On the wire
 it is ISO 8601 with `Z` and three decimals (spec 6.1.6; the exact form is assumed 0.5-ids).
 """
 

@@ -1,7 +1,7 @@
 """API keys: their format, their record, their life, and whether one may be used now.
 
-Of a key, only a salted hash of its secret is kept (spec 2.1-format). The two exceptions that the
-spec lets a caller read again, legacy and always-retrievable keys, also keep `readable_key`
+Only a salted hash of a key's secret is stored (spec 2.1-format). The spec allows reading legacy and
+always-retrievable keys again, so their records also have `readable_key`
 (assumed D26). Who may manage keys is `access`; what they may grant is `escalation`.
 """
 

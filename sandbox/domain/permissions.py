@@ -1,7 +1,7 @@
-"""The permission vocabulary of spec 2.2, its two macros, and what a set of permissions amounts to.
+"""The permissions of spec 2.2, their two macros, and the grants of a set of permissions.
 
-This file owns which strings are permissions. What a caller may do with one is `access`; what a
-caller may hand on to another key is `grants`.
+This file defines which strings are permissions. `access` decides what a caller may do with one;
+`escalation` decides what a caller may grant to another key.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
-"""Text for a terminal, a log line or a header: in one line, and nothing in it that moves a cursor.
+"""Text for a terminal, a log line or a header: one line without control characters.
 
-What could be obeyed instead of read: control characters, escape sequences, line breaks of any
-kind, and what turns the direction in which a line is read (assumed D25-plain).
+It removes control characters, escape sequences, line breaks of any kind, and characters that
+change the direction of text (assumed D25-plain).
 """
 
 import re

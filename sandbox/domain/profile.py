@@ -1,8 +1,8 @@
-"""The names that the spec neutralized, and those it does not show, as one value.
+"""The platform's names that the spec leaves neutral or does not show.
 
 A user of the real platform writes its names into a TOML file of this shape (`--profile FILE`) and
 changes no code. Every default is the spec's neutral word, or the assumption that fills its gap.
-The shapes are plain dataclasses: only reading a file has them checked.
+The shapes are plain dataclasses; only reading a file checks them.
 """
 
 import json

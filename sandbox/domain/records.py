@@ -1,4 +1,4 @@
-"""All kinds of record, as one type, and what they have in common."""
+"""All kinds of record as one type, and their common fields."""
 
 from operator import attrgetter
 from typing import Final

@@ -1,4 +1,4 @@
-"""How values become the bytes that go over the wire, in answers and in webhooks alike."""
+"""Rendering values to JSON bytes, for answers and webhooks."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
-"""Text that must never be kept: production keys, whole keys of the sandbox, card numbers.
+"""Text that must never be stored: production keys, whole keys of the sandbox, card numbers.
 
-Everything that could be stored is asked here, on both surfaces and in files: whatever is kept
-comes back in messages, snapshots and state files. Source: assumed D5, 6.4-everywhere.
+All text that could be stored is checked here, from the platform, the control API and files, because
+stored text comes back in messages, snapshots and state files. Source: assumed D5, 6.4-everywhere.
 """
 
 import json

@@ -1,7 +1,7 @@
 """State machines as tables: a row is a state, a trigger, the next state, and the event it fires.
 
-This file owns the walker; each resource owns its rows. A pair that has no row is refused, and
-the refusal says what is possible instead.
+This file has the walker; each resource has its rows. A pair without a row is refused, and the
+refusal lists what is possible instead.
 """
 
 from collections.abc import Iterable

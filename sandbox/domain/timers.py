@@ -1,4 +1,4 @@
-"""What will happen later in a world, without a request: one timer each."""
+"""Timers: what will happen later in a world, without a request."""
 
 from dataclasses import dataclass
 from typing import Final

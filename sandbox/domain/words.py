@@ -1,4 +1,4 @@
-"""Misspelt words: the nearest known one, so that an error can say what was probably meant."""
+"""Misspelt words: finding the nearest known word for an error message."""
 
 from collections.abc import Iterable
 from typing import Any, Final

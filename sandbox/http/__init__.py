@@ -1,1 +1,1 @@
-"""HTTP/1.1 on sockets: what a connection may cost before anything is known about its client."""
+"""HTTP/1.1 on sockets, with limits on connections before their clients are authenticated."""

@@ -13,7 +13,7 @@ log = logging.getLogger("sandbox.http")
 
 
 class Connection(Protocol):
-    """What the pool has to do with each connection."""
+    """The interface of a connection for the pool."""
 
     port: int | None
     is_reserved: bool
@@ -71,13 +71,13 @@ class ConnectionPool:
     # --- places ------------------------------------------------------------------------------
 
     def admit(self, connection: Connection, connections: Collection[Connection]) -> bool:
-        """Give a new connection a place, perhaps a reserved one. False where there is none."""
+        """Give a new connection a place, maybe a reserved one. False if there is none."""
         self._look_after(connections)
         if self.count >= self._connections_max:
             self.warn(
                 "crowded",
                 f"{self.count} connections are open: no more are served, but for the "
-                "control surface; --connections-max changes it",
+                "control API; --connections-max changes it",
             )
             if self._control_port not in (None, connection.port):
                 return False
@@ -111,7 +111,7 @@ class ConnectionPool:
     # --- bodies ------------------------------------------------------------------------------
 
     def hold(self, size: int) -> bool:
-        """Note so many more bytes of a body. False where all together are too many."""
+        """Count more bytes of a body. False if the sum is too large."""
         self._bodies_bytes += size
         return self._bodies_bytes <= self._bodies_bytes_max
 
@@ -145,7 +145,7 @@ class ConnectionPool:
     def _look(
         self, loop: asyncio.AbstractEventLoop, due: float, connections: Collection[Connection]
     ) -> None:
-        """Look at each connection, and again later as long as there is one."""
+        """Check each connection, and again later while there are any."""
         self._next_look = None
         if connections:
             self._look_after(connections)
@@ -154,7 +154,7 @@ class ConnectionPool:
             for connection in list(connections):
                 connection.look_after(now)
 
-    # --- what is said ------------------------------------------------------------------------
+    # --- the log -----------------------------------------------------------------------------
 
     def warn(self, kind: str, text: str) -> None:
         """Log it, but each kind at most once a minute, with how often it happened since."""
@@ -164,7 +164,7 @@ class ConnectionPool:
 
 
 class _Warning:
-    """A kind of warning that may come often, and is said once in so many seconds."""
+    """A kind of warning that may come often, and is logged at most once in an interval."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

@@ -1,6 +1,6 @@
 """The limits of one connection, of all connections, and of their time.
 
-The spec says nothing of them. Decision 41 says why each is as it is.
+The spec has none. Decision 41 gives the reason for each.
 """
 
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from sandbox.control.rows import SNAPSHOT_BYTES_MAX
 from sandbox.platform.wire import BODY_BYTES_MAX
 
 HEAD_BYTES_MAX: Final = 65_536
-"""The request line and the headers of a request, and likewise what comes between the pieces of a
-chunked body and after it. Source: assumed D25-heads."""
+"""Bytes of the request line and the headers of a request, and of the extra data between and after
+the pieces of a chunked body. Source: assumed D25-heads."""
 
 HEADER_FIELDS_MAX: Final = 100
 """Source: assumed D25-heads."""
 
 SLICE_BYTES: Final = 16_384
-"""The parser gets so much at a time, so that a packet full of requests is not read all at once."""
+"""Bytes for the parser at a time, so a packet full of requests is not parsed all at once."""
 
 PIECES_AT_ONCE_MAX: Final = 500
 """After so many pieces of a body, however small they are, other connections have their turn."""
@@ -33,21 +33,21 @@ BODY_BYTES_PER_S_MIN: Final = 1_000
 """A body has one second more for each of these bytes. Source: assumed D25-times."""
 
 LATE_AFTER_ROUNDS: Final = 2
-"""A look at the connections that comes so many intervals late does not judge them: the loop was
-busy, and what they have sent meanwhile is not read yet."""
+"""A check that comes this many intervals late judges no connection: the loop was busy, and data
+that arrived in the meantime is not read yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Times:
-    """How long what may take, in seconds. Source: assumed D25-times."""
+    """Time limits of the stages, in seconds. Source: assumed D25-times."""
 
     head_s: float = 10.0
     """From the first byte of a request to the end of its headers; also from the connection to its
     first byte."""
 
     body_s: float = 30.0
-    """From the end of the headers to that of the body; more for a large one that goes on coming.
-    Also how long an unread body is thrown away after its answer."""
+    """From the end of the headers to the end of the body; more for a large one that keeps coming.
+    Also the time in which an unread body is discarded after its answer."""
 
     idle_s: float = 5.0
     """Between two requests of a connection."""

@@ -37,7 +37,7 @@ _CROWDED = answering(refusals.CROWDED, closes=True)
 
 
 class Protocol(TimedProtocol):
-    """A connection. What it may cost is limited, and each refusal has the documented shape."""
+    """A connection with limits. Each refusal has the documented shape."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -78,13 +78,13 @@ class Protocol(TimedProtocol):
         self._answers.lose()
         self.pipeline.clear()
         if (cycle := self._under_way) is not None:
-            # Uvicorn tells the last request of several, and this one is the one that may wait.
+            # Uvicorn tells only the last of several requests, but this one may be waiting.
             cycle.disconnected = True
             cycle.message_event.set()
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
-        """End the connection once its answer is complete; what has no end by itself ends now."""
+        """End the connection after its answer; an endless stream ends now."""
         self._is_stopping = True
         super().shutdown()
         cycle = self._under_way or self.cycle
@@ -92,7 +92,7 @@ class Protocol(TimedProtocol):
             cast(dict[str, Any], cycle.scope).get(ON_STOP, lambda: None)()
 
     def make_room(self) -> None:
-        """End: there is no place for this connection, or another needs it."""
+        """Close it: there is no place for this connection, or another one needs it."""
         self._stage = ENDING
         self.transport.write(last_answer(refusals.CROWDED))
         self._answers.close()
@@ -111,10 +111,10 @@ class Protocol(TimedProtocol):
         self._flow.is_held = False
         self.flow.resume_reading()
 
-    # --- what comes in -----------------------------------------------------------------------
+    # --- input ------------------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
-        """Read what came, and note whether a request goes on after it."""
+        """Read the received data, and note whether a request continues after it."""
         if self._stage == ENDING:
             return
         if len(data) > SLICE_BYTES or self.pipeline:
@@ -151,15 +151,15 @@ class Protocol(TimedProtocol):
                 return
 
     def _hold(self, rest: bytes) -> None:
-        """Keep what is not to be read yet, and let nothing more come in."""
+        """Hold data that is not to be read yet, and pause reading."""
         self._rest += rest
         self._flow.is_held = True
         self.flow.pause_reading()
 
     def _hold_or_read_on(self) -> None:
-        """While requests wait for their turn, read on: else nobody would see the client hang up.
+        """Read on while requests wait for their turn, to notice that the client hangs up.
 
-        What comes meanwhile is held, up to a slice of it.
+        Further data is held, up to a limit.
         """
         if len(self._rest) > SLICE_BYTES:
             self._flow.is_held = True
@@ -177,11 +177,11 @@ class Protocol(TimedProtocol):
         self._read_in_slices(rest)
 
     def _note_unfinished(self, size: int) -> None:
-        """Count what came of a request that goes on. Those that come in one packet never do."""
+        """Count the data of a request that continues. Requests in one packet never do."""
         is_first = not self._seen
         if is_first:
             self._since = self.loop.time()
-        # Where in the first packet it began is not known.
+        # Its start within the first packet is unknown.
         self._seen += 1 if is_first else size
         if self._stage == HEAD:
             if self._seen > HEAD_BYTES_MAX:
@@ -202,7 +202,7 @@ class Protocol(TimedProtocol):
                 self._pool.read_in_turn(self)
 
     def read_on(self) -> None:
-        """Read more of a large body, once the application has taken what is there."""
+        """Read more of a large body, once the application has taken the data so far."""
         self._awaits_turn = False
         if self._stage == ENDING:
             return
@@ -215,7 +215,7 @@ class Protocol(TimedProtocol):
             self._pool.release(self._held_bytes)
             self._held_bytes = 0
 
-    # --- what the parser finds ---------------------------------------------------------------
+    # --- parser callbacks -------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
         """Begin a request, and tell the application how to close the connection (assumed 5.3)."""
@@ -270,7 +270,7 @@ class Protocol(TimedProtocol):
         super().on_headers_complete()
         self.app = app
         self._keeps_alive = self.cycle.keep_alive and not self.is_reserved
-        # A client that waits to be told to go on, and is refused instead, may not send its body.
+        # A client that waits for 100 Continue, and is refused instead, must not send its body.
         self.cycle.keep_alive = self._keeps_alive and not self.expect_100_continue
         self._is_odd = self.is_reserved
 
@@ -294,7 +294,7 @@ class Protocol(TimedProtocol):
         )
 
     async def _serve_operator(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer on a reserved place: only what is for the control surface."""
+        """Answer on a reserved place: only requests for the control API."""
         app = self.config.loaded_app if self._pool.is_for_control(scope) else _CROWDED
         await app(scope, receive, send)
 
@@ -342,7 +342,7 @@ class Protocol(TimedProtocol):
             self.parser.feed_data(framing)
         body_only.is_over = True
 
-    # --- what goes out -----------------------------------------------------------------------
+    # --- output ------------------------------------------------------------------------------
 
     def on_response_complete(self) -> None:
         """End an answer, also one without a body, and begin the next."""
@@ -363,7 +363,7 @@ class Protocol(TimedProtocol):
             self._say_last()
         else:
             if self.cycle.body:
-                # An answer that needed no body: what came of it is not kept.
+                # The answer needed no body, so the rest of the body is discarded.
                 self.cycle.body = bytearray()
             self.flow.resume_reading()
         if self._rest and not self.pipeline:

@@ -1,6 +1,6 @@
-"""What is answered to requests that get no further than HTTP: one row for each reason.
+"""Answers to requests that fail at the HTTP level: one row for each reason.
 
-They are no refusals of the platform: no world counts them, and they look the same everywhere.
+They are not refusals of the platform: no world counts them, and they look the same everywhere.
 """
 
 from collections.abc import Awaitable, Callable
@@ -11,7 +11,7 @@ from pydantic_core import to_json
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 Application = Callable[[Any, Any, Any], Awaitable[None]]
-"""What is served: scope, receive and send in, as ASGI has them."""
+"""An ASGI application."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

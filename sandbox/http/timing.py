@@ -1,4 +1,4 @@
-"""The stages of a connection, and how long it may be in each."""
+"""The stages of a connection, and their time limits."""
 
 import asyncio
 from typing import Any, Final
@@ -22,7 +22,7 @@ BODY: Final = 2
 """The head of a request has come, and not all of its body; its answer may have been given."""
 
 ENDING: Final = 3
-"""What comes in is thrown away."""
+"""Input is discarded."""
 
 
 class TimedProtocol(HttpToolsProtocol):

@@ -1,4 +1,4 @@
-"""Offers to go on in another protocol. None is taken up; the request itself is served."""
+"""Offers to upgrade to another protocol. None is accepted; the request itself is served."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -9,13 +9,13 @@ _FRAMING: Final = frozenset({b"content-length", b"transfer-encoding"})
 
 
 def framing_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """A head that makes a parser expect the body of these headers; empty where there is none."""
+    """A head that makes a parser expect the body of these headers; empty if there is none."""
     lines = [b"%b: %b\r\n" % header for header in headers if header[0] in _FRAMING]
     return b"POST / HTTP/1.1\r\n" + b"".join(lines) + b"\r\n" if lines else b""
 
 
 class BodyOnly:
-    """What a parser calls that reads the body of a request whose head the connection has had."""
+    """The callbacks of a parser for the body of a request whose head was parsed before."""
 
     def __init__(self, protocol: HttpToolsProtocol) -> None:
         self._protocol = protocol

@@ -1,1 +1,1 @@
-"""The platform's surface: the route table, and the one way that every request takes through it."""
+"""The platform's API: the route table, and the pipeline that every request takes."""

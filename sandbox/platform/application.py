@@ -51,7 +51,7 @@ BODY_PENDING: Final = "sandbox.body_pending"
 """In the scope of a request of which a part of the body had not come when it began."""
 
 NO_ANSWER: Final = 0
-"""The status that the journal shows where the connection was closed without one."""
+"""The journal's status of a connection that was closed without an answer."""
 
 TOO_MANY_REQUESTS: Final = 429
 
@@ -80,7 +80,7 @@ def _router() -> Router[Row]:
 
 
 class Platform:
-    """Answers every request of the platform's surface, for all worlds."""
+    """Answers every request of the platform, for all worlds."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class Platform:
         except ClientGone:
             return
         presented = self._identify(incoming)
-        # What comes without a known key stands in the journal of `default` (assumed D25).
+        # A request without a known key goes into the journal of `default` (assumed D25).
         world = presented.world or self._worlds.default
         if len(fire_due(world)) == TIMERS_IN_A_ROW:
             await catch_up(world, self._worlds.slices)
@@ -142,7 +142,7 @@ class Platform:
         await send_whole(send, refusal.fault.status, headers, body)
 
     async def _take_body(self, incoming: IncomingRequest, scope: Scope, receive: Receive) -> None:
-        """Read the body where the row has one, and wait for the request's turn.
+        """Read the body if the row has one, and wait for the request's turn.
 
         Raises ClientGone.
         """
@@ -198,9 +198,9 @@ class Platform:
     async def _once_saved(
         self, answer: Answer, saver: "Saver", incoming: IncomingRequest
     ) -> Answer:
-        """The answer, once all that it says is in the state file; else that it could not be.
+        """The answer, once its changes are in the state file; a refusal if they cannot be written.
 
-        Reading goes on while the file cannot be written.
+        Reading still works while the file cannot be written.
         """
         try:
             await saver.saved()
@@ -219,7 +219,7 @@ class Platform:
         return answer
 
     def _note_fault(self, context: RequestContext, answer: Answer) -> None:
-        """Say in the journal what the client gets instead of the answer."""
+        """Note in the journal what the client gets instead of the answer."""
         assert context.fault
         if context.fault.key == "slow" and context.choice is not None:
             answer.delay_ms = context.choice.delay_ms or SLOW_MS
@@ -294,7 +294,7 @@ class Platform:
         return headers
 
     def _count(self, context: RequestContext, status: int) -> None:
-        """Count what was exercised: in the world that the key names, if the path is one of ours."""
+        """Count the request for the coverage of the key's world, if the path is one of ours."""
         match, world = context.incoming.match, context.presented.world
         if match is None or world is None:
             self._worlds.coverage.answered(None, status, context.refusal, None)
@@ -314,7 +314,7 @@ class Platform:
         query = unquote(incoming.query_string.decode("latin-1")) if incoming.query_string else ""
         query = profile.scrub_start(query, ADDRESS_CHARS_MAX) if query else ""
         if context.refusal is not None or query:
-            # Reasons and notes quote what was sent.
+            # Reasons and notes quote the request.
             context.decisions = [
                 (step, word, profile.scrub_start(why, REASON_CHARS_MAX), of)
                 for step, word, why, of in context.decisions
@@ -332,7 +332,7 @@ class Platform:
             status,
             duration_ms,
             captured(
-                # Nothing is kept that came without a usable key (assumed D25-bodies).
+                # Bodies of requests without a usable key are not stored (assumed D25-bodies).
                 incoming.body if context.caller is not None else None,
                 profile,
                 row.secrets if row else (),
@@ -362,7 +362,7 @@ class Platform:
 
 
 def _has_body(incoming: IncomingRequest) -> bool:
-    """Whether a body was sent, or is said to come."""
+    """Whether a body was sent or announced."""
     return bool(incoming.body) or any(
         name == b"transfer-encoding" or (name == b"content-length" and value != b"0")
         for name, value in incoming.headers

@@ -1,4 +1,4 @@
-"""How a refusal looks on the wire. Source: spec 7-body; elsewhere assumed 0.5-errors."""
+"""The JSON of a refusal. Source: spec 7-body; elsewhere assumed 0.5-errors."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ from sandbox.domain.faults import Refusal
 from sandbox.domain.profile import Profile
 
 DETAILS_CHARS_MAX: Final = 4_096
-"""No more is ever said of what was wrong: nobody gets back a book that was sent."""
+"""Length limit of an error message, so a client does not get back a book that it sent."""
 
 
 def error_body(refusal: Refusal, profile: Profile, *, is_for_keys: bool) -> bytes:

@@ -1,4 +1,4 @@
-"""What the bodies and queries of several resources have in common."""
+"""Fields and base classes that the bodies and queries of several resources share."""
 
 import re
 from typing import Annotated, Any, ClassVar
@@ -57,7 +57,7 @@ class PricedBody(Body):
 
 
 class AddressBody(Body):
-    """A postal address; what is left out is null. Source: spec 2.3."""
+    """A postal address; missing fields are null. Source: spec 2.3."""
 
     street_line1: StrictStr | None = None
     street_line2: StrictStr | None = None
@@ -68,7 +68,7 @@ class AddressBody(Body):
 
 
 def _kept(value: Any) -> Any:
-    """A value of a body as a record keeps it, frozen."""
+    """A value of a body as a record stores it, frozen."""
     if isinstance(value, AddressBody):
         return Address(**value.__dict__)
     return tuple(value) if isinstance(value, list) else value
@@ -78,7 +78,7 @@ _DIGITS = re.compile(r"\d{1,18}", re.ASCII)
 
 
 def _whole_number(value: Any) -> Any:
-    """Query values are text; a whole number there is digits and nothing else (assumed C12)."""
+    """Query values are text; a whole number consists of digits only (assumed C12)."""
     if isinstance(value, str):
         if not _DIGITS.fullmatch(value):
             raise ValueError("must be a whole number")
@@ -90,7 +90,7 @@ WholeNumber = Annotated[int, BeforeValidator(_whole_number), Field(le=10**18 - 1
 
 
 Offset = Annotated[WholeNumber, Field(ge=0, le=10**12 - 1)]
-"""Where a page begins. Answers say it again, so that no card number fits (assumed C12)."""
+"""The offset of a page. Answers repeat it, so it is too small for a card number (assumed C12)."""
 
 
 class Query(BaseModel):

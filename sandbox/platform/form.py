@@ -1,7 +1,7 @@
-"""Step 5 of the way of a request: what was sent, held against the row's shape.
+"""Step 5 of the pipeline: the body and the query, checked against the row's shape.
 
-Bodies and queries are read here, and nowhere else; what was ignored in them is noted, and what
-must never be kept is refused.
+Bodies and queries are read here and nowhere else. Ignored fields are noted, and secrets that must
+never be stored are refused.
 """
 
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ UNKNOWN_NOTED_MAX: Final = 5
 
 
 def check_form(context: RequestContext, row: Row) -> None:
-    """Body and query in the row's shapes, and what the headers demand. Fills `trip`."""
+    """Parse body and query into the row's shapes, and check the headers. Fills `context`."""
     try:
         accept = context.incoming.list_header(b"accept")
         if accept and not wire.accepts_json(accept):
@@ -59,7 +59,7 @@ def check_form(context: RequestContext, row: Row) -> None:
 
 
 def _body(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
-    """The body in the row's shape, and nothing secret in it where that does not belong."""
+    """The body in the row's shape, without secrets outside the fields for them."""
     sent, body = read_object(context), context.incoming.body or b""
     checked = shape.model_validate_json(body)
     context.may_hold_cards = b"\\u" in body or pans.may_mention(body)
@@ -85,7 +85,7 @@ def _query(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
 def _note_unknown(
     context: RequestContext, sent: Mapping[str, Any], shape: "type[BaseModel]", what: str
 ) -> None:
-    """Say in the journal what was ignored (assumed C8): most likely it is misspelt."""
+    """Note ignored fields in the journal (assumed C8): most likely they are misspelt."""
     known = wire.field_names(shape)
     if known.issuperset(sent):
         return
@@ -112,13 +112,13 @@ def read_object(context: RequestContext) -> dict[str, Any]:
     sent = wire.parse_object(body)
     if b"\\u" in body or context.world.profile.key_format.hint_bytes in body:
         _refuse_production_key(context, sent)
-    # Not before it was looked at: whoever asks again is refused again.
+    # Only after the check, so a repeated request is refused again.
     context.sent = sent
     return sent
 
 
 def _refuse_production_key(context: RequestContext, sent: dict[str, Any]) -> None:
-    """Nothing of a production key is kept, wherever in a body it stands (assumed D5)."""
+    """Refuse a production key anywhere in a body; nothing of it is stored (assumed D5)."""
     if context.world.profile.key_format.mentions_production(written_out(sent)):
         note = "a production key was sent to a sandbox, in a body; nothing of it was kept"
         context.notes.append(note)
@@ -133,9 +133,9 @@ def _refuse_production_key(context: RequestContext, sent: dict[str, Any]) -> Non
 def _refuse_misplaced(
     context: RequestContext, sent: dict[str, Any], shape: "type[BaseModel]"
 ) -> None:
-    """No key and no card number is kept but in the fields for them (decisions 8, 19 and 44).
+    """Refuse keys and card numbers outside the fields for them (decisions 8, 19 and 44).
 
-    Which fields those are, the row's shape says. What belongs there, the operation says.
+    The row's shape names these fields. The operation checks their values.
     """
     profile, known, others = context.world.profile, wire.field_names(shape), dict(sent)
     if profile.supplied_key_field in known:
@@ -148,9 +148,9 @@ def _refuse_misplaced(
 
 
 def _set_card_data_apart(fields: dict[str, Any], key_format: KeyFormat) -> None:
-    """Leave out what a reader read of a card: the operation looks at it. A key is no such thing.
+    """The body without the reader's card data, which the operation checks. Keys stay in.
 
-    Of two that differ, the operation looks at the reader's own, and this leaves in the other.
+    If two card fields differ, the operation checks the reader's own, and the other stays in.
     """
     reader = fields.get(READER_FIELD)
     reader = reader if isinstance(reader, dict) else {}
@@ -178,7 +178,7 @@ def _forced_outcome(context: RequestContext) -> str | None:
 
 
 def _missing_header(context: RequestContext, name: str) -> None:
-    """Missing headers are forgiven, unless the world's switch says otherwise (assumed C7)."""
+    """Missing headers are allowed, unless the world's switch refuses them (assumed C7)."""
     if context.world.switches["strict_headers"]:
         raise Refusal(VALIDATION_ERROR, f"the {name} header is required", source="spec 5")
     context.notes.append(f"the {name} header is missing; the spec demands it (spec 5)")

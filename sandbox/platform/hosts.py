@@ -1,7 +1,7 @@
-"""Which hosts a server without a token answers for.
+"""The hosts that a server without a token answers for.
 
-The owner of a web page can make a name of theirs lead to 127.0.0.1 (DNS rebinding). The browser
-then takes the server for the page's own, and sends that name as Host.
+The owner of a web page can point a host name to 127.0.0.1 (DNS rebinding). The browser then takes
+the server for the page's own, and sends that name as Host.
 """
 
 import re
@@ -21,7 +21,7 @@ _AUTHORITY: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+?)\.?)(?::\d{
 
 
 def host_in(authority: str) -> str | None:
-    """The host of `HOST[:PORT]`, in the one form in which hosts compare; None where it has none."""
+    """The host of `HOST[:PORT]` in a canonical form; None if there is none."""
     match = _AUTHORITY.fullmatch(authority.lower())
     return None if match is None else plain_host(match[1] or match[2])
 
@@ -60,9 +60,9 @@ class Hosts:
         self._remembered: set[bytes] = set()
 
     def refuses(self, scope: Scope) -> bytes | None:
-        """The Host header that the server does not answer for; None where it does.
+        """The Host header if the server does not answer for it, else None.
 
-        A request without one came from no browser.
+        A request without a Host header does not come from a browser.
         """
         for name, value in scope["headers"]:
             if name == b"host":
@@ -86,7 +86,7 @@ class Hosts:
 
 
 def why_refused(value: bytes) -> str:
-    """What the client and the operator are told of a Host that the server does not answer for."""
+    """The message for client and operator about a Host that the server does not answer for."""
     name = host_in(value.decode("latin-1")) or "NAME"
     return (
         f"the Host header is {shown(value)}, and a server without a token answers for loopback "

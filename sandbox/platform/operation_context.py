@@ -1,4 +1,4 @@
-"""What an operation is given: the caller, the target, the checked body, and its effects."""
+"""The arguments of an operation: the caller, the target, the checked body, and its effects."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -45,7 +45,7 @@ class Draws(Protocol):
 
 
 class WorldServices(Protocol):
-    """What a world gives its operations besides its records."""
+    """The services that a world gives its operations besides its records."""
 
     @property
     def profile(self) -> Profile:
@@ -53,15 +53,15 @@ class WorldServices(Protocol):
 
     @property
     def draws(self) -> Draws:
-        """Where ids come from."""
+        """The source of ids."""
 
     @property
     def switches(self) -> Mapping[str, Any]:
-        """Where the spec leaves a choice, which reading is taken."""
+        """The switches: which reading of the spec applies."""
 
     @property
     def queue(self) -> Queue:
-        """The next outcomes that somebody wants."""
+        """The queue of next outcomes."""
 
     @property
     def scenario(self) -> Running | None:
@@ -81,7 +81,7 @@ class WorldServices(Protocol):
 
     @property
     def terminal_outcomes(self) -> Mapping[str, str]:
-        """By terminal id, what a test terminal always answers."""
+        """The fixed outcomes of test terminals, by terminal id."""
 
     @property
     def last_used_at(self) -> Mapping[str, datetime]:
@@ -93,7 +93,7 @@ class WorldServices(Protocol):
 
 @dataclass(slots=True)
 class Caller:
-    """Who calls: the key, the account that it belongs to, and what it grants."""
+    """The caller: the key, its account, and its grants."""
 
     key: ApiKey
     account: Account
@@ -104,10 +104,10 @@ class Caller:
 class OperationContext:
     """One operation about to be carried out, in the world's present.
 
-    `account` is the account that it is about and `record` the record that its path names, both
-    found and visible; `holds` is what the caller's key holds for it. `forced` is the outcome that
-    the client asked for by header. `decisions`, `events` (ids of messages), `near_misses` and
-    `choice` are for the journal. What happens by itself has no `request_id`.
+    `account` is the target account and `record` the record that the path names, both found and
+    visible. `holds` is what the caller's key holds for the operation. `forced` is the outcome of
+    the request's header. `decisions`, `events` (ids of messages), `near_misses` and `choice` are
+    for the journal. An operation of a timer has no `request_id`.
     """
 
     world: WorldServices
@@ -133,7 +133,7 @@ class OperationContext:
 
     @property
     def known_caller(self) -> Caller:
-        """Who calls; there is one in every operation."""
+        """The caller, which every request has."""
         assert self.caller is not None
         return self.caller
 
@@ -158,15 +158,15 @@ class OperationContext:
 
 @dataclass(slots=True)
 class PendingPayment:
-    """A payment that waits for its processor, its pending record committed.
+    """A payment that waits for its processor; its pending record is committed.
 
-    `finish` carries it out in a unit of work of its own, told whether the key was lost meanwhile:
-    then the payment fails (assumed D2). `subject` is the payment, which nothing else may touch
-    until then; `event` is the attempt's event_id as `used_event` has it, where no record holds it
-    yet. `fault` spoils the answer once it is there.
+    `finish` completes it in a unit of work of its own. If the key was lost in the meantime, the
+    payment fails (assumed D2). `subject` is the payment, which is locked until then. `event` is the
+    attempt's event_id as `used_event` has it, if no record holds it yet. `fault` applies to the
+    answer.
 
-    With a `tap` it waits at the tap desk first. `tapped` is told what came of that, and gives how
-    long the processor takes then; `why_not_with` says of a card why it cannot be tapped, if so.
+    With a `tap` it waits at the tap desk first. `tapped` takes the tap and returns the processor's
+    delay; `why_not_with` returns why a card cannot be tapped, if it cannot.
     """
 
     delay_ms: int

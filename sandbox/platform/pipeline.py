@@ -1,4 +1,4 @@
-"""The way of a request: every step of the platform, in the one order in which they are taken.
+"""The pipeline: every step of a platform request, in order.
 
     1 route        a row for this path and method?                        404, 405
     2 authenticate header, key, world; usable at this world's now?         401
@@ -9,10 +9,10 @@
     7 render       status and fields
     8 commit       records and messages, together or not at all
 
-A payment takes 6 in two breaths, with the processor's answer between them.
+A payment takes step 6 in two phases, with the processor's answer between them.
 
-Every step notes what it decided, why, and by which clause, and refuses by raising `Refusal`. The
-order is assumed C5: no answer depends on the existence of what the caller may not see.
+Every step notes its decision, the reason and the clause, and refuses by raising `Refusal`. The
+order is assumed C5: no answer depends on the existence of something that the caller may not see.
 """
 
 import asyncio
@@ -57,9 +57,9 @@ QUESTIONS_MAX: Final = 8
 async def carry_out(context: RequestContext, worlds: Worlds) -> tuple[int, Body]:
     """Take all steps; the success status and the body.
 
-    Raises Refusal, and then nothing changed, unless the refusal says that it was kept. Nothing
-    here waits but a payment for its processor, whoever wants the same payment meanwhile, and a
-    question or an answer that is long work (decision 43).
+    Raises Refusal. Then nothing changed, unless the refusal says that it was recorded. A request
+    waits only for its processor, for another request on the same payment, or for a long query
+    or answer (decision 43).
     """
     row = route(context)
     _prepare(context, worlds, row)
@@ -69,7 +69,7 @@ async def carry_out(context: RequestContext, worlds: Worlds) -> tuple[int, Body]
             _begin_again(context, worlds, row)
     context.step = "operation"
     assert row.run
-    # What only reads can begin again at any time; what changes something says when it can.
+    # A reading operation can always start again; a changing one says when it can.
     context.unit.can_wait = is_reading = row.method == "GET"
     try:
         shown = row.run(context)
@@ -83,12 +83,12 @@ async def carry_out(context: RequestContext, worlds: Worlds) -> tuple[int, Body]
 
 
 def _conclude(context: RequestContext, row: Row, shown: Any) -> tuple[int, bytes]:
-    """Write the answer and commit; what was refused and yet kept is raised afterwards."""
+    """Render the answer and commit; a refusal that was recorded is raised afterwards."""
     if isinstance(shown, Refusal):
         context.unit.commit()
         shown.was_kept = True
         raise shown
-    # Written before the commit, so that what cannot be shown is not done either.
+    # Rendered before the commit, so a result that cannot be rendered is not committed.
     body = b"" if row.status == NO_CONTENT else to_bytes(shown)
     context.unit.commit()
     if context.world.tap_desk:
@@ -97,7 +97,7 @@ def _conclude(context: RequestContext, row: Row, shown: Any) -> tuple[int, bytes
 
 
 def _prepare(context: RequestContext, worlds: Worlds, row: Row) -> None:
-    """Everything before the operation: who calls, what is meant, what was sent."""
+    """The steps before the operation: caller, target, body."""
     context.step = "authenticate"
     authenticate(context, worlds)
     if row.narrow is None or not reached_before(context, row):
@@ -117,7 +117,7 @@ def _prepare(context: RequestContext, worlds: Worlds, row: Row) -> None:
 async def _once_prepared(
     context: RequestContext, worlds: Worlds, row: Row, question: Unprepared
 ) -> Any:
-    """What an operation shows once the store is prepared for its questions.
+    """The result of an operation, after the store was prepared for its queries.
 
     It begins again after each, as if it had come now; what it asks for is at hand then.
     """
@@ -125,7 +125,7 @@ async def _once_prepared(
     number = 0
     while True:
         async with context.world.preparing:
-            # Somebody else may have had it prepared meanwhile.
+            # Another request may have prepared it in the meantime.
             if (steps := question.steps()) is not None:
                 await worlds.slices.run(steps)
         _begin_again(context, worlds, row)
@@ -163,7 +163,7 @@ async def _run_in_two_phases(
     tap_desk = context.world.tap_desk
     try:
         context.unit.commit()
-        # What was planned for later may be due before anybody asks for something else.
+        # Follow-ups may be due before the next request.
         fire_due(context.world)
         if pending.tap is not None:
             pending.delay_ms = await _wait_for_tap(context, pending, pending.tap)
@@ -208,7 +208,7 @@ async def _wait(context: RequestContext, pending: PendingPayment) -> None:
     try:
         await asyncio.sleep(pending.delay_ms / 1000)
     except asyncio.CancelledError:
-        # The server ends. Nobody hears of this payment any more; whoever goes on finds it ended.
+        # The server stops. The payment ends now, and the next start finds it ended.
         if busy is context.world.busy:
             context.begin()
             context.unit.schedule(Timer(kind=TAP_EXPIRES, subject=pending.subject, due=context.now))

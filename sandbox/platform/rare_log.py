@@ -1,4 +1,4 @@
-"""Warnings that a client can cause as often as it likes: one line a minute for each kind."""
+"""Warnings that clients can cause at will, limited to one line a minute for each kind."""
 
 import logging
 import time
@@ -35,6 +35,6 @@ class RareLog:
 
 
 def shown(value: bytes) -> str:
-    """What a client sent, short and in one line, to be quoted in a message or in the log."""
+    """Client text, shortened to one line, for quoting in a message or in the log."""
     text = value.decode("latin-1")
     return ascii(text if len(text) <= _SHOWN_MAX else text[:_SHOWN_MAX] + "...")

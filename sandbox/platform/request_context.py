@@ -1,4 +1,4 @@
-"""One request on its way: what was sent, and what has been found out so far."""
+"""The context of one request: what was sent, and the results of the steps so far."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,9 +17,9 @@ Headers = list[tuple[bytes, bytes]]
 # None of these is frozen: one of each is made for every request, and freezing costs half of that.
 @dataclass(slots=True)
 class IncomingRequest:
-    """A request as it came. `body` is None when it was larger than is read.
+    """An incoming request. `body` is None if it was too large to read.
 
-    `fields` are the headers by name, None where one of them was sent more than once.
+    `fields` are the headers by name, or None if one of them was sent more than once.
     """
 
     method: str
@@ -41,7 +41,7 @@ class IncomingRequest:
 
 @dataclass(slots=True)
 class PresentedKey:
-    """What came as an API key: the world and record that it names, or why it names none."""
+    """The API key of a request: its world and record, or the reason why it has none."""
 
     world: World | None
     key: ApiKey | None
@@ -52,7 +52,7 @@ class PresentedKey:
 
 @dataclass(slots=True, kw_only=True)
 class RequestContext(OperationContext):
-    """A call in the making: each step fills in what the next ones need."""
+    """The state of a request in the pipeline; each step fills in what the next ones need."""
 
     world: World
     request_id: str
@@ -81,7 +81,7 @@ class RequestContext(OperationContext):
 
 @dataclass(slots=True)
 class Answer:
-    """What goes back: status, body, headers. `fault` spoils the way back (assumed 5.3)."""
+    """The answer: status, body, headers. `fault` applies to its transport (assumed 5.3)."""
 
     status: int
     body: Body

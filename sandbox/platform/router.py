@@ -1,7 +1,7 @@
 """Finds the row for a method and a path, in a tree that is built from the rows once.
 
 A literal segment is tried before a parameter, and a parameter takes exactly one non-empty
-segment. Nothing is redirected and nothing is guessed: a trailing slash is another path.
+segment. There are no redirects and no guesses: a trailing slash is another path.
 """
 
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar
 
 
 class Routed(Protocol):
-    """What the router needs of a row. `method` is in capitals; parameters are `{name}`."""
+    """The part of a row that the router needs. `method` is in capitals; parameters are `{name}`."""
 
     @property
     def method(self) -> str: ...
@@ -24,9 +24,9 @@ RowT = TypeVar("RowT", bound=Routed)
 
 @dataclass(slots=True)
 class Match(Generic[RowT]):
-    """What a path leads to: a row and its parameters; or only the rows of other methods.
+    """The match of a path: a row and its parameters, or only the rows of other methods.
 
-    Where a segment is both a literal and a parameter, those are the rows of the literal.
+    If a segment is both a literal and a parameter, those are the rows of the literal.
     """
 
     row: RowT | None
@@ -47,7 +47,7 @@ class Router(Generic[RowT]):
 
     def __init__(self, rows: Iterable[RowT]) -> None:
         self._root: _Node[RowT] = _Node()
-        # Short cuts for what is asked most: whole paths, and paths up to their only parameter.
+        # Shortcuts for most requests: whole paths, and paths up to their only parameter.
         self._literal: dict[str, dict[str, Match[RowT]]] = {}
         self._up_to_parameter: dict[str, _Node[RowT]] = {}
         for row in rows:

@@ -1,4 +1,4 @@
-"""What a row of the route table says of an endpoint.
+"""The row of the route table that describes an endpoint.
 
 Routing, the permission check, validation, the success status, the error shape, the docs and the
 visibility tests all read these rows; nothing about an endpoint is written anywhere else.
@@ -53,13 +53,13 @@ Relate = Callable[[Account, Account | None], Relation]
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """What a request is about, and where it says so.
+    """The target of a request, and where the request names it.
 
-    `name` is the parameter or field that holds the id of a record of this `kind`. Without an
-    account's id in the body or the query the caller's own account is meant, unless it
-    `is_required`. `relate` says where that account stands to the caller's. `even_deleted` finds a
-    record after its deletion. `others` may be named in the body as well or instead, and everything
-    that is named has to be within reach. An `is_repeatable` parameter may be sent several times.
+    `name` is the parameter or field with the id of a record of this `kind`. Without an account's id
+    in the body or the query, the target is the caller's own account, unless it `is_required`.
+    `relate` gives the relation of that account to the caller's. `even_deleted` finds deleted
+    records too. The body may name `others` as well or instead, and everything that it names must be
+    within reach. An `is_repeatable` parameter may be sent several times.
     """
 
     where: Literal["path", "body", "query"]
@@ -98,12 +98,11 @@ class Extended:
 class Row:
     """One endpoint. Without `run` it is a retired one: 405, before authentication.
 
-    `narrow` says which need the sent body comes down to, where the row's own leaves it open.
-    `secrets` are fields of the body that the journal masks whatever they hold. With
-    `stops_at_block` a blocked account answers 423. `may` is asked of the target before the body
-    is looked at. An `is_attempt` asks the processor, so that its outcome can be forced. One that
-    `shows_key` may answer with the plaintext of an API key. `refuses` is what its operation alone
-    refuses, besides what is refused on the way to any.
+    `narrow` selects the needed permission by the body, if the row leaves it open. `secrets` are
+    fields of the body that the journal always masks. With `stops_at_block` a blocked account gets
+    423. `may` checks the target before the body is read. An `is_attempt` row asks the processor, so
+    its outcome can be forced. A row that `shows_key` may answer with the plaintext of an API key.
+    `refuses` lists the faults of the operation itself, besides those of the pipeline.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""The headers that keep an answer to its reader: one table for both surfaces.
+"""Security headers of answers: one table for the platform and the control API.
 
-The platform's answers are bare (assumed D3): theirs say only what may not be stored. None of these
-headers is one of CORS: no page of another origin may read an answer (decision 36).
+The platform's answers are bare (assumed D3): they only forbid storing. There are no CORS headers,
+because no page of another origin may read an answer (decision 36).
 """
 
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ Raw = tuple[tuple[bytes, bytes], ...]
 
 
 class AnswerKind(Enum):
-    """What an answer is, as far as these headers go."""
+    """The kind of an answer, which selects its headers."""
 
-    CONTROL = "the control surface"
-    """An answer of the control surface: it may hold keys, endpoint secrets, or anything else."""
+    CONTROL = "the control API"
+    """An answer of the control API: it may hold keys, endpoint secrets, or anything else."""
 
     OPEN = "its open documents"
     """A document that holds no secret: health, OpenAPI, the schema of scenarios."""

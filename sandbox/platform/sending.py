@@ -1,4 +1,4 @@
-"""Sending an answer: as a whole, in parts, or as a transport fault has it."""
+"""Sending an answer: as a whole, in parts, or with a transport fault."""
 
 import asyncio
 import re
@@ -53,7 +53,7 @@ async def send_with_fault(answer: Answer, scope: Scope, receive: Receive, send: 
         if abort is None:
             raise ConnectionClosed(f"the transport fault {fault.key} was asked for")
         abort()
-        # The server has to notice before this ends, or it would answer by itself.
+        # The server must notice before this returns, or it would send an answer itself.
         await until_gone(receive)
         return
     body, headers = answer.body, answer.headers

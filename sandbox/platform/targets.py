@@ -1,6 +1,6 @@
-"""Steps 3 and 4 of the way of a request: what the caller sees, and what the request is about.
+"""Steps 3 and 4 of the pipeline: visibility and target.
 
-No answer here depends on the existence of what the caller may not see. Source: assumed C5.
+No answer depends on the existence of something that the caller may not see. Source: assumed C5.
 """
 
 from typing import Any, Final
@@ -70,7 +70,7 @@ def reached_before(context: RequestContext, row: Row) -> bool:
         context.cache_key = _cache_key_of(context, row)
         known = context.world.reached.get(context.cache_key)
     except (Refusal, BadInput, TypeError):
-        # What is wrong with the body is said when its turn has come.
+        # The check of the body reports its mistakes later.
         del context.notes[noted:]
         return False
     if known is None or known[0] != context.world.directory_version:
@@ -91,7 +91,7 @@ def _cache_key_of(context: RequestContext, row: Row) -> tuple[Any, ...]:
 
 
 def remember(context: RequestContext, row: Row) -> None:
-    """Keep what became of the steps for the next who asks for the same."""
+    """Cache the results of the steps for the next request of the same kind."""
     reached = context.world.reached
     if len(reached) >= REACHED_MAX:
         reached.clear()
@@ -126,7 +126,7 @@ def find_target(context: RequestContext, row: Row) -> None:
         context.account = named[0][1]
     elif target.where != "query" and not target.is_required:
         # No account is named: the caller's own is meant, or on a listing all that it may see.
-        # Where one has to be named, the check of the body says so.
+        # The check of the body refuses a missing one.
         _must_reach(context, row, target, context.caller.account, None)
         context.account = context.caller.account
     if row.stops_at_block and context.account is not None:
@@ -165,9 +165,9 @@ def _must_not_be_blocked(context: RequestContext) -> None:
 
 
 def _narrow(context: RequestContext, wanted: Need) -> None:
-    """Ask for the very permission that the body comes down to, where the row left it open.
+    """Check the permission that the body selects, if the row leaves it open.
 
-    Before the lookup, since lacking an operation is answered whatever exists (assumed 4.7).
+    This comes before the lookup: a missing permission is refused whatever exists (assumed 4.7).
     """
     assert context.caller
     if access.before_lookup(access.holds(context.caller.grants, wanted)) is not None:
@@ -183,7 +183,7 @@ def _form(row: Row, relation: Relation) -> str:
 
 
 _Found = list[tuple[Account | None, str]]
-"""The account of what is named, None where nothing is there, with the id that was given."""
+"""The account of the named record, or None if there is none, with the given id."""
 
 
 def _target_in_path(context: RequestContext, target: Target) -> _Found:
@@ -193,7 +193,7 @@ def _target_in_path(context: RequestContext, target: Target) -> _Found:
 
 
 def _target_in_body(context: RequestContext, target: Target) -> _Found:
-    """What the body names. The body is parsed for it first (assumed C5)."""
+    """The target that the body names. The body is parsed first (assumed C5)."""
     id = (context.sent or read_object(context)).get(target.name)
     if id is None:
         return []

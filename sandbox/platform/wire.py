@@ -1,6 +1,6 @@
-"""Between bytes and values: reading bodies and queries, and what the headers ask for.
+"""Converting bytes to values: bodies, queries and headers.
 
-Everything a client can send wrongly in form is refused here, as `BadInput` or by a plain false.
+Malformed input is refused here, by `BadInput` or by False.
 """
 
 import asyncio
@@ -33,11 +33,11 @@ DETAILS_MAX: Final = 5
 
 
 Body = bytes | list[bytes]
-"""The body of an answer: whole, or in parts where it is long."""
+"""The body of an answer: whole, or in parts if it is long."""
 
 
 class BadInput(ValueError):
-    """A body or query that is not what it should be; the message is for the client."""
+    """A malformed body or query; the message is for the client."""
 
 
 class ClientGone(Exception):
@@ -75,14 +75,14 @@ async def read_body(
 
 
 async def until_gone(receive: Receive) -> None:
-    """Wait until the client has closed the connection; what it still sends is not read."""
+    """Wait until the client closes the connection; further data is not read."""
     while (await receive())["type"] != "http.disconnect":
         # What sends without end leaves others their turn.
         await asyncio.sleep(0)
 
 
 async def unless_gone(work: Awaitable[T], receive: Receive) -> T:
-    """What the work gives. Raises ClientGone, and ends the work, where the client goes first."""
+    """The result of the work. Cancels it and raises ClientGone if the client leaves first."""
     working = asyncio.ensure_future(work)
     going = asyncio.ensure_future(until_gone(receive))
     try:
@@ -111,7 +111,7 @@ async def read_long_body(receive: Receive, *, bytes_max: int) -> bytearray | Non
 
 
 def in_parts(written: Iterable[bytes]) -> Steps[list[bytes]]:
-    """What is written bit by bit, in parts of a size to be sent."""
+    """Small pieces of output, joined to parts of a good size for sending."""
     parts: list[bytes] = []
     waiting: list[bytes] = []
     size = 0
@@ -144,9 +144,9 @@ async def send_body(send: Send, body: Body) -> None:
 
 
 def parse_json(body: bytes) -> Any:
-    """The JSON value in the body. Raises BadInput, saying where it stops being one.
+    """The JSON value in the body. Raises BadInput with the place of the mistake.
 
-    Refused too: a key that stands twice in one object, NaN and infinity, lone surrogates, bytes
+    Also refused: a key that occurs twice in one object, NaN and infinity, lone surrogates, bytes
     that are not UTF-8, and nesting deeper than 200.
     """
     if not body:
@@ -166,7 +166,7 @@ def parse_object(body: bytes) -> dict[str, Any]:
 
 
 def mistakes(error: ValidationError) -> str:
-    """What is wrong with a body, field by field, without repeating what was sent."""
+    """The mistakes of a body, field by field, without repeating its values."""
     found = error.errors(include_url=False, include_input=False, include_context=False)
     lines = [_mistake(one["loc"], one["type"], one["msg"]) for one in found[:DETAILS_MAX]]
     if len(found) > DETAILS_MAX:
@@ -210,9 +210,9 @@ def parse_query(query_string: bytes) -> dict[str, list[str]]:
 
 
 def header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
-    """The value of a header that stands at most once; several equal ones count as one.
+    """The value of a header that may occur once; several equal ones count as one.
 
-    Raises BadInput when two differ: nobody could say which was meant.
+    Raises BadInput if two differ, because it is unclear which one is meant.
     """
     found: bytes | None = None
     for key, value in headers:
@@ -224,9 +224,9 @@ def header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
 
 
 def by_name(headers: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes] | None:
-    """The headers by name; None where one stands more than once, so that each has to be looked for.
+    """The headers by name; None if one occurs more than once, so each must be searched for.
 
-    This is the quick way: hardly a client sends a header twice.
+    This is the fast path: hardly any client sends a header twice.
     """
     found = dict(headers)
     return found if len(found) == len(headers) else None

@@ -1,4 +1,4 @@
-"""Rehearsing a scenario: its examples are carried out in a sandbox of their own, step by step."""
+"""Running the examples of a scenario in a sandbox of their own, step by step."""
 
 import asyncio
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Step:
-    """What came of one example: what was not as it should be, in words."""
+    """The result of one example: its mistakes, in words."""
 
     number: int
     name: str
@@ -21,7 +21,7 @@ class Step:
 
 
 def run_examples(scenario: "Scenario") -> Iterator[Step]:
-    """Every example in turn, with what was wrong. Raises ScenarioError for unknown names."""
+    """Run the examples in order; yields each result. Raises ScenarioError for unknown names."""
     stage = ExampleRunner(scenario)
     with asyncio.Runner() as runner:
         for number, example in enumerate(scenario.example, start=1):

@@ -1,4 +1,4 @@
-"""What came of an example, held against what its scenario expects."""
+"""Comparing the result of an example with its expectations."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of an example: the answer, what it is about, what was announced and received.
+    """The result of an example: the answer, its payment, its events and webhooks.
 
     `received` are the attempts, each with the name of its event.
     """
@@ -62,7 +62,7 @@ def compare(expect: "Expect", came: Outcome) -> Iterator[str]:
 
 
 def _unlike(name: str, wanted: Any, value: Any) -> Iterator[str]:
-    """What is not as wanted; of an object only what is named matters."""
+    """The differences from the expected value; of an object only the named fields matter."""
     if isinstance(wanted, dict) and isinstance(value, dict):
         for key, inner in wanted.items():
             yield from _unlike(f"{name}.{key}", inner, value.get(key))
@@ -73,7 +73,7 @@ def _unlike(name: str, wanted: Any, value: Any) -> Iterator[str]:
 def _misreceived(
     wanted: "Sequence[Received]", received: Sequence[tuple[str, Arrived]]
 ) -> Iterator[str]:
-    """What a receiver got otherwise than it should have."""
+    """The differences in the received webhooks."""
     names, came = [one.event for one in wanted], [event for event, _ in received]
     if names != came:
         yield f"received: expected {names!r}, came {came!r}"

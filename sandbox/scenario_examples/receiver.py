@@ -1,4 +1,4 @@
-"""A receiver of webhooks in good health, who stands in for the network while one rehearses."""
+"""A correct webhook receiver, which replaces the network while examples run."""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ REFUSED: Final = 401
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """One attempt as it came. `status` is that of the body, None where it cannot be read."""
+    """One received attempt. `status` is that of the body, None if it cannot be read."""
 
     message_id: str
     status: str | None
@@ -24,7 +24,7 @@ class Arrived:
 
 @dataclass(slots=True)
 class Receiver:
-    """Takes what is genuine and refuses what is not. `is_answered`: the client has its answer."""
+    """Accepts genuine webhooks and refuses others. `is_answered`: the client has its answer."""
 
     header_prefix: str
     secret: str = ""

@@ -11,7 +11,7 @@ from sandbox.platform.sending import ConnectionClosed
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back; `status` 0 where the connection was closed without an answer."""
+    """An answer; `status` is 0 if the connection was closed without one."""
 
     status: int
     headers: dict[str, str]
@@ -20,7 +20,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked, with an API key of the world."""
+    """A request with an API key of the world."""
 
     method: str
     path: str

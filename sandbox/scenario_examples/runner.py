@@ -1,4 +1,4 @@
-"""The sandbox in which examples are carried out, and what each of them asks of it."""
+"""The sandbox in which examples run, and the requests of each example."""
 
 import asyncio
 from dataclasses import replace
@@ -49,7 +49,7 @@ class ExampleRunner:
         self._last = ""
 
     async def play(self, number: int, name: str, example: "Example") -> list[str]:
-        """Carry out one example; what was not as it should be."""
+        """Run one example; returns its mistakes."""
         send = example.send
         if self._hears and not self._receiver.secret:
             await self._listen(send)
@@ -74,7 +74,7 @@ class ExampleRunner:
         self._sandbox.worlds.default.tap_desk.close()
 
     def _problem(self, send: "Send") -> str | None:
-        """Why this cannot be carried out; None where it can."""
+        """The reason why this cannot run, or None."""
         if send.on is not None and send.on not in self._payments:
             return f"send.on: no example before is named {send.on!r}"
         if send.operation not in _ON_NOTHING and not (send.on or self._last):
@@ -90,7 +90,7 @@ class ExampleRunner:
     # --- carrying out
 
     async def _carry_out(self, send: "Send", number: int, on: str) -> tuple[Answer, list[str]]:
-        """The answer, and what was wrong with the waiting for a tap."""
+        """The answer, and the mistakes of the wait for a tap."""
         if send.operation == "advance":
             return await self._advance(send, send.by or "0s"), []
         if send.operation == "find":
@@ -108,7 +108,7 @@ class ExampleRunner:
         self._receiver.is_answered = True
 
     async def _at_the_desk(self, send: "Send", asked: "asyncio.Future[Answer]") -> list[str]:
-        """Do at the tap desk what the example says; what was wrong with that."""
+        """Tap or cancel as the example says; returns the mistakes."""
         waiting = await self._waiting(asked)
         if waiting is None:
             return ["send.tap: the payment did not wait for a tap"] if send.tap else []
@@ -163,7 +163,7 @@ class ExampleRunner:
     # --- looking
 
     async def _payment_of(self, send: "Send", number: int, answer: Answer) -> str:
-        """The id of the payment that was begun, also where nobody heard of it."""
+        """The id of the new payment, even if its answer was lost."""
         if isinstance(answer.body, dict) and "transaction_id" in answer.body:
             return str(answer.body["transaction_id"])
         body = (await self._found(send, send.event_id or f"example-{number}")).body
@@ -196,7 +196,7 @@ class ExampleRunner:
         self._receiver.secret = made.body["secret"]
 
     async def _quiet(self) -> None:
-        """Wait until every webhook has arrived that is to be sent now, and what is delayed too."""
+        """Wait until every due webhook has arrived, and the delayed ones too."""
         outbox = self._world.outbox
         while any(
             one.status == "pending" and one.next_attempt_at is None

@@ -1,1 +1,1 @@
-"""What decides how the processor answers: next outcomes, test cards, terminals and amounts."""
+"""Choosing the processor's answer: scenario files, next outcomes, cards, terminals, amounts."""

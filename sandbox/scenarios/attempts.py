@@ -1,4 +1,4 @@
-"""Rules on attempts: which ones a rule is for, and what happens to them and afterwards.
+"""Rules on attempts: their conditions, their effects and their follow-ups.
 
 Source: assumed D4, D24, 6.3.
 """
@@ -44,10 +44,10 @@ _OF_A_BATCH = ("terminal", "account", "key", "processor", "nth")
 
 
 class When(Part):
-    """What an attempt has to be for a rule to apply; what is not named does not matter.
+    """The condition of a rule; fields that are not given match everything.
 
-    `nth` counts the attempts that fit everything else of the rule, `attempt` those on the payment,
-    its initiation being the first.
+    `nth` counts the attempts that match the rest of the rule, `attempt` those on the payment,
+    starting with its initiation.
     """
 
     operation: Some[Annotated[str, OneOf(OPERATIONS, "operation")]] | None = None
@@ -106,10 +106,10 @@ def check_outcome(word: str) -> str:
     return word
 
 
-# --- what follows -----------------------------------------------------------------------------
+# --- follow-ups -------------------------------------------------------------------------------
 
 ANY_REQUEST: Final = (REVOKE_KEY, REINSTATE_KEY, BLOCK_TERMINAL, UNBLOCK_TERMINAL)
-"""What can follow whatever was asked for."""
+"""Follow-ups that are possible after any operation."""
 
 FOLLOW_UPS: Final[dict[str, frozenset[Operation]]] = {
     SURCHARGE_EXPIRES: frozenset({Operation.SALE}),
@@ -117,16 +117,16 @@ FOLLOW_UPS: Final[dict[str, frozenset[Operation]]] = {
     CANCEL: INITIATING,
     **dict.fromkeys(ANY_REQUEST, frozenset(Operation)),
 }
-"""What can happen later without a request, and after which operations. Source: assumed D24."""
+"""The follow-ups, and the operations after which each is possible. Source: assumed D24."""
 
 Outcome = Annotated[str, Field(json_schema_extra={"enum": list(OUTCOMES)})]
 Follow = Annotated[str, OneOf(tuple(FOLLOW_UPS), "follow-up")]
 
 
 class FollowUp(Part):
-    """What happens `after` the attempt, in the world's time, without a request.
+    """A follow-up `after` the attempt, in the world's time, without a request.
 
-    `outcome` is what the processor answers late.
+    `outcome` is the processor's late answer.
     """
 
     after: Duration
@@ -155,17 +155,17 @@ class FollowUp(Part):
         return self
 
 
-# --- what happens -----------------------------------------------------------------------------
+# --- effects ----------------------------------------------------------------------------------
 
 _A_REASON: Final[JsonValue] = [{"enum": list(REASONS)}, {"pattern": " "}]
-"""In the JSON Schema: the key of a reason, or what is no single word."""
+"""In the JSON Schema: the key of a reason, or text of several words."""
 
 
 class Then(Part):
-    """What happens to an attempt that fits.
+    """The effect on an attempt that matches.
 
-    `times` is how often the rule applies before it is used up. `after` is how long a batch waits
-    for its result, or a payment for its tap.
+    The rule applies `times` times. `after` is the time that a batch waits for its result, or a
+    payment for its tap.
     """
 
     outcome: Outcome | None = None
@@ -219,7 +219,7 @@ class Then(Part):
         return self
 
     def _must_be_able_to_follow(self) -> None:
-        """Raises ValueError for what can never follow, or never come to a tap."""
+        """Raises ValueError for follow-ups and taps that can never happen."""
         nothing_done = self.fault is not None and TRANSPORT_FAULTS[self.fault].when == "before"
         if nothing_done and self.tap is not None:
             raise ValueError(f"tap: with {self.fault} nothing is begun that could wait")
@@ -243,7 +243,7 @@ class Then(Part):
 
     @cached_property
     def operations(self) -> frozenset[Operation]:
-        """The operations of which all that is said can come true."""
+        """The operations for which the whole effect is possible."""
         if self.batch is not None:
             return frozenset()
         fitting = set(INITIATING if self.tap is not None else Operation)
@@ -255,7 +255,7 @@ class Then(Part):
 
 
 class Rule(Part):
-    """One rule: what happens to which attempts. Without a name it is known by its number.
+    """One rule: a condition and an effect. Without a name its number names it.
 
     That is why a name is no number.
     """

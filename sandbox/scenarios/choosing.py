@@ -1,7 +1,7 @@
-"""Which outcome an attempt gets, why, and what nearly chose another.
+"""Choosing the outcome of an attempt, with the reason and the near misses.
 
-The sources are asked in the order of assumed D4, and the first that has an outcome for the
-operation wins. What a source would have chosen for another operation is noted as a near miss.
+The sources are tried in the order of assumed D4, and the first that has an outcome for the
+operation wins. An outcome for another operation is noted as a near miss.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 
 class AttemptFacts(NamedTuple):
-    """What is known of an attempt before its outcome.
+    """The facts of an attempt before its outcome.
 
-    `amount` is what this very operation asks for, None where it asks for no certain amount.
-    `header` is what the client forces, `terminal_outcome` what its test terminal always answers;
-    `armed` is an operation of this payment that an earlier amount made fail, once. `more` gives
-    what else a scenario can ask for, and is only asked where one is running.
+    `amount` is the amount of this operation, or None if it names none. `header` is the outcome that
+    the client forces, `terminal_outcome` the fixed outcome of a test terminal. `armed` is an
+    operation of this payment that an earlier amount makes fail once. `more` gives further facts,
+    and is only called if a scenario runs.
     """
 
     operation: Operation
@@ -67,11 +67,11 @@ class AttemptFacts(NamedTuple):
 
 @dataclass(slots=True)
 class ChosenOutcome:
-    """How an attempt will end, and who said so.
+    """The outcome of an attempt, and its source.
 
-    `fault` spoils the transport as well. `arms` and `settlement` are kept with a payment for
-    later; `disarms` tells that what was armed is used up. With `tap` the payment waits so long for
-    a card, whose issuer is asked then unless `is_final`; `follow` is what happens afterwards.
+    `fault` is a transport fault. `arms` and `settlement` are stored with a payment for later;
+    `disarms` marks an armed outcome as used. With `tap` the payment waits that long for a card,
+    whose issuer then answers unless `is_final`. `follow` lists the follow-ups.
     """
 
     outcome: Outcome
@@ -90,7 +90,7 @@ class ChosenOutcome:
 
     @property
     def key(self) -> str:
-        """The name of what was chosen: a fault that leaves no outcome, else the outcome."""
+        """The name of the choice: a fault without an outcome, else the outcome."""
         if self.fault is not None and self.fault.when == "before":
             return self.fault.key
         return self.outcome.key
@@ -111,7 +111,7 @@ def check_word(word: str) -> str:
 def choose(facts: AttemptFacts, queue: Queue) -> ChosenOutcome:
     """The outcome of this attempt. A next outcome that is used leaves the queue."""
     near = NearMisses()
-    # Source of the order: assumed D4. Who has nothing to say is not asked.
+    # Source of the order: assumed D4. Empty sources are skipped.
     choice = (
         (_by_header(facts, near) if facts.header is not None else None)
         or (_by_queue(facts, queue, near) if queue else None)
@@ -128,8 +128,8 @@ def choose(facts: AttemptFacts, queue: Queue) -> ChosenOutcome:
 def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome) -> ChosenOutcome:
     """The outcome once the card is known. Source: assumed D4, D24.
 
-    It is the scenario's own, else what card, terminal or amount say; all else that the rule says
-    of the payment stays as it is. What would have come before the payment was begun is too late.
+    It comes from the scenario, else from card, terminal or amount. The other effects of the rule
+    stay. Sources that count only before the payment starts do not apply.
     """
     if waiting.is_final:
         return waiting
@@ -155,7 +155,7 @@ def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome) -> ChosenOutcome:
 def _named(
     word: str, facts: AttemptFacts, source: str, rule: str, near: NearMisses
 ) -> ChosenOutcome | None:
-    """What a source says by name, if it is for this operation (assumed 5.1)."""
+    """The named outcome, if it is possible for this operation (assumed 5.1)."""
     fault = TRANSPORT_FAULTS.get(word)
     if fault is not None:
         return ChosenOutcome(APPROVED, source, rule, fault=fault)
@@ -214,7 +214,7 @@ def _by_scenario(facts: AttemptFacts, scenario: Running, near: NearMisses) -> Ch
 
 
 def _tap(then: "Then") -> timedelta | None:
-    """How long the payment waits for its tap; None where it does not."""
+    """The time that the payment waits for its tap, or None."""
     if then.tap is None:
         return None
     return validity.TAP if then.after is None else parse_duration(then.after)
@@ -237,7 +237,7 @@ def _by_terminal(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
 
 
 def _by_amount(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
-    """What an amount armed before, or the amount of this operation. Source: assumed 6.2-amount."""
+    """The outcome of an earlier amount, or of this one. Source: assumed 6.2-amount."""
     if facts.armed is not None and facts.armed[0] is facts.operation:
         _, word, amount = facts.armed
         outcome = for_operation(word, facts.operation)

@@ -1,4 +1,4 @@
-"""Examples: what a scenario promises, step by step, so that it can be proved."""
+"""Examples: the expected results of a scenario, step by step."""
 
 from typing import Annotated, Any, Literal
 
@@ -14,9 +14,9 @@ CardToken = Annotated[str, OneOf(tuple(CARDS), "test card")]
 
 
 class AtTheDesk(Part):
-    """What happens to a payment that waits for its tap: time passes, then somebody does something.
+    """The tap of a waiting payment: time passes, then a card is tapped or the payment canceled.
 
-    Without card, outcome and cancel nobody does anything.
+    Without card, outcome and cancel, time passes and nothing else happens.
     """
 
     after: Duration | None = None
@@ -37,11 +37,11 @@ class AtTheDesk(Part):
 
 
 class Send(Part):
-    """What an example does: an attempt, closing a batch, looking up, or letting time pass.
+    """The request of an example: an attempt, closing a batch, a lookup, or advancing the clock.
 
     An action is on the payment of the example before, or on that of the example named by `on`.
-    `find` looks up the payment that has the `event_id`. `tap` is what happens at the tap desk
-    while the request waits.
+    `find` looks up the payment that has the `event_id`. `tap` is the tap that the
+    waiting payment gets.
     """
 
     operation: Literal[
@@ -80,7 +80,7 @@ class Send(Part):
 
 
 class Received(Part):
-    """One attempt at a webhook, as a receiver sees it; what is not named does not matter.
+    """One attempt at a webhook, as a receiver sees it; fields that are not given can be anything.
 
     `is_genuine` tells whether the receiver's check of signature and time lets it through;
     `is_answered` whether the client had its answer by then.
@@ -93,7 +93,7 @@ class Received(Part):
 
 
 class Expect(Part):
-    """What must come of it; what is not named does not matter.
+    """The expected result; fields that are not given can be anything.
 
     `http` is the status of the answer, 0 where the connection was closed without one; `status` and
     `status_reason` are of the answer, or of the payment where there was none; `event` must be
@@ -117,7 +117,7 @@ class Expect(Part):
 
 
 class Example(Part):
-    """One step of the story that the file tells, and what it must come to."""
+    """One step of a scenario: a request and its expected result."""
 
     name: Name | None = None
     send: Send

@@ -1,4 +1,4 @@
-"""What every field of a scenario file is, in one sentence, as an editor shows it.
+"""One sentence about every field of a scenario file, which editors show.
 
 One row for each shape and field; a test holds that none is missing. Source: assumed D22, D24.
 """

@@ -1,4 +1,4 @@
-"""Reading a scenario, loudly: a mistake with its file, rule, field and the nearest known word."""
+"""Reading a scenario strictly: errors name the file, the rule, the field and the nearest word."""
 
 from collections import Counter
 from pathlib import Path
@@ -22,7 +22,7 @@ _LISTS: Final = ("rule", "webhook", "example")
 
 
 class ScenarioError(ValueError):
-    """A scenario that cannot be used; the message says where and why.
+    """A scenario that cannot be used; the message names the place and the reason.
 
     `nearest` is the known word that an unknown one resembles.
     """
@@ -67,14 +67,14 @@ def parse_scenario(document: dict[str, Any]) -> "Scenario":
         named, colon, said = message.partition(": ")
         loc = first["loc"]
         if colon and named.replace(".", "").isidentifier():
-            # What is said of a whole part begins with the field that it is about.
+            # A message about a whole part begins with the name of the field.
             loc, message = (*loc, *named.split(".")), said
         rest = f" (and {len(others)} more)" if others else ""
         raise ScenarioError(f"{_where(document, loc)}{message}{rest}", meant) from None
 
 
 def _must_be_small(document: dict[str, Any]) -> None:
-    """Raises ScenarioError for what would take long to check, whatever it says."""
+    """Raises ScenarioError for a scenario that is too large to check."""
     count = len(document)
     rest: list[Any] = [document]
     while rest and count <= PARTS_MAX:
@@ -129,7 +129,7 @@ def _where(document: dict[str, Any], loc: tuple[int | str, ...]) -> str:
 
 
 def _meant(shape: "type[BaseModel]", loc: tuple[int | str, ...]) -> str | None:
-    """The field that an unknown one resembles, in the shape where it stands."""
+    """The known field of the same shape that an unknown one resembles."""
     from pydantic import BaseModel
 
     for part in loc[:-1]:

@@ -1,10 +1,10 @@
-"""What nearly chose another outcome for an attempt, as the journal keeps it."""
+"""Near misses of an attempt, as the journal stores them."""
 
 from collections.abc import Iterable
 from typing import Final
 
 NEAR_MISSES_MAX: Final = 20
-"""Near misses of one attempt that are kept in words; the rest are counted. A queue and a scenario
+"""Near misses of one attempt that are stored as text; the rest are counted. A queue and a scenario
 can have 2,000 together, and the journal holds a thousand attempts."""
 
 

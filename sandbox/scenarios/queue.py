@@ -1,4 +1,4 @@
-"""Next outcomes: what an operator or a test wants the next fitting attempts to end as."""
+"""The queue of next outcomes, which an operator or a test sets for the next matching attempts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ QUEUE_MAX: Final = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queued:
-    """One next outcome, for the next attempt that fits. Source: assumed D24.
+    """One next outcome, for the next attempt that matches. Source: assumed D24.
 
     `amount` (minor units) fits exactly; without `operation` every one fits that the outcome is
-    for. `approved_amount` is what a partial approval gives; `delay_ms` is wall time.
+    for. `approved_amount` is what a partial approval gives; `delay_ms` is real time.
     """
 
     outcome: str | None = None

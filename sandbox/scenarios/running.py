@@ -1,4 +1,4 @@
-"""A scenario at work in a world: which rule applies to an attempt, and how often each has."""
+"""A running scenario: the rule for each attempt, and how often each rule has applied."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sandbox.scenarios.words import AmountRange
 
 Words = Mapping[str, Any]
-"""What is known of an attempt, or of a delivery, by the words of `when`.
+"""The facts of an attempt or a delivery, by the words of `when`.
 
 A tuple holds several names of one thing.
 """
@@ -26,7 +26,7 @@ _NAMED = ("terminal", "location", "account", "key")
 
 
 class MatchedRule(NamedTuple):
-    """What a rule says of an attempt, and how answers name the rule."""
+    """The effect of a rule on an attempt, and the rule's name in answers."""
 
     then: "Then"
     rule: str
@@ -137,7 +137,7 @@ class Running:
     def matched(
         self, words: Words, is_possible: Callable[["Then"], bool], near_misses: NearMisses
     ) -> MatchedRule | None:
-        """What the first rule that fits says; None when none does."""
+        """The effect of the first rule that matches, or None."""
         for entry in self._attempts:
             mismatch = entry.mismatch(words)
             if mismatch is not None:
@@ -160,7 +160,7 @@ class Running:
         return bool(self._webhooks)
 
     def for_webhook(self, words: Words) -> "WebhookThen | None":
-        """What the first rule that fits a delivery says; None when none does.
+        """The effect of the first rule that matches a delivery, or None.
 
         The words are those of `WebhookWhen`: `endpoint` is all its names.
         """

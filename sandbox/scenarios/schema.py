@@ -1,7 +1,7 @@
 """The JSON Schema of scenario files, for editors. Source: assumed D24.
 
-It comes from the shapes that read the files, and says everything that can be said of one field.
-What fields have to do with each other, `parse_scenario` alone knows.
+It is generated from the shapes that read the files, and covers single fields. Only `parse_scenario`
+knows which fields go together.
 """
 
 from functools import cache
@@ -18,10 +18,10 @@ from sandbox.scenarios.webhooks import WebhookThen
 from sandbox.scenarios.words import AmountRange
 
 NAME: Final = "scenario.schema.json"
-"""What the schema's file and the last part of its address are called."""
+"""The name of the schema's file, and the last part of its URL."""
 
 DIRECTIVE: Final = f"#:schema {NAME}\n"
-"""The line with which the library's files tell language servers of TOML where the schema is."""
+"""The line of the library's files that names the schema for TOML language servers."""
 
 
 class _ForFiles(GenerateJsonSchema):
@@ -60,7 +60,7 @@ _NEVER_EMPTY: Final = (AmountRange, AtTheDesk, Then, WebhookThen)
 
 @cache
 def scenario_schema() -> dict[str, Any]:
-    """The schema as a document; nobody may change it."""
+    """The schema as a document, which callers must not change."""
     return {
         "$schema": GenerateJsonSchema.schema_dialect,
         "$id": f"urn:uat-sandbox:{NAME}",

@@ -13,7 +13,7 @@ from sandbox.scenarios.words import RULES_MAX, WEBHOOK_RULES_MAX, Name, Part
 
 T = TypeVar("T")
 
-# The first faulty one is said: to find all faults of a thousand takes long.
+# Only the first error is reported: finding all errors of a thousand rules takes long.
 _Listed = Annotated[list[T], Field(max_length=RULES_MAX, fail_fast=True)]
 
 
@@ -48,7 +48,7 @@ class Scenario(Part):
 
 
 def _must_differ(what: str, names: Sequence[str | None]) -> None:
-    """Raises ValueError for a name that stands twice."""
+    """Raises ValueError for a name that occurs twice."""
     counts = Counter(filter(None, names))
     twice = next((name for name, count in counts.items() if count > 1), None)
     if twice is not None:

@@ -1,4 +1,4 @@
-"""Rules on webhooks: which deliveries a rule is for, and what is done to them.
+"""Rules on webhooks: their conditions, and their effects on deliveries.
 
 Source: assumed D22, D24.
 """
@@ -20,7 +20,7 @@ STATUSES_IN_BODIES: Final = tuple(
 
 
 class WebhookWhen(Part):
-    """What a delivery has to be for a rule to apply; what is not named does not matter.
+    """The condition of a rule; fields that are not given match everything.
 
     `transaction_type` and `status` are those of the body; `endpoint` is an id, a description or a
     URL. `nth` counts the deliveries that fit everything else of the rule.
@@ -45,13 +45,12 @@ class WebhookWhen(Part):
 
 
 class WebhookThen(Part):
-    """What is done to a delivery that fits.
+    """The effect on a delivery that matches.
 
     `duplicate` is how many copies are sent in all; `order` the place among the webhooks of one
     request; `truncate` how many bytes are left of the body, half of them with true; `contradict`
     are fields to change in an extra copy under an id of its own; `times` how often the rule
-    applies before it is used up. What spoils an attempt spoils the first: a retry is as it should
-    be.
+    applies before it is used up. Faults apply to the first attempt only: a retry is correct.
     """
 
     drop: bool | None = None
@@ -82,7 +81,7 @@ class WebhookThen(Part):
 
 
 class WebhookRule(Part):
-    """One rule: what is done to which deliveries. Without a name it is known by its number."""
+    """One rule: a condition and an effect. Without a name its number names it."""
 
     name: RuleName | None = None
     when: WebhookWhen = Field(default_factory=WebhookWhen)

@@ -1,6 +1,6 @@
-"""What the parts of a scenario file are made of: words of a table, amounts, lengths of time.
+"""The value types of scenario files: words of a table, amounts, durations.
 
-Each of them is checked when the file is read, and says in the JSON Schema what it takes.
+Each is checked when the file is read, and describes its values in the JSON Schema.
 """
 
 from collections.abc import Collection
@@ -35,7 +35,7 @@ WEBHOOK_RULES_MAX: Final = 100
 
 
 class Part(BaseModel):
-    """A part of a scenario file: it takes what it knows, of exactly its type."""
+    """A part of a scenario file: it accepts known fields of exactly their types."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -84,7 +84,7 @@ Some = Annotated[list[T], Field(min_length=1, fail_fast=True), BeforeValidator(_
 
 
 def _in_one_line(name: str) -> str:
-    """A name as it is; it is said in headers and in log lines. Source: assumed D25-plain."""
+    """A name, which also appears in headers and log lines. Source: assumed D25-plain."""
     obeyed = obeyed_in(name)
     if obeyed is not None:
         raise ValueError(f"a name is one line of plain text, and this one has {obeyed} in it")

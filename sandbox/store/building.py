@@ -22,7 +22,7 @@ Put = tuple[int, Any, Any]
 
 
 class Follower:
-    """Notes rows that are put while an index is built: changed ones behind the position, and new ones."""
+    """Notes rows that are put during a build: changed ones behind the position, and new ones."""
 
     def __init__(self) -> None:
         self.passed = -1

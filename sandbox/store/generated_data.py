@@ -1,7 +1,7 @@
 """Believable merchants, terminals and locations for worlds that need many of them.
 
-The data depends on the world's seed alone. The words come from Faker, which is imported only when it
-is needed. They may change with its version, so tests should rely on counts and shapes.
+The data depends on the world's seed alone. The words come from Faker, which is imported only when
+it is needed. They may change with its version, so tests should rely on counts and shapes.
 """
 
 from collections.abc import Iterator

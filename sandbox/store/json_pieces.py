@@ -125,7 +125,7 @@ class _Document:
         return (outer.replace("{", f'{{"{self._begun}":') + inner).encode()
 
     def _tail(self, brackets: str) -> bytes:
-        """The mark of a container that continues, and the brackets that close it and those around it."""
+        """The mark of a container that continues, and all brackets that close it."""
         if not brackets:
             return b""
         mark = f',"{self._unfinished}"' + (":0" if brackets[-1] == "{" else "")

@@ -15,8 +15,8 @@ Aside = Callable[[], object]
 Steps = Generator[Any, None, T]
 """Work that yields after each step, and returns the result.
 
-Most steps yield nothing. If a step yields an `Aside`, the caller runs it in a thread before the next
-step.
+Most steps yield nothing. If a step yields an `Aside`, the caller runs it in a thread before the
+next step.
 """
 
 OFTEN = 16

@@ -1,6 +1,6 @@
 """The test kit: a sandbox for tests, with pytest, with unittest, or in a script.
 
-Nothing heavy is imported before a sandbox is asked for.
+Nothing heavy is imported before the first sandbox is needed.
 """
 
 from sandbox.testing.control import SandboxError, SandboxRefused

@@ -1,4 +1,4 @@
-"""Asking the control surface of a sandbox, in a test's words."""
+"""The client of the control API that tests use."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -21,7 +21,7 @@ class SandboxError(Exception):
 
 
 class SandboxRefused(SandboxError):
-    """The control surface refused.
+    """The control API refused.
 
     `nearest` is the known word that a misspelt one resembles, `more` is what else the answer says.
     """
@@ -40,7 +40,7 @@ class SandboxRefused(SandboxError):
 
 
 class Control:
-    """The control surface at a URL, over connections that are kept."""
+    """The control API at a URL, over connections that are kept."""
 
     def __init__(self, url: str, *, token: str | None) -> None:
         import httpx2
@@ -120,6 +120,6 @@ def _refused(url: str, response: "Response") -> SandboxError:
     if isinstance(said, dict) and {"error", "message"} <= said.keys():
         return SandboxRefused(response.status_code, said)
     return SandboxError(
-        f"{url} answered {response.status_code}, and not as a sandbox's control surface does; if "
+        f"{url} answered {response.status_code}, and not as a sandbox's control API does; if "
         "that has a port of its own, name its URL too (--sandbox-control-url)"
     )

@@ -1,6 +1,6 @@
-"""What an integration was exercised against: merging what several worlds saw, and a table of it.
+"""Coverage of the platform by an integration: merging several worlds, and printing a table.
 
-A coverage is what the control surface answers: section to `{"exercised": {name: count}, "never":
+A coverage is an answer of the control API: section to `{"exercised": {name: count}, "never":
 [name, ...]}`, names in the order of their table.
 """
 

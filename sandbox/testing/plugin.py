@@ -1,7 +1,7 @@
 """The pytest plugin: a sandbox in the test's process, and a fresh world for each test.
 
-It is loaded by every run of pytest wherever the package is installed, so that it brings nothing
-with it before a test asks for a sandbox.
+Every run of pytest loads it if the package is installed, so it imports nothing heavy before a test
+needs a sandbox.
 """
 
 import json
@@ -20,14 +20,13 @@ if TYPE_CHECKING:
     from sandbox.testing.world import World
 
 _OPTIONS: Final = {
-    "sandbox_url": "URL of a sandbox that runs elsewhere; without it there is one in this process",
-    "sandbox_control_url": "URL of its control surface, where that has a port of its own",
-    "sandbox_token": "bearer token of its control surface",
-    "sandbox_receiver_host": "name or address under which it reaches this machine's webhook "
-    "receiver",
+    "sandbox_url": "URL of a sandbox that runs elsewhere; without it one runs in this process",
+    "sandbox_control_url": "URL of its control API, if that has a port of its own",
+    "sandbox_token": "bearer token of its control API",
+    "sandbox_receiver_host": "name or address at which it reaches this machine's webhook receiver",
 }
-"""Each is an option of the command line, a variable of the environment, and a line of pytest's
-configuration; what comes first in this order counts."""
+"""Each is a command-line option, an environment variable, and a setting of pytest. The first of
+them counts."""
 
 _MARKER: Final = (
     "sandbox(seed=, clock=, fixture=, scenario=, switches=, invent=, name=): how the world of the "
@@ -55,7 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         nargs="?",
         const="",
         metavar="FILE.json",
-        help="say afterwards what of the platform was exercised and what never; write it to a file",
+        help="print which parts of the platform were used and which never; write it to a file",
     )
 
 

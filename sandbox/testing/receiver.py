@@ -1,4 +1,4 @@
-"""A receiver of webhooks on a real socket, with a letterbox for each world."""
+"""A webhook receiver on a real socket, with an inbox for each world."""
 
 import threading
 from collections import deque

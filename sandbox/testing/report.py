@@ -1,4 +1,4 @@
-"""What a sandbox has to say when a test fails: its requests, why they ended so, its webhooks."""
+"""The report of a failed test: its requests, the reasons for the answers, its webhooks."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

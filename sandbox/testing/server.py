@@ -45,7 +45,7 @@ class Server:
 
     @property
     def control_url(self) -> str:
-        """Where its control surface is."""
+        """Where its control API is."""
         return self.control.url
 
     @property

@@ -1,4 +1,4 @@
-"""The served application, for whoever takes an ASGI application instead of a URL."""
+"""The served application as an ASGI application, for clients that take one instead of a URL."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any

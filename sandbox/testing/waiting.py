@@ -1,4 +1,4 @@
-"""Waiting with a limit, and what is said when nothing came."""
+"""Waiting with a time limit, and the error when nothing came."""
 
 import time
 from typing import Final

@@ -1,4 +1,4 @@
-"""The webhooks that a test's receiver got, and waiting for them."""
+"""The received webhooks of a test, and waiting for them."""
 
 import json
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""A world as a test has it."""
+"""The world of a test."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -69,7 +69,7 @@ class Home(Protocol):
 class World(WorldControl):
     """One isolated universe with accounts, keys, terminals, clock, journal and webhooks of its own.
 
-    Whatever the control surface refuses is raised as SandboxRefused.
+    Whatever the control API refuses is raised as SandboxRefused.
     """
 
     def __init__(self, server: Home, view: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Steering one world and watching it, by its control surface."""
+"""Controlling and observing one world through the control API."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -27,7 +27,7 @@ class Journal(list[dict[str, Any]]):
 class WorldControl:
     """What can be said to a world, and asked of it, beside what the platform itself offers.
 
-    Whatever the control surface refuses is raised as SandboxRefused.
+    Whatever the control API refuses is raised as SandboxRefused.
     """
 
     def __init__(self, control: Control, world_id: str) -> None:
@@ -41,7 +41,7 @@ class WorldControl:
 
     @property
     def control_url(self) -> str:
-        """The URL of this world on the control surface."""
+        """The URL of this world on the control API."""
         return f"{self._control.url}/worlds/{self.id}"
 
     def control(
@@ -227,7 +227,7 @@ class WorldControl:
 
 
 def instant(moment: str | datetime | None) -> str | None:
-    """An instant as the control surface reads it. Raises ValueError for one without a time zone."""
+    """An instant as the control API reads it. Raises ValueError for one without a time zone."""
     if not isinstance(moment, datetime):
         return moment
     if moment.tzinfo is None:

@@ -1,1 +1,1 @@
-"""Examining a receiver of webhooks: probes, how they are sent, how what came of them is graded."""
+"""Examining a webhook receiver: probes, sending, grading, report."""

@@ -1,7 +1,7 @@
-"""What probes are made of: webhooks as the platform sends them, each about a resource of its own.
+"""Building the webhooks of probes: like the platform's, each about a resource of its own.
 
-Bodies are the golden ones of the events. Their own ids are fresh in every webhook, for a receiver
-may know what it was sent before; everything they refer to is the demo world's.
+Bodies are the golden bodies of the events. Each has a fresh id, because a receiver may know earlier
+ones; everything it refers to is the demo world's.
 """
 
 import json
@@ -17,7 +17,7 @@ from sandbox.webhooks.signing import headers_of, write_secret
 from sandbox.worlds.ids import Ids
 
 _OWN_ID: Final = {"transaction": "transaction_id", "terminal": "terminal_id"}
-"""What a category calls the id of the resource itself, where that is not `id`."""
+"""The field with a resource's own id, by category, if it is not `id`."""
 
 PREFERRED: Final = "transaction.sale"
 
@@ -26,7 +26,7 @@ Fields = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """One request. `label` tells it from the others of its probe."""
+    """One request. `label` distinguishes it from the others of its probe."""
 
     label: str
     headers: Mapping[str, str]
@@ -35,7 +35,7 @@ class Webhook:
 
 
 Burst = tuple[Webhook, ...]
-"""What is sent at once."""
+"""Requests that are sent at once."""
 
 
 def fresh_ids() -> Ids:
@@ -45,9 +45,9 @@ def fresh_ids() -> Ids:
 
 @dataclass(frozen=True)
 class ProbeBuilder:
-    """What the receiver can be told of: its secret, its header names, the events it gets.
+    """The settings of the receiver: its secret, its header names, its events.
 
-    `now` is the wall's time in seconds since 1970. `events` are in the order of their table, and
+    `now` is the system time in seconds since 1970. `events` are in the order of their table, and
     never empty.
     """
 
@@ -85,7 +85,7 @@ class ProbeBuilder:
         age_s: float = 0,
         signed_with: Iterable[str] | None = None,
     ) -> Webhook:
-        """A webhook that says this, signed properly unless another secret is given."""
+        """A webhook with this body, signed correctly unless another secret is given."""
         body = said if isinstance(said, bytes) else compact(said)
         headers = headers_of(
             self.header_prefix,

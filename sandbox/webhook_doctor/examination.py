@@ -1,4 +1,4 @@
-"""The examination: which probe comes when, and what becomes of the others when one fails."""
+"""The examination: the order of probes, and skipping the rest if the first one fails."""
 
 from collections.abc import Callable, Collection, Sequence
 
@@ -12,7 +12,7 @@ from sandbox.webhook_doctor.sender import Answer, ProbeSender
 
 
 class Unreachable(Exception):
-    """Nobody takes connections there; the message says why."""
+    """The receiver takes no connections; the message gives the reason."""
 
 
 def wanted(names: Collection[str]) -> list[Probe]:
@@ -28,10 +28,10 @@ async def examine(
     slow_after_ms: float,
     told: Callable[[], None],
 ) -> Examination:
-    """Send the probes, the good one first, and judge what came of them.
+    """Send the probes, the good one first, and judge the answers.
 
-    Of a receiver that does not take that one, what it refuses and what it takes say nothing, and
-    the others are skipped. `told` is called after each. Raises Unreachable.
+    If a receiver refuses the good one, its other answers mean nothing, and the other probes are
+    skipped. `told` is called after each. Raises Unreachable.
     """
     findings: list[Finding] = []
     for probe in probes:

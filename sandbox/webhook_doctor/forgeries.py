@@ -1,4 +1,4 @@
-"""The probes that a good receiver refuses: forged, or not of now."""
+"""The probes that a good receiver refuses: forged or outdated webhooks."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""The probes that a good receiver takes: genuine, in every form in which webhooks may come."""
+"""The probes that a good receiver accepts: genuine webhooks in all their forms."""
 
 from collections.abc import Sequence
 from typing import Final

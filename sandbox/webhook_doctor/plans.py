@@ -1,4 +1,4 @@
-"""What each probe sends: one function each, which writes its webhooks when they are due."""
+"""The webhooks of each probe: one function each, called when they are due."""
 
 import json
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ _LATER_AND_EARLIER: Final = (
 _BEGINNINGS: Final = (".create", ".created", ".opened", ".sale", ".authorize")
 
 _NAMES: Final = ("merchant_name", "name", "description")
-"""Fields in which people write what they like."""
+"""Fields with free text."""
 
 
 def one(*webhooks: Webhook) -> Sequence[Burst]:
@@ -37,7 +37,7 @@ def one(*webhooks: Webhook) -> Sequence[Burst]:
 
 
 def nothing(kit: ProbeBuilder) -> Sequence[Burst]:
-    """Nothing: it is judged by what the others brought."""
+    """Sends nothing: the answers of the others are judged."""
     return []
 
 
@@ -195,7 +195,7 @@ def race(kit: ProbeBuilder) -> Sequence[Burst]:
 
 
 def out_of_order(kit: ProbeBuilder) -> Sequence[Burst]:
-    """A pair of the receiver's events; else a single one about what it never heard of."""
+    """A pair of the receiver's events; else a single one about an unknown resource."""
     id = kit.ids.uuid()
     for pair in _LATER_AND_EARLIER:
         if set(pair) <= set(kit.events):
@@ -212,7 +212,7 @@ def concurrent(kit: ProbeBuilder) -> Sequence[Burst]:
 
 
 def get(kit: ProbeBuilder) -> Sequence[Burst]:
-    """What a browser would send."""
+    """A request as a browser sends it."""
     return one(Webhook("", {}, b"", method="GET"))
 
 

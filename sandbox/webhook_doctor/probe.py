@@ -1,6 +1,6 @@
-"""The probe: what is sent, what a good receiver does, and what to change in another.
+"""The probe: its webhooks, the answer of a good receiver, and the advice for another.
 
-This file owns the advice that goes for all probes; their rows stand in `forgeries` and `genuine`.
+This file has the advice for all probes; their rows are in `forgeries` and `genuine`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -117,4 +117,4 @@ HINTS: Final[Mapping[int, str]] = {
     415: "415: the route does not take `content-type: application/json`.",
     429: "429: a rate limit; take the senders' addresses out of it, or answer with Retry-After.",
 }
-"""What a status says by itself of a genuine webhook that was refused."""
+"""The advice by status for a genuine webhook that was refused."""

@@ -1,4 +1,4 @@
-"""What is shown of an examination: lines for people, and the same as JSON."""
+"""The report of an examination: lines for people, and the same as JSON."""
 
 import textwrap
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ Tone = Literal["good", "bad", "doubtful", "faint", "strong"]
 Paint = Callable[[str, Tone], str]
 
 TEXT_CHARS_MAX: Final = 200
-"""So much is shown of what the receiver said."""
+"""Characters shown of a receiver's answer."""
 
 _TONES: Final[dict[Severity | None, Tone]] = {
     None: "good",
@@ -29,7 +29,7 @@ _TELLING: Final = (Way.REFUSED, Way.GONE, Way.BROKE)
 def lines(
     examination: Examination, url: str, *, width: int, paint: Paint, scrub: Callable[[str], str]
 ) -> Iterator[str]:
-    """The report, line by line. `scrub` masks what must not be shown of what the receiver said."""
+    """The report, line by line. `scrub` masks secrets in a receiver's answer."""
     sent = _count(len(examination.findings), "probe")
     yield f"{url}: {sent}, {_count(examination.requests, 'request')}"
     yield ""
@@ -52,7 +52,7 @@ def lines(
 
 
 def _result(examination: Examination, paint: Paint) -> str:
-    """The last line: what a terminal still shows after a long report."""
+    """The last line, which a terminal still shows after a long report."""
     if examination.grade is None:
         failed = len(examination.failures)
         said = f"{failed} failed" if failed else "passed"
@@ -92,7 +92,7 @@ def _change(
 
 
 def _quoted(one: Finding, scrub: Callable[[str], str]) -> Iterator[str]:
-    """What the receiver said about it, where that may help."""
+    """The receiver's answer, if it may help."""
     text = _said(one, scrub)
     if text:
         yield f"it said: {text}"
@@ -105,7 +105,7 @@ def _said(one: Finding, scrub: Callable[[str], str]) -> str | None:
 
 
 def readable(text: str) -> str:
-    """The text in one line, without what a terminal would obey."""
+    """The text in one line, without control characters."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 

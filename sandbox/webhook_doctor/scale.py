@@ -1,6 +1,6 @@
-"""The scale: in which ways a receiver can answer, how much a failure weighs, what makes a grade.
+"""The scale: the kinds of answers, the weights of failures, the grades.
 
-This file owns the numbers. What is sent, and what to do about a failure, stands with the probes.
+This file has the numbers. The webhooks and the advice are with the probes.
 """
 
 from collections.abc import Iterable

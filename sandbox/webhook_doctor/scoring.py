@@ -1,4 +1,4 @@
-"""What the answers to a probe mean, and what all of them together are worth."""
+"""Judging the answers to a probe, and scoring all of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _WITHOUT_PROOF: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What came of one probe. `wrong` are those of the answers that should have been others."""
+    """The result of one probe. `wrong` are the wrong answers."""
 
     probe: Probe
     answers: Sequence[Answer] = ()
@@ -29,14 +29,14 @@ class Finding:
 
     @property
     def verdict(self) -> Verdict:
-        """What came of it, in a word."""
+        """The result in a word."""
         if self.is_skipped:
             return "skipped"
         return "failed" if self.wrong else "passed"
 
     @property
     def worst(self) -> Answer | None:
-        """The answer that is most to blame; None where nothing is wrong."""
+        """The worst answer; None if nothing is wrong."""
         order = list(Severity)
         return min(
             self.wrong,
@@ -46,19 +46,19 @@ class Finding:
 
     @property
     def severity(self) -> Severity | None:
-        """How bad it is; None where nothing is wrong."""
+        """The severity; None if nothing is wrong."""
         return self.probe.severity_of(self.worst.way) if self.worst else None
 
     @property
     def costs_percent(self) -> int:
-        """How much of its probe's weight it costs; what was not tried is not earned."""
+        """The part of the probe's weight that it costs; a skipped probe earns nothing."""
         if self.severity is not None:
             return STANDINGS[self.severity].costs_percent
         return 100 if self.is_skipped else 0
 
     @property
     def advice(self) -> str | None:
-        """What to change; None where nothing is wrong."""
+        """The advice; None if nothing is wrong."""
         if self.worst is None:
             return None
         own = self.probe.advice_on(self.worst.way)
@@ -67,7 +67,7 @@ class Finding:
 
     @property
     def told(self) -> str:
-        """What the receiver did, in words."""
+        """The receiver's reaction in words."""
         if self.is_skipped:
             return "not tried"
         said = [f"{one.label}: {one.said}" if one.label else one.said for one in self.wrong]
@@ -80,13 +80,13 @@ class Finding:
 
     @property
     def duration_ms(self) -> float | None:
-        """How long the slowest answer took; None where nothing was sent."""
+        """The time of the slowest answer; None if nothing was sent."""
         return max((one.duration_ms for one in self.answers), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examination:
-    """All findings. `is_whole`: every probe there is was asked for."""
+    """All findings. `is_whole`: all probes were sent."""
 
     findings: Sequence[Finding]
     is_whole: bool
@@ -110,7 +110,7 @@ class Examination:
 
     @property
     def score(self) -> int | None:
-        """Of 100; None where only some of the probes were asked for."""
+        """The score of 100; None if only some probes were sent."""
         if not self.is_whole:
             return None
         costs = ((one.probe.weight, one.costs_percent) for one in self.findings)
@@ -118,7 +118,7 @@ class Examination:
 
     @property
     def grade(self) -> str | None:
-        """From A to F; None where there is no score."""
+        """The grade from A to F; None without a score."""
         return None if self.score is None else grade_of(self.score)
 
     @property
@@ -128,7 +128,7 @@ class Examination:
 
     @property
     def diagnosis(self) -> str | None:
-        """What several failures have in common; None where there is no such thing."""
+        """The common cause of several failures, or None."""
         taken = {
             one.probe.name
             for one in self.findings
@@ -150,7 +150,7 @@ def judge(probe: Probe, answers: Sequence[Answer]) -> Finding:
 
 
 def judge_pace(probe: Probe, findings: Sequence[Finding], slow_after_ms: float) -> Finding:
-    """The finding on how long the receiver took for what it took, each webhook by itself."""
+    """The finding on the time that the receiver took for each accepted webhook."""
     taken = [
         (f"{one.probe.name} {answer.label}".strip(), answer)
         for one in findings

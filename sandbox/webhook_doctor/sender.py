@@ -1,4 +1,4 @@
-"""Sending probes over the network, and saying in which way each was answered."""
+"""Sending probes over the network, and classifying the answers."""
 
 import asyncio
 import ssl
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from httpx2 import AsyncClient, HTTPError, InvalidURL
 
 CONNECT_S: Final = 5.0
-"""Where no connection comes about for so long, there is nobody."""
+"""Time limit for a connection; after it the receiver counts as unreachable."""
 
 ANSWER_BYTES_MAX: Final = 4_096
 """So much of an answer is read."""
@@ -22,7 +22,7 @@ ANSWER_BYTES_MAX: Final = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of one request: its way, and in words what the receiver did."""
+    """The result of one request: its kind, and the receiver's reaction in words."""
 
     label: str
     way: Way
@@ -34,7 +34,7 @@ class Answer:
 
 @dataclass(slots=True)
 class _Came:
-    """What has come of an answer so far."""
+    """The received part of an answer."""
 
     status_code: int | None = None
     location: str = ""
@@ -44,9 +44,8 @@ class _Came:
 class ProbeSender:
     """Sends to one URL, each request over a connection of its own, until it is closed.
 
-    What one probe leaves behind on a connection does not become the next one's trouble. Redirects
-    are not followed, and the receiver is asked directly, whatever proxies the environment names.
-    An answer that is not complete after `timeout_s` counts as none.
+    So leftovers of one probe do not affect the next one. Redirects are not followed, and proxies of
+    the environment are ignored. An answer that is not complete after `timeout_s` counts as none.
     """
 
     def __init__(self, url: str, *, timeout_s: float) -> None:

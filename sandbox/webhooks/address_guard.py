@@ -44,8 +44,8 @@ _SPECIAL: Final = tuple(
         ("fec0::/10", "RFC 3879", "site-local, given up"),
     )
 )
-"""Internal networks that some version of Python calls global or does not know. It knows the private,
-loopback, link-local, reserved and multicast ones."""
+"""Internal networks that some version of Python calls global or does not know. It knows the
+private, loopback, link-local, reserved and multicast ones."""
 
 _ISATAP: Final = 0x5EFE
 _UNIVERSAL: Final = 0x0200_0000

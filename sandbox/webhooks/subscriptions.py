@@ -1,4 +1,4 @@
-"""The endpoints that get a message. Source: spec 6.1.3, 6.1.11; assumed 8.3-audience, 8.3-filters."""
+"""The endpoints of a message. Source: spec 6.1.3, 6.1.11; assumed 8.3-audience, 8.3-filters."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

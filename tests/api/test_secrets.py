@@ -16,7 +16,7 @@ PRODUCTION = "svc_live_ProdLookup00_PrOdUcTiOn5eCrEtOfThIrTyTwOc0000"
 
 
 def everything_kept(sandbox: InProcess) -> str:
-    """All that the control surface shows of all worlds; worlds themselves list their keys."""
+    """All that the control API shows of all worlds; worlds themselves list their keys."""
     shown = [sandbox.control("GET", "/health").body]
     for world in sandbox.sandbox.worlds:
         for what in ("requests", "messages", "clock", "switches"):

@@ -1,4 +1,4 @@
-"""The token of the control surface at the command line, and who is taken for loopback."""
+"""The token of the control API at the command line, and who is taken for loopback."""
 
 import shlex
 import subprocess
@@ -27,7 +27,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def statuses(server: Served) -> list[int]:
-    """What the control surface answers without the token, and with it."""
+    """What the control API answers without the token, and with it."""
     return [
         server.control("GET", "/worlds", headers=headers).status_code for headers in ({}, BEARER)
     ]

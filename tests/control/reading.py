@@ -55,7 +55,7 @@ def parsed(text: str) -> tuple[str, int, Any]:
 
 
 def asking_for(path: str, query: str = "") -> dict[str, Any]:
-    """The scope of a GET to the control surface."""
+    """The scope of a GET to the control API."""
     return {
         "type": "http",
         "method": "GET",

@@ -1,4 +1,4 @@
-"""Who reaches the control surface: tokens, ports, and answers without explanations. Assumed D25."""
+"""Who reaches the control API: tokens, ports, and answers without explanations. Assumed D25."""
 
 import asyncio
 from typing import Any

@@ -50,7 +50,7 @@ def test_no_answer_of_either_surface_lets_another_origin_read_it(sandbox, row):
     assert [one.status for one in answers[:1]] in ([405], [403])
 
 
-# --- the control surface ------------------------------------------------------------------------
+# --- the control API ------------------------------------------------------------------------
 
 
 @pytest.mark.proves("assumed D25-headers")

@@ -25,7 +25,7 @@ def client(served: Served) -> Iterator[Client]:
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[Serving]:
-    """A sandbox whose control surface needs a token."""
+    """A sandbox whose control API needs a token."""
     with serving(token="a-token-that-is-long") as sandbox:
         yield sandbox
 

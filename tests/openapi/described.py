@@ -145,7 +145,7 @@ def checked(settings: Settings, documents: tuple[Described, Described] | None = 
 
 
 def described(sandbox: Sandbox) -> tuple[Described, Described]:
-    """What the sandbox says of its platform and of its control surface."""
+    """What the sandbox says of its platform and of its control API."""
     asked = InProcess(sandbox)
     paths = ("/_sandbox/platform/openapi.json", "/_sandbox/openapi.json")
     platform, control = (Described(asked.ask("GET", path).json()) for path in paths)

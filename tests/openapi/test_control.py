@@ -1,4 +1,4 @@
-"""What the control surface answers is what its OpenAPI document says."""
+"""What the control API answers is what its OpenAPI document says."""
 
 import asyncio
 

@@ -175,7 +175,7 @@ def test_what_is_no_secret_is_refused_for_none(sandbox, name):
     assert Request(a_sandbox(), name).send().status < 300
 
 
-# --- the control surface ----------------------------------------------------------------------
+# --- the control API ----------------------------------------------------------------------
 
 
 def _control_places(name: str) -> list[Place]:
@@ -270,7 +270,7 @@ def _by_query(surface: int) -> list[tuple[str, str, list[str]]]:
 
 
 @pytest.mark.proves("assumed D5, 6.4-unknown, 6.4-everywhere")
-@pytest.mark.parametrize("surface", [0, 1], ids=["the platform", "the control surface"])
+@pytest.mark.parametrize("surface", [0, 1], ids=["the platform", "the control API"])
 @pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
 def test_no_path_and_no_query_has_one_kept(sandbox, caplog, surface, secret):
     caplog.set_level(logging.INFO)

@@ -36,7 +36,7 @@ DETAILS_MAX = 4
 
 
 def look_everywhere(client: Client) -> None:
-    """Read every list, some of what is in each, and all that the control surface shows."""
+    """Read every list, some of what is in each, and all that the control API shows."""
     for path in SHOWN:
         address, _, query = path.partition("?")
         answer = client.control("GET", f"/worlds/{client.world}{address}", query=query)

@@ -96,7 +96,7 @@ def ok(answer: Response) -> Any:
 
 
 def control(sandbox: InProcess, method: str, path: str, body: Any = ...) -> Any:
-    """What the control surface of the sandbox's world answers."""
+    """What the control API of the sandbox's world answers."""
     return ok(sandbox.control(method, f"/worlds/{sandbox.world}{path}", body))
 
 

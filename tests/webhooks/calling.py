@@ -91,7 +91,7 @@ async def control(
     query: str = "",
     gone: asyncio.Event | None = None,
 ) -> Any:
-    """One request to the control surface, which may wait. None where its client has `gone`."""
+    """One request to the control API, which may wait. None where its client has `gone`."""
     payload = b"" if body is None else json.dumps(body).encode()
     scope = {
         "type": "http",

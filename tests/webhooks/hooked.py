@@ -37,7 +37,7 @@ class Hooked:
     def ask(
         self, method: str, path: str, body: Any = None, *, status: int | None = None
     ) -> httpx2.Response:
-        """One request to the control surface on this world, which is answered with the status."""
+        """One request to the control API on this world, which is answered with the status."""
         more = {} if body is None else {"json": body}
         answer = self.served.control(method, f"/worlds/{self.id}{path}", **more)
         assert status in (None, answer.status_code), answer.text

@@ -45,7 +45,7 @@ class Server:
         )
 
     def ask(self, line: str, body: bytes = b"") -> Answer:
-        """An answer of the control surface, on a connection of its own."""
+        """An answer of the control API, on a connection of its own."""
         with Client(self.control_port) as client:
             return client.ask(self.request(line, body=body))
 

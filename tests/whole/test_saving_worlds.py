@@ -237,7 +237,7 @@ def test_another_server_that_answers_is_not_taken_for_a_sandbox(tmp_path):
         page.shutdown()
         page.server_close()
 
-    assert_refused(done, 2, "not as a sandbox's control surface does")
+    assert_refused(done, 2, "not as a sandbox's control API does")
     assert list(tmp_path.iterdir()) == []
 
 

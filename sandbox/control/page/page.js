@@ -402,7 +402,7 @@ async function explain(came, answer) {
   try {
     noted = await ask(`worlds/${world}/requests/${id}`);
   } catch (error) {
-    const why = error.status === 401 ? "the control surface asks for its token"
+    const why = error.status === 401 ? "the control API asks for its token"
       : `the journal of the world ${world} does not have it`;
     answer.append(el("p", { class: "quiet" }, `No explanation: ${why}.`));
     return;

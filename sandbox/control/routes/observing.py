@@ -1,4 +1,4 @@
-"""Rows that show what happened."""
+"""Rows of journal, messages, coverage, ledger and documentation."""
 
 from typing import Final
 
@@ -70,7 +70,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         name="openapi.control",
         method="GET",
         path=f"{PREFIX}/openapi.json",
-        summary="The control surface as an OpenAPI document",
+        summary="The control API as an OpenAPI document",
         run=docs.control,
         is_open=True,
         response="Document",
@@ -88,7 +88,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         name="docs.page",
         method="GET",
         path=f"{PREFIX}/docs",
-        summary="A page to read and try both surfaces",
+        summary="A page to read and try the platform and the control API",
         run=docs.page,
         is_open=True,
         media_type="text/html; charset=utf-8",

@@ -1,4 +1,4 @@
-"""Rows that say how payments end: scenarios, queued outcomes, taps, batch results, catalogues."""
+"""Rows that choose outcomes: scenarios, queued outcomes, taps, batch results, catalogues."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Rows of messages and the endpoints that they go to."""
+"""Rows of messages and webhook endpoints."""
 
 from typing import Final
 

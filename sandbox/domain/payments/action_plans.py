@@ -1,8 +1,7 @@
-"""What an action on a payment would do to its money, before anybody is asked whether it may.
+"""Plans of actions: the effect of an action on a payment's money, before it is carried out.
 
-One function per action; each gives a plan, which says whether it goes beyond the limit of its
-action. Source: assumed 2.5. What cannot be an amount at all is refused with ValueError, in a
-sentence for the client.
+One function per action; each returns a plan that says whether it exceeds the limit of the action.
+Source: assumed 2.5. Invalid amounts raise ValueError with a sentence for the client.
 """
 
 from collections.abc import Callable

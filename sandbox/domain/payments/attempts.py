@@ -1,4 +1,4 @@
-"""What every attempt leaves behind: what the gateway said, and what is to be announced."""
+"""The results of an attempt: the gateway's response, and the event to announce."""
 
 from hashlib import blake2b
 from typing import Final, NamedTuple

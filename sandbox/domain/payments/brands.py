@@ -1,4 +1,4 @@
-"""The brands of cards: how their numbers begin, and how long they are.
+"""The brands of cards: the beginnings and lengths of their numbers.
 
 Source: ISO/IEC 7812-1 for the form of a number. The ranges are those that the brands publish
 (assumed 6.4-spelling).

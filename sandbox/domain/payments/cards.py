@@ -1,7 +1,7 @@
-"""Test cards: which card a reader's data stands for, and what its issuer answers.
+"""Test cards: the card of a reader's data, and the answer of its issuer.
 
-Source: assumed 6.4. A card that is not in the table is refused, so that live card data never
-enters the sandbox; a number of the table is masked before anything is kept.
+Source: assumed 6.4. A card that is not in the table is refused, so live card data never enters the
+sandbox; a number of the table is masked before anything is stored.
 """
 
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The edit of a passthrough transaction: the processor's final outcome, told afterwards.
+"""The edit of a passthrough transaction: the processor's final outcome, reported afterwards.
 
 Source: spec 4.3-search-edit; the body and what it does assumed 1.7-edit, F8.
 """

@@ -1,4 +1,4 @@
-"""What is always true of a payment's money. Source: assumed M1 to M8.
+"""Invariants of a payment's money. Source: assumed M1 to M8.
 
 The sandbox holds itself to these; the tests check them after every operation, and an edit of a
 passthrough transaction that would break one is refused.

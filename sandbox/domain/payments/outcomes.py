@@ -1,7 +1,7 @@
 """The processor's answers: every outcome that an attempt can have, one row each.
 
 Source: assumed 5.2, whose keys are stable identifiers; the status reasons are those of the spec
-(2.4-reasons). What an outcome does to a payment stands in `moves`.
+(2.4-reasons). The state machine has the effect of an outcome on a payment.
 """
 
 from dataclasses import dataclass, replace

@@ -1,10 +1,10 @@
-"""Where card numbers are in a text, in time that grows with its length and with nothing else.
+"""Finding card numbers in a text, in time that is linear in its length.
 
-What counts as one is assumed 6.4-spelling.
+Assumed 6.4-spelling defines what counts as a card number.
 
-A text that somebody made to keep us busy has a digit that could begin a number at every place. So
-no place is looked at by itself: one byte stands for each digit, and each step is taken for all of
-them at once, with the whole row of bytes as one large number. Adding two rows, one of them moved,
+A hostile text has a digit that could begin a number at every place. So no place is checked alone:
+one byte represents each digit, and each step handles all of them at once, with the whole row of
+bytes as one large number. Adding two rows, one of them moved,
 gives sums of neighbors; no byte of them is ever large enough to carry into the next.
 """
 

@@ -1,6 +1,6 @@
-"""How card numbers are written, which tells them from dates, places and codes with as many digits.
+"""The spelling of card numbers, which distinguishes them from dates, places and codes.
 
-Each of these rules is assumed 6.4-spelling: the spec says nothing of other numbers.
+The rules are assumed 6.4-spelling: the spec does not mention other numbers.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""Card numbers where none belong: telling them, and masking them. Source: spec 6.1.7; assumed 6.4.
+"""Recognizing and masking card numbers outside their fields. Source: spec 6.1.7; assumed 6.4.
 
-What counts is the shape of a number that some card may have: a brand's first digits, its length,
-and a right check digit. Timestamps, ids and terminal numbers do not look like that.
+A card number has a brand's first digits, its length, and a correct check digit. Timestamps, ids and
+terminal numbers do not look like that.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""What an initiation costs: subtotal, tax, tip and surcharge, and where each rate came from.
+"""The price of an initiation: subtotal, tax, tip and surcharge, and the source of each rate.
 
 Source: assumed 2.8, 2.9; the fields of a breakdown assumed 1.8. Money that does not add up is
 refused with ValueError, in a sentence for the client.

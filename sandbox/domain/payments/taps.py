@@ -1,4 +1,4 @@
-"""Taps: a payment that waits until somebody holds a card to the reader, or does something else.
+"""Taps: a payment that waits for a card, and the ways in which its wait can end.
 
 Source: assumed D24.
 """

@@ -1,4 +1,4 @@
-"""How a transaction and its history look on the wire. Source: spec 2.4; assumed 2.10."""
+"""The JSON of a transaction and its history. Source: spec 2.4; assumed 2.10."""
 
 from collections.abc import Mapping
 from functools import lru_cache

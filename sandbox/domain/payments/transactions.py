@@ -1,4 +1,4 @@
-"""The transaction record: what never changes of a payment, what does, and how both are shown.
+"""The transaction record: the constant fields of a payment, and those that change.
 
 One payment is one record for its whole life; every attempt is appended to its history (assumed
 2.1). Source of the fields: spec 2.4; of a history element: assumed 2.10.

@@ -1,4 +1,4 @@
-"""How long things last by themselves. Source: assumed 8.1, 8.2."""
+"""Lifetimes of holds, prompts and other waits. Source: assumed 8.1, 8.2."""
 
 from datetime import timedelta
 from typing import Final

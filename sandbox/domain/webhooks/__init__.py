@@ -1,4 +1,4 @@
-"""Webhooks as they are kept: endpoints, deliveries, and when a delivery is tried again.
+"""Webhook records: endpoints, deliveries, and the retry schedule.
 
-Nothing here knows a network.
+This room knows no network.
 """

@@ -1,4 +1,4 @@
-"""The endpoint: where webhooks go, which ones, and what signs them.
+"""The endpoint: its URL, its filters, and its signing secrets.
 
 Source: spec 6.1.3, 6.1.11; audience and filters assumed 8.3; rotation assumed D22.
 """

@@ -1,4 +1,4 @@
-"""When a failed delivery is tried again, and when an endpoint counts as dead.
+"""The retry schedule of a delivery, and the time after which an endpoint is dead.
 
 Source: assumed 8.3-retry, 8.3-dead, D22.
 """

@@ -1,7 +1,7 @@
-"""What accounts, terminals, locations and credentials do alike: list, change, block, delete.
+"""Operations that all directory resources share: list, change, block, delete.
 
-The rows that differ are in `domain.directory`; what only one of the four does stands in the
-module of that one.
+Their different rows are in `domain.directory`. Operations of only one of the four are in its own
+module.
 """
 
 from dataclasses import replace

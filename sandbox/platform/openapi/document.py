@@ -1,6 +1,6 @@
 """The OpenAPI 3.1 document of the platform, written from its rows under a profile.
 
-Source: spec 4.4-paths; what is assumed of an endpoint stands with its row.
+Source: spec 4.4-paths; the assumptions about an endpoint are in its row.
 """
 
 import re

@@ -1,7 +1,7 @@
 """One request per operation that succeeds in a fresh demo world.
 
-They stand in the document and fill the forms of the page that shows it; a test sends each. An id
-of the cast is written `{terminals.merchant}`.
+They are in the document and in the forms of the docs page; a test sends each. An id of the cast is
+written `{terminals.merchant}`.
 """
 
 import re
@@ -13,7 +13,7 @@ Cast = Mapping[str, Mapping[str, str]]
 """Kind, such as `terminals`, to cast name to id."""
 
 NOWHERE: Final = "00000000-0000-4000-8000-000000000000"
-"""Stands for the id of what has to be made first, and for what a fixture does not have."""
+"""A placeholder for ids that do not exist yet, and for ids that the fixture lacks."""
 
 _OF_CAST: Final = re.compile(r"\{(\w+)\.(\w+)\}")
 _VERSION: Final = re.compile(r"_v\d$")
@@ -23,8 +23,8 @@ _VERSION: Final = re.compile(r"_v\d$")
 class Example:
     """A request by the key `by` of the cast; `id` is the one in its path.
 
-    Where something has to be there beforehand, `first` makes it. Its id goes into the path, or into
-    the field of the body that `takes` names.
+    `first` creates a resource that must exist before. Its id goes into the path, or into the field
+    of the body that `takes` names.
     """
 
     operation: str

@@ -1,4 +1,4 @@
-"""What each row may answer besides its success, and how that looks. Source: spec 7."""
+"""The refusals of each row, and their bodies. Source: spec 7."""
 
 from collections.abc import Iterable
 from typing import Any, Final

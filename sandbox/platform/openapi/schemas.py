@@ -1,4 +1,4 @@
-"""JSON Schemas of what is read and what is rendered, from the types that do it."""
+"""JSON Schemas of bodies and answers, from the types that read and render them."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import make_dataclass

@@ -1,1 +1,1 @@
-"""Payments, the actions on them, their batches, and what happens to both by itself."""
+"""Payments, the actions on them, and their timers."""

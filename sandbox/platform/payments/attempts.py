@@ -1,4 +1,4 @@
-"""What every attempt goes through: its event_id, its outcome, the faults on its way."""
+"""Steps that all attempts share: the event_id, the outcome, transport faults."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What happens by itself, when its timer falls due: deadlines, results, follow-ups of scenarios."""
+"""Handlers of due timers: deadlines, batch results, follow-ups of scenarios."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -33,13 +33,13 @@ from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
 
 FallsDue = Callable[[OperationContext, Timer], None]
-"""What a timer does. The call's present is the moment at which the timer was due."""
+"""A timer handler. The present of its context is the moment at which the timer was due."""
 
 # --- payments ---------------------------------------------------------------------------------
 
 
 def _expiry(row_id: str) -> FallsDue:
-    """A payment ends as that row says, if it is still in a state of the row."""
+    """Ends a payment by that row, if it is still in a state of the row."""
     row = move(row_id)
 
     def expire(context: OperationContext, timer: Timer) -> None:
@@ -49,7 +49,7 @@ def _expiry(row_id: str) -> FallsDue:
         # What is still pending is one attempt with its beginning (assumed D11).
         is_begun = tx.status == "pending"
         event_id = tx.event_id if is_begun else attempts.new_event_id(context, tx.account_id)
-        # The history says when it fell due, not when somebody noticed (assumed 8.1).
+        # The history has the time at which it was due, not when it was noticed (assumed 8.1).
         conclusion = follow_ups.expire(tx, row, event_id=event_id, at=context.now_ms)
         persist.keep(context, conclusion, tx)
 
@@ -57,7 +57,7 @@ def _expiry(row_id: str) -> FallsDue:
 
 
 def _late_answer(context: OperationContext, timer: Timer) -> None:
-    """The processor answers after all, where its answer was left open. Source: assumed D24."""
+    """The late answer of a processor, if the payment still waits for it. Source: assumed D24."""
     tx = context.unit.get(Transaction, timer.subject)
     if tx is None:
         return

@@ -1,4 +1,4 @@
-"""Keeping what an attempt came to: the record, its batches, its timers, its events."""
+"""Saving the result of an attempt: the record, its batches, its timers, its events."""
 
 from datetime import timedelta
 from typing import cast

@@ -1,7 +1,7 @@
-"""Where a payment happens: account, terminal and location, and what follows from them.
+"""The point of sale of a payment: account, terminal and location, and the fields that follow.
 
-Source: assumed 1.8-where, D16; the fields of a transaction assumed 7.1. A place is worked out once
-and remembered until an account, a terminal or a location of the world changes.
+Source: assumed 1.8-where, D16; the fields of a transaction assumed 7.1. A point of sale is cached
+until an account, a terminal or a location of the world changes.
 """
 
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""State files: JSON to read and edit, SQLite for many documents. Their port is `store.files.port`."""
+"""State files: JSON to read and edit, SQLite for many documents. `port` is their port."""

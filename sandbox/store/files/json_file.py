@@ -1,9 +1,9 @@
 """`state.json`: a TinyDB document that a person can open, compare and edit.
 
 Tables are named `<world>.<table>`, documents by their number, and the first field of each, `_id`,
-is its id. One more table, `file`, names the program that wrote it. Every write replaces the whole file, so
-the file is always complete; unchanged texts are copied as they are. TinyDB reads the file. It does
-not write it, because its tables copy themselves with every write.
+is its id. One more table, `file`, names the program that wrote it. Every write replaces the whole
+file, so it is always complete; unchanged texts are copied as they are. TinyDB reads the file. It
+does not write it, because its tables copy themselves with every write.
 """
 
 import json

@@ -1,8 +1,8 @@
 """Reading a JSON document as TinyDB wants it, more strictly than TinyDB does.
 
-TinyDB accepts everything that Python's parser accepts: two fields of one name, numbers that JSON does
-not have, documents that are no objects. People edit these files, so all of this is an error that
-names the place.
+TinyDB accepts everything that Python's parser accepts: two fields of one name, numbers that JSON
+does not have, documents that are no objects. People edit these files, so all of this is an error
+that names the place.
 """
 
 import json

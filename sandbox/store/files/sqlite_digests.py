@@ -1,7 +1,7 @@
 """A checksum beside each row of `state.db`, which reveals changed bytes.
 
-After a byte has flipped on the disk, SQLite still opens the database, and the text may still be JSON.
-The checksums do not protect against changes on purpose.
+After a byte has flipped on the disk, SQLite still opens the database, and the text may still be
+JSON. The checksums do not protect against changes on purpose.
 """
 
 import sqlite3

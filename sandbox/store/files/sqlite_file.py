@@ -1,8 +1,8 @@
 """`state.db`: SQLite, every commit written through, at a cost that does not grow with the file.
 
 Documents are appended to one table and changed in place; a place is a row number. The places of
-all documents are in memory. An index of ids in the file would cost as much as the documents, because
-ids have no order, and the caller has every id in memory anyway. RECORDS stay out of memory, so they
+all documents are in memory. An index of ids in the file would cost as much as the documents, as ids
+have no order, and the caller has every id in memory anyway. RECORDS stay out of memory, so they
 have a table of their own, with an index.
 """
 

@@ -1,8 +1,8 @@
 """Detecting another server that writes to the same `state.db` without a common lock (decision 45).
 
 Not every system has a lock that holds under every name of a file. So a server writes its own mark
-into the file with its first write, and checks the mark before each later one. SQLite reports whether
-another program has changed the file, and only then is a check needed.
+into the file with its first write, and checks the mark before each later one. SQLite reports
+whether another program has changed the file, and only then is a check needed.
 """
 
 import sqlite3
