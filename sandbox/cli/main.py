@@ -71,7 +71,7 @@ class _InventType(click.ParamType[Any]):
     name = "merchants=N[,...]"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The invention. Fails with what is wrong and what is possible."""
+        """The data to generate. Fails with what is wrong and what is possible."""
         from pydantic_core import ValidationError
 
         from sandbox.control.shapes import InventBody
@@ -110,7 +110,7 @@ class _InventType(click.ParamType[Any]):
 )
 @click.option(
     "--invent",
-    "invention",
+    "generated_data",
     type=_InventType(),
     help="Believable merchants beside the fixture's: merchants=200,terminals_per_merchant=2.",
 )

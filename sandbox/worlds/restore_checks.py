@@ -58,7 +58,7 @@ class _Setting:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Begins:
     clock: _Setting = _Setting()
-    generated_data: GeneratedData | None = None
+    invention: GeneratedData | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
