@@ -21,6 +21,7 @@ from sandbox.descriptors import shares
 from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE, Refusal
 from sandbox.platform.application import Platform
 from sandbox.platform.hosts import Hosts, why_refused
+from sandbox.platform.payments import expiry
 from sandbox.platform.rare_log import RareLog
 from sandbox.platform.sending import ABORT
 from sandbox.scenarios.loading import ScenarioError
@@ -159,7 +160,11 @@ def _control_document(**options: Any) -> dict[str, Any]:
 
 
 def _worlds(
-    settings: Settings, system_clock: SystemClock, ticks: Ticks, host: Scheduler, fixture: Fixture
+    settings: Settings,
+    system_clock: SystemClock,
+    ticks: Ticks,
+    host: Scheduler[World],
+    fixture: Fixture,
 ) -> Worlds:
     """The worlds of an earlier run, if one is kept, and `default`. Raises as `build` does."""
     saver = None if settings.store is None else _saver(settings.store)
@@ -169,6 +174,7 @@ def _worlds(
         ticks=ticks,
         limits=settings.limits,
         host=host,
+        on_timer=expiry.carry_out,
         saver=saver,
         known_keys=settings.has_known_keys,
     )

@@ -31,6 +31,8 @@ from sandbox.platform.batches import operations as batches
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
+from sandbox.store.port import UnitOfWork
+from sandbox.worlds.world import World
 
 FallsDue = Callable[[OperationContext, Timer], None]
 """What a timer does. The call's present is the moment at which the timer was due."""
@@ -119,3 +121,12 @@ TIMER_HANDLERS: Final[Mapping[str, FallsDue]] = {
     UNBLOCK_TERMINAL: _terminal("unblock"),
 }
 """What each kind of timer does."""
+
+
+def carry_out(world: World, unit: UnitOfWork, timer: Timer) -> None:
+    """Do what the timer is for, in the unit of work, at the moment at which it was due."""
+    waiting = world.tap_desk.get(timer.subject)
+    # A payment that waits for its tap still belongs to its request.
+    request_id = waiting.request_id if waiting else None
+    context = OperationContext(world=world, unit=unit, now=timer.due, request_id=request_id)
+    TIMER_HANDLERS[timer.kind](context, timer)
