@@ -8,13 +8,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pydantic_core import to_json
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sandbox import __version__, library
+from sandbox.control import routes
 from sandbox.control.control import Control
 from sandbox.control.rows import PREFIX, ControlFault, Services
 from sandbox.descriptors import shares
@@ -147,16 +148,8 @@ def _services(
         why_not_to=guard.why_not_to,
         platform_url=settings.platform_url,
         needs_token=needs_token,
-        control_document=_control_document,
+        control_document=routes.document,
     )
-
-
-def _control_document(**options: Any) -> dict[str, Any]:
-    """The OpenAPI document of the control API."""
-    from sandbox.control.openapi import document
-    from sandbox.control.routes import CONTROL
-
-    return document(CONTROL, **options)
 
 
 def _worlds(
