@@ -58,7 +58,7 @@ _EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
 
 
 def document(
-    rows: Sequence[ControlRow], *, version: str, needs_token: bool, cast: Cast
+    rows: Sequence[ControlRow], *, version: str, url: str, needs_token: bool, cast: Cast
 ) -> dict[str, Any]:
     """The document of the endpoints in `rows`; `cast` has the ids for the examples."""
     refs, named = schemas_of(_types(rows))
@@ -76,7 +76,7 @@ def document(
             "description": _ABOUT,
         },
         "jsonSchemaDialect": DIALECT,
-        "servers": [{"url": "/"}],
+        "servers": [{"url": url}],
         "tags": [{"name": tag} for tag in dict.fromkeys(map(_tag, rows))],
         "paths": paths,
         "components": {"schemas": named},

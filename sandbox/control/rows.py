@@ -54,10 +54,14 @@ class Services:
 
 @dataclass(slots=True, kw_only=True)
 class ControlRequest:
-    """One control request: the world of its path, and its checked query and body."""
+    """One control request: the world of its path, and its checked query and body.
+
+    `root_path` is the prefix under which the sandbox is mounted in another application.
+    """
 
     services: Services
     params: dict[str, str]
+    root_path: str = ""
     found: World | None = None
     query: Any = None
     body: Any = None
