@@ -110,7 +110,7 @@ class _InventType(click.ParamType[Any]):
 )
 @click.option(
     "--invent",
-    "invention",
+    "generated_data",
     type=_InventType(),
     help="Believable merchants beside the fixture's: merchants=200,terminals_per_merchant=2.",
 )

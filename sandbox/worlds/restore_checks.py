@@ -47,7 +47,7 @@ class _Clock:
     mode: Mode
     rate: float
     now: Instant | None = None
-    system_clock: Instant | None = None
+    wall: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class _Setting:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Begins:
     clock: _Setting = _Setting()
-    generated_data: GeneratedData | None = None
+    invention: GeneratedData | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
