@@ -26,7 +26,7 @@ from sandbox.platform.sending import ABORT
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.files.port import SECRET_BYTES, StateFile, StoreError
-from sandbox.store.fixtures import Fixture, FixtureError
+from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.steps import run_through
 from sandbox.webhooks.address_guard import Guard
 from sandbox.webhooks.sender import Sender, Sending

@@ -14,10 +14,7 @@ from pydantic import (
 )
 
 from sandbox.domain.accounts import Address, ResourceStatus
-from sandbox.domain.rates import Basis, Rate
-
-Text = Annotated[StrictStr, Field(min_length=1)]
-"""A string with something in it."""
+from sandbox.domain.field_types import Rate, SurchargeBasis, TaxBasis
 
 
 class Body(BaseModel):
@@ -52,8 +49,8 @@ class PricedBody(Body):
     surcharge_rate: Rate | None = None
     tax_rate: Rate | None = None
     surcharge_confirmation_required: StrictBool | None = None
-    surcharge_basis: Basis | None = None
-    tax_basis: Basis | None = None
+    surcharge_basis: SurchargeBasis | None = None
+    tax_basis: TaxBasis | None = None
 
 
 class AddressBody(Body):

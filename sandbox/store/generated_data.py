@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from sandbox.domain.accounts import Account, AccountType, Address
 from sandbox.domain.locations import Location
 from sandbox.domain.terminals import Terminal
-from sandbox.store.fixtures import FixtureError
+from sandbox.store.fixture import FixtureError
 from sandbox.store.port import Store, UnitOfWork
 from sandbox.store.seeding import put_all
 from sandbox.store.steps import Steps
