@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Literal
 
 from sandbox.domain.field_types import (
+    Flag,
     Mcc,
     Percent,
     ProcessorConfigs,
@@ -61,7 +62,7 @@ class Account:
     address: Address = field(default_factory=Address)
     surcharge_rate: Percent | None = None
     tax_rate: Percent | None = None
-    surcharge_confirmation_required: bool | None = None
+    surcharge_confirmation_required: Flag | None = None
     surcharge_basis: SurchargeBasis | None = None
     tax_basis: TaxBasis | None = None
     created_at: Instant

@@ -7,7 +7,7 @@ A credential's PIN is never shown and authenticates nothing here, so that it is 
 from dataclasses import dataclass
 from typing import Final, TypedDict
 
-from sandbox.domain.field_types import CredentialCode
+from sandbox.domain.field_types import CredentialCode, Flag
 from sandbox.domain.instants import Instant, to_wire
 
 PIN_CHARS: Final = 6
@@ -24,7 +24,7 @@ class Credential:
     id: str
     account_id: str
     code: CredentialCode
-    is_active: bool = True
+    is_active: Flag = True
     created_at: Instant
     deleted_at: Instant | None = None
 

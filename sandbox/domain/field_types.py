@@ -21,13 +21,18 @@ if TYPE_CHECKING:
     from pydantic_core import SchemaValidator, ValidationError
 
 
+_LIMITS_SHOWN: Final = frozenset(
+    {"minLength", "maxLength", "pattern", "minimum", "maximum", "minItems", "maxItems"}
+)
+
+
 class FieldRule:
-    """One rule of a field, as it stands in an annotated type."""
+    """One rule of a field, as part of an annotated type."""
 
     def check(self, value: Any) -> Any:
         """The value as a record holds it. Raises ValueError with a sentence that repeats no value.
 
-        For documents, whose reader knows already that the value has the plain type of the field.
+        For documents, whose reader has already checked that the value has the plain type.
         """
         raise NotImplementedError
 
@@ -35,12 +40,19 @@ class FieldRule:
         """The rule as pydantic applies it, in bodies and in fixtures."""
         raise NotImplementedError
 
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        """The schema of what may be sent has the limits; that of an answer has the type alone."""
+        shown: dict[str, Any] = handler(schema)
+        if handler.mode == "serialization":
+            return {name: shown[name] for name in shown if name not in _LIMITS_SHOWN}
+        return shown
+
 
 class Limits(FieldRule):
-    """Strictly one plain type, `str`, `int` or `float`, within limits that pydantic knows."""
+    """Strictly one plain type, within limits that pydantic knows."""
 
-    def __init__(self, kind: Literal["str", "int", "float"], **limits: Any) -> None:
-        self._schema: dict[str, Any] = {"type": kind, "strict": True, **limits}
+    def __init__(self, kind: Literal["str", "int", "float", "bool"], **limits: Any) -> None:
+        self._schema: Any = {"type": kind, "strict": True, **limits}
         self._validator: SchemaValidator | None = None
 
     def check(self, value: Any) -> Any:
@@ -58,17 +70,13 @@ class Limits(FieldRule):
 
 
 class Check(FieldRule):
-    """A rule that a function applies, on top of the type and the rules before it.
+    """A rule that a function applies, after the plain type and the rules before it.
 
-    The function returns the value as records hold it, or raises ValueError. `json_schema` replaces
-    the schema that is shown for what may be sent.
+    The function returns the value as records hold it, or raises ValueError.
     """
 
-    def __init__(
-        self, check: Callable[[Any], Any], *, json_schema: dict[str, Any] | None = None
-    ) -> None:
+    def __init__(self, check: Callable[[Any], Any]) -> None:
         self._check = check
-        self._json_schema = json_schema
 
     def check(self, value: Any) -> Any:
         return self._check(value)
@@ -78,13 +86,9 @@ class Check(FieldRule):
 
         return core_schema.no_info_after_validator_function(self._check, handler(source))
 
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Callable[[Any], Any]) -> Any:
-        """The schema that is shown; the rule itself is in no schema."""
-        return dict(self._json_schema) if self._json_schema else handler(schema)
-
 
 class Count(FieldRule):
-    """How many entries a list has, with any rules that its entries have themselves."""
+    """How many entries a list has."""
 
     def __init__(self, *, least: int = 0, most: int | None = None) -> None:
         self._least, self._most = least, most
@@ -98,8 +102,7 @@ class Count(FieldRule):
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
         limits = {"min_length": self._least or None, "max_length": self._most}
-        given = {name: limit for name, limit in limits.items() if limit is not None}
-        return {**handler(source), **given}
+        return {**handler(source), **{name: one for name, one in limits.items() if one is not None}}
 
 
 def sentence_of(error: "ValidationError") -> str:
@@ -138,6 +141,9 @@ CredentialCode = Annotated[str, Limits("str", min_length=CODE_CHARS, max_length=
 
 ProcessorBatchId = Annotated[str, Limits("str", min_length=1, max_length=64)]
 """What the processor calls a batch. Source: assumed 1.11-open."""
+
+Flag = Annotated[bool, Limits("bool")]
+"""True or false, and no other word for them."""
 
 WorldName = Annotated[str, Limits("str", max_length=200)]
 """What people call a world."""
@@ -193,7 +199,7 @@ class _WireRate(FieldRule):
             to_percent, core_schema.union_schema([whole, decimal])
         )
 
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Callable[[Any], Any]) -> Any:
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         return {
             "description": "Percent; an integer of 100 or more is basis points.",
             "anyOf": [

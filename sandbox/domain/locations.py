@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from sandbox.domain.accounts import Address, ResourceStatus
-from sandbox.domain.field_types import Percent, SurchargeBasis, TaxBasis, Text
+from sandbox.domain.field_types import Flag, Percent, SurchargeBasis, TaxBasis, Text
 from sandbox.domain.instants import Instant
 
 
@@ -28,7 +28,7 @@ class Location:
     metadata: None = None
     surcharge_rate: Percent | None = None
     tax_rate: Percent | None = None
-    surcharge_confirmation_required: bool | None = None
+    surcharge_confirmation_required: Flag | None = None
     surcharge_basis: SurchargeBasis | None = None
     tax_basis: TaxBasis | None = None
     created_at: Instant

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from sandbox.domain.accounts import ResourceStatus
-from sandbox.domain.field_types import Mcc, Percent, SurchargeBasis, TaxBasis, Text
+from sandbox.domain.field_types import Flag, Mcc, Percent, SurchargeBasis, TaxBasis, Text
 from sandbox.domain.instants import Instant
 
 
@@ -38,7 +38,7 @@ class Terminal:
     transactions: tuple[str, ...] = ()
     surcharge_rate: Percent | None = None
     tax_rate: Percent | None = None
-    surcharge_confirmation_required: bool | None = None
+    surcharge_confirmation_required: Flag | None = None
     surcharge_basis: SurchargeBasis | None = None
     tax_basis: TaxBasis | None = None
     var_sheet: None = None

@@ -8,13 +8,12 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    StrictBool,
     StrictStr,
     model_validator,
 )
 
 from sandbox.domain.accounts import Address, ResourceStatus
-from sandbox.domain.field_types import Rate, SurchargeBasis, TaxBasis
+from sandbox.domain.field_types import Flag, Rate, SurchargeBasis, TaxBasis
 
 
 class Body(BaseModel):
@@ -48,7 +47,7 @@ class PricedBody(Body):
 
     surcharge_rate: Rate | None = None
     tax_rate: Rate | None = None
-    surcharge_confirmation_required: StrictBool | None = None
+    surcharge_confirmation_required: Flag | None = None
     surcharge_basis: SurchargeBasis | None = None
     tax_basis: TaxBasis | None = None
 

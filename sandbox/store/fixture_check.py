@@ -104,8 +104,9 @@ _DOCUMENTS: Final[Mapping[str, type[_Document]]] = {
 
 def _table_of(name: str) -> Any:
     """The type of a table and its default: only accounts must be there."""
-    documents = Mapping[str, _DOCUMENTS[name]]  # type: ignore[misc]
-    return documents, ... if name == "accounts" else Field(default_factory=dict)
+    document = _DOCUMENTS[name]
+    default: Any = ... if name == "accounts" else Field(default_factory=dict)
+    return dict[str, document], default  # type: ignore[valid-type]
 
 
 _Tables: Final = create_model(
