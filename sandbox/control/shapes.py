@@ -16,7 +16,7 @@ from sandbox.domain.field_types import (
 )
 from sandbox.domain.instants import Instant, parse_rfc3339
 from sandbox.domain.payments.outcomes import Operation
-from sandbox.store.generated_data import MERCHANTS_MAX, PER_MERCHANT_MAX, RECORDS_MAX, GeneratedData
+from sandbox.store.generated_data import GeneratedData, MerchantCount, PerMerchantCount
 from sandbox.worlds.clock import EARLIEST, LATEST, RATE_MAX, ClockSetting
 
 LIST_MAX = 1_000
@@ -91,15 +91,13 @@ class Advance(_Body):
 class InventBody(_Body):
     """How many believable merchants to invent, and what each of them has."""
 
-    merchants: Annotated[int, Field(ge=0, le=MERCHANTS_MAX)]
-    terminals_per_merchant: Annotated[int, Field(ge=0, le=PER_MERCHANT_MAX)] = 1
-    locations_per_merchant: Annotated[int, Field(ge=0, le=PER_MERCHANT_MAX)] = 1
+    merchants: MerchantCount
+    terminals_per_merchant: PerMerchantCount = 1
+    locations_per_merchant: PerMerchantCount = 1
 
     @model_validator(mode="after")
     def _is_not_too_much(self) -> "InventBody":
-        each = max(self.terminals_per_merchant, self.locations_per_merchant)
-        if self.merchants * each > RECORDS_MAX:
-            raise ValueError(f"at most {RECORDS_MAX} terminals or locations in all")
+        self.generated_data().check()
         return self
 
     def generated_data(self) -> GeneratedData:

@@ -35,7 +35,21 @@ Read = Callable[[Any], Any]
 
 
 class Unreadable(ValueError):
-    """A document that stands for no record; the message names the field and says why."""
+    """A document that stands for no record; the message names the field and says why.
+
+    `place` is the path to the field, where the reader knows it.
+    """
+
+    def __init__(self, why: str, place: str = "") -> None:
+        super().__init__(f"{place}: {why}" if place else why)
+        self.why, self.place = why, place
+
+
+def _within(name: str, error: ValueError) -> Unreadable:
+    """The same error, of the field with that name or of a field within it."""
+    if not isinstance(error, Unreadable):
+        return Unreadable(str(error), name)
+    return Unreadable(error.why, f"{name}.{error.place}" if error.place else name)
 
 
 class _Way(NamedTuple):
@@ -106,18 +120,17 @@ class _Shape:
         for name, value in document.items():
             way = ways.get(name)
             if way is None:
-                raise Unreadable(f"{name[:80]}: is no field of it")
+                raise Unreadable("is no field of it", name[:80])
             if type(value) is way.plain:
                 values[name] = value
                 continue
             try:
                 values[name] = way.read(value)
             except ValueError as error:
-                joint = "." if isinstance(error, Unreadable) and error.args[0][:1] != "m" else ": "
-                raise Unreadable(f"{name}{joint}{error}") from None
+                raise _within(name, error) from None
         for name in self._required:
             if name not in values:
-                raise Unreadable(f"{name}: is missing")
+                raise Unreadable("is missing", name)
         return self._kind(**(self._fallbacks | values if self._fallbacks else values))
 
 

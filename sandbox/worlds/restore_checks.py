@@ -98,6 +98,11 @@ def check_state(fields: Mapping[str, Any]) -> None:
         _check_counts({"counts": min(fitted, applied)})
     _check_clock("clock", state.clock)
     _check_clock("begins.clock", state.begins.clock)
+    if state.begins.invention is not None:
+        try:
+            state.begins.invention.check()
+        except ValueError as error:
+            raise Unreadable(f"begins.invention: {error}") from None
     if state.keys not in ("", OF_THE_SERVER):
         raise Unreadable(f"keys: must be {OF_THE_SERVER!r}, or left out")
     for entry in state.queue:

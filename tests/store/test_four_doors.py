@@ -21,6 +21,7 @@ from sandbox.worlds.clock import ClockSetting
 from tests.conftest import NOW
 from tests.directory.making import ACCOUNT, a_credential, terminal_body
 from tests.driving import InProcess, Response
+from tests.payments.driving import paid
 from tests.state.mutating import a_looping_sandbox
 
 SNAPSHOT = "/_sandbox/worlds/default/snapshot"
@@ -83,7 +84,7 @@ _PRICED: dict[str, tuple[Any, ...]] = {
     "surcharge_confirmation_required": ("yes", "true", 1, 0.0),
     "status": ("burnt", "", 1),
 }
-_MCCS = ("58x2", "581", "58123", "5812\n", "٥٨١٢", "", 5812)
+_MCCS = ("58x2", "581", "58123", "5812\n", "\u0665812", "", 5812)
 
 BAD: dict[str, dict[str, tuple[Any, ...]]] = {
     "account": {
@@ -319,3 +320,62 @@ def test_the_rows_cover_every_table_that_people_edit(saved: tuple[Document, Docu
 
     assert records <= set(saved[1])
     assert set(BAD) == set(GOOD) == set(KINDS)
+
+
+# --- what is no record of its own -------------------------------------------------------------
+
+Edit = Callable[[Document], None]
+
+
+def _world(**fields: Any) -> Edit:
+    return lambda tables: next(iter(tables["world"].values())).update(fields)
+
+
+def _queued(**fields: Any) -> Edit:
+    return _world(queue=[{"outcome": "approved", **fields}])
+
+
+def _begins(**counts: Any) -> Edit:
+    return _world(begins={"invention": {"merchants": 1, **counts}})
+
+
+def _rates(**fields: Any) -> Edit:
+    return lambda tables: next(iter(tables["transactions"].values())).update(rates=fields)
+
+
+@pytest.fixture(scope="module")
+def sold() -> Document:
+    """A snapshot of a world with a payment."""
+    sandbox = _sandbox()
+    paid(sandbox)
+    snapshot: Document = sandbox.ask("GET", SNAPSHOT).json()
+    return snapshot
+
+
+@pytest.mark.parametrize(
+    ("edit", "named"),
+    [
+        (_world(name="n" * 201), "name"),
+        (_queued(amount=0), "queue.amount"),
+        (_queued(amount=100_000_000), "queue.amount"),
+        (_queued(approved_amount=-5), "queue.approved_amount"),
+        (_queued(delay_ms=3_600_001), "queue.delay_ms"),
+        (_begins(merchants=10_001), "begins.invention.merchants"),
+        (_begins(merchants=-1), "begins.invention.merchants"),
+        (_begins(merchants=10_000, terminals_per_merchant=6), "begins.invention"),
+        (_rates(tax_rate=-5), "rates.tax_rate"),
+        (_rates(surcharge_rate=400.0), "rates.surcharge_rate"),
+        (_rates(surcharge_basis="nonsense"), "rates.surcharge_basis"),
+        (_rates(tax_basis="Total"), "rates.tax_basis"),
+    ],
+)
+def test_a_snapshot_says_elsewhere_too_only_what_the_api_takes(
+    edit: Edit, named: str, sold: Document
+) -> None:
+    tables = json.loads(json.dumps(sold))
+    edit(tables)
+
+    answer = _sandbox().ask("PUT", SNAPSHOT, body=json.dumps(tables).encode())
+
+    assert (answer.status, answer.json()["error"]) == (400, "not_restored")
+    assert f": {named}: " in answer.json()["message"]
