@@ -101,8 +101,15 @@ class Count(FieldRule):
         return value
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
-        limits = {"min_length": self._least or None, "max_length": self._most}
-        return {**handler(source), **{name: one for name, one in limits.items() if one is not None}}
+        schema: dict[str, Any] = dict(handler(source))
+        if self._least:
+            schema["min_length"] = self._least
+        if self._most is not None:
+            schema["max_length"] = self._most
+        if schema["type"] == "tuple":
+            # A list with a bad entry would also be reported as too short.
+            schema["fail_fast"] = True
+        return schema
 
 
 def sentence_of(error: "ValidationError") -> str:
