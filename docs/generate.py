@@ -19,7 +19,7 @@ from sandbox.library import folder
 from sandbox.scenarios.schema import NAME, scenario_schema
 
 FOLDER: Final = Path(__file__).parent / "generated"
-SHIPPED: Final = Path(__file__).parent.parent / "sandbox" / "store" / "shipped.py"
+SHIPPED: Final = Path(__file__).parent.parent / "sandbox" / "store" / "bundled_digests.py"
 SCHEMA: Final = folder("scenarios") / NAME
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {

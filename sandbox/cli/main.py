@@ -71,7 +71,7 @@ class _InventType(click.ParamType[Any]):
     name = "merchants=N[,...]"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The invention. Fails with what is wrong and what is possible."""
+        """The data to generate. Fails with what is wrong and what is possible."""
         from pydantic_core import ValidationError
 
         from sandbox.control.shapes import InventBody

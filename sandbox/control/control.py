@@ -184,7 +184,9 @@ class Control:
         receive: Receive,
         body: bytes | bytearray,
     ) -> Any:
-        request = ControlRequest(services=self._services, params=params)
+        request = ControlRequest(
+            services=self._services, params=params, root_path=scope.get("root_path", "")
+        )
         request.found = self._world(params)
         if request.found is not None:
             self._services.worlds.touch(request.found)

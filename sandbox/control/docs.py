@@ -1,6 +1,7 @@
 """Control endpoints that describe both surfaces: OpenAPI documents, and a page to try them."""
 
 import json
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -20,13 +21,16 @@ def platform(request: ControlRequest) -> bytes:
     """The document of the platform, under the profile of this server."""
     services = request.services
     profile = services.worlds.profile
-    return _platform(profile, services.version, services.platform_url, _ids(request))
+    url = request.root_path or services.platform_url
+    return _platform(profile, services.version, url, _ids(request))
 
 
 def control(request: ControlRequest) -> bytes:
     """The document of the control surface."""
     services = request.services
-    return _control(services.version, services.needs_token, _ids(request))
+    write = services.control_document
+    url = request.root_path or "/"
+    return _control(write, services.version, url, services.needs_token, _ids(request))
 
 
 @lru_cache(maxsize=8)
@@ -37,10 +41,10 @@ def _platform(profile: "Profile", version: str, url: str, ids: Ids) -> bytes:
 
 
 @lru_cache(maxsize=8)
-def _control(version: str, needs_token: bool, ids: Ids) -> bytes:
-    from sandbox.control.openapi import document
-
-    return _written(document(version=version, needs_token=needs_token, cast=_cast(ids)))
+def _control(
+    write: Callable[..., dict[str, Any]], version: str, url: str, needs_token: bool, ids: Ids
+) -> bytes:
+    return _written(write(version=version, url=url, needs_token=needs_token, cast=_cast(ids)))
 
 
 def _written(document: dict[str, Any]) -> bytes:

@@ -5,11 +5,10 @@ to be made first.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from sandbox.control import views
-from sandbox.control.routes import CONTROL
 from sandbox.control.rows import JSON, ControlRow, shape
 from sandbox.platform.openapi.document import DIALECT, VERSION
 from sandbox.platform.openapi.examples import Cast, with_ids
@@ -58,13 +57,15 @@ _EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 
 
-def document(*, version: str, needs_token: bool, cast: Cast) -> dict[str, Any]:
-    """The document; `cast` has the ids for the examples."""
-    refs, named = schemas_of(_types())
+def document(
+    rows: Sequence[ControlRow], *, version: str, url: str, needs_token: bool, cast: Cast
+) -> dict[str, Any]:
+    """The document of the endpoints in `rows`; `cast` has the ids for the examples."""
+    refs, named = schemas_of(_types(rows))
     named["Error"] = _error()
     named["NothingCame"] = _error(near_misses={"type": "array", "items": _ref(refs, "NearMiss")})
     paths: dict[str, Schema] = {}
-    for row in CONTROL:
+    for row in rows:
         shown = _operation(row, refs, named, cast, needs_token=needs_token)
         paths.setdefault(row.path, {})[row.method.lower()] = shown
     shown = {
@@ -75,8 +76,8 @@ def document(*, version: str, needs_token: bool, cast: Cast) -> dict[str, Any]:
             "description": _ABOUT,
         },
         "jsonSchemaDialect": DIALECT,
-        "servers": [{"url": "/"}],
-        "tags": [{"name": tag} for tag in dict.fromkeys(map(_tag, CONTROL))],
+        "servers": [{"url": url}],
+        "tags": [{"name": tag} for tag in dict.fromkeys(map(_tag, rows))],
         "paths": paths,
         "components": {"schemas": named},
     }
@@ -87,13 +88,13 @@ def document(*, version: str, needs_token: bool, cast: Cast) -> dict[str, Any]:
     return shown
 
 
-def _types() -> list[tuple[Any, Mode]]:
+def _types(rows: Sequence[ControlRow]) -> list[tuple[Any, Mode]]:
     read: list[tuple[Any, Mode]] = [
-        (shape(row.body), "validation") for row in CONTROL if row.body not in (None, "Switches")
+        (shape(row.body), "validation") for row in rows if row.body not in (None, "Switches")
     ]
     shown: list[tuple[Any, Mode]] = [
         (getattr(views, name), "serialization")
-        for name in ("NearMiss", *(row.response for row in CONTROL))
+        for name in ("NearMiss", *(row.response for row in rows))
         if name not in (None, "Switches")
     ]
     return [*read, *shown]

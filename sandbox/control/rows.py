@@ -32,7 +32,7 @@ class Services:
     type; `scenarios` are those of the library by name, `scenario` the one of that name or title;
     `why_not_to` tells why webhooks may not go to a host, None where they may. `platform_url` is
     where the platform is served, seen from the control surface; `needs_token` says whether that
-    asks for a token.
+    asks for a token. `control_document` writes the OpenAPI document of the control API.
     """
 
     worlds: Worlds
@@ -49,14 +49,19 @@ class Services:
     why_not_to: Callable[[str], str | None]
     platform_url: str
     needs_token: bool
+    control_document: Callable[..., dict[str, Any]]
 
 
 @dataclass(slots=True, kw_only=True)
 class ControlRequest:
-    """One control request: the world of its path, and its checked query and body."""
+    """One control request: the world of its path, and its checked query and body.
+
+    `root_path` is the prefix under which the sandbox is mounted in another application.
+    """
 
     services: Services
     params: dict[str, str]
+    root_path: str = ""
     found: World | None = None
     query: Any = None
     body: Any = None

@@ -19,8 +19,9 @@ from sandbox.http.limits import (
     PIECES_AT_ONCE_MAX,
     SLICE_BYTES,
 )
-from sandbox.http.refusals import Application, HttpFault, answering, last_answer
+from sandbox.http.refusals import Application, HttpFault, TooLarge, answering, last_answer
 from sandbox.http.timing import BODY, ENDING, HEAD, IDLE, TimedProtocol
+from sandbox.http.trailers import TRAILERS
 from sandbox.http.transport import Flow, WholeAnswers
 from sandbox.http.upgrades import BodyOnly, framing_of
 from sandbox.platform.application import BODY_PENDING
@@ -33,20 +34,6 @@ _NOTED: Final = frozenset({b"host", b"expect", b"upgrade"})
 _NO_HOST = answering(refusals.NO_HOST)
 _WEBSOCKET = answering(refusals.WEBSOCKET, closes=True)
 _CROWDED = answering(refusals.CROWDED, closes=True)
-
-
-class _Trailers(list[tuple[bytes, bytes]]):
-    """Where headers go that come after a body: nowhere."""
-
-    def append(self, header: tuple[bytes, bytes]) -> None:
-        """Ignore it: no filter before us has seen it (assumed D25-heads; RFC 9110, 6.5.1)."""
-
-
-_TRAILERS: Final = _Trailers()
-
-
-class TooLarge(Exception):
-    """The head of a request is too large."""
 
 
 class Protocol(TimedProtocol):
@@ -275,7 +262,7 @@ class Protocol(TimedProtocol):
             self._hold_or_read_on()
         self._stage = BODY
         self._seen = self._beside_body = self._pieces = self._pieces_noted = 0
-        self.headers = _TRAILERS
+        self.headers = TRAILERS
 
     def _have_odd_answered(self) -> None:
         app = self.app

@@ -115,6 +115,10 @@ def last_answer(fault: HttpFault) -> bytes:
     return b"%b%b\r\n%b" % (STATUS_LINE[fault.status], lines, body)
 
 
+class TooLarge(Exception):
+    """The head of a request is too large."""
+
+
 def answering(fault: HttpFault, *, closes: bool = False) -> Application:
     """An application that answers every request like this, and may close the connection."""
     body = _body(fault)

@@ -49,6 +49,11 @@ class Server:
         return self.control.url
 
     @property
+    def is_here(self) -> bool:
+        """Whether the sandbox runs in this process."""
+        return self.built is not None
+
+    @property
     def asgi(self) -> "ThreadedApp":
         """The same sandbox as an ASGI application, without a socket.
 

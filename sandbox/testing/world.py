@@ -1,11 +1,11 @@
 """A world as a test has it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from sandbox.testing.control import CLIENT_S, SandboxError, SandboxRefused, verified
+from sandbox.testing.control import CLIENT_S, Control, SandboxError, SandboxRefused, verified
 from sandbox.testing.webhooks import Webhooks
 from sandbox.testing.world_control import Journal, WorldControl
 
@@ -14,7 +14,56 @@ if TYPE_CHECKING:
 
     from httpx2 import ASGITransport, AsyncClient, Client
 
-    from sandbox.testing.server import Server
+    from sandbox.testing.receiver import Receiver
+    from sandbox.testing.threaded_app import ThreadedApp
+
+
+class Home(Protocol):
+    """What a world needs of its server."""
+
+    @property
+    def url(self) -> str:
+        """Where the platform is."""
+
+    @property
+    def control(self) -> Control:
+        """The client of the control API."""
+
+    @property
+    def api_key_header(self) -> str:
+        """The header that carries the API key."""
+
+    @property
+    def receiver(self) -> "Receiver":
+        """What receives the webhooks of all worlds."""
+
+    @property
+    def why_no_receiver(self) -> str | None:
+        """Why webhooks do not reach this process; None where they do."""
+
+    @property
+    def asgi(self) -> "ThreadedApp":
+        """The sandbox as an ASGI application. Raises SandboxError where it runs elsewhere."""
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the sandbox runs in this process."""
+
+    @property
+    def world(self) -> Callable[..., "World"]:
+        """Makes a new world."""
+
+    def forget(self, world: "World") -> None:
+        """The world is closed."""
+
+    def unkeyed_count(self) -> int:
+        """How many requests have come so far without a key of any world."""
+
+    def unkeyed(self, after: int) -> list[dict[str, Any]]:
+        """Those that came after so many."""
+
+    def note_coverage(self, world_id: str) -> None:
+        """Keep the coverage of a world that is about to be closed."""
 
 
 class World(WorldControl):
@@ -23,8 +72,9 @@ class World(WorldControl):
     Whatever the control surface refuses is raised as SandboxRefused.
     """
 
-    def __init__(self, server: "Server", view: Mapping[str, Any]) -> None:
-        super().__init__(server, str(view["id"]))
+    def __init__(self, server: Home, view: Mapping[str, Any]) -> None:
+        super().__init__(server.control, str(view["id"]))
+        self._server = server
         self._view = view
         self._clients: list[Client] = []
         self._others: list[World] = []
@@ -131,7 +181,7 @@ class World(WorldControl):
             timeout=CLIENT_S,
             trust_env=False,
             verify=verified(self.url),
-            transport=self.transport() if self._server.built else None,
+            transport=self.transport() if self._server.is_here else None,
         )
 
     # --- what happened

@@ -3,13 +3,10 @@
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
-from sandbox.testing.control import SandboxRefused
+from sandbox.testing.control import Control, SandboxRefused
 from sandbox.testing.waiting import WAIT_S, Deadline, NothingCame
-
-if TYPE_CHECKING:
-    from sandbox.testing.server import Server
 
 _READ: Final = "(read)"
 _POLL_S: Final = 20.0
@@ -33,8 +30,8 @@ class WorldControl:
     Whatever the control surface refuses is raised as SandboxRefused.
     """
 
-    def __init__(self, server: "Server", world_id: str) -> None:
-        self._server = server
+    def __init__(self, control: Control, world_id: str) -> None:
+        self._control = control
         self._id = world_id
 
     @property
@@ -45,7 +42,7 @@ class WorldControl:
     @property
     def control_url(self) -> str:
         """The URL of this world on the control surface."""
-        return f"{self._server.control_url}/worlds/{self.id}"
+        return f"{self._control.url}/worlds/{self.id}"
 
     def control(
         self,
@@ -56,12 +53,12 @@ class WorldControl:
         query: Mapping[str, Any] | None = None,
     ) -> Any:
         """Ask anything else about this world: `control("GET", "/endpoints")`."""
-        return self._server.control.ask(method, f"/worlds/{self.id}{path}", body, query=query)
+        return self._control.ask(method, f"/worlds/{self.id}{path}", body, query=query)
 
     def save(self) -> bytes:
         """The whole world as one document, for `load` or a file."""
         path = f"/worlds/{self.id}/snapshot"
-        return self._server.control.response("GET", path).content
+        return self._control.response("GET", path).content
 
     # --- saying how payments end
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sandbox.domain.events import body_of
 from sandbox.domain.instants import from_ms, parse_rfc3339
@@ -50,11 +50,8 @@ from sandbox.worlds.saved_world import (
     NotRestored,
     SavedWorld,
 )
-
-if TYPE_CHECKING:
-    from sandbox.worlds.spec import WorldSpec
-    from sandbox.worlds.world import World
-
+from sandbox.worlds.spec import WorldSpec
+from sandbox.worlds.world import World
 
 SAID_MAX: Final = 400
 """So many characters of what is wrong are said: somebody may have put a book into a field."""
@@ -65,10 +62,8 @@ FixtureOf = Callable[[str, Any], Fixture]
 """Gives the fixture of that name; its document where the file holds one, else None."""
 
 
-def spec_of(kept: SavedWorld, fixture_of: FixtureOf, *, id: str) -> "WorldSpec":
+def spec_of(kept: SavedWorld, fixture_of: FixtureOf, *, id: str) -> WorldSpec:
     """How the world of these documents began. Raises NotRestored."""
-    from sandbox.worlds.spec import WorldSpec
-
     own = kept.tables.get(FIXTURE) or ()
     with _Place(WORLD, id):
         state = _state(kept)
@@ -91,7 +86,7 @@ def spec_of(kept: SavedWorld, fixture_of: FixtureOf, *, id: str) -> "WorldSpec":
 
 
 def restore(
-    world: "World",
+    world: World,
     kept: SavedWorld,
     fresh_keys: Mapping[str, ApiKey],
     *,
@@ -133,7 +128,7 @@ def restore(
     yield from _restore_webhooks(world, state, kept)
 
 
-def _restore_webhooks(world: "World", state: Mapping[str, Any], kept: SavedWorld) -> Steps[None]:
+def _restore_webhooks(world: World, state: Mapping[str, Any], kept: SavedWorld) -> Steps[None]:
     tables = kept.tables
     endpoints = [_record(Endpoint, ENDPOINTS, one) for one in tables.get(ENDPOINTS, ())]
     _must_be_few(kept, ENDPOINTS, len(endpoints), ENDPOINTS_MAX)
@@ -152,7 +147,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
 """What a record must say besides being one."""
 
 
-def _keep_records(world: "World", kept: SavedWorld) -> Steps[None]:
+def _keep_records(world: World, kept: SavedWorld) -> Steps[None]:
     for table, rows in world.store.tables():
         for document in kept.tables.get(table, ()):
             with _Place(table, document.id):
@@ -162,9 +157,7 @@ def _keep_records(world: "World", kept: SavedWorld) -> Steps[None]:
             yield
 
 
-def _ids(
-    world: "World", tables: Mapping[str, Sequence[Document | Parsed]]
-) -> Steps[Collection[str]]:
+def _ids(world: World, tables: Mapping[str, Sequence[Document | Parsed]]) -> Steps[Collection[str]]:
     """The ids of all records and messages."""
     found: set[str] = set()
     of_messages = (one.id for one in tables.get(MESSAGES, ()))
@@ -216,7 +209,7 @@ def seed_of(kept: SavedWorld) -> int:
 
 
 def _give_keys_of_its_own(
-    world: "World", fresh_keys: Mapping[str, ApiKey], *, keeps_others: bool
+    world: World, fresh_keys: Mapping[str, ApiKey], *, keeps_others: bool
 ) -> None:
     """The keys of the cast are this world's; in another world no other key leads to two worlds."""
     rows = next(rows for table, rows in world.store.tables() if table == API_KEYS)
@@ -251,7 +244,7 @@ def _with_material(key: ApiKey, fresh: ApiKey | None) -> ApiKey:
 _BELONGING: Final = ("terminals", "locations", "credentials", API_KEYS, "batches")
 
 
-def _check(world: "World") -> Steps[None]:
+def _check(world: World) -> Steps[None]:
     """Everything belongs to what is there, and no money comes from nowhere."""
     tables = dict(world.store.tables())
     accounts, terminals = tables["accounts"].number_of, tables["terminals"].number_of
@@ -298,7 +291,7 @@ def _records(rows: Rows) -> Iterator[tuple[str, Any]]:
 # --- the rest ---------------------------------------------------------------------------------
 
 
-def _restore_state(world: "World", state: Mapping[str, Any], kept: SavedWorld) -> None:
+def _restore_state(world: World, state: Mapping[str, Any], kept: SavedWorld) -> None:
     world.set_switches(state.get("switches", {}))
     world.terminal_outcomes.update(state.get("terminal_outcomes", {}))
     for document in kept.tables.get(USES, ()):
@@ -332,7 +325,7 @@ def _record(kind: type, table: str, document: Document | Parsed) -> Any:
         return from_document(kind, fields_of(document))
 
 
-def _check_messages(world: "World", documents: Sequence[Document | Parsed]) -> Steps[None]:
+def _check_messages(world: World, documents: Sequence[Document | Parsed]) -> Steps[None]:
     """Every message can be read, and what it says can be sent."""
     ids: set[str] = set()
     for place, document in enumerate(documents):
@@ -363,7 +356,7 @@ def _check_webhooks(
         yield
 
 
-def end_what_was_under_way(world: "World", kept: SavedWorld) -> None:
+def end_what_was_under_way(world: World, kept: SavedWorld) -> None:
     """A payment whose request was waiting for the processor ends, for nobody hears of it now."""
     for id in _state(kept).get("busy", []):
         number = world.store.timers.number_of(TAP_EXPIRES, id, "")

@@ -22,10 +22,9 @@ from sandbox.domain.payments.transactions import (
 )
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.domain.payments.triggers import SETTLEMENTS
-from sandbox.domain.timers import WEBHOOK_RETRY, Timer
+from sandbox.domain.timers import TIMER_KINDS, Timer
 from sandbox.domain.webhooks.deliveries import Delivery
 from sandbox.domain.webhooks.endpoints import Endpoint
-from sandbox.platform.payments.expiry import TIMER_HANDLERS
 from sandbox.scenarios.queue import Queued
 from sandbox.store.documents import Unreadable, from_document, read_value
 from sandbox.store.generated_data import GeneratedData
@@ -34,7 +33,6 @@ from sandbox.worlds.clock import EARLIEST, LATEST, RATE_MAX, Mode
 from sandbox.worlds.saved_world import OF_THE_SERVER
 
 COUNT_MAX: Final = 2**63 - 1
-KINDS: Final = frozenset({WEBHOOK_RETRY, *TIMER_HANDLERS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,8 +134,8 @@ def _check_next(entry: Queued) -> None:
 
 def check_timer(timer: Timer, timers: Timers) -> None:
     """A timer that is about to be set."""
-    if timer.kind not in KINDS:
-        raise Unreadable(f"kind: must be one of {', '.join(sorted(KINDS))}")
+    if timer.kind not in TIMER_KINDS:
+        raise Unreadable(f"kind: must be one of {', '.join(sorted(TIMER_KINDS))}")
     if timers.get(timer.kind, timer.subject, timer.tag) is not None:
         raise Unreadable("stands twice: a subject has one timer of a kind and tag")
     if timer.kind == "late_answer" and timer.detail not in OUTCOMES:

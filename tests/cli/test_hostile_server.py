@@ -175,7 +175,7 @@ def test_json_for_programs_is_as_the_server_has_it(hostile):
 
 def test_everything_for_people_is_printed_in_one_place():
     """What prints by itself has nothing of a server: a sign of life, and a receiver's doctor."""
-    folder = Path(sandbox.commands.__file__).parent
+    folder = Path(sandbox.cli.__file__).parent
     printing = {
         path.name
         for path in folder.glob("*.py")

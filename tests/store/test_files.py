@@ -241,8 +241,8 @@ def test_on_a_full_disk_nothing_is_lost_and_the_same_changes_can_be_tried_again(
 ENDLESS = """
 import sys
 from pathlib import Path
-from sandbox.store.files import Change, Document
-from sandbox.store.state.opening import open_file
+from sandbox.store.files.port import Change, Document
+from sandbox.store.files.opening import open_file
 file = open_file(Path(sys.argv[1]))
 number = 0
 while True:
@@ -276,7 +276,7 @@ def test_what_was_acknowledged_is_there_after_the_process_was_killed(path: Path)
 HOLDING = """
 import sys
 from pathlib import Path
-from sandbox.store.state.opening import open_file
+from sandbox.store.files.opening import open_file
 file = open_file(Path(sys.argv[1]))
 print("open", flush=True)
 sys.stdin.read()

@@ -336,8 +336,8 @@ def test_faker_is_imported_when_something_is_invented_and_not_before(invents, im
         "import sys\n"
         "from sandbox.app import build\n"
         "from sandbox.settings import Settings\n"
-        "from sandbox.store.generated_data import Invention\n"
-        f"build(Settings(invention=Invention(merchants=1) if {invents} else None))\n"
+        "from sandbox.store.generated_data import GeneratedData\n"
+        f"build(Settings(generated_data=GeneratedData(merchants=1) if {invents} else None))\n"
         "import sandbox.cli.main, sandbox.server\n"
         "print('faker' in sys.modules)\n"
     )

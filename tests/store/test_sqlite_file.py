@@ -66,8 +66,8 @@ def test_a_file_that_was_just_made_is_taken_for_a_new_one(path: Path):
 WRITING = """
 import os, sys
 from pathlib import Path
-from sandbox.store.files import Change, Document
-from sandbox.store.state.opening import open_file
+from sandbox.store.files.port import Change, Document
+from sandbox.store.files.opening import open_file
 file = open_file(Path(sys.argv[1]))
 for number in range(500):
     puts = [("accounts", Document(str(number), number, '{"name":"' + "x" * 500 + '"}'))]

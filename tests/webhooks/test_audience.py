@@ -8,7 +8,7 @@ from tests.webhooks.calling import add, reached, sample, types_reached, world_of
 
 @pytest.mark.proves("assumed 8.3-audience")
 @pytest.mark.parametrize(
-    ("owner", "hears"),
+    ("owner", "subscribes_to"),
     [
         ("merchant", True),
         ("partner", True),

@@ -10,10 +10,10 @@ from typing import Any, Final
 from sandbox.domain.access import need
 from sandbox.domain.faults import DUPLICATE_EVENT, Fault
 from sandbox.domain.locations import Location
-from sandbox.domain.payments.moves import MOVES
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transaction_json import TransactionView
 from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transitions import TRANSITIONS
 from sandbox.domain.terminals import Terminal
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import actions, initiation
@@ -34,7 +34,7 @@ _PAYMENT: Final = Target(where="path", name="id", kind=Transaction)
 
 def _refusals(operation: Operation) -> tuple[Fault, ...]:
     """What the rows of the operation refuse, and a repeated event_id (assumed F38)."""
-    found = [row.fault for row in MOVES if row.trigger == operation and row.fault is not None]
+    found = [row.fault for row in TRANSITIONS if row.trigger == operation and row.fault is not None]
     return tuple(dict.fromkeys((DUPLICATE_EVENT, *found)))
 
 
