@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from sandbox.domain.words import nearest
@@ -73,6 +72,10 @@ class ControlRequest:
         return self.found
 
 
+Shape = Callable[[], "type[BaseModel]"]
+"""Gives the class of a body or a query."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlRow:
     """One control endpoint.
@@ -82,8 +85,9 @@ class ControlRow:
     answer what `media_type` says.
     `ends_with_client` ones take long, and are given up when the client hangs up.
 
-    `body` and `query` name their shapes in `shapes`, `response` what is shown in `views`; both are
-    loaded when one is first read. `refuses` are the statuses that its function alone answers with.
+    `body` and `query` give their classes in `shapes`, `response` what is shown of `views`; both
+    modules are loaded when one is first needed. `refuses` are the statuses that its function alone
+    answers with.
     """
 
     name: str
@@ -91,15 +95,15 @@ class ControlRow:
     path: str
     summary: str
     run: Callable[[ControlRequest], Any]
-    body: str | None = None
-    query: str = "NoQuery"
+    body: Shape | None = None
+    query: Shape | None = None
     status: int = 200
     is_open: bool = False
     is_raw: bool = False
     is_stream: bool = False
     ends_with_client: bool = False
     media_type: str = JSON
-    response: str | None = None
+    response: Callable[[], Any] | None = None
     refuses: tuple[int, ...] = ()
 
     @property
@@ -108,12 +112,6 @@ class ControlRow:
         if not self.is_open:
             return AnswerKind.CONTROL
         return AnswerKind.OPEN if self.media_type == JSON else AnswerKind.PAGE
-
-
-def shape(name: str) -> "type[BaseModel]":
-    """The shape of that name."""
-    found: type[BaseModel] = getattr(import_module("sandbox.control.shapes"), name)
-    return found
 
 
 class ControlFault(Exception):
