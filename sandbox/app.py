@@ -23,7 +23,7 @@ from sandbox.platform.payments import expiry
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.files.port import SECRET_BYTES, StateFile, StoreError
-from sandbox.store.fixtures import Fixture, FixtureError
+from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.steps import run_through
 from sandbox.surfaces import Surfaces
 from sandbox.webhooks.address_guard import Guard

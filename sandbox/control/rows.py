@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sandbox.domain.words import nearest
 from sandbox.platform.security_headers import AnswerKind
-from sandbox.store.fixtures import Fixture
+from sandbox.store.fixture import Fixture
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.world import World
 

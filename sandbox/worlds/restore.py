@@ -24,7 +24,7 @@ from sandbox.scenarios.loading import parse_scenario
 from sandbox.scenarios.queue import QUEUE_MAX, Queued
 from sandbox.store.documents import from_document
 from sandbox.store.files.port import MESSAGES, RECORDS, TAKEN_IDS, Document, Parsed, fields_of
-from sandbox.store.fixtures import Fixture
+from sandbox.store.fixture import Fixture
 from sandbox.store.generated_data import GeneratedData
 from sandbox.store.memory.table import Rows
 from sandbox.store.port import DuplicateValue
@@ -33,7 +33,6 @@ from sandbox.worlds.clock import ClockSetting
 from sandbox.worlds.restore_checks import (
     check_delivery,
     check_endpoint,
-    check_key,
     check_message,
     check_payment,
     check_state,
@@ -143,7 +142,6 @@ def _restore_webhooks(world: World, state: Mapping[str, Any], kept: SavedWorld) 
 
 
 _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
-    API_KEYS: check_key,
     "transactions": check_payment,
 }
 """What a record must say besides being one."""

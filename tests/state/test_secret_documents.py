@@ -13,7 +13,7 @@ import pytest
 from sandbox.app import build
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.settings import Settings
-from sandbox.store.fixtures import FixtureError
+from sandbox.store.fixture import FixtureError
 from tests.api.minting import PROJECT
 from tests.driving import InProcess
 from tests.openapi.planting import LIVE, PRODUCTION, WHOLE, Place, planted
