@@ -2,32 +2,30 @@
 
 import logging
 import secrets
-from asyncio import CancelledError
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
-from pydantic_core import to_json
-from starlette.routing import Router
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.applications import Starlette
+from starlette.routing import Mount
+from starlette.types import Scope
 
 from sandbox import __version__, library
+from sandbox.control import routes
 from sandbox.control.control import Control
-from sandbox.control.rows import PREFIX, ControlFault, Services
+from sandbox.control.rows import PREFIX, Services
 from sandbox.descriptors import shares
-from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE, Refusal
 from sandbox.platform.application import Platform
-from sandbox.platform.hosts import Hosts, why_refused
-from sandbox.platform.rare_log import RareLog
-from sandbox.platform.sending import ABORT
+from sandbox.platform.hosts import Hosts
+from sandbox.platform.payments import expiry
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.files.port import SECRET_BYTES, StateFile, StoreError
-from sandbox.store.fixtures import Fixture, FixtureError
+from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.steps import run_through
+from sandbox.surfaces import Surfaces
 from sandbox.webhooks.address_guard import Guard
 from sandbox.webhooks.sender import Sender, Sending
 from sandbox.worlds.background import Scheduler
@@ -42,11 +40,6 @@ if TYPE_CHECKING:
     from sandbox.worlds.saver import Saver
 
 log = logging.getLogger("sandbox.store")
-requests_log = logging.getLogger("sandbox.requests")
-
-_CONTROL_PATHS: Final = PREFIX + "/"
-
-_STOPPING: Final = "The server is being stopped; the request was not carried out to its end."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,11 +50,23 @@ class Sandbox:
     API.
     """
 
-    app: ASGIApp
+    app: Surfaces
     is_for_control: Callable[[Scope], bool]
     worlds: Worlds
     token: str | None = field(repr=False)
     store: str
+
+
+def create_app(settings: Settings | None = None) -> Starlette:
+    """A sandbox as a Starlette application, to be served or mounted.
+
+    `uat-sandbox serve` serves the same two surfaces without Starlette's middleware around them.
+    An application that mounts this one runs its lifespan too: it resumes what an earlier run left
+    undone, and writes the last changes to a state file. Raises as `build` does.
+    """
+    surfaces = build(settings or Settings()).app
+    routes = [Mount(PREFIX, surfaces.mounted(PREFIX)), Mount("", surfaces.mounted(""))]
+    return Starlette(routes=routes, lifespan=surfaces.lifespan)
 
 
 def build(
@@ -146,20 +151,16 @@ def _services(
         why_not_to=guard.why_not_to,
         platform_url=settings.platform_url,
         needs_token=needs_token,
-        control_document=_control_document,
+        control_document=routes.document,
     )
 
 
-def _control_document(**options: Any) -> dict[str, Any]:
-    """The OpenAPI document of the control API."""
-    from sandbox.control.openapi import document
-    from sandbox.control.routes import CONTROL
-
-    return document(CONTROL, **options)
-
-
 def _worlds(
-    settings: Settings, system_clock: SystemClock, ticks: Ticks, host: Scheduler, fixture: Fixture
+    settings: Settings,
+    system_clock: SystemClock,
+    ticks: Ticks,
+    host: Scheduler[World],
+    fixture: Fixture,
 ) -> Worlds:
     """The worlds of an earlier run, if there is a store, and `default`. Raises as `build` does."""
     saver = None if settings.store is None else _saver(settings.store)
@@ -169,6 +170,7 @@ def _worlds(
         ticks=ticks,
         limits=settings.limits,
         host=host,
+        on_timer=expiry.carry_out,
         saver=saver,
         known_keys=settings.has_known_keys,
     )
@@ -302,94 +304,3 @@ def _run(name_or_path: str, world: World) -> None:
         world.run_scenario(scenario)
     except ScenarioError as error:
         raise ScenarioError(f"{name_or_path}: {error}", error.nearest) from None
-
-
-class Surfaces:
-    """The platform and the control API of one server. Both answer every request, also bad ones.
-
-    On one port the path's prefix decides; with a `control_port` the port of the request does. With
-    `hosts` a request for another host reaches neither.
-    Starlette's router is behind them for the lifespan only; no request reaches its redirects and
-    plain-text answers.
-    """
-
-    def __init__(
-        self,
-        *,
-        platform: Platform,
-        control: Control,
-        control_port: int | None,
-        hosts: Hosts | None,
-        on_begin: Callable[[], None],
-        on_end: Sequence[Callable[[], Awaitable[None]]],
-    ) -> None:
-        self._platform = platform
-        self._control = control
-        self._control_port = control_port
-        self._hosts = hosts
-        self._rare_log = RareLog(requests_log)
-
-        @asynccontextmanager
-        async def lifespan(_: object) -> AsyncIterator[None]:
-            on_begin()
-            yield
-            for end in on_end:
-                await end()
-
-        self._rest = Router(redirect_slashes=False, default=platform, lifespan=lifespan)
-
-    def is_for_control(self, scope: Scope) -> bool:
-        """Whether the control API answers this request."""
-        if self._control_port is None:
-            return bool(scope["path"].startswith(_CONTROL_PATHS))
-        server = scope.get("server")
-        return server is not None and server[1] == self._control_port
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request to the platform or the control API."""
-        try:
-            if scope["type"] == "lifespan":
-                await self._rest(scope, receive, send)
-            elif self._hosts is not None and (host := self._hosts.refuses(scope)) is not None:
-                await self._refuse(scope, send, host)
-            elif self.is_for_control(scope):
-                await self._control(scope, receive, send)
-            else:
-                await self._platform(scope, receive, send)
-        except CancelledError:
-            # A server cancels a request for one reason. Elsewhere it may have others.
-            if ABORT not in scope:
-                raise
-            await self._say_stopping(scope, receive, send)
-
-    async def _say_stopping(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """End a request that the server does not wait for any longer, because it stops."""
-        said = {"error": UNAVAILABLE.code}
-        if self.is_for_control(scope):
-            said |= {"message": _STOPPING, "details": ""}
-        else:
-            said |= {"detail": _STOPPING}
-        body = to_json(said)
-        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-        try:
-            status = UNAVAILABLE.status
-            await send({"type": "http.response.start", "status": status, "headers": headers})
-            await send({"type": "http.response.body", "body": body})
-        except RuntimeError:
-            # Its answer had begun.
-            scope[ABORT]()
-            while (await receive())["type"] != "http.disconnect":
-                pass
-
-    async def _refuse(self, scope: Scope, send: Send, host: bytes) -> None:
-        """Refuse a request for another host in the shape of its API (assumed D25-hosts)."""
-        why = why_refused(host)
-        self._rare_log.warn("host", f"a request was refused (421): {why}")
-        if scope["type"] != "http":
-            await send({"type": "websocket.close", "code": 1008})
-        elif self.is_for_control(scope):
-            await self._control.refuse(
-                send, ControlFault(MISDIRECTED.status, MISDIRECTED.code, why)
-            )
-        else:
-            await self._platform.refuse(scope, send, Refusal(MISDIRECTED, why))

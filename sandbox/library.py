@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from sandbox.domain.words import did_you_mean, nearest
 from sandbox.scenarios.loading import ScenarioError, read_scenario
 from sandbox.store.files.port import FILE
-from sandbox.store.fixtures import Fixture, FixtureError, as_shipped, read_fixture
+from sandbox.store.fixture import Fixture, FixtureError
+from sandbox.store.fixtures import as_shipped, read_fixture
 
 if TYPE_CHECKING:
     from sandbox.scenarios.shapes import Scenario

@@ -24,6 +24,7 @@ RANKS = {
     "descriptors": 6,
     "library": 6,
     "tokens": 6,
+    "surfaces": 6,
     "app": 6,
     "http": 7,
     "server": 7,
@@ -37,7 +38,7 @@ RANKS = {
 """A module imports rooms of lower ranks and its own."""
 
 TOGETHER = [
-    {"settings", "descriptors", "library", "tokens", "app"},
+    {"settings", "descriptors", "library", "tokens", "surfaces", "app"},
     {
         "http",
         "server",
@@ -54,7 +55,7 @@ TOGETHER = [
 THIRD_PARTIES = {
     "pydantic": ("",),
     "pydantic_core": ("",),
-    "starlette": ("platform/", "control/", "app.py"),
+    "starlette": ("platform/", "control/", "surfaces.py", "app.py"),
     "uvicorn": ("http/", "server.py"),
     "uvloop": ("server.py",),
     "httptools": ("http/",),

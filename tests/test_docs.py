@@ -14,9 +14,9 @@ from sandbox.control.streaming import STREAMS_MAX
 from sandbox.control.waiting import WAITS_MAX
 from sandbox.domain.batches import BATCH_LIFE, REASONS
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.moves import MOVES
 from sandbox.domain.payments.outcomes import INITIATING, OUTCOMES, Operation
 from sandbox.domain.payments.transactions import STATUSES
+from sandbox.domain.payments.transitions import TRANSITIONS
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.domain.payments.triggers import TRIGGERS
 from sandbox.domain.webhooks.deliveries import ATTEMPTS_MAX
@@ -125,15 +125,15 @@ def test_there_is_no_generated_page_that_nobody_writes():
 def test_the_page_of_transactions_has_one_line_for_every_row():
     written = [(row[0], row[1], row[2]) for row in rows_of("transactions.md", "id")]
 
-    rows = [(row.id, str(row.trigger), ", ".join(row.states)) for row in MOVES]
+    rows = [(row.id, str(row.trigger), ", ".join(row.states)) for row in TRANSITIONS]
     assert sorted(written) == sorted(rows)
 
 
 def test_the_page_of_transactions_keeps_the_order_in_which_rows_are_tried():
     written = [(row[1], row[0]) for row in rows_of("transactions.md", "id")]
 
-    for trigger in {row.trigger for row in MOVES}:
-        tried = [row.id for row in MOVES if row.trigger == trigger]
+    for trigger in {row.trigger for row in TRANSITIONS}:
+        tried = [row.id for row in TRANSITIONS if row.trigger == trigger]
         assert [id for its_trigger, id in written if its_trigger == trigger] == tried
 
 
@@ -145,8 +145,8 @@ def test_every_state_and_operation_is_either_refused_on_the_page_or_has_a_row_th
     assert list(table) == list(STATUSES)
     for state, cells in table.items():
         for operation, cell in zip(follow_ups, cells, strict=True):
-            rows = [row for row in MOVES if row.trigger == operation and state in row.states]
-            if any(row.answer == "approved" or row.head != "same" for row in rows):
+            rows = [row for row in TRANSITIONS if row.trigger == operation and state in row.states]
+            if any(row.answer == "approved" or row.next_status != "same" for row in rows):
                 assert cell == "-", (state, operation)
             else:
                 (row,) = rows
@@ -181,7 +181,7 @@ def test_the_page_of_cards_shows_every_number_plain_and_masked():
 @pytest.mark.parametrize(
     ("name", "states"),
     [
-        ("transactions.md", {state for row in MOVES for state in row.states}),
+        ("transactions.md", {state for row in TRANSITIONS for state in row.states}),
         ("batches.md", {state for row in BATCH_LIFE.steps for state in (row.state, row.target)}),
     ],
 )

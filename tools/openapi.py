@@ -25,7 +25,9 @@ def documents() -> dict[str, str]:
     ids = {"accounts": cast.accounts, "terminals": cast.terminals, "locations": cast.locations}
     written = {
         "platform.json": platform.document(Profile(), version=VERSION, url="/", cast=ids),
-        "control.json": control.document(CONTROL, version=VERSION, needs_token=False, cast=ids),
+        "control.json": control.document(
+            CONTROL, version=VERSION, url="/", needs_token=False, cast=ids
+        ),
     }
     return {
         name: json.dumps(document, indent=1, ensure_ascii=False) + "\n"

@@ -117,8 +117,8 @@ def doctor(
     import re
     from time import time
 
+    from sandbox.domain.field_types import SECRET_PREFIX
     from sandbox.webhook_doctor.builder import ProbeBuilder
-    from sandbox.webhooks.signing import SECRET_PREFIX
 
     _check_url(url)
     _check_names(only)
@@ -157,7 +157,7 @@ def _list(*, as_json: bool) -> None:
 
 
 def _check_url(url: str) -> None:
-    from sandbox.domain.webhooks.endpoints import problem_with
+    from sandbox.domain.field_types import problem_with
 
     if problem := problem_with(url):
         refuse(f"the URL {problem}; write it like http://127.0.0.1:9000/hook")
@@ -205,7 +205,7 @@ def _profile(header_prefix: str) -> "Profile":
 
 def _secret(secret: str | None, file: Path | None) -> str:
     """The secret that is given, or one that is made and shown. Ends the command without either."""
-    from sandbox.webhooks.signing import check_secret
+    from sandbox.domain.field_types import check_secret
 
     if secret is not None and file is not None:
         refuse("--secret and --secret-file: give one of them")

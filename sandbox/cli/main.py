@@ -240,7 +240,7 @@ def serve(
     from sandbox.server import serve as run
     from sandbox.settings import Settings, SettingsError, read_profile
     from sandbox.store.files.port import StoreError
-    from sandbox.store.fixtures import FixtureError
+    from sandbox.store.fixture import FixtureError
     from sandbox.worlds.registry import Limits
 
     limits = Limits(

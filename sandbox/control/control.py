@@ -19,7 +19,6 @@ from sandbox.control.rows import (
     ControlRequest,
     ControlRow,
     Services,
-    shape,
     unknown_world,
 )
 from sandbox.domain.keys import KeyFormat
@@ -184,20 +183,20 @@ class Control:
         receive: Receive,
         body: bytes | bytearray,
     ) -> Any:
-        request = ControlRequest(services=self._services, params=params)
+        request = ControlRequest(
+            services=self._services, params=params, root_path=scope.get("root_path", "")
+        )
         request.found = self._world(params)
         if request.found is not None:
             self._services.worlds.touch(request.found)
             # Without an event loop, or under a clock that a test moves, no alarm has rung.
             await catch_up(request.found, self._services.worlds.slices)
-        if row.query != "NoQuery" or scope["query_string"]:
-            request.query = _query(shape(row.query), scope)
+        if row.query is not None or scope["query_string"]:
+            request.query = _query(_shape_of_query(row), scope)
         if row.is_raw:
             request.body = body
         elif row.body is not None:
-            request.body = _body(
-                shape(row.body), bytes(body), self._services.worlds.profile.key_format
-            )
+            request.body = _body(row.body(), bytes(body), self._services.worlds.profile.key_format)
         shown = await _result(row, request, receive)
         if (saver := self._services.worlds.saver) is not None:
             if row.method != "GET" and request.found is not None:
@@ -221,6 +220,14 @@ async def _result(row: ControlRow, request: ControlRequest, receive: Receive) ->
 
 def _not_written(error: StoreError) -> ControlFault:
     return ControlFault(507, "not_written", "the state file cannot be written", details=str(error))
+
+
+def _shape_of_query(row: ControlRow) -> "type[BaseModel]":
+    if row.query is not None:
+        return row.query()
+    from sandbox.control.shapes import NoQuery
+
+    return NoQuery
 
 
 def _query(shape: "type[BaseModel]", scope: Scope) -> "BaseModel":

@@ -21,14 +21,16 @@ def platform(request: ControlRequest) -> bytes:
     """The document of the platform, under the profile of this server."""
     services = request.services
     profile = services.worlds.profile
-    return _platform(profile, services.version, services.platform_url, _ids(request))
+    url = request.root_path or services.platform_url
+    return _platform(profile, services.version, url, _ids(request))
 
 
 def control(request: ControlRequest) -> bytes:
     """The document of the control API."""
     services = request.services
     write = services.control_document
-    return _control(write, services.version, services.needs_token, _ids(request))
+    url = request.root_path or "/"
+    return _control(write, services.version, url, services.needs_token, _ids(request))
 
 
 @lru_cache(maxsize=8)
@@ -40,9 +42,9 @@ def _platform(profile: "Profile", version: str, url: str, ids: Ids) -> bytes:
 
 @lru_cache(maxsize=8)
 def _control(
-    write: Callable[..., dict[str, Any]], version: str, needs_token: bool, ids: Ids
+    write: Callable[..., dict[str, Any]], version: str, url: str, needs_token: bool, ids: Ids
 ) -> bytes:
-    return _written(write(version=version, needs_token=needs_token, cast=_cast(ids)))
+    return _written(write(version=version, url=url, needs_token=needs_token, cast=_cast(ids)))
 
 
 def _written(document: dict[str, Any]) -> bytes:

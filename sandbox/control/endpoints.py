@@ -1,7 +1,6 @@
 """Control endpoints on webhook endpoints: registration, secrets, recovery."""
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -9,20 +8,18 @@ from urllib.parse import unquote, urlsplit
 
 from sandbox.control.rows import ControlFault, ControlRequest, invalid, must_be_known
 from sandbox.domain.accounts import Account
-from sandbox.domain.batches import BATCH_STATUSES
 from sandbox.domain.events import EVENTS
 from sandbox.domain.instants import to_wire
-from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
 from sandbox.domain.secret_text import secret_in
 from sandbox.domain.webhooks.endpoints import (
     BY_HAND,
     ENDPOINTS_MAX,
+    FILTER_VALUES,
     GRACE,
     Endpoint,
     OldSecret,
-    problem_with,
 )
-from sandbox.webhooks.signing import KEY_BYTES, check_secret, write_secret
+from sandbox.webhooks.signing import KEY_BYTES, write_secret
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
@@ -34,12 +31,6 @@ OLD_SECRETS_MAX: Final = 10
 LOOKED_AT_IN_A_ROW: Final = 200
 """Messages that are looked at, and perhaps sent again, before other requests have a turn: some
 milliseconds."""
-
-KNOWN_VALUES: Mapping[str, tuple[str, ...]] = {
-    "transaction_type": TRANSACTION_TYPES,
-    "status": (*STATUSES, *BATCH_STATUSES, "active", "blocked", "revoked", "deleted"),
-}
-"""The possible filters of an endpoint. Processors may have any name."""
 
 
 def view(endpoint: Endpoint) -> dict[str, Any]:
@@ -98,11 +89,6 @@ def _checked(request: ControlRequest, sent: dict[str, Any]) -> dict[str, Any]:
     }
     if "url" in fields:
         _check_url(request, fields["url"])
-    if "secret" in fields:
-        try:
-            check_secret(fields["secret"])
-        except ValueError as error:
-            raise invalid(f"secret: {error}") from None
     _check_audience(request, fields)
     return fields
 
@@ -116,8 +102,8 @@ def _check_audience(request: ControlRequest, fields: dict[str, Any]) -> None:
         must_be_known("event_types", event_type, EVENTS)
     for name, values in fields.get("filters", {}).items():
         for value in values or ():
-            if name in KNOWN_VALUES:
-                must_be_known(f"filters.{name}", value, KNOWN_VALUES[name])
+            if name in FILTER_VALUES:
+                must_be_known(f"filters.{name}", value, FILTER_VALUES[name])
     if "event_types" in fields:
         fields["event_types"] = tuple(dict.fromkeys(fields["event_types"]))
     if "filters" in fields:
@@ -130,9 +116,7 @@ def _check_url(request: ControlRequest, url: str) -> None:
     secret = secret_in(unquote(url), request.services.worlds.profile.key_format)
     if secret is not None:
         raise invalid(f"url: {secret.sentence}")
-    problem = problem_with(url)
-    if problem is None:
-        problem = request.services.why_not_to(urlsplit(url).hostname or "")
+    problem = request.services.why_not_to(urlsplit(url).hostname or "")
     if problem is not None:
         raise invalid(f"url: {problem}")
 

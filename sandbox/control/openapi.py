@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from sandbox.control import views
-from sandbox.control.rows import JSON, ControlRow, shape
+from sandbox.control.rows import JSON, ControlRow
+from sandbox.control.shapes import NoQuery, Switches
 from sandbox.platform.openapi.document import DIALECT, VERSION
 from sandbox.platform.openapi.examples import Cast, with_ids
 from sandbox.platform.openapi.schemas import Mode, Schema, query_of, record, schemas_of
@@ -58,12 +59,13 @@ _EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
 
 
 def document(
-    rows: Sequence[ControlRow], *, version: str, needs_token: bool, cast: Cast
+    rows: Sequence[ControlRow], *, version: str, url: str, needs_token: bool, cast: Cast
 ) -> dict[str, Any]:
     """The document of the endpoints in `rows`; `cast` has the ids for the examples."""
     refs, named = schemas_of(_types(rows))
     named["Error"] = _error()
-    named["NothingCame"] = _error(near_misses={"type": "array", "items": _ref(refs, "NearMiss")})
+    near_misses = {"type": "array", "items": _ref(refs, views.NearMiss)}
+    named["NothingCame"] = _error(near_misses=near_misses)
     paths: dict[str, Schema] = {}
     for row in rows:
         shown = _operation(row, refs, named, cast, needs_token=needs_token)
@@ -76,7 +78,7 @@ def document(
             "description": _ABOUT,
         },
         "jsonSchemaDialect": DIALECT,
-        "servers": [{"url": "/"}],
+        "servers": [{"url": url}],
         "tags": [{"name": tag} for tag in dict.fromkeys(map(_tag, rows))],
         "paths": paths,
         "components": {"schemas": named},
@@ -90,21 +92,29 @@ def document(
 
 def _types(rows: Sequence[ControlRow]) -> list[tuple[Any, Mode]]:
     read: list[tuple[Any, Mode]] = [
-        (shape(row.body), "validation") for row in rows if row.body not in (None, "Switches")
+        (body, "validation") for row in rows if (body := _body(row)) not in (None, Switches)
     ]
     shown: list[tuple[Any, Mode]] = [
-        (getattr(views, name), "serialization")
-        for name in ("NearMiss", *(row.response for row in rows))
-        if name not in (None, "Switches")
+        (view, "serialization")
+        for view in (views.NearMiss, *map(_view, rows))
+        if view not in (None, Switches)
     ]
     return [*read, *shown]
+
+
+def _body(row: ControlRow) -> Any:
+    return None if row.body is None else row.body()
+
+
+def _view(row: ControlRow) -> Any:
+    return None if row.response is None else row.response()
 
 
 Refs = Mapping[tuple[int, Mode], Schema]
 
 
-def _ref(refs: Refs, view: str) -> Schema:
-    return refs[id(getattr(views, view)), "serialization"]
+def _ref(refs: Refs, view: Any) -> Schema:
+    return refs[id(view), "serialization"]
 
 
 def _error(**more: Schema) -> Schema:
@@ -129,12 +139,11 @@ def _operation(
     if row.is_raw:
         content: Schema = {"schema": {"type": "object"}}
         shown["requestBody"] = {"required": True, "content": {"application/json": content}}
-    elif row.body is not None:
-        is_switches = row.body == "Switches"
-        schema = _switches() if is_switches else refs[id(shape(row.body)), "validation"]
+    elif (body := _body(row)) is not None:
+        schema = _switches() if body is Switches else refs[id(body), "validation"]
         content = {"schema": schema, "example": with_ids(_EXAMPLES[row.name], cast)}
         # Where all fields may be left out, so may the body.
-        is_needed = bool(named.get(row.body, {}).get("required"))
+        is_needed = bool(named.get(body.__name__, {}).get("required"))
         shown["requestBody"] = {"required": is_needed, "content": {"application/json": content}}
     success = _success(row, refs)
     refusals = {str(status): _refusal(status) for status in _statuses(row, needs_token)}
@@ -152,7 +161,7 @@ def _in_path(row: ControlRow) -> Iterator[Schema]:
 
 
 def _in_query(row: ControlRow, named: Schema) -> Iterator[Schema]:
-    fields, needed = query_of(shape(row.query))
+    fields, needed = query_of(row.query() if row.query is not None else NoQuery)
     named.update(needed)
     for name, schema in fields.items():
         yield {"name": name, "in": "query", "schema": schema}
@@ -164,11 +173,11 @@ def _success(row: ControlRow, refs: Refs) -> Schema:
         shown["content"] = {"text/event-stream": {"schema": _TEXT}}
     elif row.media_type != JSON:
         shown["content"] = {row.media_type: {"schema": _TEXT}}
-    elif row.response == "Switches":
+    elif _view(row) is Switches:
         full = _switches() | {"required": list(SWITCHES)}
         shown["content"] = {"application/json": {"schema": full}}
     elif row.response is not None:
-        shown["content"] = {"application/json": {"schema": _ref(refs, row.response)}}
+        shown["content"] = {"application/json": {"schema": _ref(refs, _view(row))}}
     return shown
 
 

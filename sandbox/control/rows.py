@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from sandbox.domain.words import nearest
 from sandbox.platform.security_headers import AnswerKind
-from sandbox.store.fixtures import Fixture
+from sandbox.store.fixture import Fixture
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.world import World
 
@@ -54,10 +53,14 @@ class Services:
 
 @dataclass(slots=True, kw_only=True)
 class ControlRequest:
-    """One control request: the world of its path, and its checked query and body."""
+    """One control request: the world of its path, and its checked query and body.
+
+    `root_path` is the prefix under which the sandbox is mounted in another application.
+    """
 
     services: Services
     params: dict[str, str]
+    root_path: str = ""
     found: World | None = None
     query: Any = None
     body: Any = None
@@ -69,6 +72,10 @@ class ControlRequest:
         return self.found
 
 
+Shape = Callable[[], "type[BaseModel]"]
+"""Gives the class of a body or a query."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlRow:
     """One control endpoint.
@@ -77,7 +84,7 @@ class ControlRow:
     The result of an `is_stream` row is sent piece by piece; all others answer with `media_type`.
     An `ends_with_client` row takes long, and is canceled when the client hangs up.
 
-    `body` and `query` name their shapes in `shapes`, `response` its view in `views`; both modules
+    `body` and `query` give their classes in `shapes`, `response` its view in `views`; both modules
     are loaded with the first use. `refuses` lists the statuses of the function itself.
     """
 
@@ -86,15 +93,15 @@ class ControlRow:
     path: str
     summary: str
     run: Callable[[ControlRequest], Any]
-    body: str | None = None
-    query: str = "NoQuery"
+    body: Shape | None = None
+    query: Shape | None = None
     status: int = 200
     is_open: bool = False
     is_raw: bool = False
     is_stream: bool = False
     ends_with_client: bool = False
     media_type: str = JSON
-    response: str | None = None
+    response: Callable[[], Any] | None = None
     refuses: tuple[int, ...] = ()
 
     @property
@@ -103,12 +110,6 @@ class ControlRow:
         if not self.is_open:
             return AnswerKind.CONTROL
         return AnswerKind.OPEN if self.media_type == JSON else AnswerKind.PAGE
-
-
-def shape(name: str) -> "type[BaseModel]":
-    """The shape of that name."""
-    found: type[BaseModel] = getattr(import_module("sandbox.control.shapes"), name)
-    return found
 
 
 class ControlFault(Exception):

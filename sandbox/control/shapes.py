@@ -5,15 +5,21 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, RootModel, field_validator, model_validator
 
 from sandbox.domain.durations import parse_duration
+from sandbox.domain.field_types import (
+    DelayMs,
+    EndpointDescription,
+    EndpointId,
+    HttpUrl,
+    PositiveAmount,
+    WebhookSecret,
+    WorldName,
+)
 from sandbox.domain.instants import Instant, parse_rfc3339
-from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.payments.outcomes import Operation
-from sandbox.store.generated_data import MERCHANTS_MAX, PER_MERCHANT_MAX, RECORDS_MAX, GeneratedData
+from sandbox.store.generated_data import GeneratedData, MerchantCount, PerMerchantCount
 from sandbox.worlds.clock import EARLIEST, LATEST, RATE_MAX, ClockSetting
 
 LIST_MAX = 1_000
-DELAY_MS_MAX = 3_600_000
-"""An hour: longer than any client waits."""
 
 _SeedNumber = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
@@ -85,15 +91,13 @@ class Advance(_Body):
 class InventBody(_Body):
     """How many believable merchants to invent, and what each of them has."""
 
-    merchants: Annotated[int, Field(ge=0, le=MERCHANTS_MAX)]
-    terminals_per_merchant: Annotated[int, Field(ge=0, le=PER_MERCHANT_MAX)] = 1
-    locations_per_merchant: Annotated[int, Field(ge=0, le=PER_MERCHANT_MAX)] = 1
+    merchants: MerchantCount
+    terminals_per_merchant: PerMerchantCount = 1
+    locations_per_merchant: PerMerchantCount = 1
 
     @model_validator(mode="after")
     def _is_not_too_much(self) -> "InventBody":
-        each = max(self.terminals_per_merchant, self.locations_per_merchant)
-        if self.merchants * each > RECORDS_MAX:
-            raise ValueError(f"at most {RECORDS_MAX} terminals or locations in all")
+        self.generated_data().check()
         return self
 
     def generated_data(self) -> GeneratedData:
@@ -109,7 +113,7 @@ class CreateWorld(_Body):
     """How a new world begins. An instant as `clock` freezes it there (assumed D21)."""
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,64}$")] | None = None
-    name: Annotated[str, Field(max_length=200)] | None = None
+    name: WorldName | None = None
     seed: _SeedNumber | None = None
     fixture: str | None = None
     clock: Annotated[ClockBody | None, Field(json_schema_extra=_or_an_instant)] = None
@@ -133,10 +137,10 @@ class NextOutcome(_Body):
 
     outcome: str | None = None
     operation: Annotated[Operation, Field(strict=False)] | None = None
-    amount: Annotated[int, Field(ge=1, le=AMOUNT_MAX)] | None = None
-    delay_ms: Annotated[int, Field(ge=0, le=DELAY_MS_MAX)] = 0
+    amount: PositiveAmount | None = None
+    delay_ms: DelayMs = 0
     fault: str | None = None
-    approved_amount: Annotated[int, Field(ge=1, le=AMOUNT_MAX)] | None = None
+    approved_amount: PositiveAmount | None = None
 
 
 class TapBody(_Body):
@@ -173,26 +177,26 @@ class Filters(_Body):
 class ChangeEndpoint(_Body):
     """What of an endpoint is to change. An `account_id` of null hears the whole world."""
 
-    url: Annotated[str, Field(max_length=2048)] | None = None
-    description: Annotated[str, Field(max_length=500)] | None = None
+    url: HttpUrl | None = None
+    description: EndpointDescription | None = None
     account_id: str | None = None
     event_types: _Words | None = None
     filters: Filters | None = None
-    secret: Annotated[str, Field(max_length=200)] | None = None
+    secret: WebhookSecret | None = None
     disabled: bool | None = None
 
 
 class CreateEndpoint(ChangeEndpoint):
     """Where webhooks are to go, and which. No event types means all of them."""
 
-    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] | None = None
-    url: Annotated[str, Field(max_length=2048)]
+    id: EndpointId | None = None
+    url: HttpUrl
 
 
 class Rotate(_Body):
     """A new secret for an endpoint; the old one signs too for so many seconds of the world."""
 
-    secret: Annotated[str, Field(max_length=200)] | None = None
+    secret: WebhookSecret | None = None
     grace_s: Annotated[float, Field(ge=0, le=604_800, allow_inf_nan=False)] | None = None
 
 

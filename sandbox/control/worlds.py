@@ -7,7 +7,7 @@ from sandbox.control.long import alone, written_list
 from sandbox.control.rows import ControlFault, ControlRequest, invalid
 from sandbox.domain.instants import to_wire
 from sandbox.domain.words import nearest
-from sandbox.store.fixtures import Fixture, FixtureError
+from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.steps import Steps
 from sandbox.worlds import switches
 from sandbox.worlds.clock import ClockSetting

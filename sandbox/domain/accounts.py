@@ -4,6 +4,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
+from sandbox.domain.field_types import (
+    Flag,
+    Mcc,
+    Percent,
+    ProcessorConfigs,
+    SurchargeBasis,
+    TaxBasis,
+    Text,
+)
 from sandbox.domain.instants import Instant
 
 
@@ -42,20 +51,20 @@ class Account:
 
     id: str
     organization_id: str | None = None
-    available_processor_configs: tuple[str, ...] = ()
+    available_processor_configs: ProcessorConfigs = ()
     tax_id: str | None = None
-    mcc: str | None = None
+    mcc: Mcc | None = None
     type: AccountType
     status: ResourceStatus = "active"
-    name: str
+    name: Text
     description: str
     parent_account_ids: tuple[str, ...] = ()
     address: Address = field(default_factory=Address)
-    surcharge_rate: float | None = None
-    tax_rate: float | None = None
-    surcharge_confirmation_required: bool | None = None
-    surcharge_basis: str | None = None
-    tax_basis: str | None = None
+    surcharge_rate: Percent | None = None
+    tax_rate: Percent | None = None
+    surcharge_confirmation_required: Flag | None = None
+    surcharge_basis: SurchargeBasis | None = None
+    tax_basis: TaxBasis | None = None
     created_at: Instant
     deleted_at: Instant | None = None
     updated_at: Instant | None = None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Any, Final, Literal, NamedTuple
 
+from sandbox.domain.field_types import ProcessorBatchId
 from sandbox.domain.instants import Instant
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.triggers import SETTLEMENTS
@@ -41,7 +42,7 @@ class Batch:
     captured_amount: int = 0
     refunded_amount: int = 0
     transaction_count: int = 0
-    processor_batch_id: str | None
+    processor_batch_id: ProcessorBatchId | None
     opened_at: Instant
     closed_at: Instant | None = None
     response: dict[str, Any] | None = None

@@ -7,11 +7,11 @@ A credential's PIN is never shown and authenticates nothing here, so it is not s
 from dataclasses import dataclass
 from typing import Final, TypedDict
 
+from sandbox.domain.field_types import CredentialCode, Flag
 from sandbox.domain.instants import Instant, to_wire
 
-CODE_CHARS: Final = 12
 PIN_CHARS: Final = 6
-"""Lengths. Source: assumed 1.6-create."""
+"""Its length. Source: assumed 1.6-create."""
 
 MASKED_PIN: Final = "****"
 """What stands for every PIN, in every answer and event. Source: spec 2.9-pin."""
@@ -23,8 +23,8 @@ class Credential:
 
     id: str
     account_id: str
-    code: str
-    is_active: bool = True
+    code: CredentialCode
+    is_active: Flag = True
     created_at: Instant
     deleted_at: Instant | None = None
 

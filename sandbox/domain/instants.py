@@ -82,7 +82,7 @@ class _OnTheWire:
 
         return core_schema.no_info_before_validator_function(
             _read,
-            core_schema.datetime_schema(tz_constraint="aware"),
+            core_schema.datetime_schema(strict=True, tz_constraint="aware"),
             serialization=core_schema.plain_serializer_function_ser_schema(
                 to_wire, return_schema=core_schema.str_schema(), when_used="json"
             ),

@@ -13,6 +13,7 @@ from hashlib import sha256
 from hmac import compare_digest
 from typing import Final, Literal, TypedDict
 
+from sandbox.domain.field_types import Digest, Flag, Lookup, Permissions, Text
 from sandbox.domain.instants import Instant, add_years, to_wire
 from sandbox.domain.states import Machine, Step
 from sandbox.domain.timers import KEY_EXPIRES, Timer
@@ -40,18 +41,18 @@ class ApiKey:
 
     id: str
     account_id: str
-    name: str
-    lookup: str
+    name: Text
+    lookup: Lookup
     salt: str
-    digest: str
+    digest: Digest
     key_last4: str
-    permissions: tuple[str, ...]
+    permissions: Permissions
     status: KeyStatus = "active"
     expires_at: Instant
     created_at: Instant
     deleted_at: Instant | None = None
-    is_legacy: bool = False
-    always_retrievable: bool = False
+    is_legacy: Flag = False
+    always_retrievable: Flag = False
     readable_key: str | None = None
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from sandbox.domain.accounts import Address, ResourceStatus
+from sandbox.domain.field_types import Flag, Percent, SurchargeBasis, TaxBasis, Text
 from sandbox.domain.instants import Instant
 
 
@@ -14,7 +15,7 @@ class Location:
     """
 
     id: str
-    name: str
+    name: Text
     account_id: str
     address: Address = field(default_factory=Address)
     phone: str | None = None
@@ -25,11 +26,11 @@ class Location:
     currency: str | None = None
     terminal_id: str | None = None
     metadata: None = None
-    surcharge_rate: float | None = None
-    tax_rate: float | None = None
-    surcharge_confirmation_required: bool | None = None
-    surcharge_basis: str | None = None
-    tax_basis: str | None = None
+    surcharge_rate: Percent | None = None
+    tax_rate: Percent | None = None
+    surcharge_confirmation_required: Flag | None = None
+    surcharge_basis: SurchargeBasis | None = None
+    tax_basis: TaxBasis | None = None
     created_at: Instant
     updated_at: Instant | None = None
     deleted_at: Instant | None = None

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from sandbox.domain.accounts import ResourceStatus
+from sandbox.domain.field_types import Flag, Mcc, Percent, SurchargeBasis, TaxBasis, Text
 from sandbox.domain.instants import Instant
 
 
@@ -15,30 +16,30 @@ class Terminal:
     """
 
     terminal_id: str
-    name: str
+    name: Text
     description: str | None = None
     account_id: str
-    mid: str | None = None
-    tid: str | None = None
+    mid: Text | None = None
+    tid: Text | None = None
     store_number: str | None = None
     bin: str | None = None
     vid: str | None = None
     agent_bank_number: str | None = None
-    merchant_category_code: str | None = None
+    merchant_category_code: Mcc | None = None
     terminal_capability: str | None = None
     currency_code: str | None = None
     country_code: str | None = None
-    processor_config_id: str | None = None
+    processor_config_id: Text | None = None
     status: ResourceStatus = "active"
     created_at: Instant
     deleted_at: Instant | None = None
     updated_at: Instant | None = None
     merchant_name: str | None = None
     transactions: tuple[str, ...] = ()
-    surcharge_rate: float | None = None
-    tax_rate: float | None = None
-    surcharge_confirmation_required: bool | None = None
-    surcharge_basis: str | None = None
-    tax_basis: str | None = None
+    surcharge_rate: Percent | None = None
+    tax_rate: Percent | None = None
+    surcharge_confirmation_required: Flag | None = None
+    surcharge_basis: SurchargeBasis | None = None
+    tax_basis: TaxBasis | None = None
     var_sheet: None = None
     batching: None = None

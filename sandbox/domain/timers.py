@@ -20,6 +20,23 @@ REINSTATE_KEY: Final = "reinstate_key"
 BLOCK_TERMINAL: Final = "block_terminal"
 UNBLOCK_TERMINAL: Final = "unblock_terminal"
 
+TIMER_KINDS: Final = frozenset(
+    {
+        AUTHORIZATION_EXPIRES,
+        SURCHARGE_EXPIRES,
+        TAP_EXPIRES,
+        BATCH_RESULT,
+        KEY_EXPIRES,
+        WEBHOOK_RETRY,
+        LATE_ANSWER,
+        CANCEL,
+        REVOKE_KEY,
+        REINSTATE_KEY,
+        BLOCK_TERMINAL,
+        UNBLOCK_TERMINAL,
+    }
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timer:

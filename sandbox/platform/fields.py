@@ -8,16 +8,12 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    StrictBool,
     StrictStr,
     model_validator,
 )
 
 from sandbox.domain.accounts import Address, ResourceStatus
-from sandbox.domain.rates import Basis, Rate
-
-Text = Annotated[StrictStr, Field(min_length=1)]
-"""A string with something in it."""
+from sandbox.domain.field_types import Flag, Rate, SurchargeBasis, TaxBasis
 
 
 class Body(BaseModel):
@@ -51,9 +47,9 @@ class PricedBody(Body):
 
     surcharge_rate: Rate | None = None
     tax_rate: Rate | None = None
-    surcharge_confirmation_required: StrictBool | None = None
-    surcharge_basis: Basis | None = None
-    tax_basis: Basis | None = None
+    surcharge_confirmation_required: Flag | None = None
+    surcharge_basis: SurchargeBasis | None = None
+    tax_basis: TaxBasis | None = None
 
 
 class AddressBody(Body):

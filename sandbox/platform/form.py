@@ -98,7 +98,11 @@ def _note_unknown(
 
 
 def read_object(context: RequestContext) -> dict[str, Any]:
-    """The body as an object, parsed once; all that can be wrong with its form is refused."""
+    """The body as an object; all that can be wrong with its form is refused.
+
+    It is parsed once for all who look at it as plain values. `_body` has pydantic read the bytes
+    again: that is faster than to check the values, and tells JSON's types from Python's.
+    """
     if context.sent is not None:
         return context.sent
     body = context.incoming.body

@@ -20,9 +20,7 @@ from sandbox.scenarios.choosing import ChosenOutcome
 from sandbox.scenarios.queue import Queue
 from sandbox.scenarios.running import Running
 from sandbox.store.port import UnitOfWork
-
-Decision = tuple[str, str, str, str]
-"""One step of the way of a request: the step, the verdict, why, and the clause."""
+from sandbox.worlds.journal import Decision
 
 
 class Draws(Protocol):

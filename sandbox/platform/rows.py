@@ -6,7 +6,7 @@ visibility tests all read these rows; nothing about an endpoint is written anywh
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,27 +25,21 @@ Shape = Callable[[Profile], "type[BaseModel]"]
 """Gives the shape of a body or query under a profile. It is loaded when it is first asked for."""
 
 
-def shape(resource: str, name: str) -> Shape:
-    """The shape of that name in `operations.bodies`, the same under every profile."""
+class LazyModule:
+    """A module that is imported when the first of its names is used.
 
-    @cache
-    def load() -> "type[BaseModel]":
-        found: type[BaseModel] = getattr(import_module(f"sandbox.platform.{resource}.bodies"), name)
+    Rows name the classes of their bodies themselves, but to load all of them at the start would
+    take a third of it.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        """The name in the module, which is imported now at the latest."""
+        found = getattr(import_module(self._name), name)
+        setattr(self, name, found)
         return found
-
-    return lambda profile: load()
-
-
-def profiled(resource: str, name: str) -> Shape:
-    """What the function of that name in `operations.bodies` makes of the profile."""
-
-    def load(profile: Profile) -> "type[BaseModel]":
-        made: type[BaseModel] = getattr(import_module(f"sandbox.platform.{resource}.bodies"), name)(
-            profile
-        )
-        return made
-
-    return load
 
 
 Relate = Callable[[Account, Account | None], Relation]

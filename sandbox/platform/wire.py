@@ -13,6 +13,7 @@ import jiter
 from pydantic_core import ValidationError
 from starlette.types import Receive, Send
 
+from sandbox.domain.field_types import sentence
 from sandbox.domain.rendering import PART_BYTES
 from sandbox.store.steps import Steps
 
@@ -178,8 +179,7 @@ def _mistake(loc: tuple[int | str, ...], kind: str, message: str) -> str:
     path = ".".join(str(part)[:80] for part in loc)
     if kind == "extra_forbidden":
         return f"{path}: unknown field"
-    text = message.removeprefix("Value error, ")
-    return f"{path}: {text[:1].lower()}{text[1:]}" if path else text
+    return f"{path}: {sentence(message)}" if path else message.removeprefix("Value error, ")
 
 
 @cache

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from sandbox.domain.field_types import DelayMs, PositiveAmount
 from sandbox.domain.payments.outcomes import Operation, for_operation
 from sandbox.scenarios.near_misses import NearMisses
 
@@ -21,10 +22,10 @@ class Queued:
 
     outcome: str | None = None
     operation: Operation | None = None
-    amount: int | None = None
-    delay_ms: int = 0
+    amount: PositiveAmount | None = None
+    delay_ms: DelayMs = 0
     fault: str | None = None
-    approved_amount: int | None = None
+    approved_amount: PositiveAmount | None = None
 
     def mismatch(self, operation: Operation, amount: int | None) -> str | None:
         """Why this is not for such an attempt; None when it is."""

@@ -5,17 +5,14 @@ behind the current position, and the builder adds them at the end.
 """
 
 from collections import deque
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
 
 from sandbox.domain.records import account_id_of
 from sandbox.store.memory.indexes import Index
 from sandbox.store.memory.trigram_index import TextIndex
 from sandbox.store.steps import OFTEN, Steps
-from sandbox.store.tables import Path
-
-if TYPE_CHECKING:
-    from sandbox.store.memory.table import Rows
+from sandbox.store.tables import Path, Table
 
 Put = tuple[int, Any, Any]
 """The number of a row, its record before, if it had one, and its record now."""
@@ -38,7 +35,30 @@ class Follower:
         self.puts.append((number, old, record))
 
 
-def build_index(rows: "Rows", name: str) -> Steps[None]:
+class IndexedRows(Protocol):
+    """The rows of a table, as far as an index of them needs to know."""
+
+    @property
+    def table(self) -> Table:
+        """Their table."""
+
+    @property
+    def number_of(self) -> Mapping[str, int]:
+        """The number of each row by its id."""
+
+    @property
+    def by_number(self) -> Mapping[int, Any]:
+        """The records."""
+
+    indexes: dict[str, Index]
+    texts: dict[str, TextIndex]
+    followers: list[Follower]
+
+    def path_of(self, record: Any, /) -> Path:
+        """The accounts above the record's account, and its own."""
+
+
+def build_index(rows: IndexedRows, name: str) -> Steps[None]:
     """Have the index of that name."""
     index, values_of, paths = Index(), rows.table.indexes[name], _Paths(rows)
     follower = Follower()
@@ -59,7 +79,7 @@ def build_index(rows: "Rows", name: str) -> Steps[None]:
         rows.followers.remove(follower)
 
 
-def build_text_index(rows: "Rows", name: str) -> Steps[None]:
+def build_text_index(rows: IndexedRows, name: str) -> Steps[None]:
     """Have the index of texts of that name."""
     index, texts_of = TextIndex(), rows.table.texts[name]
     follower = Follower()
@@ -78,7 +98,7 @@ def build_text_index(rows: "Rows", name: str) -> Steps[None]:
         rows.followers.remove(follower)
 
 
-def _all(rows: "Rows", follower: Follower) -> Iterator[tuple[int, Any]]:
+def _all(rows: IndexedRows, follower: Follower) -> Iterator[tuple[int, Any]]:
     """The rows that were there at the beginning, each as it is when its turn comes."""
     for number in sorted(rows.number_of.values()):
         follower.passed = number
@@ -88,7 +108,7 @@ def _all(rows: "Rows", follower: Follower) -> Iterator[tuple[int, Any]]:
 class _Paths:
     """The path of each account, looked up once: accounts never move."""
 
-    def __init__(self, rows: "Rows") -> None:
+    def __init__(self, rows: IndexedRows) -> None:
         self._rows = rows
         self._known: dict[str, Path] = {}
 

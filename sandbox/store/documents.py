@@ -2,8 +2,8 @@
 
 A document is a JSON object with the field names of the record. Fields with their default value are
 left out, so documents stay short, and later versions with more fields can open earlier ones.
-Reading checks every type, because people edit these files; an error names the field. The types of
-the fields decide how a record is written.
+Reading checks every type and the rules of `field_types`, because people edit these files; an error
+names the field. The types of the fields decide how a record is written, and their valid values.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,8 +13,19 @@ from enum import Enum
 from functools import cache
 from operator import attrgetter
 from types import NoneType, UnionType
-from typing import Any, Final, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    NamedTuple,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
+from sandbox.domain.field_types import FieldRule
 from sandbox.domain.instants import parse_rfc3339, to_wire
 from sandbox.domain.payments.cards import CARDS, Card
 
@@ -23,7 +34,21 @@ Read = Callable[[Any], Any]
 
 
 class Unreadable(ValueError):
-    """A document that is not a valid record; the message names the field and the reason."""
+    """A document that is not a valid record; the message names the field and the reason.
+
+    `place` is the path to the field, where the reader knows it.
+    """
+
+    def __init__(self, why: str, place: str = "") -> None:
+        super().__init__(f"{place}: {why}" if place else why)
+        self.why, self.place = why, place
+
+
+def _within(name: str, error: ValueError) -> Unreadable:
+    """The same error, of the field with that name or of a field within it."""
+    if not isinstance(error, Unreadable):
+        return Unreadable(str(error), name)
+    return Unreadable(error.why, f"{name}.{error.place}" if error.place else name)
 
 
 class _Way(NamedTuple):
@@ -50,12 +75,17 @@ def from_document(kind: type, document: Any) -> Any:
     return _shape(kind).read(document)
 
 
+def read_value(kind: Any, value: Any) -> Any:
+    """The value of a field of that type. Raises ValueError, which does not name the field."""
+    return _way(kind).read(value)
+
+
 class _Shape:
     """How records of one kind are written and read."""
 
     def __init__(self, kind: type) -> None:
         self._kind = kind
-        hints = get_type_hints(kind)
+        hints = get_type_hints(kind, include_extras=True)
         # A missing optional field is null.
         defaults = {name: None for name, hint in hints.items() if NoneType in get_args(hint)}
         defaults |= _defaults(kind)
@@ -89,18 +119,17 @@ class _Shape:
         for name, value in document.items():
             way = ways.get(name)
             if way is None:
-                raise Unreadable(f"{name[:80]}: is no field of it")
+                raise Unreadable("is no field of it", name[:80])
             if type(value) is way.plain:
                 values[name] = value
                 continue
             try:
                 values[name] = way.read(value)
             except ValueError as error:
-                joint = "." if isinstance(error, Unreadable) and error.args[0][:1] != "m" else ": "
-                raise Unreadable(f"{name}{joint}{error}") from None
+                raise _within(name, error) from None
         for name in self._required:
             if name not in values:
-                raise Unreadable(f"{name}: is missing")
+                raise Unreadable("is missing", name)
         return self._kind(**(self._fallbacks | values if self._fallbacks else values))
 
 
@@ -132,6 +161,8 @@ def _defaults(kind: type) -> dict[str, Any]:
 @cache
 def _way(hint: Any) -> _Way:
     origin = get_origin(hint)
+    if origin is Annotated:
+        return _ruled(*get_args(hint))
     if origin in (Union, UnionType):
         return _optional(hint)
     if origin is Literal:
@@ -142,10 +173,26 @@ def _way(hint: Any) -> _Way:
         of = _listed((*get_args(hint), Ellipsis))
         return _Way(of.write, lambda values: list(of.read(values)))
     if origin in (dict, Mapping):
-        return _mapped(get_args(hint)[1])
+        return _mapped(*get_args(hint))
     if hint is Any:
         return _Way(None, lambda value: value)
     return _class_way(hint)
+
+
+def _ruled(plain: Any, *extras: Any) -> _Way:
+    """A type with the rules that its values keep."""
+    way = _way(plain)
+    checks = [extra.check for extra in extras if isinstance(extra, FieldRule)]
+    if not checks:
+        return way
+
+    def read(value: Any) -> Any:
+        value = way.read(value)
+        for check in checks:
+            value = check(value)
+        return value
+
+    return _Way(way.write, read)
 
 
 def _class_way(kind: type) -> _Way:
@@ -236,16 +283,16 @@ def _listed(parts: tuple[Any, ...]) -> _Way:
     return _Way(write_each, read_each)
 
 
-def _mapped(values: Any) -> _Way:
-    """An object whose values are all of one type."""
+def _mapped(names: Any, values: Any) -> _Way:
+    """An object whose names are all of one type, and its values too."""
     if values is Any:
         return _Way(None, _plain(dict, "an object"))
-    of = _way(values)
+    name_of, of = _way(names).read, _way(values)
     write, read = of.write or (lambda value: value), of.read
     as_object = _plain(dict, "an object")
     return _Way(
         lambda mapping: {name: write(value) for name, value in mapping.items()},
-        lambda mapping: {name: read(value) for name, value in as_object(mapping).items()},
+        lambda mapping: {name_of(name): read(value) for name, value in as_object(mapping).items()},
     )
 
 

@@ -5,8 +5,10 @@ we did not ship, because building these shapes takes some milliseconds.
 """
 
 from collections.abc import Collection, Mapping
+from dataclasses import MISSING, fields
+from dataclasses import Field as DataclassField
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, get_type_hints
 
 from pydantic import (
     BaseModel,
@@ -14,15 +16,19 @@ from pydantic import (
     Field,
     StringConstraints,
     ValidationError,
+    create_model,
     field_validator,
 )
 from pydantic_core import ErrorDetails
 
-from sandbox.domain.accounts import AccountType, Address, ResourceStatus
+from sandbox.domain.accounts import Account
+from sandbox.domain.field_types import FixtureLookup, sentence
 from sandbox.domain.instants import Instant
-from sandbox.domain.permissions import PERMISSIONS
+from sandbox.domain.keys import ApiKey
+from sandbox.domain.locations import Location
+from sandbox.domain.terminals import Terminal
 from sandbox.domain.words import did_you_mean
-from sandbox.store.fixtures import Fixture, FixtureError
+from sandbox.store.fixture import Fixture, FixtureError
 
 _CastName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
 YEAR_MAX: Final = 9000
@@ -42,97 +48,72 @@ class _Document(BaseModel):
         return created_at
 
 
-D = TypeVar("D", bound=_Document)
+def _document_of(kind: type, *, without: Collection[str], **own: Any) -> type[_Document]:
+    """The documents of one kind of record: its fields with their types, and some of their own.
+
+    `without` are the fields that the world fills. `own` is type and default by name.
+    """
+    types = get_type_hints(kind, include_extras=True)
+    given = {
+        field.name: (types[field.name], _default_of(field))
+        for field in fields(kind)
+        if field.name not in without and field.name not in _Document.model_fields
+    }
+    return create_model(f"{kind.__name__}Document", __base__=_Document, **{**given, **own})
 
 
-class _Priced(_Document):
-    """Rates in percent; null looks further, 0 means never (assumed 2.8)."""
-
-    surcharge_rate: float | None = None
-    tax_rate: float | None = None
-    surcharge_confirmation_required: bool | None = None
-    surcharge_basis: str | None = None
-    tax_basis: str | None = None
-    status: ResourceStatus = "active"
-    deleted_at: Instant | None = None
+def _default_of(field: "DataclassField[Any]") -> Any:
+    if field.default_factory is not MISSING:
+        return Field(default_factory=field.default_factory)
+    return ... if field.default is MISSING else field.default
 
 
-class AccountDocument(_Priced):
-    """An account; `parent` is the cast name of its immediate parent."""
-
-    parent: _CastName | None = None
-    type: AccountType
-    name: str
-    description: str
-    mcc: str | None = None
-    tax_id: str | None = None
-    available_processor_configs: tuple[str, ...] = ()
-    address: Address = Field(default_factory=Address)
-
-
-class TerminalDocument(_Priced):
-    """A terminal of the account with the cast name `account`."""
-
-    account: _CastName
-    name: str
-    description: str | None = None
-    mid: str | None = None
-    tid: str | None = None
-    store_number: str | None = None
-    bin: str | None = None
-    vid: str | None = None
-    agent_bank_number: str | None = None
-    merchant_category_code: str | None = None
-    terminal_capability: str | None = None
-    currency_code: str | None = None
-    country_code: str | None = None
-    processor_config_id: str | None = None
-    merchant_name: str | None = None
-
-
-class LocationDocument(_Priced):
-    """A location of the account `account`; `terminal` is the cast name of the one it points at."""
-
-    account: _CastName
-    terminal: _CastName | None = None
-    name: str
-    address: Address = Field(default_factory=Address)
-    phone: str | None = None
-    email: str | None = None
-    processor_config_id: str | None = None
-    country_code: str | None = None
-    currency: str | None = None
-
-
-class KeyDocument(_Document):
-    """A key of the account `account`. `lookup` is its fixed lookup in the world `default`."""
-
-    account: _CastName
-    name: str
-    permissions: tuple[str, ...]
-    lookup: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]{12}$")]
-    status: Literal["active", "revoked"] = "active"
-    expires_at: Instant | None = None
-    deleted_at: Instant | None = None
-    is_legacy: bool = False
-    always_retrievable: bool = False
-
-
-class _Tables(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    accounts: dict[str, AccountDocument]
-    terminals: dict[str, TerminalDocument] = Field(default_factory=dict)
-    locations: dict[str, LocationDocument] = Field(default_factory=dict)
-    api_keys: dict[str, KeyDocument] = Field(default_factory=dict)
-
-
-_DOCUMENTS: Final[dict[str, type[BaseModel]]] = {
-    "accounts": AccountDocument,
-    "terminals": TerminalDocument,
-    "locations": LocationDocument,
-    "api_keys": KeyDocument,
+_DOCUMENTS: Final[Mapping[str, type[_Document]]] = {
+    # `parent` is the cast name of the immediate parent.
+    "accounts": _document_of(
+        Account,
+        without={"id", "organization_id", "parent_account_ids", "updated_at"},
+        parent=(_CastName | None, None),
+    ),
+    # `account` is the cast name of the account, here and below.
+    "terminals": _document_of(
+        Terminal,
+        without={
+            *("terminal_id", "account_id", "updated_at"),
+            *("transactions", "var_sheet", "batching"),
+        },
+        account=(_CastName, ...),
+    ),
+    # `terminal` is the cast name of the terminal that it points at.
+    "locations": _document_of(
+        Location,
+        without={"id", "account_id", "terminal_id", "metadata", "updated_at"},
+        account=(_CastName, ...),
+        terminal=(_CastName | None, None),
+    ),
+    # `lookup` is the fixed lookup of the key in the world `default`.
+    "api_keys": _document_of(
+        ApiKey,
+        without={"id", "account_id", "salt", "digest", "key_last4", "readable_key"},
+        account=(_CastName, ...),
+        lookup=(FixtureLookup, ...),
+        expires_at=(Instant | None, None),
+    ),
 }
+
+
+def _table_of(name: str) -> Any:
+    """The type of a table and its default: only accounts must be there."""
+    document = _DOCUMENTS[name]
+    default: Any = ... if name == "accounts" else Field(default_factory=dict)
+    return dict[str, document], default  # type: ignore[valid-type]
+
+
+_Tables: Final = create_model(
+    "_Tables",
+    __config__=ConfigDict(extra="forbid", frozen=True),
+    **{table: _table_of(table) for table in _DOCUMENTS},
+)
 
 
 def parse_fixture(name: str, document: Any) -> Fixture:
@@ -142,11 +123,7 @@ def parse_fixture(name: str, document: Any) -> Fixture:
     except ValidationError as error:
         raise FixtureError("; ".join(map(_mistake, error.errors()))) from None
     fixture = Fixture(
-        name,
-        _by_cast("accounts", tables.accounts),
-        _by_cast("terminals", tables.terminals),
-        _by_cast("locations", tables.locations),
-        _by_cast("api_keys", tables.api_keys),
+        name, **{table: _by_cast(table, getattr(tables, table)) for table in _DOCUMENTS}
     )
     _check_names(fixture)
     return fixture
@@ -160,13 +137,13 @@ def _given(document: _Document) -> dict[str, Any]:
 def _mistake(error: ErrorDetails) -> str:
     where = ".".join(map(str, error["loc"]))
     if error["type"] != "extra_forbidden":
-        return f"{where}: {error['msg']}"
+        return f"{where}: {sentence(error['msg'])}"
     *path, unknown = error["loc"]
     shape = _DOCUMENTS.get(str(path[0]), _Tables) if path else _Tables
     return f"{where}: unknown{did_you_mean(str(unknown), shape.model_fields)}"
 
 
-def _by_cast(table: str, documents: Mapping[str, D]) -> dict[str, dict[str, Any]]:
+def _by_cast(table: str, documents: Mapping[str, _Document]) -> dict[str, dict[str, Any]]:
     by_cast: dict[str, dict[str, Any]] = {}
     for number, document in documents.items():
         if document.cast in by_cast:
@@ -196,8 +173,6 @@ def _check_names(fixture: Fixture) -> None:
 def _check_keys(fixture: Fixture) -> None:
     lookups: set[str] = set()
     for name, key in fixture.api_keys.items():
-        for permission in key["permissions"]:
-            _must_exist(f"api_keys.{name}.permissions", permission, PERMISSIONS, "permission")
         if key["lookup"] in lookups:
             raise FixtureError(f"api_keys.{name}.lookup: {key['lookup']!r} is taken")
         lookups.add(key["lookup"])

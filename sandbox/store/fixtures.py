@@ -8,7 +8,7 @@ as a whole before it is used.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -17,30 +17,7 @@ from sandbox.domain.accounts import AccountType, Address
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.store.bundled_digests import DIGESTS
 from sandbox.store.files.port import FILE
-
-Documents = Mapping[str, Mapping[str, Any]]
-"""Cast name to the fields that a document gives, with the values that records have."""
-
-
-class FixtureError(ValueError):
-    """A fixture cannot be used; the message names the file, the document, the field, the reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fixture:
-    """A checked fixture: documents by cast name, in file order, parents before children.
-
-    `document` is the whole of a file that did not come with the sandbox. With a `snapshot` a world
-    begins as the one that was saved; the documents are then those that that one began with.
-    """
-
-    name: str
-    accounts: Documents
-    terminals: Documents
-    locations: Documents
-    api_keys: Documents
-    document: Mapping[str, Any] | None = None
-    snapshot: Mapping[str, Any] | None = None
+from sandbox.store.fixture import Fixture, FixtureError
 
 
 def read_fixture(path: Path) -> Fixture:

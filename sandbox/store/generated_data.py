@@ -7,12 +7,13 @@ it is needed. They may change with its version, so tests should rely on counts a
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, Protocol
 
 from sandbox.domain.accounts import Account, AccountType, Address
+from sandbox.domain.field_types import Limits
 from sandbox.domain.locations import Location
 from sandbox.domain.terminals import Terminal
-from sandbox.store.fixtures import FixtureError
+from sandbox.store.fixture import FixtureError
 from sandbox.store.port import Store, UnitOfWork
 from sandbox.store.seeding import put_all
 from sandbox.store.steps import Steps
@@ -26,14 +27,23 @@ RECORDS_MAX: Final = 50_000
 """So many terminals, and as many locations, in all: inventing them takes some seconds, in which all
 worlds of the server are half as fast, and a sixth of a gigabyte (decision 43)."""
 
+MerchantCount = Annotated[int, Limits("int", ge=0, le=MERCHANTS_MAX)]
+PerMerchantCount = Annotated[int, Limits("int", ge=0, le=PER_MERCHANT_MAX)]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GeneratedData:
     """How much data to generate."""
 
-    merchants: int
-    terminals_per_merchant: int = 1
-    locations_per_merchant: int = 1
+    merchants: MerchantCount
+    terminals_per_merchant: PerMerchantCount = 1
+    locations_per_merchant: PerMerchantCount = 1
+
+    def check(self) -> None:
+        """Raises ValueError where it comes to too many records."""
+        each = max(self.terminals_per_merchant, self.locations_per_merchant)
+        if self.merchants * each > RECORDS_MAX:
+            raise ValueError(f"at most {RECORDS_MAX} terminals or locations in all")
 
 
 class InventionDraws(Protocol):

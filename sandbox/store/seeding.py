@@ -23,7 +23,7 @@ from sandbox.domain.keys import (
 from sandbox.domain.locations import Location
 from sandbox.domain.records import Record
 from sandbox.domain.terminals import Terminal
-from sandbox.store.fixtures import Fixture
+from sandbox.store.fixture import Fixture
 from sandbox.store.port import Store
 from sandbox.store.steps import OFTEN, Steps
 

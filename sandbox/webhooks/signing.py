@@ -1,19 +1,18 @@
 """Signatures as Standard Webhooks has them. Source: assumed 8.3-signature."""
 
 import base64
-import binascii
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from sandbox.domain.field_types import SECRET_PREFIX
+
 if TYPE_CHECKING:
     from standardwebhooks import Webhook
 
-SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - what every secret begins with
 KEY_BYTES: Final = 32
 _PARTS: Final = ("id", "timestamp", "signature")
-KEY_BYTES_MIN, KEY_BYTES_MAX = 24, 64
 
 
 def headers_of(
@@ -57,16 +56,3 @@ def _signer(secret: str) -> "Webhook":
 def write_secret(key: bytes) -> str:
     """The secret as endpoints show it."""
     return SECRET_PREFIX + base64.b64encode(key).decode()
-
-
-def check_secret(secret: str) -> str:
-    """The secret itself. Raises ValueError with a sentence that does not repeat it."""
-    try:
-        key = base64.b64decode(secret.removeprefix(SECRET_PREFIX), validate=True)
-    except (binascii.Error, ValueError):
-        key = b""
-    if not secret.startswith(SECRET_PREFIX) or not KEY_BYTES_MIN <= len(key) <= KEY_BYTES_MAX:
-        raise ValueError(
-            f"must be {SECRET_PREFIX} and {KEY_BYTES_MIN} to {KEY_BYTES_MAX} bytes in base64"
-        )
-    return secret

@@ -1,40 +1,39 @@
-"""Background work that a world requests: sending webhooks, waking up at due times."""
+"""Background work that a world requests: sending webhooks, waking up when a timer is due."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from sandbox.worlds.world import World
+W = TypeVar("W", contravariant=True)
 
 
-class Scheduler(Protocol):
-    """The background work of a server for its worlds."""
+class Scheduler(Protocol[W]):
+    """What a server does in the background for worlds of type W."""
 
-    def work(self, world: "World", endpoint_id: str) -> None:
-        """Send the waiting webhooks of this endpoint."""
+    def work(self, world: W, endpoint_id: str) -> None:
+        """Send what the world has for this endpoint."""
 
-    def look(self, world: "World", wait_s: float | None) -> None:
-        """The next timer is due after this many seconds of real time; None: there is none."""
+    def look(self, world: W, wait_s: float | None) -> None:
+        """Wake the world after so many seconds of the system clock; None: no timer is set."""
 
-    async def quiet(self, world: "World") -> None:
-        """Wait until every webhook that is due was sent."""
+    async def quiet(self, world: W) -> None:
+        """Wait until no webhook of the world is left to send now."""
 
     def later(self, delay_s: float, what: Callable[[], None]) -> Callable[[], None]:
-        """Call the function after this many real seconds; returns a function that cancels it."""
+        """Call this after so many seconds of the system clock; returns a function that cancels."""
 
 
 class NullScheduler:
-    """The host of a world that is not to do anything."""
+    """Does no background work."""
 
-    def work(self, world: "World", endpoint_id: str) -> None:
-        """Nothing is sent."""
+    def work(self, world: object, endpoint_id: str) -> None:
+        """Send nothing."""
 
-    def look(self, world: "World", wait_s: float | None) -> None:
-        """Nothing is watched."""
+    def look(self, world: object, wait_s: float | None) -> None:
+        """Watch no clock."""
 
-    async def quiet(self, world: "World") -> None:
-        """Nothing is waited for."""
+    async def quiet(self, world: object) -> None:
+        """Wait for nothing."""
 
     def later(self, delay_s: float, what: Callable[[], None]) -> Callable[[], None]:
-        """Nothing is done."""
+        """Call nothing."""
         return lambda: None

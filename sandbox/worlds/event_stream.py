@@ -8,16 +8,14 @@ themselves, which the endpoint renders.
 from asyncio import Event, Future, get_running_loop
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sandbox.domain.events import Message
 from sandbox.domain.webhooks.deliveries import Attempt
 from sandbox.webhooks.jobs import Job
-from sandbox.worlds.clock import ClockView
-from sandbox.worlds.journal import Entry
-
-if TYPE_CHECKING:
-    from sandbox.worlds.world import World
+from sandbox.webhooks.outbox import Outbox
+from sandbox.worlds.clock import Clock, ClockView
+from sandbox.worlds.journal import Entry, Journal
 
 REQUEST: Final = "request"
 MESSAGE: Final = "message"
@@ -102,8 +100,8 @@ class Subscriber:
 class Subscriptions:
     """All who read along in one world."""
 
-    def __init__(self, world: "World") -> None:
-        self._world = world
+    def __init__(self, journal: Journal, outbox: Outbox, clock: Clock) -> None:
+        self._journal, self._outbox, self._world_clock = journal, outbox, clock
         # A dictionary as an ordered set.
         self._readers: dict[Subscriber, None] = {}
         self._numbered = 0
@@ -138,11 +136,10 @@ class Subscriptions:
             self.leave(reader)
 
     def _listen(self, *, is_on: bool) -> None:
-        world = self._world
-        world.journal.on_add = self._asked if is_on else None
+        self._journal.on_add = self._asked if is_on else None
         self.on_messages = self._announced if is_on else None
-        world.outbox.on_attempt = self._tried if is_on else None
-        world.clock.on_set = self._set if is_on else None
+        self._outbox.on_attempt = self._tried if is_on else None
+        self._world_clock.on_set = self._set if is_on else None
 
     def _tell(self, kind: str, what: object) -> None:
         self._numbered += 1
@@ -160,7 +157,7 @@ class Subscriptions:
 
     def _tried(self, job: Job) -> None:
         delivery = job.delivery
-        endpoint = self._world.outbox.endpoints.get(delivery.endpoint_id)
+        endpoint = self._outbox.endpoints.get(delivery.endpoint_id)
         url = endpoint.url if endpoint is not None else ""
         self._tell(
             ATTEMPT,
@@ -170,7 +167,7 @@ class Subscriptions:
         )
 
     def _set(self) -> None:
-        view = self._world.clock.view()
+        view = self._world_clock.view()
         # A clock that is set ahead gets there first, and is set then.
         if view != self._clock:
             self._clock = view

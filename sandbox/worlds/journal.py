@@ -17,7 +17,6 @@ from sandbox.domain.instants import Instant, to_wire
 from sandbox.domain.payments import pans
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.profile import SECRET_CHARS_MAX, Profile
-from sandbox.platform.operation_context import Decision
 from sandbox.scenarios import near_misses
 from sandbox.scenarios.choosing import ChosenOutcome
 
@@ -32,6 +31,9 @@ REASON_CHARS_MAX: Final = 4_096
 
 _CUT_OFF: Final = b" ... cut off"
 _ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
+
+Decision = tuple[str, str, str, str]
+"""One step of the way of a request: the step, the verdict, why, and the clause."""
 
 Scrub = Callable[[str], str]
 

@@ -4,7 +4,7 @@ Each world has one recorder. It notes commits and writes nothing itself. The cos
 not grow with the world.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -24,6 +24,7 @@ from sandbox.store.memory.table import Rows
 from sandbox.store.memory.texts import Texts
 from sandbox.store.moment import TableMoment
 from sandbox.store.steps import Steps
+from sandbox.worlds.change_log import Take
 from sandbox.worlds.saved_world import (
     DELIVERIES,
     ENDPOINTS,
@@ -34,24 +35,21 @@ from sandbox.worlds.saved_world import (
     USES,
     WORLD,
 )
+from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
     from sandbox.scenarios.shapes import Scenario
-    from sandbox.worlds.world import World
 
 WHOLE_REMEMBERED_MAX: Final = 50_000
 """So many parts of payments are at hand while the messages about them are written."""
 
 Put = tuple[str, Document]
 
-Take = Callable[[str, Document], None]
-"""Takes a document with the name of its table."""
-
 
 class Recorder:
     """Notes what a world changes. `numbers` are the places of endpoints and deliveries."""
 
-    def __init__(self, world: "World") -> None:
+    def __init__(self, world: World) -> None:
         self._world = world
         self._texts = Texts()
         self.numbers: dict[tuple[str, str], int] = {}
@@ -228,7 +226,7 @@ class Moment:
     Objects that change in place are handed over before they change (`keep`).
     """
 
-    def __init__(self, world: "World") -> None:
+    def __init__(self, world: World) -> None:
         self._world_id = world.id
         self._state = to_json(state_of(world)).decode()
         self._fixture = world.spec.fixture.document
@@ -308,7 +306,7 @@ def _text(value: Any) -> str:
 # --- state beside the records -----------------------------------------------------------------
 
 
-def state_of(world: "World") -> dict[str, Any]:
+def state_of(world: World) -> dict[str, Any]:
     """The state of a world that is in no table. Empty values are left out."""
     spec = world.spec
     state: dict[str, Any] = {

@@ -15,11 +15,12 @@ from sandbox.store.steps import Container, Steps, let_go, run_through
 from sandbox.worlds.background import NullScheduler, Scheduler
 from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.coverage_counters import CoverageCounters
+from sandbox.worlds.lifecycle import begin_anew, fill
 from sandbox.worlds.saved_world import NotRestored, SavedWorld
 from sandbox.worlds.scheduler import TIMERS_IN_A_ROW, fire_due
 from sandbox.worlds.slices import Alone, Slices
 from sandbox.worlds.spec import WorldSpec
-from sandbox.worlds.world import DEFAULT_WORLD, World
+from sandbox.worlds.world import DEFAULT_WORLD, TimerHandler, World
 
 if TYPE_CHECKING:
     from sandbox.worlds.saver import Saver
@@ -74,7 +75,8 @@ class Worlds:
         profile: Profile,
         system_clock: SystemClock,
         limits: Limits,
-        host: Scheduler,
+        host: Scheduler[World],
+        on_timer: TimerHandler,
         saver: "Saver | None" = None,
         ticks: Ticks = monotonic,
         known_keys: bool = True,
@@ -87,6 +89,7 @@ class Worlds:
         self.secret = b""
         self.known_keys = known_keys
         self._host = host
+        self._on_timer = on_timer
         self.saver = saver
         self.slices = Slices()
         self._by_id: dict[str, World] = {}
@@ -153,7 +156,7 @@ class Worlds:
         return world
 
     def _make(
-        self, spec: WorldSpec, kept: SavedWorld | None = None, host: Scheduler | None = None
+        self, spec: WorldSpec, kept: SavedWorld | None = None, host: Scheduler[World] | None = None
     ) -> Steps[World]:
         """A world that is not registered yet. It is filled beside the worlds in use."""
         world = World(
@@ -163,10 +166,11 @@ class Worlds:
             journal_entries_max=self.limits.journal_entries_max,
             key_is_free=self.is_free,
             host=host or self._host,
+            on_timer=self._on_timer,
             secret=self.secret,
             is_saved=self.saver is not None,
         )
-        yield from world.filling(kept)
+        yield from fill(world, kept)
         self.touch(world)
         return world
 
@@ -286,7 +290,7 @@ class Worlds:
             self._refuse_shared_keys(fresh)
         self._forget_keys(world)
         self.coverage.add(world.coverage)
-        left = world.begin_anew_as(fresh)
+        left = begin_anew(world, fresh)
         fresh.tell_of_keys(self._learn(world.id))
         yield from let_go(left)
 

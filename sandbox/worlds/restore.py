@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sandbox.domain.events import body_of
 from sandbox.domain.instants import from_ms, parse_rfc3339
@@ -24,7 +24,7 @@ from sandbox.scenarios.loading import parse_scenario
 from sandbox.scenarios.queue import QUEUE_MAX, Queued
 from sandbox.store.documents import from_document
 from sandbox.store.files.port import MESSAGES, RECORDS, TAKEN_IDS, Document, Parsed, fields_of
-from sandbox.store.fixtures import Fixture
+from sandbox.store.fixture import Fixture
 from sandbox.store.generated_data import GeneratedData
 from sandbox.store.memory.table import Rows
 from sandbox.store.port import DuplicateValue
@@ -33,7 +33,6 @@ from sandbox.worlds.clock import ClockSetting
 from sandbox.worlds.restore_checks import (
     check_delivery,
     check_endpoint,
-    check_key,
     check_message,
     check_payment,
     check_state,
@@ -51,11 +50,8 @@ from sandbox.worlds.saved_world import (
     NotRestored,
     SavedWorld,
 )
-
-if TYPE_CHECKING:
-    from sandbox.worlds.spec import WorldSpec
-    from sandbox.worlds.world import World
-
+from sandbox.worlds.spec import WorldSpec
+from sandbox.worlds.world import World
 
 SAID_MAX: Final = 400
 """Length limit of an error message: a field may hold a whole book."""
@@ -66,10 +62,8 @@ FixtureOf = Callable[[str, Any], Fixture]
 """Gives the fixture of that name; with the document if the file holds one, else None."""
 
 
-def spec_of(kept: SavedWorld, fixture_of: FixtureOf, *, id: str) -> "WorldSpec":
+def spec_of(kept: SavedWorld, fixture_of: FixtureOf, *, id: str) -> WorldSpec:
     """How the world of these documents began. Raises NotRestored."""
-    from sandbox.worlds.spec import WorldSpec
-
     own = kept.tables.get(FIXTURE) or ()
     with _Place(WORLD, id):
         state = _state(kept)
@@ -92,7 +86,7 @@ def spec_of(kept: SavedWorld, fixture_of: FixtureOf, *, id: str) -> "WorldSpec":
 
 
 def restore(
-    world: "World",
+    world: World,
     kept: SavedWorld,
     fresh_keys: Mapping[str, ApiKey],
     *,
@@ -134,7 +128,7 @@ def restore(
     yield from _restore_webhooks(world, state, kept)
 
 
-def _restore_webhooks(world: "World", state: Mapping[str, Any], kept: SavedWorld) -> Steps[None]:
+def _restore_webhooks(world: World, state: Mapping[str, Any], kept: SavedWorld) -> Steps[None]:
     tables = kept.tables
     endpoints = [_record(Endpoint, ENDPOINTS, one) for one in tables.get(ENDPOINTS, ())]
     _must_be_few(kept, ENDPOINTS, len(endpoints), ENDPOINTS_MAX)
@@ -148,13 +142,12 @@ def _restore_webhooks(world: "World", state: Mapping[str, Any], kept: SavedWorld
 
 
 _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
-    API_KEYS: check_key,
     "transactions": check_payment,
 }
 """Checks of a record beyond its types."""
 
 
-def _keep_records(world: "World", kept: SavedWorld) -> Steps[None]:
+def _keep_records(world: World, kept: SavedWorld) -> Steps[None]:
     for table, rows in world.store.tables():
         for document in kept.tables.get(table, ()):
             with _Place(table, document.id):
@@ -164,9 +157,7 @@ def _keep_records(world: "World", kept: SavedWorld) -> Steps[None]:
             yield
 
 
-def _ids(
-    world: "World", tables: Mapping[str, Sequence[Document | Parsed]]
-) -> Steps[Collection[str]]:
+def _ids(world: World, tables: Mapping[str, Sequence[Document | Parsed]]) -> Steps[Collection[str]]:
     """The ids of all records and messages."""
     found: set[str] = set()
     of_messages = (one.id for one in tables.get(MESSAGES, ()))
@@ -218,7 +209,7 @@ def seed_of(kept: SavedWorld) -> int:
 
 
 def _give_keys_of_its_own(
-    world: "World", fresh_keys: Mapping[str, ApiKey], *, keeps_others: bool
+    world: World, fresh_keys: Mapping[str, ApiKey], *, keeps_others: bool
 ) -> None:
     """The keys of the cast are this world's; in another world no other key leads to two worlds."""
     rows = next(rows for table, rows in world.store.tables() if table == API_KEYS)
@@ -253,7 +244,7 @@ def _with_material(key: ApiKey, fresh: ApiKey | None) -> ApiKey:
 _BELONGING: Final = ("terminals", "locations", "credentials", API_KEYS, "batches")
 
 
-def _check(world: "World") -> Steps[None]:
+def _check(world: World) -> Steps[None]:
     """Check that every reference has a target, and that the money adds up."""
     tables = dict(world.store.tables())
     accounts, terminals = tables["accounts"].number_of, tables["terminals"].number_of
@@ -300,7 +291,7 @@ def _records(rows: Rows) -> Iterator[tuple[str, Any]]:
 # --- the rest ---------------------------------------------------------------------------------
 
 
-def _restore_state(world: "World", state: Mapping[str, Any], kept: SavedWorld) -> None:
+def _restore_state(world: World, state: Mapping[str, Any], kept: SavedWorld) -> None:
     world.set_switches(state.get("switches", {}))
     world.terminal_outcomes.update(state.get("terminal_outcomes", {}))
     for document in kept.tables.get(USES, ()):
@@ -334,7 +325,7 @@ def _record(kind: type, table: str, document: Document | Parsed) -> Any:
         return from_document(kind, fields_of(document))
 
 
-def _check_messages(world: "World", documents: Sequence[Document | Parsed]) -> Steps[None]:
+def _check_messages(world: World, documents: Sequence[Document | Parsed]) -> Steps[None]:
     """Check that every message can be read and sent."""
     ids: set[str] = set()
     for place, document in enumerate(documents):
@@ -365,7 +356,7 @@ def _check_webhooks(
         yield
 
 
-def end_what_was_under_way(world: "World", kept: SavedWorld) -> None:
+def end_what_was_under_way(world: World, kept: SavedWorld) -> None:
     """End a payment whose request was waiting for the processor: its client is gone."""
     for id in _state(kept).get("busy", []):
         number = world.store.timers.number_of(TAP_EXPIRES, id, "")

@@ -7,37 +7,32 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from sandbox.domain.events import EVENTS, Message
+from sandbox.domain.field_types import Percent, SurchargeBasis, TaxBasis, WorldName
 from sandbox.domain.instants import Instant, to_ms
-from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import (
     STATUS_REASONS,
     STATUSES,
     TRANSACTION_TYPES,
     Attempt,
+    Rates,
     Transaction,
 )
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.domain.payments.triggers import SETTLEMENTS
-from sandbox.domain.timers import WEBHOOK_RETRY, Timer
+from sandbox.domain.timers import TIMER_KINDS, Timer
 from sandbox.domain.webhooks.deliveries import Delivery
 from sandbox.domain.webhooks.endpoints import Endpoint
-from sandbox.platform.payments.expiry import TIMER_HANDLERS
 from sandbox.scenarios.queue import Queued
-from sandbox.store.documents import Unreadable, from_document
+from sandbox.store.documents import Unreadable, from_document, read_value
 from sandbox.store.generated_data import GeneratedData
 from sandbox.store.memory.timers import Timers
-from sandbox.webhooks.signing import check_secret
 from sandbox.worlds.clock import EARLIEST, LATEST, RATE_MAX, Mode
 from sandbox.worlds.saved_world import OF_THE_SERVER
 
-_DIGEST: Final = re.compile("[0-9a-f]{64}")
-
 COUNT_MAX: Final = 2**63 - 1
-KINDS: Final = frozenset({WEBHOOK_RETRY, *TIMER_HANDLERS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +42,7 @@ class _Clock:
     mode: Mode
     rate: float
     now: Instant | None = None
-    system_clock: Instant | None = None
+    wall: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +65,7 @@ class _State:
     id: str
     fixture: str
     clock: _Clock
-    name: str = ""
+    name: WorldName = ""
     seed: int = 1
     drawn: int = 0
     requests: int = 0
@@ -101,6 +96,11 @@ def check_state(fields: Mapping[str, Any]) -> None:
         _check_counts({"counts": min(fitted, applied)})
     _check_clock("clock", state.clock)
     _check_clock("begins.clock", state.begins.clock)
+    if state.begins.invention is not None:
+        try:
+            state.begins.invention.check()
+        except ValueError as error:
+            raise Unreadable(f"begins.invention: {error}") from None
     if state.keys not in ("", OF_THE_SERVER):
         raise Unreadable(f"keys: must be {OF_THE_SERVER!r}, or left out")
     for entry in state.queue:
@@ -130,26 +130,24 @@ def _check_next(entry: Queued) -> None:
         raise Unreadable("queue.outcome: must be a known outcome")
     if entry.fault is not None and entry.fault not in TRANSPORT_FAULTS:
         raise Unreadable("queue.fault: must be a known transport fault")
-    _check_counts({"queue.delay_ms": entry.delay_ms})
 
 
 def check_timer(timer: Timer, timers: Timers) -> None:
     """A timer that is about to be set."""
-    if timer.kind not in KINDS:
-        raise Unreadable(f"kind: must be one of {', '.join(sorted(KINDS))}")
+    if timer.kind not in TIMER_KINDS:
+        raise Unreadable(f"kind: must be one of {', '.join(sorted(TIMER_KINDS))}")
     if timers.get(timer.kind, timer.subject, timer.tag) is not None:
         raise Unreadable("stands twice: a subject has one timer of a kind and tag")
     if timer.kind == "late_answer" and timer.detail not in OUTCOMES:
         raise Unreadable("detail: must be a known outcome")
 
 
-def check_key(key: ApiKey) -> None:
-    """A key, which is found by its lookup and compared by its digest."""
-    if not _DIGEST.fullmatch(key.digest):
-        raise Unreadable("digest: must be 64 hex digits in lower case")
-    if not key.lookup or not key.lookup.isascii():
-        raise Unreadable("lookup: must be letters and digits")
-
+_RATE_TYPES: Final[Mapping[str, Any]] = {
+    "tax_rate": Percent,
+    "tax_basis": TaxBasis,
+    "surcharge_rate": Percent,
+    "surcharge_basis": SurchargeBasis,
+}
 
 _WORD: Final = re.compile(r"[ !#-\[\]-~]*")
 """Check text that goes into JSON as it is: a template renders payments (decision 18)."""
@@ -171,6 +169,7 @@ def check_payment(tx: Transaction) -> None:
     }
     _check_words(words)
     _check_known("tip_type", tx.tip_type, ("fixed", "percentage"))
+    _check_rates(tx.rates)
     if tx.settlement is not None:
         _check_known("settlement", tx.settlement, SETTLEMENTS)
     if tx.armed is not None:
@@ -196,6 +195,17 @@ def _check_attempt(one: Transaction | Attempt) -> None:
         _check_moment("created_at", one.created_at)
 
 
+def _check_rates(rates: Rates) -> None:
+    """The rates of a payment, by the rules of the accounts, terminals and locations they are of."""
+    for name, kind in _RATE_TYPES.items():
+        value = getattr(rates, name)
+        if value is not None:
+            try:
+                read_value(kind, value)
+            except ValueError as error:
+                raise Unreadable(f"rates.{name}: {error}") from None
+
+
 def _check_known(name: str, word: str, known: Collection[str]) -> None:
     if word not in known:
         raise Unreadable(f"{name}: must be one of {', '.join(known)}")
@@ -216,23 +226,6 @@ def check_endpoint(endpoint: Endpoint, id: str) -> None:
     """Check the endpoints."""
     if endpoint.id != id:
         raise Unreadable("id: must be that of the document")
-    parts = urlsplit(endpoint.url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or not endpoint.url.isascii():
-        raise Unreadable("url: must begin with http:// or https:// and name a host")
-    secrets = {"secret": endpoint.secret, "replaced_secret": endpoint.replaced_secret}
-    for name, secret in secrets.items():
-        _check_secret(name, secret)
-    for old in endpoint.old_secrets:
-        _check_secret("old_secrets.secret", old.secret)
-
-
-def _check_secret(name: str, secret: str | None) -> None:
-    if secret is None:
-        return
-    try:
-        check_secret(secret)
-    except ValueError as error:
-        raise Unreadable(f"{name}: {error}") from None
 
 
 def check_message(message: Message, id: str, others: Collection[str]) -> None:

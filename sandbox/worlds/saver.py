@@ -6,13 +6,11 @@ next. A failed write is repeated with the next one, and no request is answered a
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sandbox.store.files.port import Change, StateFile, StoreError
 from sandbox.store.steps import run_through
-
-if TYPE_CHECKING:
-    from sandbox.worlds.world import World
+from sandbox.worlds.world import World
 
 SOON_S: Final = 0.05
 """Changes without a request are written after this many seconds."""
@@ -46,7 +44,7 @@ class Saver:
 
     # --- noting
 
-    def note(self, world: "World") -> None:
+    def note(self, world: World) -> None:
         """The world has changed."""
         self._noted += 1
         self._dirty[world.id] = world
@@ -129,7 +127,7 @@ class Saver:
         self._unwritten, self._dirty, self._gone = [], {}, {}
         return changes
 
-    def _change_of(self, world: "World") -> Change | None:
+    def _change_of(self, world: World) -> Change | None:
         assert world.recorder
         try:
             return run_through(world.recorder.change())

@@ -5,8 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from sandbox.domain.timers import WEBHOOK_RETRY, Timer
-from sandbox.platform.operation_context import OperationContext
-from sandbox.platform.payments.expiry import TIMER_HANDLERS
+from sandbox.store.port import UnitOfWork
 from sandbox.store.steps import Steps
 from sandbox.worlds.clock import ClockSetting
 from sandbox.worlds.slices import Slices
@@ -81,27 +80,24 @@ async def _walk(world: World, to: datetime, slices: Slices) -> list[Timer]:
     return fired
 
 
+def _without(world: World, timer: Timer) -> UnitOfWork:
+    unit = world.store.begin()
+    unit.cancel(timer.kind, timer.subject, timer.tag)
+    return unit
+
+
 def _fire(world: World, timer: Timer) -> None:
     """Carry out one timer, which is gone afterwards even if that failed."""
-    waiting = world.tap_desk.get(timer.subject)
-    context = OperationContext(
-        world=world,
-        unit=world.store.begin(),
-        now=timer.due,
-        # What ends a payment that waits for its tap is still a matter of its request.
-        request_id=waiting.request_id if waiting else None,
-    )
-    context.unit.cancel(timer.kind, timer.subject, timer.tag)
+    unit = _without(world, timer)
     try:
         if timer.kind == WEBHOOK_RETRY:
-            context.unit.commit()
+            unit.commit()
             world.outbox.fall_due(timer.subject)
             return
-        TIMER_HANDLERS[timer.kind](context, timer)
+        world.on_timer(world, unit, timer)
     except Exception:
         log.exception("timer %s of %s failed: a defect of the sandbox", timer.kind, timer.subject)
-        context.unit = world.store.begin()
-        context.unit.cancel(timer.kind, timer.subject, timer.tag)
-    context.unit.commit()
+        unit = _without(world, timer)
+    unit.commit()
     if world.tap_desk:
         world.check_tap_desk()

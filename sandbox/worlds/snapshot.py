@@ -7,7 +7,7 @@ endpoints, undelivered webhooks, scenario and queue, but no journal (assumed D25
 import re
 from collections.abc import Iterator
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pydantic_core import to_json
 
@@ -25,9 +25,7 @@ from sandbox.store.files.port import FILE, FORMAT, MESSAGES, RECORDS, Document, 
 from sandbox.store.steps import OFTEN, Steps
 from sandbox.worlds.recorder import Recorder
 from sandbox.worlds.saved_world import NotRestored, SavedWorld
-
-if TYPE_CHECKING:
-    from sandbox.worlds.world import World
+from sandbox.worlds.world import World
 
 PROGRAM: Final = "uat-sandbox"
 
@@ -47,7 +45,7 @@ SPACES_MAX: Final = 16
 _NUMBER: Final = re.compile("0|[1-9][0-9]{0,39}")
 
 
-def snapshot(world: "World") -> Steps[list[bytes]]:
+def snapshot(world: World) -> Steps[list[bytes]]:
     """The world as it is at the first step, in parts: table, then number, then document.
 
     The same world, the same bytes. It is known again when it comes back.

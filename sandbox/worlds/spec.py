@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sandbox.store.fixtures import Fixture
+from sandbox.store.fixture import Fixture
 from sandbox.store.generated_data import GeneratedData
 from sandbox.worlds.clock import ClockSetting
 

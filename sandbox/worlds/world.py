@@ -23,24 +23,24 @@ from sandbox.scenarios.loading import ScenarioError
 from sandbox.scenarios.queue import Queue
 from sandbox.scenarios.running import Running
 from sandbox.store.memory.store import MemoryStore, MemoryUnit
+from sandbox.store.port import UnitOfWork
 from sandbox.store.seeding import Cast
 from sandbox.store.steps import Container, Steps
 from sandbox.webhooks.outbox import Outbox
 from sandbox.worlds import switches
 from sandbox.worlds.background import Scheduler
+from sandbox.worlds.change_log import ChangeLog, ChangeWriter, DeliveryKeeper
 from sandbox.worlds.change_signal import ChangeSignal
 from sandbox.worlds.clock import Clock, ClockView, SystemClock
 from sandbox.worlds.coverage_counters import CoverageCounters
 from sandbox.worlds.event_stream import Subscriptions
-from sandbox.worlds.filling import fill
 from sandbox.worlds.ids import Ids
 from sandbox.worlds.journal import Journal
 from sandbox.worlds.key_usage import KeyUsage, RecordedKeyUsage
-from sandbox.worlds.saved_world import SavedWorld
 from sandbox.worlds.spec import DEFAULT_WORLD, WorldSpec
 from sandbox.worlds.tap_desk import TapDesk
 
-__all__ = ["DEFAULT_WORLD", "World"]
+__all__ = ["DEFAULT_WORLD", "TimerHandler", "World"]
 
 KINDS: Final[dict[str, type[Any]]] = {
     "account": Account,
@@ -51,8 +51,6 @@ KINDS: Final[dict[str, type[Any]]] = {
 
 if TYPE_CHECKING:
     from sandbox.scenarios.shapes import Scenario
-    from sandbox.worlds.recorder import Moment, Recorder
-    from sandbox.worlds.saver import Saver
 
 
 class World:
@@ -72,7 +70,8 @@ class World:
         system_clock: SystemClock,
         journal_entries_max: int,
         key_is_free: Callable[[str], bool],
-        host: Scheduler,
+        host: Scheduler["World"],
+        on_timer: "TimerHandler",
         secret: bytes = b"",
         is_saved: bool = False,
     ) -> None:
@@ -97,9 +96,10 @@ class World:
             on_messages=self._announce,
         )
         # Writes its changes once it is in use; `is_saved` says whether anything does.
-        self.saver: Saver | None = None
+        self.saver: ChangeWriter[World] | None = None
         self.is_saved = is_saved
         self._host = host
+        self.on_timer = on_timer
         # Those that were put before anybody was to be told of them.
         self._new_keys: list[ApiKey] = []
         self._on_new_key: Callable[[ApiKey], None] = self._new_keys.append
@@ -113,7 +113,7 @@ class World:
             on_delivery=self._note_delivery,
             later=host.later,
         )
-        self.recorder: Recorder | None = None
+        self.recorder: ChangeLog | None = None
         self.has_begun = False
         self.cast = Cast()
         self._note_nobody()
@@ -132,17 +132,8 @@ class World:
         # Requests of the control API that wait for a message.
         self.waits = 0
         # Those who write down how the world is at a moment, by identity.
-        self.moments: dict[int, Moment] = {}
-        self.readers = Subscriptions(self)
-
-    def filling(self, kept: SavedWorld | None = None) -> Steps[None]:
-        """Fill the world from its fixture or from an earlier run. Raises NotRestored.
-
-        The world is not used before the last step.
-        """
-        self.has_begun = kept is None
-        yield from fill(self, kept)
-        self.coverage.begin(self.store.messages(), self.scenario)
+        self.moments: dict[int, DeliveryKeeper] = {}
+        self.readers = Subscriptions(self.journal, self.outbox, self.clock)
 
     def tell_of_keys(self, on_new_key: Callable[[ApiKey], None]) -> None:
         """From here on, call this with every key that is put; those before come first."""
@@ -201,12 +192,8 @@ class World:
         self.tap_desk = TapDesk()
         self.coverage = CoverageCounters()
 
-    def begin_anew_as(self, fresh: "World") -> list[Container]:
-        """Hold what a fresh world of the same spec holds, which is used no more; what to let go of.
-
-        Back to the fixture: data, keys and clock; messages and journal are cleared. Switches and
-        endpoints stay, unless the fixture is a saved world with endpoints of its own (assumed D25).
-        """
+    def empty(self) -> list[Container]:
+        """Forget everything but switches and endpoints; returns the containers to let go of."""
         left = self.containers()
         self.tap_desk.close()
         self.outbox.clear()
@@ -215,29 +202,16 @@ class World:
             self.scenario.restart()
         self.journal.restart()
         self._begin()
+        return left
+
+    def take_over(self, fresh: "World") -> None:
+        """Hold the records of a new world of the same spec, which is not used afterwards."""
         self.store.take_over(fresh.store)
         self.cast, self.draws = fresh.cast, fresh.draws
         self.blocked, self.last_used_at = fresh.blocked, fresh.last_used_at
         self.terminal_outcomes = fresh.terminal_outcomes
         self.directory_version += 1
         self.clock.restart(self.spec.clock)
-        if self.spec.fixture.snapshot is not None:
-            self._go_on_as(fresh)
-        self.has_begun = True
-        self.coverage.begin(self.store.messages(), self.scenario)
-        if self.recorder is not None:
-            self.recorder.begin_anew()
-            self.note_change()
-        return left
-
-    def _go_on_as(self, fresh: "World") -> None:
-        """Go on as the saved world does that the fresh one began with."""
-        self.clock.go_on_as(fresh.clock)
-        self.queue = fresh.queue
-        if fresh.scenario is not None:
-            self.run_scenario(fresh.scenario.scenario).restore(fresh.scenario.counts())
-        self.outbox.take_over(fresh.outbox)
-        self.outbox.resume()
 
     def close(self) -> list[Container]:
         """End: nobody will use this world any more, and nothing of it is written.
@@ -371,3 +345,7 @@ class World:
             "locations": self.cast.locations,
             "keys": {name: {"id": id, "key": key} for name, (id, key) in self.cast.keys.items()},
         }
+
+
+TimerHandler = Callable[[World, UnitOfWork, Timer], None]
+"""Carries out a timer that is due, in a unit of work that the caller commits."""

@@ -8,9 +8,9 @@ import pytest
 from sandbox.app import build
 from sandbox.domain.events import EVENTS
 from sandbox.domain.faults import FAULTS, MISDIRECTED
-from sandbox.domain.payments.moves import MOVES
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import STATUS_REASONS, STATUSES
+from sandbox.domain.payments.transitions import TRANSITIONS
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.settings import Settings
 from tests.conftest import NOW
@@ -92,8 +92,8 @@ def test_every_operation_that_is_served_is_a_name_and_the_retired_one_is_none(sa
 
 
 def test_every_reason_and_status_that_a_payment_can_have_is_in_the_tables():
-    reasons = {row.status_reason for row in OUTCOMES.values()} | {row.reason for row in MOVES}
-    shown = {row.head for row in MOVES} | {row.shown_status for row in MOVES}
+    reasons = {row.status_reason for row in OUTCOMES.values()} | {row.reason for row in TRANSITIONS}
+    shown = {row.next_status for row in TRANSITIONS} | {row.shown_status for row in TRANSITIONS}
 
     assert reasons - set(STATUS_REASONS) == {"as answered"}
     assert shown - set(STATUSES) == {"", "as answered", "same"}

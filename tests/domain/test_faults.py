@@ -45,7 +45,7 @@ EXPECTED = {
     "GATEWAY_TIMEOUT": ("gateway_timeout", 504),
 }
 
-TABLES = ("rows_after.py", "transport.py")
+TABLES = ("transitions.py", "transport.py")
 """Where faults stand in rows: whoever takes the row raises what it names."""
 
 

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from sandbox.domain.rates import Basis, Rate, to_percent
+from sandbox.domain.field_types import Rate, SurchargeBasis, to_percent
 
 RATE: TypeAdapter[float] = TypeAdapter(Rate)
-BASIS: TypeAdapter[str] = TypeAdapter(Basis)
+BASIS: TypeAdapter[str] = TypeAdapter(SurchargeBasis)
 
 
 @pytest.mark.proves("assumed 2.8")

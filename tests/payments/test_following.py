@@ -11,7 +11,12 @@ from tests.payments.till import act, ask, chosen, event_types, messages, paid, p
 from tests.payments.waits import sale, world_of
 from tests.scenarios.running import put, running
 
-ROWS_OF_A_LATE_ANSWER = {("D24", "late answer", "pending"), ("D24", "late approval", "error")}
+ROWS_THAT_FOLLOW = {
+    ("D24", "late answer", "pending"),
+    ("D24", "late approval", "error"),
+    ("F5", "cancel", "surcharge_pending"),
+    ("F5", "cancel", "pending"),
+}
 """The rows that have their tests here."""
 
 START_MS = 1_772_366_400_000

@@ -7,7 +7,8 @@ import pytest
 
 from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.amounts import EMPTY
-from sandbox.domain.payments.moves import move
+from sandbox.domain.payments.transitions import transitions_from
+from sandbox.domain.timers import TAP_EXPIRES
 from tests.directory.making import a_terminal, set_clock, shown
 from tests.payments.driving import (
     acted,
@@ -28,12 +29,12 @@ from tests.payments.driving import (
 )
 
 ROWS_BY_THEMSELVES = {
-    ("F4", "clock", "surcharge_pending"),
+    ("F4", "surcharge_expires", "surcharge_pending"),
     ("F8", "edit", "pending"),
     ("F8", "edit", "authorized"),
     ("F8", "edit", "captured"),
-    ("F9", "clock", "pending"),
-    ("F21", "clock", "authorized"),
+    ("F9", "tap_expires", "pending"),
+    ("F21", "authorization_expires", "authorized"),
     ("F36", "settle", "captured"),
     ("F37", "settle", "refunded"),
 }
@@ -181,7 +182,8 @@ def test_f9_a_payment_that_waited_too_long_ends_in_error(sandbox, preauth, event
     made = paid(sandbox, at="passthrough_merchant", preauth=preauth)
     record = record_of(sandbox, made["transaction_id"])
 
-    concluded = follow_ups.expire(record, move("F9"), event_id="E-1", at=1_772_370_000_000)
+    (row,) = transitions_from(TAP_EXPIRES, "pending")
+    concluded = follow_ups.expire(record, row, event_id="E-1", at=1_772_370_000_000)
 
     after = concluded.record
     assert kind_of(after) == f"{shown_type}/error/timed_out"

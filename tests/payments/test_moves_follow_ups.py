@@ -5,12 +5,12 @@ The tables are written down here a second time, by hand: they do not look at the
 
 import pytest
 
-from sandbox.domain.payments.moves import MOVES
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transactions import STATUSES
+from sandbox.domain.payments.transitions import TRANSITIONS
 from tests.payments.driving import PATHS
 from tests.payments.driving_moves import Case, try_out
-from tests.payments.test_following import ROWS_OF_A_LATE_ANSWER
+from tests.payments.test_following import ROWS_THAT_FOLLOW
 from tests.payments.test_moves_by_itself import ROWS_BY_THEMSELVES
 from tests.payments.test_moves_conditions import CASES as CONDITIONAL
 
@@ -167,7 +167,7 @@ def test_the_grid_is_the_whole_product_of_statuses_and_operations():
 def test_every_row_of_a_follow_up_has_a_case_and_every_case_a_row():
     rows = {
         (row.id, str(row.trigger), state)
-        for row in MOVES
+        for row in TRANSITIONS
         for state in row.states
         if not row.id.startswith("I")
     }
@@ -179,16 +179,16 @@ def test_every_row_of_a_follow_up_has_a_case_and_every_case_a_row():
 
     # "reversed after capture" is another way to be reversed.
     tried = {(id, trigger, state.partition(" ")[0]) for id, trigger, state in tried}
-    assert tried | ROWS_BY_THEMSELVES | ROWS_OF_A_LATE_ANSWER == rows
+    assert tried | ROWS_BY_THEMSELVES | ROWS_THAT_FOLLOW == rows
 
 
 @pytest.mark.proves("assumed D9")
 def test_the_rows_have_the_ids_that_the_table_has():
-    follow_ups = {row.id for row in MOVES if row.id.startswith("F")}
+    follow_ups = {row.id for row in TRANSITIONS if row.id.startswith("F")}
 
     # F38, the duplicate event_id, is asked before any row: assumed D9.
     assert follow_ups == {f"F{number}" for number in range(1, 42)} - {"F38"}
-    assert {row.id for row in MOVES} - follow_ups == {
+    assert {row.id for row in TRANSITIONS} - follow_ups == {
         *(f"I{number}" for number in range(1, 11)),
         "D24",
     }

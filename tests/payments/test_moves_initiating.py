@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from sandbox.domain.payments.moves import MOVES
+from sandbox.domain.payments.transitions import TRANSITIONS
 from tests.directory.making import shown
 from tests.payments.driving import (
     ask,
@@ -266,10 +266,10 @@ def test_a_blocked_terminal_or_location_takes_no_payment(sandbox, case, block):
 
 
 def test_every_row_of_an_initiation_has_a_case_and_every_case_a_row():
-    rows = {(row.id, str(row.trigger)) for row in MOVES if row.id.startswith("I")}
+    rows = {(row.id, str(row.trigger)) for row in TRANSITIONS if row.id.startswith("I")}
 
     assert {(case.row, case.operation) for case in (*CASES, *MISCONFIGURED)} == rows
-    assert all(row.states == ("-",) for row in MOVES if row.id.startswith("I"))
+    assert all(row.states == ("-",) for row in TRANSITIONS if row.id.startswith("I"))
 
 
 @pytest.mark.proves("assumed 1.8-start", "spec 4.4-paths-payments")

@@ -12,7 +12,7 @@ from sandbox.app import build
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.profile import parse_profile
 from sandbox.settings import Settings
-from sandbox.store.fixtures import FixtureError
+from sandbox.store.fixture import FixtureError
 from sandbox.worlds.clock import ClockSetting
 from tests.conftest import NOW
 from tests.driving import InProcess, serving

@@ -10,9 +10,10 @@ import svix
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sandbox.domain.field_types import check_secret
 from sandbox.domain.profile import Profile
 from sandbox.settings import Settings
-from sandbox.webhooks.signing import check_secret, headers_of, write_secret
+from sandbox.webhooks.signing import headers_of, write_secret
 from tests.driving import serving
 from tests.webhooks.hooked import Hooked
 from tests.webhooks.receiving import receiving

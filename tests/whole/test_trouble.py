@@ -159,6 +159,10 @@ def _amount(document: dict[str, Any]) -> None:
     _first(document, "transactions")["amounts"]["subtotal"] = "hunter2"
 
 
+def _rate(document: dict[str, Any]) -> None:
+    _first(document, "accounts")["surcharge_rate"] = -5
+
+
 def _account(document: dict[str, Any]) -> None:
     _first(document, "terminals")["account_id"] = "nobody"
 
@@ -183,6 +187,7 @@ def _timer(document: dict[str, Any]) -> None:
     ("edit", "named"),
     [
         (_amount, ("transactions", "amounts.subtotal", "whole number")),
+        (_rate, ("accounts", "surcharge_rate", "percentage")),
         (_account, ("terminals", "account_id")),
         (_money, ("transactions", "M3")),
         (_switch, ("world", "lights")),

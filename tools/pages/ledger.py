@@ -21,9 +21,9 @@ from sandbox.domain.directory import DIRECTORIES
 from sandbox.domain.events import EVENTS
 from sandbox.domain.faults import FAULTS
 from sandbox.domain.keys import KEY_LIFE
-from sandbox.domain.payments.moves import MOVES
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import STATUSES
+from sandbox.domain.payments.transitions import TRANSITIONS
 from sandbox.http.refusals import HTTP_FAULTS
 from sandbox.platform.routes import OPERATIONS
 from sandbox.worlds.switches import SWITCHES
@@ -67,7 +67,7 @@ def _rows() -> Iterator[tuple[str, str]]:
     A status and a status reason are clauses of their own, so that rows which name one come of it.
     """
     yield from ((operation.name, operation.source) for operation in OPERATIONS)
-    for row in MOVES:
+    for row in TRANSITIONS:
         yield row.id, row.source
         if row.shown_status in STATUSES:
             yield row.id, f"spec 3.2-{row.shown_status}, 2.4-{row.reason}"

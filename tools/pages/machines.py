@@ -19,7 +19,6 @@ from sandbox.domain.faults import (
 )
 from sandbox.domain.keys import KEY_LIFE
 from sandbox.domain.payments.editing import EDITABLE
-from sandbox.domain.payments.moves import MOVES, transitions_from
 from sandbox.domain.payments.outcomes import (
     INITIATING,
     OUTCOMES,
@@ -27,8 +26,17 @@ from sandbox.domain.payments.outcomes import (
     Verdict,
     for_operation,
 )
-from sandbox.domain.payments.rows import AS_ANSWERED, SAME, Transition
 from sandbox.domain.payments.transactions import STATUSES
+from sandbox.domain.payments.transitions import (
+    AS_ANSWERED,
+    EDIT,
+    LATE_ANSWER,
+    LATE_APPROVAL,
+    SAME,
+    TRANSITIONS,
+    Transition,
+    transitions_from,
+)
 from sandbox.domain.payments.triggers import SETTLEMENTS, TRIGGERS, Settlement
 from sandbox.domain.states import Machine
 from sandbox.platform.transactions.bodies import EditTransaction
@@ -121,8 +129,8 @@ _TOLD: Final = _told()
 
 def _by_trigger() -> list[Transition]:
     """The rows with those of one trigger together, in the order in which they are tried."""
-    triggers = list(dict.fromkeys(row.trigger for row in MOVES))
-    return sorted(MOVES, key=lambda row: triggers.index(row.trigger))
+    triggers = list(dict.fromkeys(row.trigger for row in TRANSITIONS))
+    return sorted(TRANSITIONS, key=lambda row: triggers.index(row.trigger))
 
 
 def _cells(row: Transition) -> tuple[str, ...]:
@@ -132,14 +140,39 @@ def _cells(row: Transition) -> tuple[str, ...]:
         ", ".join(row.states),
         row.when or NONE,
         row.answer or NONE,
-        row.head,
+        row.next_status,
         _shown(row),
-        row.ledger,
+        _money(row),
         row.event or NONE,
         row.batch_entry or NONE,
         _error(row.fault) if row.fault else NONE,
         row.source,
     )
+
+
+_FORMULAS: Final = {
+    "I2": "A = total without surcharge; C = 0",
+    "I1": "A = C = total",
+    "I3": "A = C = the approved part",
+    "I8": "A = total",
+    "I9": "A = the approved part",
+    "F1": "A = C = total",
+    "F10": "C = amount; the rest of the hold is released",
+    "F13": "A and total grow by the amount",
+    "F22": "C and total change by the difference",
+    "F16": "R0 = A",
+    "F17": "R0 grows",
+    "F25": "R1 = C; it leaves its batch",
+    "F26": "R1 grows",
+    "F28": "F = C - R1",
+    "F29": "F grows",
+    "D24": "as I1 to I9 have it",
+}
+"""What the letters of assumed 2.2 come to, for a reader. The code computes it from `money`."""
+
+
+def _money(row: Transition) -> str:
+    return _FORMULAS.get(row.id, row.money)
 
 
 def _shown(row: Transition) -> str:
@@ -152,9 +185,9 @@ def _type(row: Transition) -> str:
     """The transaction_type of an attempt. Calling off and expiring keep what the payment was."""
     if row.trigger == Operation.CONFIRM:
         return Operation.SALE
-    if row.trigger in INITIATING or (row.trigger in _FOLLOW_UPS and row.head != "canceled"):
+    if row.trigger in INITIATING or (row.trigger in _FOLLOW_UPS and row.next_status != "canceled"):
         return row.trigger
-    return AS_ANSWERED if row.trigger == "edit" else "sale or auth, as it began"
+    return AS_ANSWERED if row.trigger == EDIT else "sale or auth, as it began"
 
 
 def _error(fault: Fault) -> str:
@@ -176,7 +209,7 @@ def _refusal(operation: Operation, state: str) -> str:
 def _arrows() -> Iterator[Arrow]:
     """One arrow per trigger and pair of states, with the ids of its rows."""
     ids: dict[tuple[str, str, str], list[str]] = {}
-    for row in MOVES:
+    for row in TRANSITIONS:
         for state in row.states:
             for target in _targets(row, state):
                 ids.setdefault((state, target, row.trigger), []).append(row.id)
@@ -186,20 +219,20 @@ def _arrows() -> Iterator[Arrow]:
 
 def _targets(row: Transition, state: str) -> Iterable[str]:
     """Where a row leads; nowhere when it is refused, or changes nothing."""
-    if row.fault is not None or (row.head == SAME and row.answer == "failed"):
+    if row.fault is not None or (row.next_status == SAME and row.answer == "failed"):
         return ()
-    if row.head == SAME:
+    if row.next_status == SAME:
         return (state,)
-    if row.head == AS_ANSWERED:
+    if row.next_status == AS_ANSWERED:
         told = _BY_TRIGGER.get(row.trigger) or _failures(row.trigger)
         return tuple(target for target in told if target != state)
-    return (row.head,)
+    return (row.next_status,)
 
 
 _BY_TRIGGER: Final = {
-    "edit": _TOLD,
-    "late answer": ("authorized", "captured", "declined", "error"),
-    "late approval": ("authorized", "captured"),
+    EDIT: _TOLD,
+    LATE_ANSWER: ("authorized", "captured", "declined", "error"),
+    LATE_APPROVAL: ("authorized", "captured"),
 }
 """Where a row leads that is taken as somebody tells."""
 

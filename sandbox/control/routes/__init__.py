@@ -1,6 +1,6 @@
 """The control table: one row per endpoint under `/_sandbox`."""
 
-from typing import Final
+from typing import Any, Final
 
 from sandbox.control.routes import observing, payments, webhooks, worlds
 from sandbox.control.rows import ControlRow
@@ -11,3 +11,10 @@ CONTROL: Final[tuple[ControlRow, ...]] = (
     *webhooks.ROWS,
     *observing.ROWS,
 )
+
+
+def document(**options: Any) -> dict[str, Any]:
+    """The OpenAPI document of all rows; the options are those of `openapi.document`."""
+    from sandbox.control import openapi
+
+    return openapi.document(CONTROL, **options)

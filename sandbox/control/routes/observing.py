@@ -1,9 +1,17 @@
 """Rows of journal, messages, coverage, ledger and documentation."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sandbox.control import coverage, docs, ledger, observe, streaming
 from sandbox.control.rows import PREFIX, WORLD, ControlRow
+from sandbox.platform.rows import LazyModule
+
+if TYPE_CHECKING:
+    from sandbox.control import shapes, views
+else:
+    shapes = LazyModule("sandbox.control.shapes")
+    views = LazyModule("sandbox.control.views")
+
 
 ROWS: Final[tuple[ControlRow, ...]] = (
     ControlRow(
@@ -12,8 +20,8 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/requests",
         summary="List a world's journal, newest last",
         run=observe.requests,
-        query="RequestsQuery",
-        response="Requests",
+        query=lambda: shapes.RequestsQuery,
+        response=lambda: views.Requests,
     ),
     ControlRow(
         name="requests.clear",
@@ -29,7 +37,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/requests/{{id}}",
         summary="Read a request of the journal",
         run=observe.request,
-        response="EntryView",
+        response=lambda: views.EntryView,
     ),
     ControlRow(
         name="stream.read",
@@ -37,7 +45,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/stream",
         summary="Read along what happens in a world, as server-sent events",
         run=streaming.read_along,
-        query="StreamQuery",
+        query=lambda: shapes.StreamQuery,
         is_stream=True,
         refuses=(429,),
     ),
@@ -47,7 +55,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/coverage",
         summary="What was exercised in a world, and what never was",
         run=coverage.of_world,
-        response="Coverage",
+        response=lambda: views.Coverage,
     ),
     ControlRow(
         name="coverage.total",
@@ -55,7 +63,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/coverage",
         summary="What was exercised in all worlds, and what never was",
         run=coverage.of_server,
-        response="Coverage",
+        response=lambda: views.Coverage,
     ),
     ControlRow(
         name="ledger.read",
@@ -63,8 +71,8 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/ledger",
         summary="Read each clause with the code that implements it and the tests that prove it",
         run=ledger.ledger,
-        query="LedgerQuery",
-        response="Ledger",
+        query=lambda: shapes.LedgerQuery,
+        response=lambda: views.Ledger,
     ),
     ControlRow(
         name="openapi.control",
@@ -73,7 +81,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="The control API as an OpenAPI document",
         run=docs.control,
         is_open=True,
-        response="Document",
+        response=lambda: views.Document,
     ),
     ControlRow(
         name="openapi.platform",
@@ -82,7 +90,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="The platform as an OpenAPI document",
         run=docs.platform,
         is_open=True,
-        response="Document",
+        response=lambda: views.Document,
     ),
     ControlRow(
         name="docs.page",

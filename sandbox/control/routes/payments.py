@@ -1,9 +1,17 @@
 """Rows that choose outcomes: scenarios, queued outcomes, taps, batch results, catalogues."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sandbox.control import payments, scenarios, taps
 from sandbox.control.rows import PREFIX, WORLD, ControlRow
+from sandbox.platform.rows import LazyModule
+
+if TYPE_CHECKING:
+    from sandbox.control import shapes, views
+else:
+    shapes = LazyModule("sandbox.control.shapes")
+    views = LazyModule("sandbox.control.views")
+
 
 ROWS: Final[tuple[ControlRow, ...]] = (
     ControlRow(
@@ -12,7 +20,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/scenarios",
         summary="List the scenarios of the library",
         run=scenarios.library,
-        response="Scenarios",
+        response=lambda: views.Scenarios,
     ),
     ControlRow(
         name="scenario.schema",
@@ -21,7 +29,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="The JSON Schema of scenario files, for editors",
         run=scenarios.schema,
         is_open=True,
-        response="Document",
+        response=lambda: views.Document,
     ),
     ControlRow(
         name="scenario.run",
@@ -29,8 +37,8 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/scenario",
         summary="Have a scenario run in a world",
         run=scenarios.run,
-        body="ScenarioBody",
-        response="RunningView",
+        body=lambda: shapes.ScenarioBody,
+        response=lambda: views.RunningView,
     ),
     ControlRow(
         name="scenario.read",
@@ -38,7 +46,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/scenario",
         summary="Read the scenario that runs in a world",
         run=scenarios.read,
-        response="RunningView",
+        response=lambda: views.RunningView,
     ),
     ControlRow(
         name="scenario.stop",
@@ -54,9 +62,9 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/scenario/next",
         summary="Queue an outcome for the next attempt that fits",
         run=payments.add_next,
-        body="NextOutcome",
+        body=lambda: shapes.NextOutcome,
         status=201,
-        response="QueuedView",
+        response=lambda: views.QueuedView,
         refuses=(409,),
     ),
     ControlRow(
@@ -65,7 +73,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/scenario/next",
         summary="List the outcomes that wait",
         run=payments.list_next,
-        response="Queue",
+        response=lambda: views.Queue,
     ),
     ControlRow(
         name="next.clear",
@@ -81,7 +89,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/taps",
         summary="List the payments that wait for a tap",
         run=taps.list_all,
-        response="Taps",
+        response=lambda: views.Taps,
     ),
     ControlRow(
         name="taps.tap",
@@ -89,8 +97,8 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/taps/{{id}}",
         summary="Tap a card for a payment that waits, choose how it ends, or cancel it",
         run=taps.tap,
-        body="TapBody",
-        response="TappedView",
+        body=lambda: shapes.TapBody,
+        response=lambda: views.TappedView,
         refuses=(409,),
     ),
     ControlRow(
@@ -99,8 +107,8 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/batches/{{id}}/answer",
         summary="Give a submitted batch its result",
         run=payments.answer_batch,
-        body="BatchAnswer",
-        response="Batch",
+        body=lambda: shapes.BatchAnswer,
+        response=lambda: views.Batch,
         refuses=(409,),
     ),
     ControlRow(
@@ -109,7 +117,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/outcomes",
         summary="List the outcomes and transport faults",
         run=payments.list_outcomes,
-        response="Outcomes",
+        response=lambda: views.Outcomes,
     ),
     ControlRow(
         name="cards.list",
@@ -117,7 +125,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/cards",
         summary="List the test cards",
         run=payments.list_cards,
-        response="Cards",
+        response=lambda: views.Cards,
     ),
     ControlRow(
         name="triggers.list",
@@ -125,6 +133,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/triggers",
         summary="List the amounts that choose an outcome",
         run=payments.list_triggers,
-        response="Triggers",
+        response=lambda: views.Triggers,
     ),
 )

@@ -1,9 +1,17 @@
 """Rows of messages and webhook endpoints."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sandbox.control import endpoints, messages, waiting
 from sandbox.control.rows import WORLD, ControlRow
+from sandbox.platform.rows import LazyModule
+
+if TYPE_CHECKING:
+    from sandbox.control import shapes, views
+else:
+    shapes = LazyModule("sandbox.control.shapes")
+    views = LazyModule("sandbox.control.views")
+
 
 _ENDPOINTS: Final = f"{WORLD}/endpoints"
 _ENDPOINT: Final = f"{_ENDPOINTS}/{{id}}"
@@ -15,8 +23,8 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/messages",
         summary="List a world's messages, newest last",
         run=messages.list_all,
-        query="MessagesQuery",
-        response="Messages",
+        query=lambda: shapes.MessagesQuery,
+        response=lambda: views.Messages,
     ),
     ControlRow(
         name="messages.read",
@@ -24,7 +32,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/messages/{{id}}",
         summary="Read a message",
         run=messages.read,
-        response="MessageView",
+        response=lambda: views.MessageView,
     ),
     ControlRow(
         name="messages.send",
@@ -32,9 +40,9 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/messages",
         summary="Send a sample of an event",
         run=messages.send_sample,
-        body="Sample",
+        body=lambda: shapes.Sample,
         status=202,
-        response="MessageView",
+        response=lambda: views.MessageView,
     ),
     ControlRow(
         name="messages.resend",
@@ -42,9 +50,9 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/messages/{{id}}/resend",
         summary="Send a message once more",
         run=messages.resend,
-        body="Resend",
+        body=lambda: shapes.Resend,
         status=202,
-        response="Resent",
+        response=lambda: views.Resent,
         refuses=(409,),
     ),
     ControlRow(
@@ -53,8 +61,8 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/wait",
         summary="Wait for a message",
         run=waiting.wait,
-        query="WaitQuery",
-        response="MessageView",
+        query=lambda: shapes.WaitQuery,
+        response=lambda: views.MessageView,
         ends_with_client=True,
         refuses=(408, 429),
     ),
@@ -64,9 +72,9 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=_ENDPOINTS,
         summary="Have webhooks sent to a URL",
         run=endpoints.create,
-        body="CreateEndpoint",
+        body=lambda: shapes.CreateEndpoint,
         status=201,
-        response="EndpointView",
+        response=lambda: views.EndpointView,
         refuses=(409,),
     ),
     ControlRow(
@@ -75,7 +83,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=_ENDPOINTS,
         summary="List a world's webhook endpoints",
         run=endpoints.list_all,
-        response="Endpoints",
+        response=lambda: views.Endpoints,
     ),
     ControlRow(
         name="endpoints.read",
@@ -83,7 +91,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=_ENDPOINT,
         summary="Read a webhook endpoint",
         run=endpoints.read,
-        response="EndpointView",
+        response=lambda: views.EndpointView,
     ),
     ControlRow(
         name="endpoints.change",
@@ -91,8 +99,8 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=_ENDPOINT,
         summary="Change a webhook endpoint",
         run=endpoints.change,
-        body="ChangeEndpoint",
-        response="EndpointView",
+        body=lambda: shapes.ChangeEndpoint,
+        response=lambda: views.EndpointView,
     ),
     ControlRow(
         name="endpoints.delete",
@@ -108,8 +116,8 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{_ENDPOINT}/rotate-secret",
         summary="Give a webhook endpoint a new secret",
         run=endpoints.rotate_secret,
-        body="Rotate",
-        response="EndpointView",
+        body=lambda: shapes.Rotate,
+        response=lambda: views.EndpointView,
         refuses=(409,),
     ),
     ControlRow(
@@ -118,7 +126,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{_ENDPOINT}/enable",
         summary="Send to a disabled webhook endpoint again",
         run=endpoints.enable,
-        response="EndpointView",
+        response=lambda: views.EndpointView,
     ),
     ControlRow(
         name="endpoints.recover",
@@ -126,9 +134,9 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{_ENDPOINT}/recover",
         summary="Send a webhook endpoint what it missed",
         run=endpoints.recover,
-        body="Recover",
+        body=lambda: shapes.Recover,
         status=202,
-        response="Recovered",
+        response=lambda: views.Recovered,
         refuses=(409,),
     ),
 )

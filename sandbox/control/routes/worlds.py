@@ -1,9 +1,17 @@
 """Rows of worlds, their clocks, switches and snapshots."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sandbox.control import worlds
 from sandbox.control.rows import PREFIX, WORLD, ControlRow
+from sandbox.platform.rows import LazyModule
+
+if TYPE_CHECKING:
+    from sandbox.control import shapes, views
+else:
+    shapes = LazyModule("sandbox.control.shapes")
+    views = LazyModule("sandbox.control.views")
+
 
 ROWS: Final[tuple[ControlRow, ...]] = (
     ControlRow(
@@ -13,7 +21,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="That the server answers",
         run=worlds.health,
         is_open=True,
-        response="Health",
+        response=lambda: views.Health,
     ),
     ControlRow(
         name="worlds.create",
@@ -21,9 +29,9 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/worlds",
         summary="Create a world",
         run=worlds.create,
-        body="CreateWorld",
+        body=lambda: shapes.CreateWorld,
         status=201,
-        response="WorldView",
+        response=lambda: views.WorldView,
         refuses=(409,),
     ),
     ControlRow(
@@ -32,7 +40,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/worlds",
         summary="List the worlds",
         run=worlds.list_all,
-        response="Worlds",
+        response=lambda: views.Worlds,
     ),
     ControlRow(
         name="worlds.read",
@@ -40,7 +48,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=WORLD,
         summary="Read a world",
         run=worlds.read,
-        response="WorldView",
+        response=lambda: views.WorldView,
     ),
     ControlRow(
         name="worlds.delete",
@@ -57,7 +65,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/reset",
         summary="Bring a world back to its fixture",
         run=worlds.reset,
-        response="WorldView",
+        response=lambda: views.WorldView,
     ),
     ControlRow(
         name="snapshot.read",
@@ -65,7 +73,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/snapshot",
         summary="Save a whole world as one document",
         run=worlds.save,
-        response="Document",
+        response=lambda: views.Document,
     ),
     ControlRow(
         name="snapshot.restore",
@@ -74,7 +82,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Put a saved world in place of this one",
         run=worlds.load,
         is_raw=True,
-        response="WorldView",
+        response=lambda: views.WorldView,
     ),
     ControlRow(
         name="clock.read",
@@ -82,7 +90,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/clock",
         summary="Read a world's clock",
         run=worlds.read_clock,
-        response="ClockView",
+        response=lambda: views.ClockView,
     ),
     ControlRow(
         name="clock.set",
@@ -90,8 +98,8 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/clock",
         summary="Set a world's clock",
         run=worlds.set_clock,
-        body="ClockBody",
-        response="ClockView",
+        body=lambda: shapes.ClockBody,
+        response=lambda: views.ClockView,
     ),
     ControlRow(
         name="clock.advance",
@@ -99,8 +107,8 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/clock/advance",
         summary="Move a world's clock ahead, letting everything happen on the way",
         run=worlds.advance_clock,
-        body="Advance",
-        response="Advanced",
+        body=lambda: shapes.Advance,
+        response=lambda: views.Advanced,
     ),
     ControlRow(
         name="switches.read",
@@ -108,7 +116,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/switches",
         summary="Read a world's switches",
         run=worlds.read_switches,
-        response="Switches",
+        response=lambda: shapes.Switches,
     ),
     ControlRow(
         name="switches.set",
@@ -116,7 +124,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/switches",
         summary="Set switches of a world",
         run=worlds.set_switches,
-        body="Switches",
-        response="Switches",
+        body=lambda: shapes.Switches,
+        response=lambda: shapes.Switches,
     ),
 )

@@ -4,8 +4,8 @@ from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from sandbox.domain.payments.outcomes import Outcome
-from sandbox.domain.payments.rows import Transition
 from sandbox.domain.payments.transactions import HostAnswer, Transaction
+from sandbox.domain.payments.transitions import Transition
 
 _GATEWAY_ALPHABET: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _TO_GATEWAY_CHARS: Final = bytes(ord(_GATEWAY_ALPHABET[byte % 36]) for byte in range(256))
@@ -18,7 +18,7 @@ class Conclusion(NamedTuple):
     `events` are announced in this order, each with the record of its moment.
     """
 
-    move: Transition
+    taken: Transition
     record: Transaction
     shown: Transaction
     events: tuple[tuple[str, Transaction], ...] = ()

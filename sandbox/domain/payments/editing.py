@@ -9,12 +9,13 @@ from typing import Final
 from sandbox.domain.payments.amounts import Ledger
 from sandbox.domain.payments.attempts import Conclusion
 from sandbox.domain.payments.invariants import ABOUT, broken
-from sandbox.domain.payments.moves import move
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.pricing import Breakdown
 from sandbox.domain.payments.transactions import Status, Transaction, attempt_of
+from sandbox.domain.payments.transitions import EDIT, TRANSITIONS
 
-EDITABLE: Final = move("F8").states
+_EDIT: Final = next(row for row in TRANSITIONS if row.trigger == EDIT)
+EDITABLE: Final = _EDIT.states
 """States in which an outcome can still be told; settlement and what is finished are final."""
 
 _REASONS: Final[dict[str, str]] = {
@@ -121,7 +122,7 @@ def conclude(
     settles_in = refund_batch_id or capture_batch_id
     attempt = attempt_of(after, amount, at, batch_id=settles_in)
     after = after._replace(history=(*after.history, attempt))
-    return Conclusion(move("F8"), after, after, ((event, after),))
+    return Conclusion(_EDIT, after, after, ((event, after),))
 
 
 def _shown_as(tx: Transaction, status: str) -> tuple[str, str]:

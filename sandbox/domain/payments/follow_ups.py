@@ -1,19 +1,25 @@
 """What happens to a payment after it began: actions of its merchant, and the passing of time.
 
-Walks the rows F1 to F41 of `moves`.
+Applies the rows F1 to F41 of `transitions`.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
 
 from sandbox.domain.payments.action_plans import ActionRequest, Plan, plan
 from sandbox.domain.payments.amounts import EMPTY
 from sandbox.domain.payments.attempts import Conclusion, gateway_id, host_answer
-from sandbox.domain.payments.moves import transitions_from
 from sandbox.domain.payments.outcomes import FORCED_RULES, Operation, Outcome, Verdict
-from sandbox.domain.payments.rows import AS_ANSWERED, SAME, Transition
 from sandbox.domain.payments.transactions import Transaction, attempt_of
+from sandbox.domain.payments.transitions import (
+    AS_ANSWERED,
+    AS_BEGUN,
+    SAME,
+    Transition,
+    transitions_from,
+)
 
 
 @dataclass(slots=True)
@@ -54,6 +60,12 @@ class Case:
         return tx.status
 
 
+EVENT_OF: Final[Mapping[Operation, str]] = {
+    Operation.SALE: "transaction.sale",
+    Operation.AUTH: "transaction.authorize",
+}
+"""The event of an operation with which payments begin."""
+
 CONDITIONS: Final[Mapping[str, Callable[[Case], bool]]] = {
     "": lambda case: True,
     "the payer declines": lambda case: not case.action.confirms,
@@ -82,7 +94,7 @@ def rule_for(case: Case) -> Transition | None:
     return None
 
 
-def move_for(case: Case, outcome: Outcome) -> Transition:
+def transition_for(case: Case, outcome: Outcome) -> Transition:
     """The row that the processor's answer leads to."""
     rows = transitions_from(case.action.operation, case.state)
     if outcome.key in FORCED_RULES:
@@ -117,12 +129,11 @@ def conclude(
     event_id: str,
     at: int,
     batch_id: str | None = None,
-    partial_refund_shows: str = "unchanged",
+    switches: Mapping[str, Any] = MappingProxyType({}),
 ) -> Conclusion:
     """The payment after a row was taken, at that many Unix milliseconds.
 
-    `batch_id` is the batch that the row's entry joins. `partial_refund_shows` is the switch
-    refund.partial_status.
+    `batch_id` is the batch that the row's entry joins. `switches` are those of the world.
     """
     tx, operation = case.tx, case.action.operation
     shown_type = "sale" if operation is Operation.CONFIRM else operation.value
@@ -131,15 +142,16 @@ def conclude(
     )
     if taken.answer == "failed" or taken.is_rule_failure:
         return _failed(case, taken, outcome, attempted, at)
-    if taken.head == "canceled":
+    if taken.money == "released":
         return _canceled(case, taken, attempted, at)
-    head = tx.status if taken.head == SAME else taken.head
-    if taken.id == "F29" and partial_refund_shows == "refunded":
-        head = "refunded"
+    status = tx.status if taken.next_status == SAME else taken.next_status
+    if taken.status_switch is not None:
+        wanted = switches.get(taken.status_switch, "unchanged")
+        status = status if wanted == "unchanged" else wanted
     plan = case.plan
-    keeps_batch = taken.batch_entry == "capture"
+    is_captured = taken.batch_entry == "capture"
     after = attempted._replace(
-        status=head,
+        status=status,
         status_reason=taken.reason,
         amounts=plan.amounts,
         ledger=plan.ledger,
@@ -149,7 +161,7 @@ def conclude(
         tip_capture_mode=plan.tip_capture_mode,
         gateway_transaction_id=tx.gateway_transaction_id or gateway_id(tx.transaction_id),
         is_partial=plan.is_partial,
-        batch_id=batch_id if keeps_batch else None if taken.id == "F25" else tx.batch_id,
+        batch_id=None if taken.leaves_batch else batch_id if is_captured else tx.batch_id,
     )
     settles_in = batch_id if taken.batch_entry else after.batch_id
     after = _with(after, case, at, settles_in)
@@ -174,7 +186,7 @@ def _failed(
     over = attempted._replace(status=status, status_reason=reason)
     event = taken.event
     assert event
-    if taken.head == AS_ANSWERED:
+    if taken.money == "emptied":
         # Confirming completes the sale, so that its failure is the sale's (assumed F2).
         over = over._replace(amounts=over.amounts.without_surcharge(), ledger=EMPTY)
         if status == "canceled":
@@ -208,12 +220,12 @@ def expire(tx: Transaction, taken: Transition, *, event_id: str, at: int) -> Con
         amounts = amounts.without_surcharge()
     assert taken.event
     event = taken.event
-    if taken.id == "F9" and tx.origin.operation is Operation.AUTH:
-        event = "transaction.authorize"
+    if event == AS_BEGUN:
+        event = EVENT_OF[tx.origin.operation]
     after = tx._replace(
         event_id=event_id,
         transaction_type=tx.origin.operation.value,
-        status=taken.head,
+        status=taken.next_status,
         status_reason=taken.reason,
         amounts=amounts,
         answer=None,

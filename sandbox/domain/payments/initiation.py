@@ -1,6 +1,6 @@
 """How a payment begins: the record as it is created, and what the processor's answer makes of it.
 
-Walks the rows I1 to I10 of `moves`.
+Applies the rows I1 to I10 of `transitions`.
 """
 
 from collections.abc import Callable, Mapping
@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 
 from sandbox.domain.payments.amounts import Amounts, Ledger
 from sandbox.domain.payments.attempts import Conclusion, gateway_id, host_answer
-from sandbox.domain.payments.moves import move, transitions_from
 from sandbox.domain.payments.outcomes import (
     AFTER_PROMPT,
     APPROVED,
@@ -18,8 +17,8 @@ from sandbox.domain.payments.outcomes import (
     Verdict,
 )
 from sandbox.domain.payments.pricing import Price
-from sandbox.domain.payments.rows import AS_ANSWERED, Transition
 from sandbox.domain.payments.transactions import Attempt, Origin, Transaction, attempt_of
+from sandbox.domain.payments.transitions import AS_ANSWERED, Transition, transitions_from
 
 
 def created(
@@ -113,9 +112,8 @@ def _asks_the_payer(start: Start) -> bool:
 CONDITIONS: Final[Mapping[str, Callable[[Start], bool]]] = {
     "": lambda start: True,
     "misconfigured": lambda start: start.is_misconfigured,
-    "passthrough or kept pending": lambda start: (
-        start.is_passthrough or _has_verdict(Verdict.PENDING)(start)
-    ),
+    "passthrough": lambda start: start.is_passthrough,
+    "kept pending": _has_verdict(Verdict.PENDING),
     "canceled at the reader": _has_verdict(Verdict.CANCELED),
     "declined": _has_verdict(Verdict.DECLINED),
     "host failure": _has_verdict(Verdict.ERROR),
@@ -125,7 +123,7 @@ CONDITIONS: Final[Mapping[str, Callable[[Start], bool]]] = {
 """The words under `when` in the rows of an initiation."""
 
 
-def move_for(start: Start) -> Transition:
+def transition_for(start: Start) -> Transition:
     """The row that this initiation takes."""
     for row, applies in _ROWS[start.tx.origin.operation]:
         if applies(start):
@@ -154,13 +152,13 @@ def conclude(
 ) -> Conclusion:
     """The payment after the processor's answer, at that many Unix milliseconds.
 
-    `taken` is the row that `move_for` found; `batch_id` is the batch that a capture entry joins.
-    What stays pending is one attempt with its creation and adds nothing to the history (assumed
-    D11, D17).
+    `taken` is the row of `transition_for`; `batch_id` is the batch that a capture entry joins. What
+    stays pending is one attempt with its creation and adds nothing to the history (assumed D11,
+    D17).
     """
     tx, outcome = start.tx, start.outcome
-    if start.is_passthrough and taken.id == "I7":
-        # Only the processor will tell, later, through an edit (spec 4.3-search-edit).
+    if taken.is_told_later:
+        # The processor tells the outcome later, through an edit (spec 4.3-search-edit).
         return Conclusion(taken, tx, tx)
     reason = taken.reason
     if reason == AS_ANSWERED:
@@ -172,12 +170,12 @@ def conclude(
     amounts, ledger, is_partial = _money(start, taken)
     history = tx.history
     if at == tx.origin.created_at:
-        at = tx.origin.created_at  # One number for one moment: there are many of these.
+        at = tx.origin.created_at  # Reuse the int object to save memory.
     if taken.event is not None:
         attempt = Attempt(
             tx.event_id,
             tx.transaction_type,
-            taken.head,
+            taken.next_status,
             reason,
             amounts.total,
             amounts,
@@ -190,7 +188,7 @@ def conclude(
         )
         history = (*history, attempt)
     after = tx._replace(
-        status=taken.head,
+        status=taken.next_status,
         status_reason=reason,
         amounts=amounts,
         ledger=ledger,
@@ -207,13 +205,13 @@ def conclude(
 def _money(start: Start, taken: Transition) -> tuple[Amounts, Ledger, bool]:
     """Amounts, ledger, and whether less was approved than was asked for, as the row says."""
     tx = start.tx
-    if taken.id == "I2":
+    if taken.money == "proposed":
         return start.price.amounts, Ledger(authorized=tx.amounts.total), False
-    if taken.answer != "approved":
+    if taken.money == "unchanged":
         return tx.amounts, tx.ledger, False
     part = start.approved_part
     approved = tx.amounts.total if part is None else part
-    captured = approved if taken.batch_entry == "capture" else 0
+    captured = approved if taken.money == "captured" else 0
     return tx.amounts, Ledger(authorized=approved, captured=captured), part is not None
 
 
@@ -224,7 +222,7 @@ def prompt_and_resolve(start: Start, at: int) -> Conclusion:
     """
     assert start.outcome
     asking = start._replace(outcome=APPROVED)
-    shown = conclude(asking, move("I2"), at=at)
+    shown = conclude(asking, transition_for(asking), at=at)
     waiting = shown.record
     back = waiting.amounts.without_surcharge()
     canceled = waiting._replace(
@@ -235,4 +233,4 @@ def prompt_and_resolve(start: Start, at: int) -> Conclusion:
     )
     canceled = canceled._replace(history=(*canceled.history, attempt_of(canceled, back.total, at)))
     events = (*shown.events, ("transaction.cancel", canceled))
-    return Conclusion(move("I6"), canceled, canceled, events)
+    return Conclusion(transition_for(start), canceled, canceled, events)

@@ -6,8 +6,20 @@ Source: spec 6.1.3, 6.1.11; audience and filters assumed 8.3; rotation assumed D
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final, NamedTuple
-from urllib.parse import urlsplit
+from typing import Annotated, Any, Final, Literal, NamedTuple
+
+from sandbox.domain.batches import BATCH_STATUSES
+from sandbox.domain.events import EVENTS
+from sandbox.domain.field_types import (
+    Check,
+    EndpointDescription,
+    EndpointId,
+    HttpUrl,
+    Limits,
+    WebhookSecret,
+)
+from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
+from sandbox.domain.words import did_you_mean
 
 GRACE: Final = timedelta(hours=24)
 """How long an old secret goes on signing unless somebody says otherwise. Source: assumed D22."""
@@ -19,10 +31,41 @@ ENDPOINTS_MAX: Final = 100
 wants it; platforms allow some 20 to 100."""
 
 
+FilterName = Literal["transaction_type", "status", "processor"]
+"""The fields of a body that an endpoint can ask for."""
+
+FILTER_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
+    "transaction_type": TRANSACTION_TYPES,
+    "status": (*STATUSES, *BATCH_STATUSES, "active", "blocked", "revoked", "deleted"),
+}
+"""What the filters can ask for. Processors may have any name."""
+
+
+def _known_event(event_type: str) -> str:
+    if event_type not in EVENTS:
+        raise ValueError(f"must be a known event{did_you_mean(event_type, EVENTS)}")
+    return event_type
+
+
+def _known_values(filters: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
+    for name, values in filters.items():
+        known = FILTER_VALUES.get(name)
+        if known is not None and not set(values) <= set(known):
+            raise ValueError(f"{name}: must be of {', '.join(known)}")
+    return filters
+
+
+EventType = Annotated[str, Limits("str"), Check(_known_event)]
+"""The name of an event. Source: spec 6.3."""
+
+Filters = Annotated[Mapping[FilterName, tuple[str, ...]], Check(_known_values)]
+"""Field of a body to the values of which any will do. Source: assumed 8.3-filters."""
+
+
 class OldSecret(NamedTuple):
     """A secret that was replaced, and the world's moment until which it still signs."""
 
-    secret: str
+    secret: WebhookSecret
     until: datetime
 
 
@@ -36,16 +79,16 @@ class Endpoint:
     rotated out, kept whether or not it still signs: a scenario may sign with it (assumed D22).
     """
 
-    id: str
-    url: str
-    secret: str
+    id: EndpointId
+    url: HttpUrl
+    secret: WebhookSecret
     created_at: datetime
-    description: str = ""
+    description: EndpointDescription = ""
     account_id: str | None = None
-    event_types: tuple[str, ...] = ()
-    filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    event_types: tuple[EventType, ...] = ()
+    filters: Filters = field(default_factory=dict)
     old_secrets: tuple[OldSecret, ...] = ()
-    replaced_secret: str | None = None
+    replaced_secret: WebhookSecret | None = None
     disabled_reason: str | None = None
     failing_since: datetime | None = None
 
@@ -73,23 +116,3 @@ class Endpoint:
     def secrets_at(self, now: datetime) -> tuple[str, ...]:
         """What signs at this moment of the world: the secret, and old ones for a while."""
         return (self.secret, *(old.secret for old in self.old_secrets if now < old.until))
-
-
-def problem_with(url: str) -> str | None:
-    """What keeps webhooks from being sent to this URL, as a predicate; None for nothing."""
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        return "is not a URL"
-    if parts.scheme not in ("http", "https"):
-        return "must begin with http:// or https://"
-    if not parts.hostname:
-        return "names no host"
-    if parts.username is not None or parts.password is not None:
-        return "must not hold a user name or password"
-    if parts.fragment:
-        return "must not have a fragment"
-    if not url.isascii() or any(character.isspace() for character in url):
-        return "must be ASCII, without spaces"
-    return None

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 from pydantic import Field, StrictStr
 
 from sandbox.domain.accounts import AccountType, ResourceStatus
-from sandbox.platform.fields import AddressBody, CreateBody, PageQuery, PricedBody, Text
+from sandbox.domain.field_types import CONFIGS, Mcc, Text
+from sandbox.platform.fields import AddressBody, CreateBody, PageQuery, PricedBody
 
-_Mcc = Annotated[StrictStr, Field(pattern=r"^[0-9]{4}$")]
-_Configs = Annotated[list[Text], Field(max_length=200)]
+_Configs = Annotated[list[Text], CONFIGS]
 
 
 class CreateAccount(CreateBody, PricedBody):
@@ -21,7 +21,7 @@ class CreateAccount(CreateBody, PricedBody):
     description: StrictStr
     address: AddressBody
     parent_id: StrictStr | None = None
-    mcc: _Mcc | None = None
+    mcc: Mcc | None = None
     tax_id: StrictStr | None = None
     available_processor_configs: _Configs | None = None
     # Known and ignored: who administers the account elsewhere.
@@ -39,7 +39,7 @@ class UpdateAccount(PricedBody):
     name: Text = ""
     description: StrictStr = ""
     address: AddressBody = Field(default_factory=AddressBody)
-    mcc: _Mcc = ""
+    mcc: Mcc = ""
     tax_id: StrictStr | None = None
     organization_id: StrictStr | None = None
     available_processor_configs: _Configs = Field(default_factory=list)

@@ -1,7 +1,7 @@
 """Rows of accounts. Source: spec 4.4-paths-accounts; details assumed 1.3."""
 
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sandbox.domain.access import need
 from sandbox.domain.accounts import Account
@@ -11,7 +11,13 @@ from sandbox.domain.keys import ApiKeyView
 from sandbox.platform.accounts import operations
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.directory.routes import Paths, block_rows
-from sandbox.platform.rows import Extended, Listing, Row, Target, shape
+from sandbox.platform.rows import Extended, LazyModule, Listing, Row, Target
+
+if TYPE_CHECKING:
+    from sandbox.platform.accounts import bodies
+else:
+    bodies = LazyModule("sandbox.platform.accounts.bodies")
+
 
 _PATHS: Final = Paths("accounts", "/v1/accounts", "account_id")
 _ACCOUNT: Final = Target(where="path", name="account_id")
@@ -29,7 +35,7 @@ _V1: Final[tuple[Row, ...]] = (
         need=need("accounts:read"),
         target=Target(where="query", name="parent_id", relate=relate_with_admin_reach),
         run=operations.list_all,
-        query=shape("accounts", "AccountsQuery"),
+        query=lambda _: bodies.AccountsQuery,
         response=Listing("accounts", Account),
     ),
     Row(
@@ -52,7 +58,7 @@ _V1: Final[tuple[Row, ...]] = (
         need=need("accounts:edit"),
         target=_ACCOUNT,
         run=operations.update,
-        body=shape("accounts", "UpdateAccount"),
+        body=lambda _: bodies.UpdateAccount,
         response=Account,
         events=("account.updated", "account.blocked", "account.unblocked"),
     ),
@@ -81,7 +87,7 @@ _CREATE: Final = Row(
     narrow=operations.need_to_create,
     target=Target(where="body", name="parent_id"),
     run=operations.create,
-    body=shape("accounts", "CreateAccount"),
+    body=lambda _: bodies.CreateAccount,
     response=Account,
     status=201,
     events=("account.created",),

@@ -5,12 +5,12 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, FailFast, Field, StrictBool, StrictStr, create_model
 
+from sandbox.domain.field_types import PERMISSION_COUNT, Text
 from sandbox.domain.instants import Instant
 from sandbox.domain.keys import LOOKUP_CHARS, SECRET_CHARS
 from sandbox.domain.permissions import ALL, CONCRETE
 from sandbox.domain.words import OneOf
 
-_Name = Annotated[StrictStr, Field(min_length=1)]
 # What else is no permission, the operation says with the nearest one (spec 4.1.2).
 _Permission = Annotated[StrictStr, OneOf((*CONCRETE, ALL))]
 
@@ -23,8 +23,8 @@ class _Body(BaseModel):
 class CreateKey(_Body):
     """Body of the creation of a key. Source: spec 4.1."""
 
-    name: _Name
-    permissions: Annotated[list[_Permission], Field(min_length=1), FailFast()]
+    name: Text
+    permissions: Annotated[list[_Permission], PERMISSION_COUNT, FailFast()]
     account_id: StrictStr | None = None
     expires_at: Instant | None = None
     always_retrievable: StrictBool | None = None
@@ -34,7 +34,7 @@ class CreateKey(_Body):
 class UpdateKey(_Body):
     """Body of the update of a key; omitted and null leave unchanged. Source: spec 4.3-keys."""
 
-    name: _Name | None = None
+    name: Text | None = None
     expires_at: Instant | None = None
     status: Literal["revoked", "active"] | None = None
 

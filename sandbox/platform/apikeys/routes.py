@@ -8,7 +8,13 @@ from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.keys import ApiKey, ApiKeyView
 from sandbox.domain.profile import Profile
 from sandbox.platform.apikeys import operations
-from sandbox.platform.rows import Row, Target, shape
+from sandbox.platform.rows import LazyModule, Row, Target
+
+if TYPE_CHECKING:
+    from sandbox.platform.apikeys import bodies
+else:
+    bodies = LazyModule("sandbox.platform.apikeys.bodies")
+
 
 if TYPE_CHECKING:
     from sandbox.platform.apikeys.bodies import CreateKey
@@ -75,7 +81,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("apikeys:edit", sub=True),
         target=_KEY_IN_PATH,
         run=operations.update,
-        body=shape("apikeys", "UpdateKey"),
+        body=lambda _: bodies.UpdateKey,
         response=ApiKeyView,
         shows_key=True,
         events=("api_key.revoked", "api_key.reinstated"),

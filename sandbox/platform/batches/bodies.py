@@ -2,14 +2,14 @@
 
 from typing import Annotated, ClassVar
 
-from pydantic import Field, StrictStr, field_validator
+from pydantic import Field, field_validator
 
 from sandbox.domain.batches import BATCH_STATUSES
+from sandbox.domain.field_types import ProcessorBatchId, Text
 from sandbox.domain.words import OneOf, did_you_mean
-from sandbox.platform.fields import CreateBody, Offset, Query, Text, WholeNumber
+from sandbox.platform.fields import CreateBody, Offset, Query, WholeNumber
 
 LIMIT_MAX = 500
-ProcessorBatchId = Annotated[StrictStr, Field(min_length=1, max_length=64)]
 
 
 class OpenBatch(CreateBody):

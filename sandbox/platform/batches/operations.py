@@ -17,8 +17,8 @@ from sandbox.domain.batches import (
 )
 from sandbox.domain.durations import parse_duration
 from sandbox.domain.faults import CONFLICT, VALIDATION_ERROR, Refusal
-from sandbox.domain.payments.moves import transitions_from
 from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transitions import SETTLE, transitions_from
 from sandbox.domain.payments.triggers import SETTLEMENTS
 from sandbox.domain.rendering import Page, WithRows, to_wire_fields
 from sandbox.domain.states import NoSuchStep, Step
@@ -297,8 +297,8 @@ def _counts(batch: Batch, rejected: int) -> dict[str, int]:
 
 def _settled(tx: Transaction) -> Transaction:
     """Captured becomes settled; what was refunded in full stays refunded (assumed F36, F37)."""
-    rows = transitions_from("settle", tx.status)
-    return tx._replace(status=rows[0].head) if rows else tx
+    rows = transitions_from(SETTLE, tx.status)
+    return tx._replace(status=rows[0].next_status) if rows else tx
 
 
 def _released(tx: Transaction) -> Transaction:

@@ -1,6 +1,6 @@
 """Rows of batches. Source: spec 4.4-paths-batches; details assumed 1.11."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sandbox.domain.access import need
 from sandbox.domain.batches import Batch
@@ -9,7 +9,13 @@ from sandbox.domain.hierarchy import relate_to_its_records, relate_with_admin_re
 from sandbox.domain.payments.transaction_json import TransactionView
 from sandbox.domain.terminals import Terminal
 from sandbox.platform.batches import operations
-from sandbox.platform.rows import Extended, Listing, Row, Target, shape
+from sandbox.platform.rows import Extended, LazyModule, Listing, Row, Target
+
+if TYPE_CHECKING:
+    from sandbox.platform.batches import bodies
+else:
+    bodies = LazyModule("sandbox.platform.batches.bodies")
+
 
 _PATH: Final = "/v1/batches"
 _ITEM: Final = f"{_PATH}/{{batch_id}}"
@@ -25,7 +31,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("batches:read"),
         target=Target(where="query", name="account_id", relate=relate_with_admin_reach),
         run=operations.list_all,
-        query=shape("batches", "ListBatches"),
+        query=lambda _: bodies.ListBatches,
         response=Listing("batches", Batch),
     ),
     Row(
@@ -37,7 +43,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("batches:read"),
         target=Target(where="path", name="batch_id", kind=Batch, relate=relate_to_its_records),
         run=operations.read,
-        query=shape("batches", "ReadBatch"),
+        query=lambda _: bodies.ReadBatch,
         response=Extended(Batch, "transactions", list[TransactionView]),
     ),
     Row(
@@ -49,7 +55,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("batches:open"),
         target=Target(where="body", name="terminal_id", kind=Terminal, is_required=True),
         run=operations.open_one,
-        body=shape("batches", "OpenBatch"),
+        body=lambda _: bodies.OpenBatch,
         response=Batch,
         status=201,
         events=("batch.opened",),
@@ -65,7 +71,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("batches:edit"),
         target=_BATCH,
         run=operations.edit,
-        body=shape("batches", "EditBatch"),
+        body=lambda _: bodies.EditBatch,
         response=Batch,
         events=("batch.edited",),
         refuses=(CONFLICT,),

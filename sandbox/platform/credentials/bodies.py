@@ -4,7 +4,8 @@ from typing import Annotated
 
 from pydantic import Field, StrictBool, StrictStr
 
-from sandbox.domain.credentials import CODE_CHARS, PIN_CHARS
+from sandbox.domain.credentials import PIN_CHARS
+from sandbox.domain.field_types import CredentialCode
 from sandbox.platform.fields import Body, CreateBody, PageQuery
 
 _Pin = Annotated[StrictStr, Field(min_length=PIN_CHARS, max_length=PIN_CHARS)]
@@ -14,7 +15,7 @@ class CreateCredential(CreateBody):
     """Body of the creation of a credential; a code is made up when none is given."""
 
     account_id: StrictStr | None = None
-    code: Annotated[StrictStr, Field(min_length=CODE_CHARS, max_length=CODE_CHARS)] | None = None
+    code: CredentialCode | None = None
     pin: _Pin | None = None
 
 

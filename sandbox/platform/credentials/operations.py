@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sandbox.domain import credentials
 from sandbox.domain.accounts import Account
-from sandbox.domain.credentials import CODE_CHARS, Credential, CredentialView
+from sandbox.domain.credentials import Credential, CredentialView
 from sandbox.domain.directory import CREDENTIALS
 from sandbox.domain.faults import CONFLICT, Refusal
+from sandbox.domain.field_types import CODE_CHARS
 from sandbox.domain.rendering import Page
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.operation_context import OperationContext

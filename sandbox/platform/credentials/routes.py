@@ -1,7 +1,7 @@
 """Rows of credentials. Source: spec 2.9; paths assumed 1.6."""
 
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sandbox.domain.access import need
 from sandbox.domain.credentials import Credential, CredentialView
@@ -10,7 +10,13 @@ from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.payments.pans import CARD_FIELDS
 from sandbox.platform.credentials import operations
 from sandbox.platform.directory.routes import Paths, block_rows
-from sandbox.platform.rows import Listing, Row, Target, shape
+from sandbox.platform.rows import LazyModule, Listing, Row, Target
+
+if TYPE_CHECKING:
+    from sandbox.platform.credentials import bodies
+else:
+    bodies = LazyModule("sandbox.platform.credentials.bodies")
+
 
 _PATHS: Final = Paths("credentials", "/v1/accounts/credentials", "credential_id")
 _TARGET: Final = Target(where="path", name="credential_id", kind=Credential)
@@ -25,7 +31,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("credentials:create"),
         target=Target(where="body", name="account_id"),
         run=operations.create,
-        body=shape("credentials", "CreateCredential"),
+        body=lambda _: bodies.CreateCredential,
         response=CredentialView,
         status=201,
         events=("credential.created",),
@@ -41,7 +47,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("credentials:read"),
         target=Target(where="query", name="account_id", relate=relate_with_admin_reach),
         run=operations.list_all,
-        query=shape("credentials", "CredentialsQuery"),
+        query=lambda _: bodies.CredentialsQuery,
         response=Listing("credentials", CredentialView),
     ),
     Row(
@@ -65,7 +71,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("credentials:edit"),
         target=_TARGET,
         run=operations.update,
-        body=shape("credentials", "UpdateCredential"),
+        body=lambda _: bodies.UpdateCredential,
         response=CredentialView,
         events=("credential.blocked", "credential.unblocked"),
         secrets=("pin", *CARD_FIELDS),

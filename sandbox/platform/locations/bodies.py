@@ -5,7 +5,8 @@ from typing import Any
 from pydantic import Field, StrictStr
 
 from sandbox.domain.accounts import ResourceStatus
-from sandbox.platform.fields import AccountsOwnQuery, AddressBody, CreateBody, PricedBody, Text
+from sandbox.domain.field_types import Text
+from sandbox.platform.fields import AccountsOwnQuery, AddressBody, CreateBody, PricedBody
 
 
 class LocationsQuery(AccountsOwnQuery):

@@ -1,7 +1,7 @@
 """Rows of locations. Source: spec 4.4-paths-locations; details assumed 1.5."""
 
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sandbox.domain.access import need
 from sandbox.domain.hierarchy import relate_with_admin_reach
@@ -9,7 +9,13 @@ from sandbox.domain.locations import Location
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.directory.routes import Paths, block_rows
 from sandbox.platform.locations import operations
-from sandbox.platform.rows import Listing, Row, Target, shape
+from sandbox.platform.rows import LazyModule, Listing, Row, Target
+
+if TYPE_CHECKING:
+    from sandbox.platform.locations import bodies
+else:
+    bodies = LazyModule("sandbox.platform.locations.bodies")
+
 
 _PATHS: Final = Paths("locations", "/v1/locations", "location_id")
 _TARGET: Final = Target(where="path", name="location_id", kind=Location)
@@ -24,7 +30,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("locations:create"),
         target=Target(where="body", name="account_id", is_required=True),
         run=operations.create,
-        body=shape("locations", "CreateLocation"),
+        body=lambda _: bodies.CreateLocation,
         response=Location,
         status=201,
         events=("location.created",),
@@ -38,7 +44,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("locations:read"),
         target=Target(where="query", name="account_id", relate=relate_with_admin_reach),
         run=operations.list_all,
-        query=shape("locations", "LocationsQuery"),
+        query=lambda _: bodies.LocationsQuery,
         response=Listing("locations", Location),
     ),
     Row(
@@ -62,7 +68,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("locations:edit"),
         target=_TARGET,
         run=operations.update,
-        body=shape("locations", "UpdateLocation"),
+        body=lambda _: bodies.UpdateLocation,
         response=Location,
         events=("location.updated", "location.blocked", "location.unblocked"),
     ),

@@ -11,8 +11,8 @@ from sandbox.domain.payments.cards import card_of
 from sandbox.domain.payments.follow_ups import Case
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
 from sandbox.domain.payments.pricing import Breakdown
-from sandbox.domain.payments.rows import Transition
 from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transitions import Transition
 from sandbox.platform.operation_context import OperationContext, PendingPayment
 from sandbox.platform.payments import attempts, persist
 from sandbox.scenarios.choosing import ChosenOutcome
@@ -191,7 +191,7 @@ def _finish(
     if ruled is not None:
         return _conclude(context, case, ruled, None, event_id)
     outcome = OUTCOMES["payment_failed"] if key_was_lost else choice.outcome
-    taken = follow_ups.move_for(case, outcome)
+    taken = follow_ups.transition_for(case, outcome)
     return _conclude(context, case, taken, outcome, event_id, disarms=choice.disarms)
 
 
@@ -214,7 +214,7 @@ def _conclude(
         event_id=event_id,
         at=context.now_ms,
         batch_id=batch.id if batch else None,
-        partial_refund_shows=context.world.switches["refund.partial_status"],
+        switches=context.world.switches,
     )
     if disarms:
         conclusion = follow_ups.disarmed(conclusion)

@@ -6,7 +6,6 @@ Null is the same as leaving a field out (assumed C10).
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    AliasChoices,
     ConfigDict,
     Field,
     StrictBool,
@@ -17,13 +16,9 @@ from pydantic import (
     model_validator,
 )
 
-from sandbox.domain.payments.amounts import AMOUNT_MAX
+from sandbox.domain.field_types import Amount, CurrencyCode, PositiveAmount, Rate, Text
 from sandbox.domain.payments.pricing import Breakdown
-from sandbox.domain.rates import Rate
-from sandbox.platform.fields import Body, Text
-
-Positive = Annotated[StrictInt, Field(ge=1, le=AMOUNT_MAX)]
-NotNegative = Annotated[StrictInt, Field(ge=0, le=AMOUNT_MAX)]
+from sandbox.platform.fields import Body
 
 EVENT_ID_CHARS_MAX = 128
 EventId = Annotated[StrictStr, Field(min_length=1, max_length=EVENT_ID_CHARS_MAX)]
@@ -59,7 +54,7 @@ class SurchargeBody(Body):
         }
     )
 
-    amount: NotNegative | None = None
+    amount: Amount | None = None
     percentage: Rate | None = None
     bypass: StrictBool | None = None
 
@@ -84,16 +79,16 @@ class BreakdownBody(Body):
         }
     )
 
-    subtotal: NotNegative
-    tax_amount: NotNegative | None = Field(default=None, validation_alias="taxAmount")
+    subtotal: Amount
+    tax_amount: Amount | None = Field(default=None, validation_alias="taxAmount")
     tax_rate: Rate | None = Field(default=None, validation_alias="taxRate")
-    tip_amount: NotNegative | None = Field(default=None, validation_alias="tipAmount")
+    tip_amount: Amount | None = Field(default=None, validation_alias="tipAmount")
     tip_rate: Rate | None = Field(default=None, validation_alias="tipRate")
     tip_type: Literal["fixed", "percentage"] | None = Field(
         default=None, validation_alias="tipType"
     )
     surcharge: SurchargeBody | None = None
-    flat_amount: NotNegative | None = Field(default=None, validation_alias="surchargeAmount")
+    flat_amount: Amount | None = Field(default=None, validation_alias="surchargeAmount")
     flat_rate: Rate | None = Field(default=None, validation_alias="surchargeRate")
 
     @model_validator(mode="after")
@@ -156,11 +151,11 @@ class StartPayment(_WithReader):
         }
     )
 
-    amount: Positive
+    amount: PositiveAmount
     terminal_id: Text | None = None
     location_id: Text | None = None
     account_id: Text | None = None
-    currency: Annotated[StrictStr, Field(pattern=r"^[A-Z]{3}$")] | None = None
+    currency: CurrencyCode | None = None
     breakdown: BreakdownBody | None = None
     event_id: EventId | None = None
     type: Literal["sale", "auth"] | None = None
@@ -188,22 +183,22 @@ class _Action(Body):
 class Capture(_Action):
     """Body of a capture: `amount` is the whole, tip included (assumed D15)."""
 
-    amount: Positive | None = None
-    tip_amount: NotNegative | None = None
+    amount: PositiveAmount | None = None
+    tip_amount: Amount | None = None
     breakdown: BreakdownBody | None = None
 
 
 class Increment(_Action):
     """Body of an increment: `amount` comes on top. Source: assumed 1.8-increment."""
 
-    amount: Positive
+    amount: PositiveAmount
     breakdown: BreakdownBody | None = None
 
 
 class Reverse(_Action):
     """Body of a reversal: no amount means all that remains. Source: assumed 1.8-reverse."""
 
-    amount: Positive | None = None
+    amount: PositiveAmount | None = None
 
 
 class Adjust(_Action):
@@ -218,7 +213,7 @@ class Adjust(_Action):
     )
 
     type: Literal["fixed", "percentage", "amount"]
-    amount: NotNegative | None = None
+    amount: Amount | None = None
     percentage: (
         Annotated[StrictInt | StrictFloat, Field(ge=0, le=100, allow_inf_nan=False)] | None
     ) = None
@@ -234,7 +229,7 @@ class Adjust(_Action):
 class Refund(_Action, _WithReader):
     """Body of a refund: no amount means all that remains. Source: assumed 1.8-refund."""
 
-    amount: Positive | None = None
+    amount: PositiveAmount | None = None
 
 
 class StandaloneRefund(Refund):
@@ -246,6 +241,6 @@ class StandaloneRefund(Refund):
 class Confirm(_Action):
     """Body of a confirmation. Source: assumed 1.8-confirm."""
 
-    confirm: StrictBool = Field(validation_alias=AliasChoices("confirm"))
-    amount: Positive | None = None
+    confirm: StrictBool
+    amount: PositiveAmount | None = None
     breakdown: BreakdownBody | None = None

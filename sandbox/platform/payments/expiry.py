@@ -7,10 +7,10 @@ from sandbox.domain.directory import TERMINALS
 from sandbox.domain.directory import state_of as state_of_terminal
 from sandbox.domain.keys import KEY_LIFE, ApiKey
 from sandbox.domain.keys import state_of as state_of_key
-from sandbox.domain.payments import follow_ups, initiation
-from sandbox.domain.payments.moves import move, transitions_from
+from sandbox.domain.payments import follow_ups, initiation, transitions
 from sandbox.domain.payments.outcomes import OUTCOMES, TIMED_OUT
 from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transitions import transitions_from
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import (
     AUTHORIZATION_EXPIRES,
@@ -31,6 +31,8 @@ from sandbox.platform.batches import operations as batches
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
+from sandbox.store.port import UnitOfWork
+from sandbox.worlds.world import World
 
 FallsDue = Callable[[OperationContext, Timer], None]
 """A timer handler. The present of its context is the moment at which the timer was due."""
@@ -38,22 +40,18 @@ FallsDue = Callable[[OperationContext, Timer], None]
 # --- payments ---------------------------------------------------------------------------------
 
 
-def _expiry(row_id: str) -> FallsDue:
-    """Ends a payment by that row, if it is still in a state of the row."""
-    row = move(row_id)
-
-    def expire(context: OperationContext, timer: Timer) -> None:
-        tx = context.unit.get(Transaction, timer.subject)
-        if tx is None or tx.status not in row.states:
-            return
-        # What is still pending is one attempt with its beginning (assumed D11).
-        is_begun = tx.status == "pending"
-        event_id = tx.event_id if is_begun else attempts.new_event_id(context, tx.account_id)
-        # The history has the time at which it was due, not when it was noticed (assumed 8.1).
-        conclusion = follow_ups.expire(tx, row, event_id=event_id, at=context.now_ms)
-        persist.keep(context, conclusion, tx)
-
-    return expire
+def _end(context: OperationContext, timer: Timer) -> None:
+    """End a payment as the row of this timer says, unless it has moved on."""
+    tx = context.unit.get(Transaction, timer.subject)
+    rows = transitions_from(timer.kind, tx.status) if tx is not None else ()
+    if tx is None or not rows:
+        return
+    # A pending payment and its expiry are one attempt (assumed D11).
+    is_begun = tx.status == "pending"
+    event_id = tx.event_id if is_begun else attempts.new_event_id(context, tx.account_id)
+    # The history has the moment at which the timer was due (assumed 8.1).
+    conclusion = follow_ups.expire(tx, rows[0], event_id=event_id, at=context.now_ms)
+    persist.keep(context, conclusion, tx)
 
 
 def _late_answer(context: OperationContext, timer: Timer) -> None:
@@ -63,12 +61,12 @@ def _late_answer(context: OperationContext, timer: Timer) -> None:
         return
     outcome = OUTCOMES[timer.detail]
     is_left_open = tx.status_reason in TIMED_OUT and outcome.is_approval
-    if not transitions_from("late answer", tx.status) and not (
-        transitions_from("late approval", tx.status) and is_left_open
+    if not transitions_from(transitions.LATE_ANSWER, tx.status) and not (
+        transitions_from(transitions.LATE_APPROVAL, tx.status) and is_left_open
     ):
         return
     start = initiation.answered_late(tx, outcome)
-    taken = initiation.move_for(start)
+    taken = initiation.transition_for(start)
     batch = persist.batch_for_entry(context, tx) if taken.batch_entry else None
     conclusion = initiation.conclude(
         start, taken, at=context.now_ms, batch_id=batch.id if batch else None
@@ -106,10 +104,10 @@ def _nothing(context: OperationContext, timer: Timer) -> None:
 
 
 TIMER_HANDLERS: Final[Mapping[str, FallsDue]] = {
-    AUTHORIZATION_EXPIRES: _expiry("F21"),
-    SURCHARGE_EXPIRES: _expiry("F4"),
-    TAP_EXPIRES: _expiry("F9"),
-    CANCEL: _expiry("F5"),
+    AUTHORIZATION_EXPIRES: _end,
+    SURCHARGE_EXPIRES: _end,
+    TAP_EXPIRES: _end,
+    CANCEL: _end,
     LATE_ANSWER: _late_answer,
     BATCH_RESULT: _batch,
     KEY_EXPIRES: _nothing,
@@ -119,3 +117,12 @@ TIMER_HANDLERS: Final[Mapping[str, FallsDue]] = {
     UNBLOCK_TERMINAL: _terminal("unblock"),
 }
 """What each kind of timer does."""
+
+
+def carry_out(world: World, unit: UnitOfWork, timer: Timer) -> None:
+    """Do what the timer is for, in the unit of work, at the moment at which it was due."""
+    waiting = world.tap_desk.get(timer.subject)
+    # A payment that waits for its tap still belongs to its request.
+    request_id = waiting.request_id if waiting else None
+    context = OperationContext(world=world, unit=unit, now=timer.due, request_id=request_id)
+    TIMER_HANDLERS[timer.kind](context, timer)

@@ -238,7 +238,7 @@ class _Begun:
             conclusion = initiation.prompt_and_resolve(start, context.now_ms)
             persist.keep(context, conclusion, tx)
             return conclusion.shown
-        taken = initiation.move_for(start)
+        taken = initiation.transition_for(start)
         batch = persist.batch_for_entry(context, tx) if taken.batch_entry else None
         conclusion = initiation.conclude(
             start, taken, at=context.now_ms, batch_id=batch.id if batch else None

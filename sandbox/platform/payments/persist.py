@@ -29,7 +29,7 @@ def keep(
         _set_timers(context, before, record)
     for event, shown in conclusion.events:
         context.emit(event, shown)
-    row = conclusion.move
+    row = conclusion.taken
     was = before.status if before else "-"
     context.decided(
         "apply", "ok", f"{row.id}: {row.trigger} from {was} to {record.status}", row.source

@@ -5,19 +5,25 @@ action is served under /v1 and /v3 alike (spec 9.4).
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sandbox.domain.access import need
 from sandbox.domain.faults import DUPLICATE_EVENT, Fault
 from sandbox.domain.locations import Location
-from sandbox.domain.payments.moves import MOVES
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transaction_json import TransactionView
 from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transitions import TRANSITIONS
 from sandbox.domain.terminals import Terminal
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import actions, initiation
-from sandbox.platform.rows import Row, Target, shape
+from sandbox.platform.rows import LazyModule, Row, Shape, Target
+
+if TYPE_CHECKING:
+    from sandbox.platform.payments import bodies
+else:
+    bodies = LazyModule("sandbox.platform.payments.bodies")
+
 
 _WHERE: Final = Target(
     where="body",
@@ -34,7 +40,7 @@ _PAYMENT: Final = Target(where="path", name="id", kind=Transaction)
 
 def _refusals(operation: Operation) -> tuple[Fault, ...]:
     """What the rows of the operation refuse, and a repeated event_id (assumed F38)."""
-    found = [row.fault for row in MOVES if row.trigger == operation and row.fault is not None]
+    found = [row.fault for row in TRANSITIONS if row.trigger == operation and row.fault is not None]
     return tuple(dict.fromkeys((DUPLICATE_EVENT, *found)))
 
 
@@ -55,7 +61,7 @@ def _start(
         narrow=initiation.need_to_tap,
         target=_WHERE,
         run=run,
-        body=shape("payments", "StartPayment"),
+        body=lambda _: bodies.StartPayment,
         response=TransactionView,
         events=("transaction.create", "batch.opened", *events, "transaction.cancel"),
         stops_at_block=True,
@@ -71,7 +77,7 @@ def _action(
     summary: str,
     permission: str,
     run: Callable[[OperationContext], Any],
-    body: str,
+    body: Shape,
     *events: str,
 ) -> Iterator[Row]:
     """The action under both versions; the newer one has the plain name."""
@@ -85,7 +91,7 @@ def _action(
             need=need(permission),
             target=_PAYMENT,
             run=run,
-            body=shape("payments", body),
+            body=body,
             response=TransactionView,
             events=events,
             stops_at_block=True,
@@ -116,7 +122,7 @@ ROWS: Final[tuple[Row, ...]] = (
         "Capture an authorization",
         "payments:capture",
         actions.capture,
-        "Capture",
+        lambda _: bodies.Capture,
         "batch.opened",
         "transaction.capture",
     ),
@@ -127,7 +133,7 @@ ROWS: Final[tuple[Row, ...]] = (
         "Add to an authorization",
         "payments:incremental-auth",
         actions.increment,
-        "Increment",
+        lambda _: bodies.Increment,
         "transaction.increment",
     ),
     *_action(
@@ -137,7 +143,7 @@ ROWS: Final[tuple[Row, ...]] = (
         "Reverse a payment before settlement",
         "payments:void",
         actions.reverse,
-        "Reverse",
+        lambda _: bodies.Reverse,
         "transaction.reverse",
         "transaction.cancel",
     ),
@@ -148,7 +154,7 @@ ROWS: Final[tuple[Row, ...]] = (
         "Adjust the tip of a captured payment",
         "payments:tipadjust",
         actions.adjust,
-        "Adjust",
+        lambda _: bodies.Adjust,
         "transaction.tip_adjust",
     ),
     *_action(
@@ -158,7 +164,7 @@ ROWS: Final[tuple[Row, ...]] = (
         "Refund a payment",
         "payments:refund",
         actions.refund,
-        "Refund",
+        lambda _: bodies.Refund,
         "batch.opened",
         "transaction.refund",
     ),
@@ -169,7 +175,7 @@ ROWS: Final[tuple[Row, ...]] = (
         "Tell the cardholder's answer to a surcharge",
         "payments:confirm",
         actions.confirm,
-        "Confirm",
+        lambda _: bodies.Confirm,
         "batch.opened",
         "transaction.sale",
         "transaction.cancel",
@@ -183,7 +189,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("payments:refund"),
         target=Target(where="body", name="transaction_id", kind=Transaction, is_required=True),
         run=actions.refund,
-        body=shape("payments", "StandaloneRefund"),
+        body=lambda _: bodies.StandaloneRefund,
         response=TransactionView,
         events=("batch.opened", "transaction.refund"),
         stops_at_block=True,

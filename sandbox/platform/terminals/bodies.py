@@ -5,7 +5,8 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, ConfigDict, Field, StrictStr, model_validator
 
 from sandbox.domain.accounts import ResourceStatus
-from sandbox.platform.fields import AccountsOwnQuery, CreateBody, PricedBody, Text
+from sandbox.domain.field_types import Mcc, Text
+from sandbox.platform.fields import AccountsOwnQuery, CreateBody, PricedBody
 
 TID_CHARS = 8
 
@@ -58,7 +59,7 @@ class _TerminalBody(PricedBody):
     bin: StrictStr = ""
     vid: StrictStr | None = None
     agent_bank_number: StrictStr | None = None
-    merchant_category_code: Annotated[StrictStr, Field(pattern=r"^[0-9]{4}$")] = ""
+    merchant_category_code: Mcc = ""
     terminal_capability: StrictStr = ""
     currency_code: StrictStr = ""
     country_code: StrictStr = ""

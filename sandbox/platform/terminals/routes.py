@@ -1,7 +1,7 @@
 """Rows of terminals. Source: spec 4.4-paths-terminals; details assumed 1.4."""
 
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sandbox.domain.access import need
 from sandbox.domain.faults import CONFLICT
@@ -9,8 +9,14 @@ from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.terminals import Terminal
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.directory.routes import Paths, block_rows
-from sandbox.platform.rows import Listing, Row, Target, shape
+from sandbox.platform.rows import LazyModule, Listing, Row, Target
 from sandbox.platform.terminals import operations
+
+if TYPE_CHECKING:
+    from sandbox.platform.terminals import bodies
+else:
+    bodies = LazyModule("sandbox.platform.terminals.bodies")
+
 
 _PATHS: Final = Paths("terminals", "/v2/terminals", "terminal_id")
 _TARGET: Final = Target(where="path", name="terminal_id", kind=Terminal)
@@ -25,7 +31,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("terminals:create"),
         target=Target(where="body", name="account_id", is_required=True),
         run=operations.create,
-        body=shape("terminals", "CreateTerminal"),
+        body=lambda _: bodies.CreateTerminal,
         response=Terminal,
         status=201,
         events=("terminal.created",),
@@ -40,7 +46,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("terminals:read"),
         target=Target(where="query", name="account_id", relate=relate_with_admin_reach),
         run=operations.list_all,
-        query=shape("terminals", "TerminalsQuery"),
+        query=lambda _: bodies.TerminalsQuery,
         response=Listing("terminals", Terminal),
     ),
     Row(
@@ -64,7 +70,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("terminals:edit"),
         target=_TARGET,
         run=operations.update,
-        body=shape("terminals", "UpdateTerminal"),
+        body=lambda _: bodies.UpdateTerminal,
         response=Terminal,
         events=("terminal.updated", "terminal.blocked", "terminal.unblocked"),
         refuses=(CONFLICT,),

@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, create_model, field_validator
 
+from sandbox.domain.field_types import Amount, PositiveAmount, Text
 from sandbox.domain.payments.transactions import (
     STATUS_REASONS,
     STATUSES,
@@ -12,8 +13,8 @@ from sandbox.domain.payments.transactions import (
 )
 from sandbox.domain.profile import Profile
 from sandbox.domain.words import OneOf, did_you_mean
-from sandbox.platform.fields import Body, Offset, PageQuery, Query, Text, WholeNumber
-from sandbox.platform.payments.bodies import BreakdownBody, NotNegative, Positive
+from sandbox.platform.fields import Body, Offset, PageQuery, Query, WholeNumber
+from sandbox.platform.payments.bodies import BreakdownBody
 
 V1_PAGE = 100
 V1_PAGE_MAX = 500
@@ -110,10 +111,10 @@ class EditTransaction(Body):
     What is settled is settled by its batch, and nothing goes back to waiting.
     """
 
-    authorized_amount: Positive | None = None
+    authorized_amount: PositiveAmount | None = None
     breakdown: BreakdownBody | None = None
-    refunded: NotNegative | None = None
-    reversed: NotNegative | None = None
+    refunded: Amount | None = None
+    reversed: Amount | None = None
     status: (
         Literal[
             "pending",

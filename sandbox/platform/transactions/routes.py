@@ -1,6 +1,6 @@
 """Rows of transactions. Source: spec 4.3-search; details assumed 1.7."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sandbox.domain.access import need
 from sandbox.domain.faults import INVALID_TRANSACTION_STATE
@@ -9,8 +9,14 @@ from sandbox.domain.payments.transaction_json import AttemptView, TransactionVie
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.permissions import ACTIONS
 from sandbox.platform.directory import operations as directory
-from sandbox.platform.rows import Listing, Row, Target, profiled, shape
+from sandbox.platform.rows import LazyModule, Listing, Row, Target
 from sandbox.platform.transactions import operations
+
+if TYPE_CHECKING:
+    from sandbox.platform.transactions import bodies
+else:
+    bodies = LazyModule("sandbox.platform.transactions.bodies")
+
 
 _PATH: Final = "/v1/transactions"
 _READ: Final = need("payments:read")
@@ -33,7 +39,7 @@ ROWS: Final[tuple[Row, ...]] = (
             is_repeatable=True,
         ),
         run=operations.search,
-        query=profiled("transactions", "search_query"),
+        query=lambda profile: bodies.search_query(profile),
         response=Listing("transactions", TransactionView),
     ),
     Row(
@@ -45,7 +51,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=_READ,
         target=Target(where="query", name="account_id", relate=relate_with_admin_reach),
         run=operations.list_all,
-        query=shape("transactions", "ListTransactions"),
+        query=lambda _: bodies.ListTransactions,
         response=list[TransactionView],
     ),
     Row(
@@ -88,7 +94,7 @@ ROWS: Final[tuple[Row, ...]] = (
         target=Target(where="path", name="transaction_id", kind=Transaction),
         may=operations.must_be_passthrough,
         run=operations.edit,
-        body=shape("transactions", "EditTransaction"),
+        body=lambda _: bodies.EditTransaction,
         response=TransactionView,
         events=(
             "transaction.authorize",

@@ -1,6 +1,6 @@
-"""Filling a new world from its fixture, or from the documents of an earlier run.
+"""Filling, restoring and resetting a world.
 
-This happens in steps before the world is used, because a large world takes seconds.
+A world is filled in steps before it is used, because a large one takes seconds.
 """
 
 from typing import TYPE_CHECKING
@@ -11,17 +11,21 @@ from sandbox.store.generated_data import invent
 from sandbox.store.memory.store import MemoryStore
 from sandbox.store.preparing import ROWS_AT_ONCE_MAX
 from sandbox.store.seeding import Cast, seed
-from sandbox.store.steps import OFTEN, Steps
+from sandbox.store.steps import OFTEN, Container, Steps
 from sandbox.worlds.ids import Ids
 from sandbox.worlds.spec import DEFAULT_WORLD
+from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
     from sandbox.worlds.saved_world import SavedWorld
-    from sandbox.worlds.world import World
 
 
-def fill(world: "World", kept: "SavedWorld | None") -> Steps[None]:
-    """Fill a world that holds nothing yet. Raises NotRestored."""
+def fill(world: World, kept: "SavedWorld | None" = None) -> Steps[None]:
+    """Fill an empty world from its fixture, or from what an earlier run saved.
+
+    Nothing uses the world before the last step. Raises NotRestored.
+    """
+    world.has_begun = kept is None
     if kept is None:
         yield from _begin(world)
     else:
@@ -34,9 +38,39 @@ def fill(world: "World", kept: "SavedWorld | None") -> Steps[None]:
 
         # It is a change of its own: it has to be noted.
         end_what_was_under_way(world, kept)
+    world.coverage.begin(world.store.messages(), world.scenario)
 
 
-def _begin(world: "World") -> Steps[None]:
+def begin_anew(world: World, fresh: World) -> list[Container]:
+    """Reset the world to what `fresh` holds; returns the containers to let go of.
+
+    `fresh` is a new world of the same spec, which is not used afterwards. Data, keys and clock go
+    back to the fixture; messages and journal are cleared. Switches and endpoints stay, unless the
+    fixture is a saved world with endpoints of its own (assumed D25).
+    """
+    left = world.empty()
+    world.take_over(fresh)
+    if world.spec.fixture.snapshot is not None:
+        _go_on_as(world, fresh)
+    world.has_begun = True
+    world.coverage.begin(world.store.messages(), world.scenario)
+    if world.recorder is not None:
+        world.recorder.begin_anew()
+        world.note_change()
+    return left
+
+
+def _go_on_as(world: World, fresh: World) -> None:
+    """Continue as the saved world does from which the fresh one began."""
+    world.clock.go_on_as(fresh.clock)
+    world.queue = fresh.queue
+    if fresh.scenario is not None:
+        world.run_scenario(fresh.scenario.scenario).restore(fresh.scenario.counts())
+    world.outbox.take_over(fresh.outbox)
+    world.outbox.resume()
+
+
+def _begin(world: World) -> Steps[None]:
     """Fill the world from its fixture."""
     spec = world.spec
     if spec.fixture.snapshot is not None:
@@ -57,12 +91,12 @@ def _begin(world: "World") -> Steps[None]:
         yield from _schedule_expiries(world)
 
 
-def _seed(world: "World", store: MemoryStore, draws: Ids) -> Steps[Cast]:
+def _seed(world: World, store: MemoryStore, draws: Ids) -> Steps[Cast]:
     fixed = draws.fixed_chars if world.id == DEFAULT_WORLD else None
     return seed(store, world.spec.fixture, draws, world.profile.key_format, fixed)
 
 
-def _schedule_expiries(world: "World") -> Steps[None]:
+def _schedule_expiries(world: World) -> Steps[None]:
     unit = world.store.begin()
     for taken, key in enumerate(unit.find(ApiKey, {})[0]):
         if (timer := expiry_of(key)).due > world.clock.now():
@@ -72,7 +106,7 @@ def _schedule_expiries(world: "World") -> Steps[None]:
     unit.commit()
 
 
-def _restore(world: "World", kept: "SavedWorld", *, is_beginning: bool = False) -> Steps[None]:
+def _restore(world: World, kept: "SavedWorld", *, is_beginning: bool = False) -> Steps[None]:
     """Fill the world from the documents of an earlier run or of a saved world."""
     # Most worlds are neither restored nor saved, and start without this import.
     from sandbox.worlds.restore import restore, seed_of
@@ -88,8 +122,8 @@ def _restore(world: "World", kept: "SavedWorld", *, is_beginning: bool = False) 
     yield from world.note_records()
 
 
-def _prepare(world: "World") -> Steps[None]:
-    """Build the indexes of large tables that changes query, because changes cannot wait for them.
+def _prepare(world: World) -> Steps[None]:
+    """Have the indexes of large tables by which changes ask, and which cannot wait for them.
 
     Records that were never read are left out: reading all of them takes longer than waiting.
     """
@@ -99,11 +133,12 @@ def _prepare(world: "World") -> Steps[None]:
                 yield from build_index(rows, name)
 
 
-def _have_changes_noted(world: "World", kept: "SavedWorld | None") -> Steps[None]:
-    """Record every change from here on, and everything if the world is new to the file."""
+def _have_changes_noted(world: World, kept: "SavedWorld | None") -> Steps[None]:
+    """Record every change from here on; record everything if the file does not have the world yet."""
     from sandbox.worlds.recorder import Recorder
 
-    recorder = world.recorder = Recorder(world)
+    recorder = Recorder(world)
+    world.recorder = recorder
     for table, document in kept.placed() if kept is not None else ():
         recorder.place(table, document.id, document.number)
         yield

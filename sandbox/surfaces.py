@@ -1,0 +1,126 @@
+"""The platform and the control API behind one ASGI application."""
+
+import logging
+from asyncio import CancelledError
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Final
+
+from pydantic_core import to_json
+from starlette.routing import Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from sandbox.control.control import Control
+from sandbox.control.rows import PREFIX, ControlFault
+from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE, Refusal
+from sandbox.platform.application import Platform
+from sandbox.platform.hosts import Hosts, why_refused
+from sandbox.platform.rare_log import RareLog
+from sandbox.platform.sending import ABORT
+
+requests_log = logging.getLogger("sandbox.requests")
+
+_CONTROL_PATHS: Final = PREFIX + "/"
+
+_STOPPING: Final = "The server is being stopped; the request was not carried out to its end."
+
+
+class Surfaces:
+    """The platform and the control API of one server. Both answer every request, also bad ones.
+
+    On one port the path's prefix decides; with a `control_port` the port of the request does. With
+    `hosts` a request for another host reaches neither.
+    """
+
+    def __init__(
+        self,
+        *,
+        platform: Platform,
+        control: Control,
+        control_port: int | None,
+        hosts: Hosts | None,
+        on_begin: Callable[[], None],
+        on_end: Sequence[Callable[[], Awaitable[None]]],
+    ) -> None:
+        self._platform = platform
+        self._control = control
+        self._control_port = control_port
+        self._hosts = hosts
+        self._rare_log = RareLog(requests_log)
+
+        self._on_begin, self._on_end = on_begin, on_end
+        self._lifespan = Router(lifespan=self.lifespan)
+
+    @asynccontextmanager
+    async def lifespan(self, _: object = None) -> AsyncIterator[None]:
+        """Continue the unfinished work of an earlier run; at the end write the remaining changes."""
+        self._on_begin()
+        yield
+        for end in self._on_end:
+            await end()
+
+    def mounted(self, prefix: str) -> ASGIApp:
+        """Both APIs for a Mount at the prefix, which may be below another Mount."""
+
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            root = scope.get("root_path", "").removesuffix(prefix)
+            path = scope["path"].removeprefix(root)
+            await self({**scope, "path": path, "root_path": root}, receive, send)
+
+        return answer
+
+    def is_for_control(self, scope: Scope) -> bool:
+        """Whether the control API answers this request."""
+        if self._control_port is None:
+            return bool(scope["path"].startswith(_CONTROL_PATHS))
+        server = scope.get("server")
+        return server is not None and server[1] == self._control_port
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request to the platform or the control API."""
+        try:
+            if scope["type"] == "lifespan":
+                await self._lifespan(scope, receive, send)
+            elif self._hosts is not None and (host := self._hosts.refuses(scope)) is not None:
+                await self._refuse(scope, send, host)
+            elif self.is_for_control(scope):
+                await self._control(scope, receive, send)
+            else:
+                await self._platform(scope, receive, send)
+        except CancelledError:
+            # A server cancels a request for one reason. Elsewhere it may have others.
+            if ABORT not in scope:
+                raise
+            await self._say_stopping(scope, receive, send)
+
+    async def _say_stopping(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """End a request that the server does not wait for any longer, because it stops."""
+        said = {"error": UNAVAILABLE.code}
+        if self.is_for_control(scope):
+            said |= {"message": _STOPPING, "details": ""}
+        else:
+            said |= {"detail": _STOPPING}
+        body = to_json(said)
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+        try:
+            status = UNAVAILABLE.status
+            await send({"type": "http.response.start", "status": status, "headers": headers})
+            await send({"type": "http.response.body", "body": body})
+        except RuntimeError:
+            # Its answer had begun.
+            scope[ABORT]()
+            while (await receive())["type"] != "http.disconnect":
+                pass
+
+    async def _refuse(self, scope: Scope, send: Send, host: bytes) -> None:
+        """Answer a request for another host as its surface does (assumed D25-hosts)."""
+        why = why_refused(host)
+        self._rare_log.warn("host", f"a request was refused (421): {why}")
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+        elif self.is_for_control(scope):
+            await self._control.refuse(
+                send, ControlFault(MISDIRECTED.status, MISDIRECTED.code, why)
+            )
+        else:
+            await self._platform.refuse(scope, send, Refusal(MISDIRECTED, why))

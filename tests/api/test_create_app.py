@@ -1,0 +1,149 @@
+"""The sandbox as a Starlette application, alone and mounted under a prefix of another one."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx2
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
+from starlette.routing import Mount, Route
+
+from sandbox.app import create_app
+from sandbox.settings import Settings
+
+SALE = {"amount": 1000}
+
+
+def alone(settings: Settings | None = None) -> tuple[Starlette, str]:
+    return create_app(settings), ""
+
+
+def mounted(settings: Settings | None = None) -> tuple[Starlette, str]:
+    """Below two prefixes of an application that has a page of its own."""
+    app = create_app(settings)
+
+    async def page(request: object) -> PlainTextResponse:
+        return PlainTextResponse("a page of the application around it")
+
+    inner = Starlette(routes=[Mount("/pay", app)])
+    routes = [Route("/v2/accounts", page), Mount("/vendors", inner)]
+    return Starlette(routes=routes, lifespan=lambda _: app.router.lifespan_context(app)), (
+        "/vendors/pay"
+    )
+
+
+@pytest.fixture(params=[alone, mounted])
+def made(request):
+    return request.param
+
+
+@asynccontextmanager
+async def client(app: Starlette, prefix: str) -> AsyncIterator[httpx2.AsyncClient]:
+    transport = httpx2.ASGITransport(app)
+    async with (
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(transport=transport, base_url=f"http://localhost{prefix}") as asking,
+    ):
+        yield asking
+
+
+def test_a_payment_is_taken_and_its_journal_read(made):
+    async def story():
+        async with client(*made()) as asking:
+            world = (await asking.get("/_sandbox/worlds/default")).json()
+            headers = {"x-service-apikey": world["keys"]["merchant"]["key"]}
+            body = SALE | {"terminal_id": world["terminals"]["merchant"]}
+            sale = await asking.post("/v3/payment", json=body, headers=headers)
+            journal = (await asking.get("/_sandbox/worlds/default/requests")).json()
+            return sale, journal["requests"][-1]
+
+    sale, entry = asyncio.run(story())
+
+    assert (sale.status_code, sale.json()["status"]) == (200, "captured")
+    assert (entry["path"], entry["route"]) == ("/v3/payment", "payments.create")
+
+
+def test_what_it_does_not_know_it_refuses_in_its_own_shape(made):
+    async def story():
+        async with client(*made()) as asking:
+            return [await asking.get(path) for path in ("/nonsense", "/_sandbox/nonsense", "/")]
+
+    platform, control, root = asyncio.run(story())
+
+    assert (platform.status_code, platform.json()["error"]) == (404, "not_found")
+    assert (control.status_code, control.json()["error"]) == (404, "not_found")
+    assert (root.status_code, root.json()["error"]) == (404, "not_found")
+
+
+def test_the_documents_name_the_place_where_it_is_mounted(made):
+    async def story():
+        app, prefix = made()
+        async with client(app, prefix) as asking:
+            documents = [
+                (await asking.get(path)).json()
+                for path in ("/_sandbox/openapi.json", "/_sandbox/platform/openapi.json")
+            ]
+            return prefix, [document["servers"] for document in documents]
+
+    prefix, servers = asyncio.run(story())
+
+    assert servers == [[{"url": prefix or "/"}]] * 2
+
+
+def test_a_foreign_host_is_refused_wherever_it_is_mounted(made):
+    async def story():
+        async with client(*made()) as asking:
+            return await asking.get("/_sandbox/worlds", headers={"host": "rebound.example"})
+
+    assert asyncio.run(story()).status_code == 421
+
+
+def test_the_application_around_it_keeps_its_own_paths():
+    app, _ = mounted()
+
+    async def story():
+        async with client(app, "") as asking:
+            return await asking.get("/v2/accounts")
+
+    assert asyncio.run(story()).text == "a page of the application around it"
+
+
+def test_middleware_can_be_added_as_to_any_starlette_application():
+    class Stamp:
+        def __init__(self, app):
+            self._app = app
+
+        async def __call__(self, scope, receive, send):
+            async def stamped(message):
+                if message["type"] == "http.response.start":
+                    message["headers"] = [*message["headers"], (b"x-stamp", b"yes")]
+                await send(message)
+
+            await self._app(scope, receive, stamped)
+
+    app = create_app()
+    app.user_middleware.append(Middleware(Stamp))
+
+    async def story():
+        async with client(app, "") as asking:
+            return await asking.get("/_sandbox/health")
+
+    assert asyncio.run(story()).headers["x-stamp"] == "yes"
+
+
+def test_a_state_file_is_written_to_the_end_by_the_lifespan(made, tmp_path):
+    settings = Settings(store=tmp_path / "state.json")
+
+    async def requests_counted():
+        async with client(*made(settings)) as asking:
+            first = (await asking.get("/_sandbox/worlds/default")).json()
+            key = first["keys"]["merchant"]["key"]
+            answer = await asking.get("/v2/accounts", headers={"x-service-apikey": key})
+            return answer.headers["x-sandbox-request-id"]
+
+    before, after = asyncio.run(requests_counted()), asyncio.run(requests_counted())
+
+    assert (before, after) == ("req_0000000001", "req_0000000002")

@@ -1,0 +1,71 @@
+"""Field types: bodies and fixtures read them by pydantic, documents by their own reader."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from sandbox.domain import field_types
+from sandbox.domain.field_types import FieldRule, Limits
+from sandbox.store.documents import read_value
+
+TYPES: Final[Mapping[str, Any]] = {
+    name: kind
+    for name, kind in vars(field_types).items()
+    if any(isinstance(rule, FieldRule) for rule in getattr(kind, "__metadata__", ()))
+}
+
+VALUES: Final = (
+    *(None, True, False, 0, 1, 5, 100, 10_001, -1, 2**63, 0.0, 3.5, 100.0, 100.01, -0.5, 1e308),
+    *(float("nan"), float("inf"), "", "x", "7", "5812", "58123", "5812\n", "\u0665812"),
+    *("USD", "usd", "demomerchant", "legacy-" + "0" * 24, "0" * 64, "A" * 64, "x" * 2049),
+    *("all", "payments:read", "http://host/", "http://host/#f", "https://u:p@host"),
+    *("http://host:99999", "whsec_" + "QUJD" * 8),
+    *([], ["all"], ["fly"], [""], ["cfg"] * 201, [7], {}, {"status": []}),
+)
+
+
+def _by_pydantic(kind: Any, value: Any) -> Any:
+    try:
+        return TypeAdapter(kind).validate_python(value)
+    except ValidationError:
+        return "refused"
+
+
+def _by_document(kind: Any, value: Any) -> Any:
+    try:
+        return read_value(kind, value)
+    except ValueError:
+        return "refused"
+
+
+@pytest.mark.parametrize("name", sorted(set(TYPES) - {"Rate"}))
+def test_both_readers_take_the_same_values_and_read_the_same_of_them(name: str):
+    read = {repr(value): _by_pydantic(TYPES[name], value) for value in VALUES}
+
+    assert {repr(value): _by_document(TYPES[name], value) for value in VALUES} == read
+    assert "refused" in read.values()
+
+
+def test_a_rate_of_a_body_is_a_percentage_of_a_document():
+    for points in (100, 350, 10_000):
+        percent = TypeAdapter(field_types.Rate).validate_python(points)
+
+        assert percent == points / 100
+        assert read_value(field_types.Percent, percent) == percent
+    # A document holds what records hold, and no basis points.
+    with pytest.raises(ValueError, match="must be a percentage from 0 to 100"):
+        read_value(field_types.Percent, 350)
+
+
+def test_what_may_be_sent_is_shown_with_its_limits_and_an_answer_with_its_type():
+    adapter: TypeAdapter[str] = TypeAdapter(field_types.Mcc)
+
+    assert adapter.json_schema() == {"type": "string", "pattern": "^[0-9]{4}$"}
+    assert adapter.json_schema(mode="serialization") == {"type": "string"}
+
+
+def test_a_refusal_is_a_sentence_that_does_not_repeat_the_value():
+    with pytest.raises(ValueError, match=r"^string should have at most 3 characters$"):
+        Limits("str", max_length=3).check("hunter2")

@@ -1,0 +1,381 @@
+"""One schema for each record: a value that one door refuses, all four refuse, naming the field.
+
+The doors are a body of the API, a fixture file, a snapshot that is put, and a state file at start.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.app import build
+from sandbox.domain.instants import parse_rfc3339
+from sandbox.settings import Settings
+from sandbox.store.files.port import StoreError
+from sandbox.store.fixture import FixtureError
+from sandbox.webhooks.signing import write_secret
+from sandbox.worlds.clock import ClockSetting
+from tests.conftest import NOW
+from tests.directory.making import ACCOUNT, a_credential, terminal_body
+from tests.driving import InProcess, Response
+from tests.payments.driving import paid
+from tests.state.mutating import a_looping_sandbox
+
+SNAPSHOT = "/_sandbox/worlds/default/snapshot"
+ENDPOINTS = "/_sandbox/worlds/default/endpoints"
+DEMO = Path(__file__).parents[2] / "fixtures" / "demo.json"
+SECRET = write_secret(b"k" * 32)
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of record: its table, the document in it that is edited, and how the API makes one."""
+
+    table: str
+    path: str
+    create: Callable[[InProcess], Document]
+    is_the_one: Callable[[Document], bool] = lambda document: True
+    id: str = "_id"
+    changed: frozenset[str] = field(default_factory=lambda: frozenset({"status"}))
+
+
+KINDS = {
+    "account": Kind(
+        "accounts",
+        "/v1/accounts",
+        lambda sandbox: dict(ACCOUNT),
+        lambda document: document["name"] == "Barton Springs Bistro",
+    ),
+    "terminal": Kind("terminals", "/v2/terminals", terminal_body),
+    "location": Kind(
+        "locations",
+        "/v1/locations",
+        lambda sandbox: {"account_id": sandbox.account("merchant"), "name": "Patio"},
+    ),
+    "api_key": Kind(
+        "api_keys",
+        "/v5/apikeys",
+        lambda sandbox: {"name": "Till", "permissions": ["payments:read"]},
+        lambda document: document["name"] == "Demo merchant key",
+    ),
+    "credential": Kind(
+        "credentials",
+        "/v1/accounts/credentials",
+        lambda sandbox: {"account_id": sandbox.account("merchant")},
+        changed=frozenset({"is_active"}),
+    ),
+    "endpoint": Kind(
+        "endpoints", ENDPOINTS, lambda sandbox: {"url": "http://127.0.0.1:9/other"}, id="id"
+    ),
+}
+
+_RATES = (-5, -0.01, 100.01, 400.0, 10_001, 1e308, "3.5", True, [3])
+_BASES = ("nonsense", "", "Total", 1)
+_PRICED: dict[str, tuple[Any, ...]] = {
+    "surcharge_rate": _RATES,
+    "tax_rate": _RATES,
+    "surcharge_basis": _BASES,
+    "tax_basis": _BASES,
+    "surcharge_confirmation_required": ("yes", "true", 1, 0.0),
+    "status": ("burnt", "", 1),
+}
+_MCCS = ("58x2", "581", "58123", "5812\n", "\u0665812", "", 5812)
+
+BAD: dict[str, dict[str, tuple[Any, ...]]] = {
+    "account": {
+        **_PRICED,
+        "name": ("", 7),
+        "description": (7,),
+        "mcc": _MCCS,
+        "tax_id": (7,),
+        "type": ("emperor", 1),
+        "address": ("12 Elm St", {"city": 7}, []),
+        "available_processor_configs": ("cfg", [""], [7], ["cfg"] * 201),
+    },
+    "terminal": {
+        **_PRICED,
+        "name": ("", 7),
+        "mid": ("", 7),
+        "tid": ("", 7),
+        "processor_config_id": ("", 7),
+        "merchant_category_code": _MCCS,
+        "description": (7,),
+        "currency_code": (840,),
+    },
+    "location": {
+        **_PRICED,
+        "name": ("", 7),
+        "phone": (5125550101,),
+        "currency": (840, ["USD"]),
+        "address": ("12 Elm St", {"zip": 78704}),
+    },
+    "api_key": {
+        "name": ("", 7),
+        "permissions": ([], ["fly"], ["payments:read", ""], [7], "all"),
+        "expires_at": (7, "tomorrow", "2030-01-01", "2030-02-30T00:00:00Z"),
+        "status": ("burnt", 1),
+    },
+    "credential": {
+        "code": ("12345", "1234567890123", "", 123456789012),
+        "is_active": ("yes", 1),
+    },
+    "endpoint": {
+        "id": ("a b", "", "x" * 65, 7),
+        "url": (
+            *("http://user:pw@host/x#f", "http://user@host/", "http://host/x#f", "http://"),
+            *("ftp://host/", "host/x", "http://ho st/", "http://host:99999/", "http://höst/"),
+            *("http://[", "", 7, "http://host/" + "x" * 2048),
+        ),
+        "secret": ("", "whsec_", "whsec_c2hvcnQ=", SECRET.removeprefix("whsec_"), 7),
+        "description": ("d" * 501, 7),
+        "event_types": (["lunch"], ["transaction.sale", 7], "transaction.sale"),
+        "filters": ({"colour": ["red"]}, {"status": ["lunch"]}, {"status": "captured"}, []),
+        "account_id": (7,),
+    },
+}
+"""Kind of record, field, and the values that no door may let in."""
+
+_PRICED_WELL: dict[str, tuple[Any, ...]] = {
+    "surcharge_rate": (0, 3, 3.5, 99.99, 100.0),
+    "tax_rate": (0.0, 8.25, 100.0),
+    "surcharge_basis": ("subtotal", "subtotal_plus_tax", "subtotal_plus_tip", "total"),
+    "tax_basis": ("subtotal", "total"),
+    "surcharge_confirmation_required": (True, False),
+}
+
+GOOD: dict[str, dict[str, tuple[Any, ...]]] = {
+    "account": {**_PRICED_WELL, "mcc": ("0000", "5812"), "name": ("B", "Café 日本")},
+    "terminal": _PRICED_WELL,
+    "location": _PRICED_WELL,
+    "api_key": {"permissions": (["all"], ["payments:read", "batches:read"]), "name": ("T",)},
+    "credential": {"code": ("123456789012", "abcdefghijkl")},
+    "endpoint": {
+        "url": ("http://127.0.0.1:9000/hook", "https://example.com:8443/a?b=c%20d"),
+        "event_types": ([], ["transaction.sale", "batch.opened"]),
+        "filters": ({}, {"status": ["captured"], "processor": ["any name"]}),
+        "secret": (SECRET,),
+    },
+}
+
+
+def _rows(table: dict[str, dict[str, tuple[Any, ...]]]) -> Iterator[Any]:
+    for kind, fields in table.items():
+        for name, values in fields.items():
+            for value in values:
+                shown = json.dumps(value)[:24].replace("\\", "")
+                yield pytest.param(kind, name, value, id=f"{kind}-{name}-{shown}")
+
+
+# --- a world with one of everything -----------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Document, Document]:
+    """A state file and a snapshot of a world with one of everything, which nobody has edited."""
+    path = tmp_path_factory.mktemp("kept") / "state.json"
+    with a_looping_sandbox(store=path) as sandbox:
+        a_credential(sandbox)
+        body = {"id": "mine", "url": "http://127.0.0.1:9/hook", "secret": SECRET}
+        assert sandbox.ask("POST", ENDPOINTS, json_body=body).status == 201
+        snapshot = sandbox.ask("GET", SNAPSHOT).json()
+    return json.loads(path.read_bytes()), snapshot
+
+
+def _sandbox(**more: Any) -> InProcess:
+    frozen = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
+    return InProcess(build(Settings(clock=frozen, **more)))
+
+
+def _edited(whole: Document, table: str, kind: Kind, name: str, value: Any) -> Document:
+    """The document with another value in one field of the one record."""
+    tables: Document = json.loads(json.dumps(whole))
+    one = next(one for one in tables[table].values() if kind.is_the_one(one))
+    one[name] = value
+    if kind.id == name:
+        one["_id"] = value if isinstance(value, str) else one["_id"]
+    return tables
+
+
+# --- the doors --------------------------------------------------------------------------------
+
+Door = Callable[[str, str, Any, tuple[Document, Document], Path], str | None]
+"""Tries a value of a field; what it says where it refuses, None where it takes it."""
+
+
+def _said(answer: Response) -> str | None:
+    if answer.status < 300:
+        return None
+    assert answer.status == 400, answer.body
+    return answer.body.decode()
+
+
+def through_the_api(
+    name: str, field: str, value: Any, saved: tuple[Document, Document], folder: Path
+) -> str | None:
+    kind, sandbox = KINDS[name], _sandbox()
+    body = kind.create(sandbox)
+    if field not in kind.changed:
+        return _said(sandbox.ask("POST", kind.path, key="partner", json_body=body | {field: value}))
+    created = sandbox.ask("POST", kind.path, key="partner", json_body=body)
+    assert created.status == 201, created.body
+    fields = created.json()
+    path = f"{kind.path}/{fields.get('id') or fields['terminal_id']}"
+    return _said(sandbox.ask("PUT", path, key="partner", json_body={field: value}))
+
+
+def through_a_fixture(
+    name: str, field: str, value: Any, saved: tuple[Document, Document], folder: Path
+) -> str | None:
+    """A fixture of documents; of a saved world where other fixtures have no such record."""
+    kind, path = KINDS[name], folder / "mine.json"
+    whole = json.loads(DEMO.read_bytes())
+    whole = whole if kind.table in whole else saved[1]
+    path.write_text(json.dumps(_edited(whole, kind.table, kind, field, value)), encoding="utf-8")
+    said = _refusal(lambda: _sandbox(fixture=str(path)))
+    assert said is None or str(path) in said
+    return said
+
+
+def through_a_snapshot(
+    name: str, field: str, value: Any, saved: tuple[Document, Document], folder: Path
+) -> str | None:
+    kind = KINDS[name]
+    body = json.dumps(_edited(saved[1], kind.table, kind, field, value)).encode()
+    said = _said(_sandbox().ask("PUT", SNAPSHOT, body=body))
+    assert said is None or f"{kind.table}, " in said
+    return said
+
+
+def through_a_state_file(
+    name: str, field: str, value: Any, saved: tuple[Document, Document], folder: Path
+) -> str | None:
+    kind, path = KINDS[name], folder / "state.json"
+    edited = _edited(saved[0], f"default.{kind.table}", kind, field, value)
+    path.write_text(json.dumps(edited), encoding="utf-8")
+    said = _refusal(lambda: _start(path))
+    assert said is None or f"{kind.table}, " in said
+    return said
+
+
+def _start(path: Path) -> None:
+    saver = _sandbox(store=path).sandbox.worlds.saver
+    assert saver is not None
+    saver.file.close()
+
+
+def _refusal(start: Callable[[], object]) -> str | None:
+    """What a start says that does not begin; None where it does."""
+    try:
+        start()
+    except (FixtureError, StoreError) as error:
+        return str(error)
+    return None
+
+
+DOORS: tuple[Door, ...] = (
+    through_the_api,
+    through_a_fixture,
+    through_a_snapshot,
+    through_a_state_file,
+)
+doors = pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
+
+
+@doors
+@pytest.mark.parametrize(("kind", "name", "value"), list(_rows(BAD)))
+def test_a_bad_value_is_refused_and_its_field_named(
+    door: Door,
+    kind: str,
+    name: str,
+    value: Any,
+    saved: tuple[Document, Document],
+    tmp_path: Path,
+) -> None:
+    said = door(kind, name, value, saved, tmp_path)
+
+    assert said is not None, "it was taken"
+    assert name in said
+
+
+@doors
+@pytest.mark.parametrize(("kind", "name", "value"), list(_rows(GOOD)))
+def test_a_good_value_is_taken(
+    door: Door,
+    kind: str,
+    name: str,
+    value: Any,
+    saved: tuple[Document, Document],
+    tmp_path: Path,
+) -> None:
+    assert door(kind, name, value, saved, tmp_path) is None
+
+
+def test_the_rows_cover_every_table_that_people_edit(saved: tuple[Document, Document]) -> None:
+    records = {kind.table for kind in KINDS.values()}
+
+    assert records <= set(saved[1])
+    assert set(BAD) == set(GOOD) == set(KINDS)
+
+
+# --- what is no record of its own -------------------------------------------------------------
+
+Edit = Callable[[Document], None]
+
+
+def _world(**fields: Any) -> Edit:
+    return lambda tables: next(iter(tables["world"].values())).update(fields)
+
+
+def _queued(**fields: Any) -> Edit:
+    return _world(queue=[{"outcome": "approved", **fields}])
+
+
+def _begins(**counts: Any) -> Edit:
+    return _world(begins={"invention": {"merchants": 1, **counts}})
+
+
+def _rates(**fields: Any) -> Edit:
+    return lambda tables: next(iter(tables["transactions"].values())).update(rates=fields)
+
+
+@pytest.fixture(scope="module")
+def sold() -> Document:
+    """A snapshot of a world with a payment."""
+    sandbox = _sandbox()
+    paid(sandbox)
+    snapshot: Document = sandbox.ask("GET", SNAPSHOT).json()
+    return snapshot
+
+
+@pytest.mark.parametrize(
+    ("edit", "named"),
+    [
+        (_world(name="n" * 201), "name"),
+        (_queued(amount=0), "queue.amount"),
+        (_queued(amount=100_000_000), "queue.amount"),
+        (_queued(approved_amount=-5), "queue.approved_amount"),
+        (_queued(delay_ms=3_600_001), "queue.delay_ms"),
+        (_begins(merchants=10_001), "begins.invention.merchants"),
+        (_begins(merchants=-1), "begins.invention.merchants"),
+        (_begins(merchants=10_000, terminals_per_merchant=6), "begins.invention"),
+        (_rates(tax_rate=-5), "rates.tax_rate"),
+        (_rates(surcharge_rate=400.0), "rates.surcharge_rate"),
+        (_rates(surcharge_basis="nonsense"), "rates.surcharge_basis"),
+        (_rates(tax_basis="Total"), "rates.tax_basis"),
+    ],
+)
+def test_a_snapshot_says_elsewhere_too_only_what_the_api_takes(
+    edit: Edit, named: str, sold: Document
+) -> None:
+    tables = json.loads(json.dumps(sold))
+    edit(tables)
+
+    answer = _sandbox().ask("PUT", SNAPSHOT, body=json.dumps(tables).encode())
+
+    assert (answer.status, answer.json()["error"]) == (400, "not_restored")
+    assert f": {named}: " in answer.json()["message"]
