@@ -212,8 +212,8 @@ def _have_secret(worlds: Worlds, file: StateFile | None) -> None:
     known = ", ".join(sorted(world.id for world in worlds if world.spec.keys_are_known))
     if known:
         log.warning(
-            "anybody can work out the API keys of these worlds, which began on loopback or with "
-            "--known-keys: %s; to have others, name another file with --store",
+            "the API keys of these worlds are known to anybody, because they began on loopback or "
+            "with --known-keys: %s; for other keys, name another file with --store",
             known,
         )
 

@@ -60,7 +60,7 @@ class ScenarioReloader:
         except ScenarioError as error:
             _complain(f"{self._path}: {error}", world)
             return
-        log.info("scenario %r was read again from %s", scenario.name, self._path)
+        log.info("reloaded scenario %r from %s", scenario.name, self._path)
 
 
 def _complain(message: str, world: World) -> None:

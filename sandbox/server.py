@@ -258,10 +258,10 @@ def _banner(facts: dict[str, object]) -> str:
         "",
         *_first_payment(facts),
         *_token_lines(facts),
-        "Why an answer was what it was:",
+        "The reasons for each answer:",
         f"  curl -s {facts['control_url']}/worlds/default/requests" + _bearer(facts),
         "",
-        "All of it to read and try, in a browser:",
+        "The API to read and try in a browser:",
         f"  {facts['control_url']}/docs",
         "",
         "Ctrl-C stops it.",
@@ -273,7 +273,7 @@ def _about_keys(facts: dict[str, object]) -> list[str]:
     """A note about the keys, if they are not the documented ones."""
     if facts["known_keys"]:
         return []
-    return ["These keys are of this server only; with --known-keys a new one has the documented."]
+    return ["These keys belong to this server only; --known-keys gives a new one the known keys."]
 
 
 def _first_payment(facts: dict[str, object]) -> list[str]:

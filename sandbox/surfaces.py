@@ -53,7 +53,7 @@ class Surfaces:
 
     @asynccontextmanager
     async def lifespan(self, _: object = None) -> AsyncIterator[None]:
-        """Continue the unfinished work of an earlier run; at the end write the remaining changes."""
+        """Continue the work of an earlier run; at the end write the remaining changes."""
         self._on_begin()
         yield
         for end in self._on_end:

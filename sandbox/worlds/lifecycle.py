@@ -123,7 +123,7 @@ def _restore(world: World, kept: "SavedWorld", *, is_beginning: bool = False) ->
 
 
 def _prepare(world: World) -> Steps[None]:
-    """Have the indexes of large tables by which changes ask, and which cannot wait for them.
+    """Build the indexes of large tables that changes query, because changes cannot wait for them.
 
     Records that were never read are left out: reading all of them takes longer than waiting.
     """
@@ -134,7 +134,7 @@ def _prepare(world: World) -> Steps[None]:
 
 
 def _have_changes_noted(world: World, kept: "SavedWorld | None") -> Steps[None]:
-    """Record every change from here on; record everything if the file does not have the world yet."""
+    """Record every change from here on, and everything if the world is new to the file."""
     from sandbox.worlds.recorder import Recorder
 
     recorder = Recorder(world)

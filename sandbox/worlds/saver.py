@@ -152,7 +152,7 @@ class Saver:
     def _done(self, noted: int) -> None:
         self._written = noted
         if self.problem is not None:
-            log.info("%s can be written again", self._file.name)
+            log.info("writing to %s works again", self._file.name)
             self.problem = None
 
     async def close(self) -> None:

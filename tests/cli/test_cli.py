@@ -339,7 +339,7 @@ def test_ctrl_c_ends_it_without_a_complaint():
     assert (process.returncode, err) == (0, "")
 
 
-OF_THIS_SERVER = "These keys are of this server only"
+OF_THIS_SERVER = "These keys belong to this server only"
 
 
 def banner_keys(lines: list[str]) -> list[str]:

@@ -80,7 +80,7 @@ def test_a_file_that_changes_is_run_from_the_beginning_and_the_world_stays_as_it
 
     shown = watched.until_named("Second")
     assert [(one["fitted"], one["applied"]) for one in shown["rules"]] == [(0, 0)]
-    assert watched.said() == ("info", f"scenario 'Second' was read again from {watched.path}")
+    assert watched.said() == ("info", f"reloaded scenario 'Second' from {watched.path}")
     assert watched.server.control("GET", "/worlds/default").json() == world | {"scenario": "Second"}
     requests = watched.server.control("GET", "/worlds/default/requests").json()
     assert requests["total"] == 1
@@ -128,7 +128,7 @@ def test_a_file_that_is_replaced_or_gone_for_a_while_is_read_again(watched):
         f"{watched.path}: cannot be read: No such file or directory; scenario 'Other' goes on",
     )
     assert meanwhile == "Other"
-    assert there_again == ("info", f"scenario 'Other' was read again from {watched.path}")
+    assert there_again == ("info", f"reloaded scenario 'Other' from {watched.path}")
 
 
 def test_a_change_of_the_file_wins_over_what_was_made_to_run_meanwhile(watched):
@@ -151,4 +151,4 @@ def test_a_scenario_of_the_library_is_watched_by_its_title_too():
 
         path.touch()
 
-        assert watched.said() == ("info", f"scenario 'Refund declined' was read again from {path}")
+        assert watched.said() == ("info", f"reloaded scenario 'Refund declined' from {path}")

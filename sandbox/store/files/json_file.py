@@ -221,7 +221,7 @@ class JsonFile:
             self._has_warned = True
             log.warning(
                 "%s holds %s documents and is written whole with every commit; a .db file is made "
-                "for that many: `sandbox world convert` makes one of it",
+                "for so many: convert it with `sandbox world convert`",
                 self._path,
                 f"{count:,}",
             )
