@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from sandbox.cli.control import Server, Unanswered, world_path
+from sandbox.cli.control import Remote, Unanswered, world_path
 from sandbox.cli.tables import counted, say
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ class Happened:
     data: dict[str, Any]
 
 
-def follow(server: Server, world_id: str, kinds: Sequence[str]) -> Iterator[Happened]:
+def follow(server: Remote, world_id: str, kinds: Sequence[str]) -> Iterator[Happened]:
     """What happens in a world from now on. A connection that breaks is made again.
 
     Raises Unanswered where the first connection cannot be made, and where a later one is refused:

@@ -41,7 +41,7 @@ def parse(body: bytes | bytearray) -> Steps[Any]:
     """The JSON value in the body, as `from_json` reads it without NaN. Raises NotJson."""
     if len(body) <= PIECE_BYTES:
         return _parsed(body, 0)
-    document = _Document()
+    document = _PartlyRead()
     start = 0
     while start < len(body):
         piece, bare = yield from _piece(body, start)
@@ -78,7 +78,7 @@ def _piece(body: bytes | bytearray, start: int) -> Steps[tuple[bytes, bytes]]:
         yield
 
 
-class _Document:
+class _PartlyRead:
     """What was read so far.
 
     `_open` are the containers that are open, outermost first, and `_brackets` what each began

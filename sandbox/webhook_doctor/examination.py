@@ -8,7 +8,7 @@ from sandbox.webhook_doctor.probe import Probe
 from sandbox.webhook_doctor.probes import PROBES
 from sandbox.webhook_doctor.scale import Way
 from sandbox.webhook_doctor.scoring import Examination, Finding, judge, judge_pace
-from sandbox.webhook_doctor.sender import Answer, ProbeSender
+from sandbox.webhook_doctor.sender import ProbeSender, ReceiverAnswer
 
 
 class Unreachable(Exception):
@@ -45,8 +45,8 @@ async def examine(
     return Examination(findings=findings, is_whole=len(probes) == len(PROBES))
 
 
-async def _send(courier: ProbeSender, probe: Probe, kit: ProbeBuilder) -> list[Answer]:
-    answers: list[Answer] = []
+async def _send(courier: ProbeSender, probe: Probe, kit: ProbeBuilder) -> list[ReceiverAnswer]:
+    answers: list[ReceiverAnswer] = []
     for volley in probe.plan(kit):
         answers += await courier.send(volley)
         if probe is GOOD and answers[0].way == Way.UNREACHABLE:

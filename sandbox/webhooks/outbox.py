@@ -14,7 +14,7 @@ from pydantic_core import from_json
 
 from sandbox.domain.events import Message
 from sandbox.domain.timers import WEBHOOK_RETRY, Timer
-from sandbox.domain.webhooks.deliveries import Attempt, AttemptTrigger, Delivery, Sent
+from sandbox.domain.webhooks.deliveries import AttemptTrigger, Delivery, Sent
 from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.domain.webhooks.schedule import DEAD_AFTER, GONE, TOO_MANY_REQUESTS, wait_after
 from sandbox.scenarios.running import Running
@@ -259,9 +259,7 @@ class Outbox:
             return  # The world was reset meanwhile.
         now, delivery = self._world.now(), job.delivery
         self._on_delivery(delivery)
-        delivery.note(
-            Attempt(now, sent.status_code, sent.duration_ms, sent.response, sent.error, job.trigger)
-        )
+        delivery.note(sent, now, job.trigger)
         endpoint = self.endpoints.get(delivery.endpoint_id)
         if sent.error is None:
             self._unplan(delivery)

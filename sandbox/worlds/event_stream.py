@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, NamedTuple
 
 from sandbox.domain.events import Message
-from sandbox.domain.webhooks.deliveries import Attempt
+from sandbox.domain.webhooks.deliveries import DeliveryAttempt
 from sandbox.webhooks.jobs import Job
 from sandbox.webhooks.outbox import Outbox
 from sandbox.worlds.clock import Clock, ClockView
@@ -36,7 +36,7 @@ class AttemptEvent(NamedTuple):
     message: Message
     endpoint_id: str
     url: str
-    attempt: Attempt
+    attempt: DeliveryAttempt
     delivery_status: str
 
 

@@ -34,7 +34,7 @@ from sandbox.store.files.sqlite_tables import (
     READ_RECORDS,
     SCHEMA,
     WORLDS_OF_RECORDS,
-    Messages,
+    MessageRows,
 )
 from sandbox.store.files.sqlite_writer import OnlyWriter
 
@@ -263,7 +263,7 @@ class SqliteFile:
         counts = "SELECT world, count(*) FROM messages GROUP BY world"
         for world, count in self._database.execute(counts):
             query = self._digests.asked(READ_MESSAGES)
-            worlds.setdefault(world, {})[MESSAGES] = Messages(
+            worlds.setdefault(world, {})[MESSAGES] = MessageRows(
                 self._database, query, world, count, self._unusable
             )
         self._places, self._next_place = places, last + 1

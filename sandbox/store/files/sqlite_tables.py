@@ -88,7 +88,7 @@ SELECT world FROM found WHERE world IS NOT NULL
 """
 
 
-class Messages(Sequence[Document]):
+class MessageRows(Sequence[Document]):
     """The messages of one world, which are read when somebody first asks for one."""
 
     def __init__(
