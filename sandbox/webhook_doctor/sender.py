@@ -54,9 +54,9 @@ class ProbeSender:
         self._timeout_s = timeout_s
         self._client: AsyncClient = _client(url, timeout_s)
 
-    async def send(self, volley: Burst) -> list[ReceiverAnswer]:
+    async def send(self, burst: Burst) -> list[ReceiverAnswer]:
         """The answers to requests that are sent at once, in their order. Never raises."""
-        return await asyncio.gather(*map(self._send, volley))
+        return await asyncio.gather(*map(self._send, burst))
 
     async def close(self) -> None:
         """Close all connections."""

@@ -178,7 +178,7 @@ def edit(context: OperationContext) -> Transaction:
         capture_batch_id=_capture_batch(tx, captures, batch.id if batch else None),
         refund_batch_id=batch.id if batch and refunds else None,
     )
-    persist.keep(context, conclusion, tx, batch)
+    persist.save(context, conclusion, tx, batch)
     return conclusion.shown
 
 
