@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,43 @@ THIRD_PARTIES = {
 }
 """Package to where it may be imported: in the files whose path begins like that."""
 
+LAZY_ROOMS = {
+    "cli": "each command starts with what it needs and no more",
+    "testing": "pytest starts before it is known whether a test wants a sandbox",
+    "webhook_doctor": "a command of its own",
+}
+"""Rooms in which any import may stand inside a function, and why."""
+
+LAZY = {
+    "pydantic": "loading it is a third of the start; a server needs it with the first request",
+    "pydantic_core": "a command that needs no validation starts without it",
+    "aiohttp": "only for the first webhook that is sent",
+    "standardwebhooks": "only for the first webhook that is sent",
+    "faker": "only for generated data",
+    "tomllib": "only for a file that somebody names",
+    "difflib": "only for a misspelt word",
+    "unicodedata": "only for text that is not ASCII",
+    "fcntl": "not on Windows",
+    "resource": "not on Windows",
+    "sandbox.store.documents": "only for files, snapshots and worlds that began from one",
+    "sandbox.store.files": "only with a state file",
+    "sandbox.store.fixture_check": "fixtures of the package were checked when it was made",
+    "sandbox.store.memory.texts": "only for the first search by text",
+    "sandbox.worlds.recorder": "only with a state file",
+    "sandbox.worlds.restore": "only for worlds that come from a file or a snapshot",
+    "sandbox.worlds.saver": "only with a state file",
+    "sandbox.worlds.secret_documents": "only for files and snapshots of somebody",
+    "sandbox.worlds.snapshot": "only for snapshots",
+    "sandbox.webhooks.connections": "only for the first webhook that is sent",
+    "sandbox.scenario_reload": "only with --watch",
+    "sandbox.scenarios": "only for scenarios, whose shapes take pydantic",
+    "sandbox.platform.openapi": "only when a document is asked for",
+    "sandbox.platform.apikeys.bodies": "only when a key is changed",
+    "sandbox.control.openapi": "only when a document is asked for",
+    "sandbox.control.shapes": "loaded when the first control request has a body or a query",
+}
+"""What elsewhere may be imported inside a function, because the start is faster for it."""
+
 LINES_OF_A_FILE_MAX = 400
 LINES_OF_A_FUNCTION_MAX = 60
 
@@ -127,6 +165,80 @@ def test_a_module_imports_only_lower_rooms_and_its_own():
     ]
 
     assert wrong == []
+
+
+MODULES = {
+    "sandbox." + _name(path).removesuffix(".py").replace("/", ".").removesuffix(".__init__"): path
+    for path in FILES
+}
+
+
+def _imported_modules(path: Path) -> Iterator[str]:
+    """The modules of the package that the file imports, wherever in it, also for types only."""
+    for node in _nodes(path):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in MODULES)
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                if full in MODULES:
+                    yield full
+                elif node.module in MODULES:
+                    yield node.module
+
+
+def test_no_import_circle_exists_not_even_inside_a_room():
+    """Imports inside functions and under TYPE_CHECKING count."""
+    graph = {
+        module: set(_imported_modules(path)) - {module, "sandbox"}
+        for module, path in MODULES.items()
+    }
+    sorter = TopologicalSorter(graph)
+
+    sorter.prepare()
+
+
+def test_an_import_inside_a_function_has_a_reason():
+    unexplained = [
+        f"{_name(path)}:{node.lineno}: {name}"
+        for path in FILES
+        if _room(path) not in LAZY_ROOMS
+        for function in _nodes(path)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in _names_of(node)
+        if not any(name == lazy or name.startswith(lazy + ".") for lazy in LAZY)
+    ]
+
+    assert unexplained == []
+
+
+def _names_of(node: ast.Import | ast.ImportFrom) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    full = [f"{node.module}.{alias.name}" for alias in node.names]
+    return [name if name in MODULES else str(node.module) for name in full]
+
+
+def _classes() -> Iterator[tuple[str, str]]:
+    for path in FILES:
+        for node in _nodes(path):
+            if isinstance(node, ast.ClassDef):
+                yield node.name, _name(path)
+
+
+def test_a_class_name_is_used_once_in_a_room():
+    rooms: dict[tuple[str, str], list[str]] = {}
+    for name, path in _classes():
+        rooms.setdefault((path.split("/")[0], name), []).append(path)
+
+    assert {name: paths for name, paths in rooms.items() if len(paths) > 1} == {}
+
+
+@pytest.mark.parametrize("name", ["Answer", "Page", "Outcome", "Server"])
+def test_the_commonest_names_mean_one_thing_in_the_whole_package(name):
+    assert len([path for found, path in _classes() if found == name]) <= 1
 
 
 def test_third_party_packages_stay_where_they_are_needed():

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import click
 
-from sandbox.cli.control import Server, server_options, world_path
+from sandbox.cli.control import Remote, server_options, world_path
 from sandbox.cli.params import DurationType, InstantType
 from sandbox.cli.progress import working
 from sandbox.cli.tables import counted, json_option, say, show_json, show_table
@@ -49,7 +49,10 @@ def clock() -> None:
 @json_option
 def show(*, world_id: str, url: str, token: str | None, as_json: bool) -> None:
     """Show the time of a world, and whether its clock runs."""
-    _show(Server(url=url, token=token).read("GET", world_path(world_id, "clock")), as_json=as_json)
+    _show(
+        Remote(url=url, token=token).read("GET", world_path(world_id, "clock")),
+        as_json=as_json,
+    )
 
 
 @clock.command()
@@ -70,7 +73,7 @@ def advance(
     """
     if (by is None) == (to is None):
         raise click.UsageError("give either a duration, like 3d, or --to with an instant")
-    server = Server(url=url, token=token)
+    server = Remote(url=url, token=token)
     body = {"by": by} if by is not None else {"to": to}
     with working("advancing"):
         moved = server.read(
@@ -150,7 +153,7 @@ def run(rate: float, **options: Any) -> None:
 def _put(
     setting: dict[str, Any], *, world_id: str, url: str, token: str | None, as_json: bool
 ) -> None:
-    server = Server(url=url, token=token)
+    server = Remote(url=url, token=token)
     with working("setting the clock"):
         now = server.read("PUT", world_path(world_id, "clock"), setting, answer_s=_ADVANCE_S)
     _show(now, as_json=as_json)

@@ -51,7 +51,7 @@ def world_path(world_id: str, *rest: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class Remote:
     """A server by its URL, with or without the prefix of its control API."""
 
     url: str

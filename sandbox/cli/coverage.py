@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from sandbox.cli.control import Server, at_server, world_path
+from sandbox.cli.control import Remote, at_server, world_path
 from sandbox.cli.exit_status import EXIT_REFUSED
 from sandbox.cli.tables import json_option, say, show_json
 
@@ -47,7 +47,7 @@ def coverage(
     from sandbox.testing.coverage import table
 
     path = "/coverage" if world_id is None else world_path(world_id, "coverage")
-    found = Server(url=url, token=token).read("GET", path)
+    found = Remote(url=url, token=token).read("GET", path)
     if as_json:
         show_json(found)
     else:

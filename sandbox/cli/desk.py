@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from sandbox.cli.control import Server, server_options, world_path
+from sandbox.cli.control import Remote, server_options, world_path
 from sandbox.cli.exit_status import EXIT_REFUSED, refuse
 from sandbox.cli.tables import json_option, say, show_json, show_table
 
@@ -37,7 +37,7 @@ def next_outcome(
       sandbox next --fault drop_after --operation capture
       sandbox next --clear
     """
-    server = Server(url=url, token=token)
+    server = Remote(url=url, token=token)
     path = world_path(world_id, "scenario", "next")
     body = {name: value for name, value in entry.items() if value is not None}
     if clear:
@@ -87,7 +87,7 @@ def tap(
       sandbox tap --card tok_visa_debit
       sandbox tap 3fa85f64-5717-4562-b3fc-2c963f66afa6 --cancel user
     """
-    server = Server(url=url, token=token)
+    server = Remote(url=url, token=token)
     body = {name: value for name, value in choice.items() if value is not None}
     if len(body) > 1:
         raise click.UsageError("give one of --card, --outcome and --cancel")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from sandbox.cli.control import Server, server_options, world_path
+from sandbox.cli.control import Remote, server_options, world_path
 from sandbox.cli.exit_status import EXIT_REFUSED, refuse
 from sandbox.cli.tables import json_option, say, show_json, show_table
 
@@ -40,7 +40,7 @@ def keys(
       sandbox keys --world uat-7 --name merchant
       eval "$(sandbox keys --env)"
     """
-    world = Server(url=url, token=token).read("GET", world_path(world_id))
+    world = Remote(url=url, token=token).read("GET", world_path(world_id))
     all_keys = {key_name: key["key"] for key_name, key in world["keys"].items()}
     chosen = all_keys if name is None else {name: _named(name, all_keys, world_id)}
     if as_json:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from sandbox.cli.control import Server, Unanswered, server_options, world_path
+from sandbox.cli.control import Remote, Unanswered, server_options, world_path
 from sandbox.cli.exit_status import refuse
 from sandbox.cli.params import TargetType
 from sandbox.cli.streaming import (
@@ -72,7 +72,7 @@ def listen(
     """
     wanted = {"url": target, "event_types": _words(events), **more}
     listener = _Listener(
-        server=Server(url=url, token=token),
+        server=Remote(url=url, token=token),
         world_id=world_id,
         wanted={name: value for name, value in wanted.items() if value},
         as_json=as_json,
@@ -100,7 +100,7 @@ def _words(events: str | None) -> list[str]:
 class _Listener:
     """An endpoint, and the events of its world that were shown. `wanted` has its settings."""
 
-    server: Server
+    server: Remote
     world_id: str
     wanted: dict[str, Any]
     as_json: bool

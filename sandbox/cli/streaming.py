@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from sandbox.cli.control import Server, Unanswered, world_path
+from sandbox.cli.control import Remote, Unanswered, world_path
 from sandbox.cli.tables import counted, say
 
 T = TypeVar("T")
@@ -41,8 +41,8 @@ class Happened:
     data: dict[str, Any]
 
 
-def follow(server: Server, world_id: str, kinds: Sequence[str]) -> Iterator[Happened]:
-    """The events of a world from now on. Reconnects after a broken connection.
+def follow(server: Remote, world_id: str, kinds: Sequence[str]) -> Iterator[Happened]:
+    """What happens in a world from now on. A connection that breaks is made again.
 
     Raises Unanswered if the first connection fails, or if the server refuses a later one because
     the world is gone.

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import click
 
-from sandbox.cli.control import Server, Unanswered, server_options, world_path
+from sandbox.cli.control import Remote, Unanswered, server_options, world_path
 from sandbox.cli.exit_status import EXIT_REFUSED, refuse
 from sandbox.cli.params import StatusType
 from sandbox.cli.streaming import CONNECTED, GAP, Seen, follow, tell_of_connection, until_stopped
@@ -73,7 +73,7 @@ def tail(
       sandbox tail --no-follow --limit 1
       sandbox tail --json | jq .response.status_reason
     """
-    server = Server(url=url, token=token)
+    server = Remote(url=url, token=token)
     try:
         names = _key_names(server, world_id)
         tail = _Tail(
@@ -93,7 +93,7 @@ def tail(
         refuse(str(error), error.code)
 
 
-def _key_names(server: Server, world_id: str) -> dict[str, str]:
+def _key_names(server: Remote, world_id: str) -> dict[str, str]:
     """The keys of the cast, in full, each with its name."""
     world = server.answer("GET", world_path(world_id)).json()
     return {key["key"]: name for name, key in world["keys"].items()}
@@ -133,7 +133,7 @@ class _Wanted:
 class _Tail:
     """A journal that is followed."""
 
-    server: Server
+    server: Remote
     world_id: str
     wanted: _Wanted
     names: Mapping[str, str]

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import click
 
-from sandbox.cli.control import Server, server_options, world_path
+from sandbox.cli.control import Remote, server_options, world_path
 from sandbox.cli.exit_status import EXIT_REFUSED, refuse
 from sandbox.cli.params import SettingType
 from sandbox.cli.progress import working
@@ -68,7 +68,7 @@ def trigger(
         raise click.UsageError("Missing argument 'EVENT': --list shows them.")
     if event not in EVENTS:
         refuse(f"there is no event {event!r}{did_you_mean(event, EVENTS)}", EXIT_REFUSED)
-    server = Server(url=url, token=token)
+    server = Remote(url=url, token=token)
     body = {"event_type": event, "changes": dict(changes)}
     sent = server.read("POST", world_path(world_id, "messages"), body)
     with working("waiting for what the receivers answer"):
@@ -90,7 +90,7 @@ def _show_events(*, as_json: bool) -> None:
         show_table(("event", "meaning"), [(row.name, row.meaning) for row in EVENTS.values()])
 
 
-def _answered(server: Server, world_id: str, id: str, timeout_s: float) -> dict[str, Any]:
+def _answered(server: Remote, world_id: str, id: str, timeout_s: float) -> dict[str, Any]:
     """The message after every delivery was tried, or after a time limit."""
     until = time.monotonic() + timeout_s
     wait_s = _LOOKS_FIRST_S
@@ -106,7 +106,7 @@ def _answered(server: Server, world_id: str, id: str, timeout_s: float) -> dict[
         wait_s = min(2 * wait_s, _LOOKS_AT_LEAST_EVERY_S)
 
 
-def _urls(server: Server, world_id: str) -> dict[str, str]:
+def _urls(server: Remote, world_id: str) -> dict[str, str]:
     listed = server.read("GET", world_path(world_id, "endpoints"))
     return {one["id"]: one["url"] for one in listed["endpoints"]}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from sandbox.cli.control import Server, server_options, world_path
+from sandbox.cli.control import Remote, server_options, world_path
 from sandbox.cli.exit_status import refuse
 from sandbox.cli.progress import working
 from sandbox.cli.tables import say, show_json
@@ -40,7 +40,7 @@ def save(file: Path, *, world_id: str, url: str, token: str | None, as_json: boo
     if as_json and file == _STANDARD:
         refuse("--json: what goes to standard output is the world itself; name a FILE")
     with working(f"saving {world_id}"):
-        content = Server(url=url, token=token).ask("GET", world_path(world_id, "snapshot")).content
+        content = Remote(url=url, token=token).ask("GET", world_path(world_id, "snapshot")).content
     if file == _STANDARD:
         # Programs get the raw bytes; a terminal must not obey control characters from a server.
         if sys.stdout.isatty():
@@ -81,7 +81,7 @@ def load(file: Path, *, world_id: str, url: str, token: str | None, as_json: boo
     except (OSError, ValueError) as error:
         refuse(f"{file}: cannot be read: {_why(error)}")
     with working(f"loading {world_id}"):
-        answer = Server(url=url, token=token).ask("PUT", world_path(world_id, "snapshot"), content)
+        answer = Remote(url=url, token=token).ask("PUT", world_path(world_id, "snapshot"), content)
     _tell(answer.json(), f"{world_id} is as {file} has it", as_json=as_json)
 
 

@@ -8,14 +8,14 @@ from urllib.parse import urljoin
 
 import click
 
-from sandbox.cli.control import Server, at_server, server_options, world_path
+from sandbox.cli.control import Remote, at_server, server_options, world_path
 from sandbox.cli.exit_status import EXIT_REFUSED, refuse
 from sandbox.cli.params import CountsType, InstantType, SettingType
 from sandbox.cli.progress import working
 from sandbox.cli.tables import json_option, say, show_json, show_table
 
 
-class _ClockType(InstantType):
+class _FrozenAtType(InstantType):
     """`running`, or an instant at which the clock is frozen."""
 
     name = "running|INSTANT"
@@ -31,7 +31,7 @@ class _ClockType(InstantType):
 @click.option("--seed", type=int, help="Seed for its ids. Default: the server's.")
 @click.option("--fixture", help="Fixture: a name under fixtures/.")
 @click.option("--scenario", help="Scenario: a name or title of the library, or a file.")
-@click.option("--clock", type=_ClockType(), help="Clock: running, or frozen at an instant.")
+@click.option("--clock", type=_FrozenAtType(), help="Clock: running, or frozen at an instant.")
 @click.option(
     "--switch",
     "switches",
@@ -62,7 +62,7 @@ def new(
       sandbox world new --scenario my-story.toml --switch batch.settlement=manual
       sandbox world new --invent merchants=200,terminals_per_merchant=2
     """
-    server = Server(url=url, token=token)
+    server = Remote(url=url, token=token)
     body = {name: value for name, value in more.items() if value is not None}
     if scenario is not None:
         body["scenario"] = _scenario(scenario)
@@ -96,7 +96,7 @@ def _scenario(named: str) -> Any:
 @json_option
 def list_all(*, url: str, token: str | None, as_json: bool) -> None:
     """List the worlds of a server."""
-    listed = Server(url=url, token=token).read("GET", "/worlds")
+    listed = Remote(url=url, token=token).read("GET", "/worlds")
     if as_json:
         show_json(listed)
         return
@@ -133,7 +133,7 @@ def show(named: str | None, *, world_id: str, url: str, token: str | None, as_js
     Example:
       sandbox world show uat-7
     """
-    world = Server(url=url, token=token).read("GET", world_path(_which(named, world_id)))
+    world = Remote(url=url, token=token).read("GET", world_path(_which(named, world_id)))
     if as_json:
         show_json(world)
     else:
@@ -152,7 +152,7 @@ def reset(named: str | None, *, world_id: str, url: str, token: str | None, as_j
     """
     id = _which(named, world_id)
     with working("resetting"):
-        world = Server(url=url, token=token).read("POST", world_path(id, "reset"))
+        world = Remote(url=url, token=token).read("POST", world_path(id, "reset"))
     if as_json:
         show_json(world)
     else:
@@ -173,10 +173,10 @@ def delete(
       sandbox world delete uat-7 --yes
     """
     id = _which(named, world_id)
-    question = f"Delete the world {id} with all that is in it?"
+    question = f"Delete the world {id} with all its data?"
     if not yes and sys.stdin.isatty() and not click.confirm(question, err=True):
         refuse(f"{id} stays", EXIT_REFUSED)
-    Server(url=url, token=token).ask("DELETE", world_path(id))
+    Remote(url=url, token=token).ask("DELETE", world_path(id))
     if as_json:
         show_json({"deleted": id})
     else:
@@ -203,7 +203,7 @@ def _show(world: dict[str, Any]) -> None:
     show_table(("key of", "key"), keys, is_whole=True)
 
 
-def _show_first_request(world: dict[str, Any], server: Server) -> None:
+def _show_first_request(world: dict[str, Any], server: Remote) -> None:
     """A sale to paste, or a list of keys if the cast has no merchant with a terminal."""
     keys, terminal = world["keys"], world["terminals"].get("merchant")
     named = "merchant" if "merchant" in keys else next(iter(keys), None)
@@ -221,7 +221,7 @@ def _show_first_request(world: dict[str, Any], server: Server) -> None:
     say(f"  {line}")
 
 
-def _platform(server: Server) -> tuple[str, str]:
+def _platform(server: Remote) -> tuple[str, str]:
     """The URL of the platform, and the header for its keys."""
     described = server.read("GET", "/platform/openapi.json")
     (scheme,) = described["components"]["securitySchemes"].values()

@@ -9,7 +9,7 @@ from sandbox.control.long import written_list
 from sandbox.control.rows import ControlFault, ControlRequest, must_be_known, window
 from sandbox.domain.events import EVENTS, Message, body_of
 from sandbox.domain.instants import to_wire
-from sandbox.domain.webhooks.deliveries import Attempt, Delivery
+from sandbox.domain.webhooks.deliveries import Delivery, DeliveryAttempt
 from sandbox.store.steps import OFTEN, Steps
 from sandbox.webhooks.samples import sample
 from sandbox.worlds.ids import Ids
@@ -90,7 +90,7 @@ def _delivery(delivery: Delivery) -> dict[str, Any]:
     }
 
 
-def view_attempt(attempt: Attempt) -> dict[str, Any]:
+def view_attempt(attempt: DeliveryAttempt) -> dict[str, Any]:
     """One attempt at a delivery."""
     return {
         "at": to_wire(attempt.at),

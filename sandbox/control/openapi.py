@@ -24,15 +24,15 @@ _PARAMETER: Final = re.compile(r"\{(\w+)\}")
 _TEXT: Final[Schema] = {"type": "string"}
 
 _SAID: Final = {
-    400: "Something in the body or the query cannot be; `nearest` is the word that was meant.",
-    401: "This server asks for its bearer token, which it was given or printed at its start.",
+    400: "The body or the query has a mistake; `nearest` is the known word for a misspelt one.",
+    401: "This server asks for its bearer token, which you gave it or it printed at its start.",
     403: "A browser sent this for a page of another origin.",
-    404: "There is no such world, or nothing with this id in it.",
+    404: "There is no such world, or it has nothing with this id.",
     408: "Nothing came in time; `near_misses` came nearest, the newest first.",
-    409: "What is there already stands in the way.",
+    409: "It conflicts with existing state.",
     413: "The body is larger than 1 MiB, that of a snapshot larger than 256 MiB.",
     421: "The Host header names a host that this server does not answer for, see `--allow-host`.",
-    429: "As many requests of this kind are open as may be; one of them has to end first.",
+    429: "Too many requests of this kind are open; one of them has to end first.",
     507: "The state file cannot be written.",
 }
 

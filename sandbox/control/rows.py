@@ -159,7 +159,7 @@ def must_be_known(field: str, word: str | None, known: Iterable[str]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ItemPage:
     """A window on a long list: the items in it, and how many there are in all."""
 
     items: Sequence[Any]
@@ -172,11 +172,11 @@ class Page:
         return {"total": self.total, "limit": self.limit, "offset": self.offset}
 
 
-def window(items: Sequence[Any], limit: int, offset: int | None) -> Page:
+def window(items: Sequence[Any], limit: int, offset: int | None) -> ItemPage:
     """The window of a list that is oldest first.
 
     `offset` counts from the oldest. Without it the window has the newest `limit` items. Both are
     oldest first.
     """
     start = max(len(items) - limit, 0) if offset is None else offset
-    return Page(items[start : start + limit], len(items), limit, start)
+    return ItemPage(items[start : start + limit], len(items), limit, start)

@@ -175,7 +175,7 @@ class Filters(_Body):
 
 
 class ChangeEndpoint(_Body):
-    """What of an endpoint is to change. An `account_id` of null hears the whole world."""
+    """Changes of an endpoint. An `account_id` of null subscribes to the whole world."""
 
     url: HttpUrl | None = None
     description: EndpointDescription | None = None

@@ -73,7 +73,7 @@ class Stream:
         self, world: World, kinds: Collection[str], on_silence: Callable[[], None]
     ) -> None:
         self._world = world
-        self._reader = world.readers.join(kinds)
+        self._subscriber = world.subscriptions.join(kinds)
         self._on_silence = on_silence
 
     async def deliver(
@@ -86,11 +86,11 @@ class Stream:
         last_words_s: float = LAST_WORDS_S,
     ) -> None:
         """Send events until the client goes away or the world ends."""
-        reader = self._reader
-        scope[ON_STOP] = reader.end
-        sending = asyncio.ensure_future(self._send(reader, send, silence_s))
+        subscriber = self._subscriber
+        scope[ON_STOP] = subscriber.end
+        sending = asyncio.ensure_future(self._send(subscriber, send, silence_s))
         leaving = asyncio.ensure_future(wire.until_gone(receive))
-        ending = asyncio.ensure_future(reader.over.wait())
+        ending = asyncio.ensure_future(subscriber.over.wait())
         tasks = (sending, leaving, ending)
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -101,42 +101,42 @@ class Stream:
                 scope[ABORT]()
                 await leaving
         finally:
-            self._world.readers.leave(reader)
+            self._world.subscriptions.leave(subscriber)
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
         if not sending.cancelled():
             sending.result()
 
-    async def _send(self, reader: Subscriber, send: Send, silence_s: float) -> None:
+    async def _send(self, subscriber: Subscriber, send: Send, silence_s: float) -> None:
         # Some servers say like this that the client has gone.
         with suppress(OSError):
             await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
-            async for part in self._parts(reader, silence_s):
+            async for part in self._parts(subscriber, silence_s):
                 await send({"type": "http.response.body", "body": part, "more_body": True})
                 # Requests get their turn between two events.
                 await asyncio.sleep(0)
             await send({"type": "http.response.body", "body": b""})
 
-    async def _parts(self, reader: Subscriber, silence_s: float) -> AsyncGenerator[bytes]:
+    async def _parts(self, subscriber: Subscriber, silence_s: float) -> AsyncGenerator[bytes]:
         yield _HERE
         while True:
             try:
                 async with asyncio.timeout(silence_s):
-                    happening = await reader.next()
+                    event = await subscriber.next()
             except TimeoutError:
                 self._on_silence()
                 yield _HERE
                 continue
-            if happening is None:
+            if event is None:
                 return
-            yield self._written(happening)
+            yield self._written(event)
 
-    def _written(self, happening: StreamEvent) -> bytes:
-        shown = to_json(_SHOWN[happening.kind](self._world, happening.what))
+    def _written(self, event: StreamEvent) -> bytes:
+        shown = to_json(_SHOWN[event.kind](self._world, event.what))
         return b"event: %b\nid: %d\ndata: %b\n\n" % (
-            happening.kind.encode(),
-            happening.number,
+            event.kind.encode(),
+            event.number,
             shown,
         )
 
@@ -148,7 +148,7 @@ def read_along(request: ControlRequest) -> Stream:
     for kind in kinds:
         must_be_known("kinds", kind, KINDS)
     world = request.world
-    if len(world.readers) >= STREAMS_MAX:
+    if len(world.subscriptions) >= STREAMS_MAX:
         raise ControlFault(
             429,
             "too_many_streams",

@@ -17,7 +17,7 @@ from sandbox.worlds.journal import EntryView
 __all__ = ["Batch", "ClockView", "EntryView"]
 
 Document = dict[str, Any]
-"""A document whose shape stands elsewhere: a snapshot, a JSON Schema, an OpenAPI document."""
+"""A document with a shape of its own: a snapshot, a JSON Schema, an OpenAPI document."""
 
 EventType = Annotated[str, OneOf(EVENTS)]
 OutcomeKey = Annotated[str, OneOf(OUTCOMES)]

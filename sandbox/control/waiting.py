@@ -99,7 +99,7 @@ class Search:
                 message = self._next()
                 if message is None:
                     return None
-                if misfit(self._world, message, self.query) is None:
+                if mismatch(self._world, message, self.query) is None:
                     return message
             await asyncio.sleep(0)
 
@@ -132,7 +132,7 @@ class Search:
         return query.event_type in (None, message.event_type) or query.subject == message.subject
 
 
-def misfit(world: World, message: Message, query: "WaitQuery") -> str | None:
+def mismatch(world: World, message: Message, query: "WaitQuery") -> str | None:
     """Why this is not the message that is waited for; None when it is."""
     if query.event_type is not None and message.event_type != query.event_type:
         return f"it is {message.event_type}"
@@ -156,7 +156,7 @@ def _nothing_came(world: World, search: Search) -> ControlFault:
             "id": message.id,
             "event_type": message.event_type,
             "subject": message.subject,
-            "why": misfit(world, message, search.query),
+            "why": mismatch(world, message, search.query),
         }
         for message in reversed(search.near)
     ]

@@ -13,7 +13,7 @@ from sandbox.worlds import switches
 from sandbox.worlds.clock import ClockSetting
 from sandbox.worlds.registry import Protected, TooManyWorlds, WorldTaken
 from sandbox.worlds.saved_world import NotRestored
-from sandbox.worlds.scheduler import catch_up, walk
+from sandbox.worlds.scheduler import advance_to, catch_up
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import World
 
@@ -180,7 +180,7 @@ async def set_clock(request: ControlRequest) -> dict[str, Any]:
     body: ClockBody = request.body
     world = request.world
     if body.now is not None and body.now > world.clock.now():
-        await walk(world, body.now, request.services.worlds.slices)
+        await advance_to(world, body.now, request.services.worlds.slices)
     world.clock.set(body.setting())
     world.watched = None
     await catch_up(world, request.services.worlds.slices)
@@ -195,7 +195,7 @@ async def advance_clock(request: ControlRequest) -> dict[str, Any]:
         end = body.end(world.clock.now())
     except ValueError as error:
         raise invalid(str(error)) from None
-    fired = await walk(world, end, request.services.worlds.slices)
+    fired = await advance_to(world, end, request.services.worlds.slices)
     return {
         "now": to_wire(world.clock.now()),
         "fired": [

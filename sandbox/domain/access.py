@@ -26,7 +26,7 @@ class Holds(StrEnum):
     BOTH = "own and descendant accounts"
 
 
-class Verdict(StrEnum):
+class AccessVerdict(StrEnum):
     """What a decision comes to. Hidden and gone look the same from outside."""
 
     OK = "ok"
@@ -62,23 +62,25 @@ def need(*base: str, sub: bool = False) -> Need:
 class Access:
     """One cell of the table: the verdict, why in words for the operator, and the clause."""
 
-    verdict: Verdict
+    verdict: AccessVerdict
     reason: str
     source: str
 
 
-_HIDDEN = Access(Verdict.HIDDEN, "the key holds no permission of the type", "spec 5.9")
-_DENIED = Access(Verdict.DENIED, "the key sees the type but lacks the operation", "spec 5.9")
-_OUTSIDE = Access(Verdict.GONE, "the account is outside the caller's hierarchy", "spec 7-404")
-_GONE = Access(Verdict.GONE, "it does not exist or was deleted", "spec 7-404")
+_HIDDEN = Access(AccessVerdict.HIDDEN, "the key holds no permission of the type", "spec 5.9")
+_DENIED = Access(AccessVerdict.DENIED, "the key sees the type but lacks the operation", "spec 5.9")
+_OUTSIDE = Access(AccessVerdict.GONE, "the account is outside the caller's hierarchy", "spec 7-404")
+_GONE = Access(AccessVerdict.GONE, "it does not exist or was deleted", "spec 7-404")
 _NEEDS_SUB = Access(
-    Verdict.DENIED, "a descendant account needs the :sub form, which the key lacks", "spec 5.7"
+    AccessVerdict.DENIED,
+    "a descendant account needs the :sub form, which the key lacks",
+    "spec 5.7",
 )
 _NEEDS_BASE = Access(
-    Verdict.DENIED, "the own account needs the base form, which the key lacks", "spec 5.7"
+    AccessVerdict.DENIED, "the own account needs the base form, which the key lacks", "spec 5.7"
 )
-_OWN = Access(Verdict.OK, "own account", "spec 5.7")
-_DESCENDANT = Access(Verdict.OK, "descendant account", "spec 5.7")
+_OWN = Access(AccessVerdict.OK, "own account", "spec 5.7")
+_DESCENDANT = Access(AccessVerdict.OK, "descendant account", "spec 5.7")
 
 ACCESS: Final[dict[Holds, dict[Relation, Access]]] = {
     Holds.NONE: dict.fromkeys(Relation, _HIDDEN),

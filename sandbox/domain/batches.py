@@ -50,7 +50,7 @@ class Batch:
 
     @property
     def deleted_at(self) -> None:
-        """Nobody deletes a batch."""
+        """Batches are never deleted."""
         return None
 
 

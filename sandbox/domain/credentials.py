@@ -14,7 +14,7 @@ PIN_CHARS: Final = 6
 """Its length. Source: assumed 1.6-create."""
 
 MASKED_PIN: Final = "****"
-"""What stands for every PIN, in every answer and event. Source: spec 2.9-pin."""
+"""The mask of every PIN, in every answer and event. Source: spec 2.9-pin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

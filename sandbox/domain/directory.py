@@ -71,7 +71,7 @@ CREDENTIALS: Final = Directory(
 DIRECTORIES: Final = (ACCOUNTS, TERMINALS, LOCATIONS, CREDENTIALS)
 
 TRIGGER_OF_STATUS: Final = {"blocked": "block", "active": "unblock"}
-"""Which trigger a `status` in an update stands for. Source: assumed 1.10."""
+"""The trigger of each `status` in an update. Source: assumed 1.10."""
 
 
 def state_of(record: DirectoryRecord) -> str:

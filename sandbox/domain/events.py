@@ -81,7 +81,7 @@ EVENTS: Final[dict[str, EventRow]] = {
 
 
 class LazyRecord:
-    """A record of an earlier run, which is read from its text when somebody asks for it."""
+    """A record of an earlier run, which is read from its text when it is needed."""
 
     __slots__ = ("_parse", "_text")
 
@@ -100,7 +100,7 @@ class LazyRecord:
 class Message(NamedTuple):
     """One event that happened: what it is about, as the record was at that moment.
 
-    `record` is frozen, so its body can be written when somebody reads or receives it, and is the
+    `record` is frozen, so its body can be rendered when it is read or sent, and is the
     same bytes every time; of a sample it is the body itself. `subject` is the id of the resource;
     `request_id` is None for what happened by itself.
     """

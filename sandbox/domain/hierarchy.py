@@ -7,7 +7,7 @@ from sandbox.domain.accounts import Account, AccountType
 
 
 class Relation(StrEnum):
-    """How the caller's account stands to the account that a request is about."""
+    """The relation of the caller's account to the target account."""
 
     OWN = "own"
     DESCENDANT = "descendant"
@@ -18,7 +18,7 @@ class Relation(StrEnum):
 def relate(caller: Account, target: Account | None) -> Relation:
     """The relation of the target account to the caller's, by the hierarchy alone.
 
-    An account that does not exist or was deleted is `gone`, whoever asks.
+    An account that does not exist or was deleted is `gone` for every caller.
     """
     if target is None or target.deleted_at is not None:
         return Relation.GONE

@@ -132,7 +132,7 @@ KEY_LIFE: Final = Machine(
 """A deleted key has no way back: there is no row for it (spec 3.1-delete, 5.11)."""
 
 TRIGGER_OF_STATUS: Final[dict[KeyStatus, str]] = {"revoked": "revoke", "active": "reinstate"}
-"""Which trigger a `status` in an update stands for. Source: spec 4.3-keys."""
+"""The trigger of each `status` in an update. Source: spec 4.3-keys."""
 
 
 def state_of(key: ApiKey) -> str:
@@ -214,7 +214,7 @@ class KeyFormat:
         is_shared = all(other.startswith(legacy_prefix) for other in others)
         self.hint = legacy_prefix if is_shared else "_"
         self.hint_bytes = self.hint.encode()
-        # Longest first, so that `svc_uat` is not read as a legacy key named `uat`.
+        # Longest first, so `svc_uat` is not read as a legacy key named `uat`.
         prefixes = sorted((legacy_prefix, *others), key=len, reverse=True)
         self._anywhere = re.compile(rf"(?:{'|'.join(map(re.escape, prefixes))})_[A-Za-z0-9_]+")
 
@@ -239,11 +239,11 @@ class KeyFormat:
         return f"{self._legacy_prefix}_{token}"
 
     def mentions_production(self, text: str) -> bool:
-        """Whether something that looks like a production key stands anywhere in the text."""
+        """Whether the text contains something that looks like a production key."""
         return self._production in text and bool(self._production_anywhere.search(text))
 
     def mentions_whole_key(self, text: str) -> bool:
-        """Whether a key of this environment, with its secret, stands anywhere in the text."""
+        """Whether the text contains a key of this environment, with its secret."""
         return self.hint in text and bool(self._whole_key_anywhere.search(text))
 
     def scrub(self, text: str) -> str:
@@ -252,9 +252,9 @@ class KeyFormat:
 
 
 def legacy_lookup(token: str) -> str:
-    """What a legacy key is found by: it has no lookup segment, so a digest of the token stands in.
+    """The lookup of a legacy key: a digest of the token, because it has no lookup segment.
 
-    Longer than a v5 lookup, so that the two can never be mistaken for each other.
+    It is longer than a v5 lookup, so the two can never be confused.
     """
     return "legacy-" + sha256(token.encode()).hexdigest()[:24]
 

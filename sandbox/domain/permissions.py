@@ -65,7 +65,7 @@ class Grants:
 
 
 def expand(permissions: tuple[str, ...]) -> frozenset[str]:
-    """The concrete permissions that these stand for, macros replaced by all of them."""
+    """The concrete permissions, with macros expanded."""
     if MACROS.isdisjoint(permissions):
         return frozenset(permissions)
     return frozenset(CONCRETE)

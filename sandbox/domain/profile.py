@@ -116,7 +116,7 @@ class Profile:
     def scrub_start(self, text: str, chars_max: int) -> str:
         """The first characters of the text, scrubbed, without a part of what is masked in whole.
 
-        Somebody may have put a book there: no more is looked at than is kept.
+        The text may be very long: only the stored part is checked.
         """
         if len(text) <= chars_max:
             return self.scrub(text)

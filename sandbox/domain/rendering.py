@@ -109,7 +109,7 @@ def _adapter_of(record: Any) -> "TypeAdapter[Any]":
 
 @cache
 def _adapter(record_type: type) -> "TypeAdapter[Any]":
-    # Built when the first record of the type is shown, so that starting does not wait for it.
+    # Built for the first record of the type, so the start is faster.
     from pydantic import TypeAdapter
 
     return TypeAdapter(record_type)

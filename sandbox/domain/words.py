@@ -40,5 +40,5 @@ class OneOf:
         self.words = tuple(words)
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        """Asked only when somebody writes a schema; nothing is checked by it."""
+        """Used only for writing a schema; it checks nothing."""
         return {**handler(schema), "enum": list(self.words)}

@@ -155,7 +155,7 @@ async def _run_in_two_phases(
     """Commit what is pending, let the processor answer, look again, and finish.
 
     While it waits no unit of work is open, and the payment takes nothing else (assumed 2.6-serial).
-    Where it does not wait nobody can look in between, and all is committed together.
+    If it does not wait, no request can see it in between, and one commit is enough.
     """
     context.fault = pending.fault
     if pending.tap is None and pending.delay_ms <= 0:

@@ -6,7 +6,7 @@ No answer depends on the existence of something that the caller may not see. Sou
 from typing import Any, Final
 
 from sandbox.domain import access
-from sandbox.domain.access import Access, Need, Verdict
+from sandbox.domain.access import Access, AccessVerdict, Need
 from sandbox.domain.accounts import Account
 from sandbox.domain.faults import (
     ACCOUNT_BLOCKED,
@@ -50,7 +50,7 @@ def check_visibility(context: RequestContext, row: Row) -> None:
 
 def _refuse(refused: Access, reason: str, details: str = "") -> Refusal:
     """The refusal for a cell of the access table. A 404 never carries details."""
-    if refused.verdict is Verdict.DENIED:
+    if refused.verdict is AccessVerdict.DENIED:
         return Refusal(PERMISSION_DENIED, details, reason=reason, source=refused.source)
     return Refusal(NOT_FOUND, reason=reason, source=refused.source)
 
@@ -142,7 +142,7 @@ def _must_reach(
     assert context.caller
     relation = target.relate(context.caller.account, account)
     cell = access.decide(context.holds, relation)
-    if cell.verdict is not Verdict.OK:
+    if cell.verdict is not AccessVerdict.OK:
         raise _refuse(
             cell,
             f"{target.kind.__name__} {id or 'own'}: {cell.reason} ({relation})",

@@ -5,20 +5,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sandbox.scenario_examples.receiver import Arrived
-from sandbox.scenario_examples.requests import Answer
+from sandbox.scenario_examples.requests import ExampleAnswer
 
 if TYPE_CHECKING:
     from sandbox.scenarios.examples import Expect, Received
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ExampleResult:
     """The result of an example: the answer, its payment, its events and webhooks.
 
     `received` are the attempts, each with the name of its event.
     """
 
-    answer: Answer
+    answer: ExampleAnswer
     shown: dict[str, Any]
     events: list[str]
     received: Sequence[tuple[str, Arrived]]
@@ -27,7 +27,7 @@ class Outcome:
 _APART = {"event", "fields", "null", "headers", "received"}
 
 
-def compare(expect: "Expect", came: Outcome) -> Iterator[str]:
+def compare(expect: "Expect", came: ExampleResult) -> Iterator[str]:
     """Everything that is not as expected."""
     answer, shown, events = came.answer, came.shown, came.events
     chosen = dict(

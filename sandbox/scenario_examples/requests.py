@@ -10,7 +10,7 @@ from sandbox.platform.sending import ConnectionClosed
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ExampleAnswer:
     """An answer; `status` is 0 if the connection was closed without one."""
 
     status: int
@@ -31,7 +31,7 @@ class Request:
 
 async def ask(
     sandbox: Sandbox, request: Request, *, on_answer: Callable[[], None] = lambda: None
-) -> Answer:
+) -> ExampleAnswer:
     """The answer to a request. `on_answer` is called when its first byte is written."""
     payload = b"" if request.body is None else json.dumps(request.body).encode()
     sent: list[Any] = []
@@ -59,10 +59,10 @@ async def ask(
     try:
         await sandbox.app(scope, receive, send)
     except ConnectionClosed:
-        return Answer(0, {}, None)
+        return ExampleAnswer(0, {}, None)
     headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     try:
         shown = json.loads(sent[1]["body"] or b"null")
     except ValueError:
         shown = None
-    return Answer(sent[0]["status"], headers, shown)
+    return ExampleAnswer(sent[0]["status"], headers, shown)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from sandbox.app import build
-from sandbox.scenario_examples.comparison import Outcome, compare
+from sandbox.scenario_examples.comparison import ExampleResult, compare
 from sandbox.scenario_examples.receiver import URL, Receiver
-from sandbox.scenario_examples.requests import Answer, Request, ask
+from sandbox.scenario_examples.requests import ExampleAnswer, Request, ask
 from sandbox.settings import Settings
 from sandbox.worlds.clock import ClockSetting
 
@@ -67,7 +67,7 @@ class ExampleRunner:
                 self._payments[name], self._last = on, on
         shown = await self._shown(send, on, answer)
         received = [(self._event(one.message_id), one) for one in self._receiver.arrived[arrived:]]
-        return [*waited, *compare(example.expect, Outcome(answer, shown, events, received))]
+        return [*waited, *compare(example.expect, ExampleResult(answer, shown, events, received))]
 
     async def close(self) -> None:
         """Nothing is left under way."""
@@ -89,7 +89,9 @@ class ExampleRunner:
 
     # --- carrying out
 
-    async def _carry_out(self, send: "Send", number: int, on: str) -> tuple[Answer, list[str]]:
+    async def _carry_out(
+        self, send: "Send", number: int, on: str
+    ) -> tuple[ExampleAnswer, list[str]]:
         """The answer, and the mistakes of the wait for a tap."""
         if send.operation == "advance":
             return await self._advance(send, send.by or "0s"), []
@@ -107,7 +109,7 @@ class ExampleRunner:
     def _note_answer(self) -> None:
         self._receiver.is_answered = True
 
-    async def _at_the_desk(self, send: "Send", asked: "asyncio.Future[Answer]") -> list[str]:
+    async def _at_the_desk(self, send: "Send", asked: "asyncio.Future[ExampleAnswer]") -> list[str]:
         """Tap or cancel as the example says; returns the mistakes."""
         waiting = await self._waiting(asked)
         if waiting is None:
@@ -129,7 +131,7 @@ class ExampleRunner:
             return ["send.tap: the payment still waits, and nobody does anything"]
         return []
 
-    async def _waiting(self, asked: "asyncio.Future[Answer]") -> str | None:
+    async def _waiting(self, asked: "asyncio.Future[ExampleAnswer]") -> str | None:
         """The payment that waits for its tap; None once the request is answered without."""
         while not asked.done():
             for waiting in self._world.tap_desk:
@@ -137,7 +139,7 @@ class ExampleRunner:
             await asyncio.sleep(0)
         return None
 
-    async def _advance(self, send: "Send", by: str) -> Answer:
+    async def _advance(self, send: "Send", by: str) -> ExampleAnswer:
         return await self._ask(send, "POST", f"{_CONTROL}/clock/advance", {"by": by})
 
     def _body(self, send: "Send", number: int) -> dict[str, Any]:
@@ -162,14 +164,14 @@ class ExampleRunner:
 
     # --- looking
 
-    async def _payment_of(self, send: "Send", number: int, answer: Answer) -> str:
+    async def _payment_of(self, send: "Send", number: int, answer: ExampleAnswer) -> str:
         """The id of the new payment, even if its answer was lost."""
         if isinstance(answer.body, dict) and "transaction_id" in answer.body:
             return str(answer.body["transaction_id"])
         body = (await self._found(send, send.event_id or f"example-{number}")).body
         return str(body["transaction_id"]) if isinstance(body, dict) else ""
 
-    async def _found(self, send: "Send", event_id: str) -> Answer:
+    async def _found(self, send: "Send", event_id: str) -> ExampleAnswer:
         """The payment that has the event_id, or an answer without one."""
         query = urlencode({"event_id": event_id})
         answer = await self._ask(send, "GET", "/v1/transactions", query=query)
@@ -179,7 +181,7 @@ class ExampleRunner:
     async def _payment(self, send: "Send", on: str) -> Any:
         return (await self._ask(send, "GET", f"/v1/transactions/{on}")).body
 
-    async def _shown(self, send: "Send", on: str, answer: Answer) -> dict[str, Any]:
+    async def _shown(self, send: "Send", on: str, answer: ExampleAnswer) -> dict[str, Any]:
         """What `status` and the other fields are looked for in."""
         body = answer.body if isinstance(answer.body, dict) else {}
         if send.operation == "close_batch" and "id" in body:
@@ -211,7 +213,7 @@ class ExampleRunner:
 
     async def _ask(
         self, send: "Send", method: str, path: str, body: Any = None, *, query: str = ""
-    ) -> Answer:
+    ) -> ExampleAnswer:
         _, key = self._world.cast.keys[send.key]
         request = Request(method, path, key, body, query)
         is_the_one = path in _PATHS.values() or path.startswith("/v3/")

@@ -100,7 +100,7 @@ def _mistakes(error: ValidationError) -> "list[ErrorDetails]":
         loc = one["loc"]
         is_another_kind = one["type"] == "int_type" and isinstance(one["input"], dict | list)
         if is_another_kind and within[loc[:-1]] > 1:
-            # It need not be a number; what is wrong with it as what it is stands beside this.
+            # It may be no number at all; another error describes that.
             continue
         places.setdefault(tuple(part for part in loc if _is_of_the_file(part)), one)
     return list(places.values())

@@ -25,7 +25,7 @@ DIRECTIVE: Final = f"#:schema {NAME}\n"
 
 
 class _ForFiles(GenerateJsonSchema):
-    """Schemas of what can stand in a file: no nulls, no made-up titles, and each field explained.
+    """Schemas of the parts of a file: no nulls, no made-up titles, and each field explained.
 
     TOML has no null, and an editor would offer one for most of the fields.
     """

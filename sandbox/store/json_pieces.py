@@ -40,7 +40,7 @@ def parse(body: bytes | bytearray) -> Steps[Any]:
     """The JSON value in the body, as `from_json` reads it without NaN. Raises NotJson."""
     if len(body) <= PIECE_BYTES:
         return _parsed(body, 0)
-    document = _Document()
+    document = _PartlyRead()
     start = 0
     while start < len(body):
         piece, bare = yield from _piece(body, start)
@@ -77,8 +77,8 @@ def _piece(body: bytes | bytearray, start: int) -> Steps[tuple[bytes, bytes]]:
         yield
 
 
-class _Document:
-    """The part that was read so far.
+class _PartlyRead:
+    """What was read so far.
 
     `_open` lists the open containers, outermost first, and `_brackets` the bracket of each. The
     parser's input has two marks that no sender can know: one for a container that an earlier piece

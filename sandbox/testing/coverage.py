@@ -52,7 +52,7 @@ def table(coverage: Coverage, *, names_max: int = NAMES_MAX) -> list[str]:
             rest = len(never) - names_max
             text = f"never: {shown}" + (f" and {rest} more" if rest > 0 else "")
             indent = " " * (width + 2)
-            # Names hold dots and hyphens, at which nobody wants them broken.
+            # Names have dots and hyphens, at which they must not be broken.
             lines += textwrap.wrap(
                 text,
                 _WIDTH,

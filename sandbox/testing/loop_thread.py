@@ -42,7 +42,7 @@ class LoopThread:
         except BaseException as error:
             if self._ready.done():
                 raise
-            # Whoever waits for the start hears of it.
+            # The thread that waits for the start gets the error.
             self._ready.set_exception(error)
 
     async def _main(self) -> None:

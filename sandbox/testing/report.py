@@ -49,7 +49,7 @@ def _of_world(world: "World") -> Iterator[str]:
     if unkeyed:
         yield "  without a key that any world has:"
         yield from _newest([list(_request(entry)) for entry in unkeyed])
-    # Those of before the world's first request, if it began with some, were for nobody.
+    # Messages from before the world's first request had no endpoint.
     sent = [message for message in messages if message["deliveries"]]
     if messages:
         yield f"  webhooks: {len(messages)} events, {len(sent)} of them for an endpoint"

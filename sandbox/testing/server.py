@@ -106,7 +106,7 @@ class Server:
         self._worlds.pop(world.id, None)
 
     def close_worlds(self) -> None:
-        """Close the worlds that nobody has closed."""
+        """Close the worlds that are still open."""
         for world in list(self._worlds.values()):
             world.close()
 
@@ -244,7 +244,7 @@ def _address(host: str) -> str:
     """What to listen at: who is reached under a name does not know by which of its addresses."""
     if _is_loopback(host):
         return _LOOPBACK if host == "localhost" else host
-    return "::" if ":" in host else "0.0.0.0"  # noqa: S104 - somebody said that it is reachable
+    return "::" if ":" in host else "0.0.0.0"  # noqa: S104 - the test asked for a reachable one
 
 
 def _is_loopback(host: str) -> bool:

@@ -4,7 +4,7 @@ import time
 from typing import Final
 
 WAIT_S: Final = 5.0
-"""So long is waited where nobody says how long."""
+"""The default time limit."""
 
 
 class NothingCame(AssertionError):

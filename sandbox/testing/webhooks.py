@@ -77,7 +77,7 @@ class _Wanted:
 class Webhooks:
     """What a world sent to the test's own receiver, a real one, with every signature checked.
 
-    The receiver hears everything that happens in the world from its beginning on.
+    The receiver gets all webhooks of the world from its beginning.
     """
 
     world_id: str

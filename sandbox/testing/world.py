@@ -171,7 +171,7 @@ class World(WorldControl):
     ) -> "AsyncClient":
         """The same as `client` for asyncio: without a socket where the sandbox is in this process.
 
-        To be closed by whoever asks for it, best in an `async with` block.
+        The caller closes it, best with an `async with` block.
         """
         import httpx2
 

@@ -190,7 +190,7 @@ class WorldControl:
     def _waiting(self, transaction_id: str | None, deadline: Deadline) -> str | None:
         """The payment that waits; None where none came in time."""
         while True:
-            # Whoever comes to the desk has just had its record made, which is a message.
+            # A payment that starts to wait has just been recorded, which is a message.
             newest = self._list("messages", limit=1)
             ids = [str(tap["transaction_id"]) for tap in self.taps]
             if transaction_id in ids or (transaction_id is None and ids):

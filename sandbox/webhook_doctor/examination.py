@@ -8,7 +8,7 @@ from sandbox.webhook_doctor.probe import Probe
 from sandbox.webhook_doctor.probes import PROBES
 from sandbox.webhook_doctor.scale import Way
 from sandbox.webhook_doctor.scoring import Examination, Finding, judge, judge_pace
-from sandbox.webhook_doctor.sender import Answer, ProbeSender
+from sandbox.webhook_doctor.sender import ProbeSender, ReceiverAnswer
 
 
 class Unreachable(Exception):
@@ -21,8 +21,8 @@ def wanted(names: Collection[str]) -> list[Probe]:
 
 
 async def examine(
-    courier: ProbeSender,
-    kit: ProbeBuilder,
+    sender: ProbeSender,
+    builder: ProbeBuilder,
     probes: Sequence[Probe],
     *,
     slow_after_ms: float,
@@ -40,15 +40,15 @@ async def examine(
         elif probe is QUICK:
             findings.append(judge_pace(probe, findings, slow_after_ms))
         else:
-            findings.append(judge(probe, await _send(courier, probe, kit)))
+            findings.append(judge(probe, await _send(sender, probe, builder)))
         told()
     return Examination(findings=findings, is_whole=len(probes) == len(PROBES))
 
 
-async def _send(courier: ProbeSender, probe: Probe, kit: ProbeBuilder) -> list[Answer]:
-    answers: list[Answer] = []
-    for volley in probe.plan(kit):
-        answers += await courier.send(volley)
+async def _send(sender: ProbeSender, probe: Probe, builder: ProbeBuilder) -> list[ReceiverAnswer]:
+    answers: list[ReceiverAnswer] = []
+    for burst in probe.plan(builder):
+        answers += await sender.send(burst)
         if probe is GOOD and answers[0].way == Way.UNREACHABLE:
             raise Unreachable(answers[0].said)
     return answers

@@ -36,133 +36,139 @@ def one(*webhooks: Webhook) -> Sequence[Burst]:
     return [(webhook,) for webhook in webhooks]
 
 
-def nothing(kit: ProbeBuilder) -> Sequence[Burst]:
+def nothing(builder: ProbeBuilder) -> Sequence[Burst]:
     """Sends nothing: the answers of the others are judged."""
     return []
 
 
-def good(kit: ProbeBuilder) -> Sequence[Burst]:
+def good(builder: ProbeBuilder) -> Sequence[Burst]:
     """One genuine webhook."""
-    return one(kit.webhook(kit.fields()))
+    return one(builder.webhook(builder.fields()))
 
 
 # --- forged -----------------------------------------------------------------------------------
 
 
-def bad_signature(kit: ProbeBuilder) -> Sequence[Burst]:
+def bad_signature(builder: ProbeBuilder) -> Sequence[Burst]:
     """Signed with a secret that is not the receiver's."""
-    return one(kit.webhook(kit.fields(), signed_with=[kit.other_secret]))
+    return one(builder.webhook(builder.fields(), signed_with=[builder.other_secret]))
 
 
-def tampered_body(kit: ProbeBuilder) -> Sequence[Burst]:
+def tampered_body(builder: ProbeBuilder) -> Sequence[Burst]:
     """A body that was changed after it was signed."""
-    fields = kit.fields()
-    signed = kit.webhook(fields)
-    changed = kit.webhook({**fields, "account_id": kit.ids.uuid()})
+    fields = builder.fields()
+    signed = builder.webhook(fields)
+    changed = builder.webhook({**fields, "account_id": builder.ids.uuid()})
     return one(Webhook("", signed.headers, changed.body))
 
 
-def missing_signature(kit: ProbeBuilder) -> Sequence[Burst]:
+def missing_signature(builder: ProbeBuilder) -> Sequence[Burst]:
     """Without the header of the signature."""
-    return one(kit.with_signature(kit.webhook(kit.fields()), lambda _: ""))
+    return one(builder.with_signature(builder.webhook(builder.fields()), lambda _: ""))
 
 
-def unsigned(kit: ProbeBuilder) -> Sequence[Burst]:
+def unsigned(builder: ProbeBuilder) -> Sequence[Burst]:
     """Without any header of a webhook."""
-    return one(kit.without_headers(kit.webhook(kit.fields())))
+    return one(builder.without_headers(builder.webhook(builder.fields())))
 
 
-def empty_signature(kit: ProbeBuilder) -> Sequence[Burst]:
+def empty_signature(builder: ProbeBuilder) -> Sequence[Burst]:
     """A signature of the right version and no bytes."""
-    return one(kit.with_signature(kit.webhook(kit.fields()), lambda _: "v1,"))
+    return one(builder.with_signature(builder.webhook(builder.fields()), lambda _: "v1,"))
 
 
-def garbled_signature(kit: ProbeBuilder) -> Sequence[Burst]:
+def garbled_signature(builder: ProbeBuilder) -> Sequence[Burst]:
     """A header that is no list of signatures."""
-    return one(kit.with_signature(kit.webhook(kit.fields()), lambda _: "signed"))
+    return one(builder.with_signature(builder.webhook(builder.fields()), lambda _: "signed"))
 
 
-def stale_timestamp(kit: ProbeBuilder) -> Sequence[Burst]:
+def stale_timestamp(builder: ProbeBuilder) -> Sequence[Burst]:
     """Signed properly, long ago."""
-    return one(kit.webhook(kit.fields(), age_s=OLD_S))
+    return one(builder.webhook(builder.fields(), age_s=OLD_S))
 
 
-def future_timestamp(kit: ProbeBuilder) -> Sequence[Burst]:
+def future_timestamp(builder: ProbeBuilder) -> Sequence[Burst]:
     """Signed properly, for a time that is not yet."""
-    return one(kit.webhook(kit.fields(), age_s=-OLD_S))
+    return one(builder.webhook(builder.fields(), age_s=-OLD_S))
 
 
 # --- genuine, in forms that the platform uses or may use --------------------------------------
 
 
-def rotation(kit: ProbeBuilder) -> Sequence[Burst]:
+def rotation(builder: ProbeBuilder) -> Sequence[Burst]:
     """Signed with two secrets, of which the second is the receiver's."""
-    return one(kit.webhook(kit.fields(), signed_with=[kit.other_secret, kit.secret]))
+    return one(
+        builder.webhook(builder.fields(), signed_with=[builder.other_secret, builder.secret])
+    )
 
 
-def unknown_version(kit: ProbeBuilder) -> Sequence[Burst]:
+def unknown_version(builder: ProbeBuilder) -> Sequence[Burst]:
     """A signature of another version before the one that fits."""
-    other = kit.webhook(kit.fields(), signed_with=[kit.other_secret])
-    unknown = other.headers[f"{kit.header_prefix}-signature"].removeprefix("v1,")
-    return one(kit.with_signature(kit.webhook(kit.fields()), lambda fit: f"v1a,{unknown} {fit}"))
+    other = builder.webhook(builder.fields(), signed_with=[builder.other_secret])
+    unknown = other.headers[f"{builder.header_prefix}-signature"].removeprefix("v1,")
+    return one(
+        builder.with_signature(
+            builder.webhook(builder.fields()), lambda fit: f"v1a,{unknown} {fit}"
+        )
+    )
 
 
-def exact_bytes(kit: ProbeBuilder) -> Sequence[Burst]:
+def exact_bytes(builder: ProbeBuilder) -> Sequence[Burst]:
     """JSON with line breaks, spaces and escapes."""
-    spaced = json.dumps(_renamed(kit.fields(), "Caf\u00e9"), indent=2, ensure_ascii=True)
-    return one(kit.webhook(spaced.encode()))
+    spaced = json.dumps(_renamed(builder.fields(), "Caf\u00e9"), indent=2, ensure_ascii=True)
+    return one(builder.webhook(spaced.encode()))
 
 
-def unicode_text(kit: ProbeBuilder) -> Sequence[Burst]:
+def unicode_text(builder: ProbeBuilder) -> Sequence[Burst]:
     """Text outside of ASCII, as UTF-8."""
-    return one(kit.webhook(_renamed(kit.fields(), "Caf\u00e9 \u8336\u5c4b \U0001f375")))
+    return one(builder.webhook(_renamed(builder.fields(), "Caf\u00e9 \u8336\u5c4b \U0001f375")))
 
 
-def every_event(kit: ProbeBuilder) -> Sequence[Burst]:
+def every_event(builder: ProbeBuilder) -> Sequence[Burst]:
     """Each event that the receiver gets, those first by which a resource comes to be.
 
     Those of a category are about one resource, lest a receiver stumble over one unknown to it.
     """
-    ids = {EVENTS[event].category: kit.ids.uuid() for event in kit.events}
-    ordered = sorted(kit.events, key=lambda event: not event.endswith(_BEGINNINGS))
+    ids = {EVENTS[event].category: builder.ids.uuid() for event in builder.events}
+    ordered = sorted(builder.events, key=lambda event: not event.endswith(_BEGINNINGS))
     return one(
         *(
-            kit.webhook(kit.fields(event, ids[EVENTS[event].category]), label=event)
+            builder.webhook(builder.fields(event, ids[EVENTS[event].category]), label=event)
             for event in ordered
         )
     )
 
 
-def unknown_field(kit: ProbeBuilder) -> Sequence[Burst]:
+def unknown_field(builder: ProbeBuilder) -> Sequence[Burst]:
     """A field that no receiver knows yet."""
-    return one(kit.webhook({**kit.fields(), "added_later": {"points": [12, None]}}))
+    return one(builder.webhook({**builder.fields(), "added_later": {"points": [12, None]}}))
 
 
-def unknown_event(kit: ProbeBuilder) -> Sequence[Burst]:
+def unknown_event(builder: ProbeBuilder) -> Sequence[Burst]:
     """A body of no shape that a receiver knows."""
-    said = {"voucher_id": kit.ids.uuid(), "state": "issued", "worth": 500, "lines": []}
-    return one(kit.webhook(said))
+    said = {"voucher_id": builder.ids.uuid(), "state": "issued", "worth": 500, "lines": []}
+    return one(builder.webhook(said))
 
 
-def field_order(kit: ProbeBuilder) -> Sequence[Burst]:
+def field_order(builder: ProbeBuilder) -> Sequence[Burst]:
     """The fields from the last to the first."""
-    return one(kit.webhook(dict(reversed(kit.fields().items()))))
+    return one(builder.webhook(dict(reversed(builder.fields().items()))))
 
 
-def nulls(kit: ProbeBuilder) -> Sequence[Burst]:
+def nulls(builder: ProbeBuilder) -> Sequence[Burst]:
     """Null in every field that may be null."""
-    missing = kit.nullable()
-    fields = kit.fields()
-    return one(kit.webhook({k: None if k in missing else v for k, v in fields.items()}))
+    missing = builder.nullable()
+    fields = builder.fields()
+    return one(builder.webhook({k: None if k in missing else v for k, v in fields.items()}))
 
 
-def large_body(kit: ProbeBuilder) -> Sequence[Burst]:
+def large_body(builder: ProbeBuilder) -> Sequence[Burst]:
     """A body far longer than usual."""
-    fields = kit.fields()
+    fields = builder.fields()
     if entries := fields.get("history"):
         size = len(json.dumps(entries))
-        return one(kit.webhook({**fields, "history": entries * (LARGE_BYTES // size + 1)}))
-    return one(kit.webhook(_renamed(fields, "x" * LARGE_BYTES)))
+        return one(builder.webhook({**fields, "history": entries * (LARGE_BYTES // size + 1)}))
+    return one(builder.webhook(_renamed(fields, "x" * LARGE_BYTES)))
 
 
 def _renamed(fields: Fields, text: str) -> Fields:
@@ -173,45 +179,46 @@ def _renamed(fields: Fields, text: str) -> Fields:
 # --- again, out of order, at once -------------------------------------------------------------
 
 
-def duplicate(kit: ProbeBuilder) -> Sequence[Burst]:
+def duplicate(builder: ProbeBuilder) -> Sequence[Burst]:
     """The same request a second time."""
-    same = kit.webhook(kit.fields())
+    same = builder.webhook(builder.fields())
     return one(_labelled(same, "first"), _labelled(same, "again"))
 
 
-def new_attempt(kit: ProbeBuilder) -> Sequence[Burst]:
+def new_attempt(builder: ProbeBuilder) -> Sequence[Burst]:
     """The same message in a second attempt, with its own time and signature."""
-    fields, id = kit.fields(), kit.ids.message_id()
+    fields, id = builder.fields(), builder.ids.message_id()
     return one(
-        kit.webhook(fields, id=id, age_s=5, label="first"),
-        kit.webhook(fields, id=id, label="again"),
+        builder.webhook(fields, id=id, age_s=5, label="first"),
+        builder.webhook(fields, id=id, label="again"),
     )
 
 
-def race(kit: ProbeBuilder) -> Sequence[Burst]:
+def race(builder: ProbeBuilder) -> Sequence[Burst]:
     """The same request twice at once."""
-    same = kit.webhook(kit.fields())
+    same = builder.webhook(builder.fields())
     return [(_labelled(same, "one"), _labelled(same, "other"))]
 
 
-def out_of_order(kit: ProbeBuilder) -> Sequence[Burst]:
+def out_of_order(builder: ProbeBuilder) -> Sequence[Burst]:
     """A pair of the receiver's events; else a single one about an unknown resource."""
-    id = kit.ids.uuid()
+    id = builder.ids.uuid()
     for pair in _LATER_AND_EARLIER:
-        if set(pair) <= set(kit.events):
-            return one(*(kit.webhook(kit.fields(event, id), label=event) for event in pair))
+        if set(pair) <= set(builder.events):
+            return one(*(builder.webhook(builder.fields(event, id), label=event) for event in pair))
     latest = next(
-        (event for event in reversed(kit.events) if not event.endswith(".created")), kit.usual
+        (event for event in reversed(builder.events) if not event.endswith(".created")),
+        builder.usual,
     )
-    return one(kit.webhook(kit.fields(latest, id), label=EVENTS[latest].name))
+    return one(builder.webhook(builder.fields(latest, id), label=EVENTS[latest].name))
 
 
-def concurrent(kit: ProbeBuilder) -> Sequence[Burst]:
+def concurrent(builder: ProbeBuilder) -> Sequence[Burst]:
     """Several messages at once."""
-    return [tuple(kit.webhook(kit.fields(), label=f"{n + 1}") for n in range(AT_ONCE))]
+    return [tuple(builder.webhook(builder.fields(), label=f"{n + 1}") for n in range(AT_ONCE))]
 
 
-def get(kit: ProbeBuilder) -> Sequence[Burst]:
+def get(builder: ProbeBuilder) -> Sequence[Burst]:
     """A request as a browser sends it."""
     return one(Webhook("", {}, b"", method="GET"))
 

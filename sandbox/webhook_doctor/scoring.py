@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from sandbox.webhook_doctor.probe import HINTS, Probe
 from sandbox.webhook_doctor.scale import STANDINGS, Severity, Way, grade_of, score_of
-from sandbox.webhook_doctor.sender import Answer
+from sandbox.webhook_doctor.sender import ReceiverAnswer
 
 Verdict = Literal["passed", "failed", "skipped"]
 
@@ -23,8 +23,8 @@ class Finding:
     """The result of one probe. `wrong` are the wrong answers."""
 
     probe: Probe
-    answers: Sequence[Answer] = ()
-    wrong: Sequence[Answer] = ()
+    answers: Sequence[ReceiverAnswer] = ()
+    wrong: Sequence[ReceiverAnswer] = ()
     is_skipped: bool = False
 
     @property
@@ -35,7 +35,7 @@ class Finding:
         return "failed" if self.wrong else "passed"
 
     @property
-    def worst(self) -> Answer | None:
+    def worst(self) -> ReceiverAnswer | None:
         """The worst answer; None if nothing is wrong."""
         order = list(Severity)
         return min(
@@ -144,7 +144,7 @@ class Examination:
         return None
 
 
-def judge(probe: Probe, answers: Sequence[Answer]) -> Finding:
+def judge(probe: Probe, answers: Sequence[ReceiverAnswer]) -> Finding:
     """The finding on the answers to a probe."""
     return Finding(probe, answers, [one for one in answers if not probe.is_met_by(one.way)])
 
@@ -163,5 +163,5 @@ def judge_pace(probe: Probe, findings: Sequence[Finding], slow_after_ms: float) 
     if took_ms <= slow_after_ms:
         return Finding(probe, [slowest])
     said = f"took {took_ms:,.0f} ms, more than {slow_after_ms:g}"
-    slow = Answer(name, Way.SLOW, said, slowest.status_code, took_ms)
+    slow = ReceiverAnswer(name, Way.SLOW, said, slowest.status_code, took_ms)
     return Finding(probe, [slow], [slow])

@@ -21,7 +21,7 @@ ANSWER_BYTES_MAX: Final = 4_096
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ReceiverAnswer:
     """The result of one request: its kind, and the receiver's reaction in words."""
 
     label: str
@@ -53,15 +53,15 @@ class ProbeSender:
         self._timeout_s = timeout_s
         self._client: AsyncClient = _client(url, timeout_s)
 
-    async def send(self, volley: Burst) -> list[Answer]:
+    async def send(self, burst: Burst) -> list[ReceiverAnswer]:
         """The answers to requests that are sent at once, in their order. Never raises."""
-        return await asyncio.gather(*map(self._send, volley))
+        return await asyncio.gather(*map(self._send, burst))
 
     async def close(self) -> None:
         """Close all connections."""
         await self._client.aclose()
 
-    async def _send(self, webhook: Webhook) -> Answer:
+    async def _send(self, webhook: Webhook) -> ReceiverAnswer:
         from httpx2 import HTTPError, InvalidURL
 
         started, came = perf_counter(), _Came()
@@ -79,7 +79,7 @@ class ProbeSender:
                 said += f" to {came.location}"
         duration_ms = (perf_counter() - started) * 1000
         text = (came.text or b"").decode("utf-8", "replace")
-        return Answer(webhook.label, way, said, came.status_code, duration_ms, text)
+        return ReceiverAnswer(webhook.label, way, said, came.status_code, duration_ms, text)
 
     async def _ask(self, webhook: Webhook, came: _Came) -> None:
         async with self._client.stream(

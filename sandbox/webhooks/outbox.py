@@ -14,7 +14,7 @@ from pydantic_core import from_json
 
 from sandbox.domain.events import Message
 from sandbox.domain.timers import WEBHOOK_RETRY, Timer
-from sandbox.domain.webhooks.deliveries import Attempt, AttemptTrigger, Delivery, Sent
+from sandbox.domain.webhooks.deliveries import AttemptTrigger, Delivery, Sent
 from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.domain.webhooks.schedule import DEAD_AFTER, GONE, TOO_MANY_REQUESTS, wait_after
 from sandbox.scenarios.running import Running
@@ -71,7 +71,7 @@ class Outbox:
         self._waiting: dict[str, deque[Job]] = {}
         self._bodies = Bodies()
         self._under_way: dict[int, Job] = {}
-        self.meant_for: dict[str, str] = {}
+        self.only_for: dict[str, str] = {}
         self.pre_answer = PreAnswer()
         # The ids of messages that an endpoint took, in the order in which it did.
         self.delivered: list[str] = []
@@ -80,12 +80,12 @@ class Outbox:
         self,
         endpoints: Iterable[Endpoint],
         deliveries: Iterable[Delivery],
-        meant_for: Mapping[str, str],
+        only_for: Mapping[str, str],
     ) -> None:
         """Take over the deliveries of an earlier run; `resume` continues them."""
         self._begin_anew()
         self.endpoints = {endpoint.id: endpoint for endpoint in endpoints}
-        self.meant_for = dict(meant_for)
+        self.only_for = dict(only_for)
         for delivery in deliveries:
             of_message = self._deliveries.setdefault(delivery.message_id, {})
             of_message[delivery.endpoint_id] = delivery
@@ -93,7 +93,7 @@ class Outbox:
     def take_over(self, other: "Outbox") -> None:
         """Hold the endpoints and deliveries of another, which is used no more."""
         self._begin_anew()
-        self.endpoints, self.meant_for = other.endpoints, other.meant_for
+        self.endpoints, self.only_for = other.endpoints, other.only_for
         self._deliveries = other._deliveries
 
     def containers(self) -> list[Container]:
@@ -146,7 +146,7 @@ class Outbox:
         wanted = [
             (message, self.body(message), list(self.subscribers(message)))
             for message in messages
-            if message.id not in self.meant_for
+            if message.id not in self.only_for
         ]
         for message, endpoint, then in ruled(wanted, scenario):
             if then is None:
@@ -176,7 +176,7 @@ class Outbox:
         """The attempt at a message that contradicts this one, and is recorded like it."""
         fields = from_json(self.body(message))
         other = contradiction(message, fields, changes, id=self._world.draw_message_id())
-        self.meant_for[other.id] = endpoint.id
+        self.only_for[other.id] = endpoint.id
         unit = self._world.store.begin()
         unit.emit(other)
         unit.commit()
@@ -189,8 +189,8 @@ class Outbox:
         among = self.endpoints if of is None else of
         if not among:
             return
-        if message.id in self.meant_for:
-            only = among.get(self.meant_for[message.id])
+        if message.id in self.only_for:
+            only = among.get(self.only_for[message.id])
             if only is not None and not only.is_disabled:
                 yield only
             return
@@ -259,9 +259,7 @@ class Outbox:
             return  # The world was reset meanwhile.
         now, delivery = self._world.now(), job.delivery
         self._on_delivery(delivery)
-        delivery.note(
-            Attempt(now, sent.status_code, sent.duration_ms, sent.response, sent.error, job.trigger)
-        )
+        delivery.note(sent, now, job.trigger)
         endpoint = self.endpoints.get(delivery.endpoint_id)
         if sent.error is None:
             self._unplan(delivery)

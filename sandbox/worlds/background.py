@@ -12,10 +12,10 @@ class Scheduler(Protocol[W]):
     def work(self, world: W, endpoint_id: str) -> None:
         """Send what the world has for this endpoint."""
 
-    def look(self, world: W, wait_s: float | None) -> None:
+    def arm_wakeup(self, world: W, wait_s: float | None) -> None:
         """Wake the world after so many seconds of the system clock; None: no timer is set."""
 
-    async def quiet(self, world: W) -> None:
+    async def wait_idle(self, world: W) -> None:
         """Wait until no webhook of the world is left to send now."""
 
     def later(self, delay_s: float, what: Callable[[], None]) -> Callable[[], None]:
@@ -28,10 +28,10 @@ class NullScheduler:
     def work(self, world: object, endpoint_id: str) -> None:
         """Send nothing."""
 
-    def look(self, world: object, wait_s: float | None) -> None:
+    def arm_wakeup(self, world: object, wait_s: float | None) -> None:
         """Watch no clock."""
 
-    async def quiet(self, world: object) -> None:
+    async def wait_idle(self, world: object) -> None:
         """Wait for nothing."""
 
     def later(self, delay_s: float, what: Callable[[], None]) -> Callable[[], None]:

@@ -137,8 +137,8 @@ class Dispatcher:
         known = self._down.get(key)
         if known is None:
             return False
-        sent, walk, until = known
-        if walk != world.walk or monotonic() >= until:
+        sent, advance_id, until = known
+        if advance_id != world.advance_id or monotonic() >= until:
             del self._down[key]
             return False
         while (job := world.outbox.take(key[1])) is not None:
@@ -192,8 +192,8 @@ class Dispatcher:
         except Exception:
             log.exception("sending message %s failed: a defect of the sandbox", job.message.id)
             sent = Sent(None, 0, "", "the sandbox failed; its log says why")
-        if sent.is_unreachable and world.walk is not None:
-            known = sent._replace(duration_ms=0), world.walk, monotonic() + DOWN_S
+        if sent.is_unreachable and world.advance_id is not None:
+            known = sent._replace(duration_ms=0), world.advance_id, monotonic() + DOWN_S
             self._down[id(world), endpoint.id] = known
         world.outbox.conclude(job, sent)
         # Without endpoints nothing was planned: the world may even be deleted.
@@ -218,7 +218,7 @@ class Dispatcher:
             sent_at=sent_at,
         )
 
-    async def quiet(self, world: World) -> None:
+    async def wait_idle(self, world: World) -> None:
         """Wait until every due webhook of this world was sent."""
         while not world.outbox.is_idle and self._is_running():
             for endpoint_id in tuple(world.outbox.endpoints):
@@ -280,7 +280,7 @@ class Dispatcher:
 
     # --- clocks
 
-    def look(self, world: World, wait_s: float | None) -> None:
+    def arm_wakeup(self, world: World, wait_s: float | None) -> None:
         """The next thing of this world falls due after so many seconds; None: nothing does."""
         alarm = self._alarms.pop(id(world), None)
         if alarm is not None:
@@ -288,9 +288,9 @@ class Dispatcher:
         if wait_s is not None and self._is_running():
             assert self._loop
             wait_s = min(wait_s, _LOOK_AGAIN_S)
-            self._alarms[id(world)] = self._loop.call_later(wait_s, self._ring, world)
+            self._alarms[id(world)] = self._loop.call_later(wait_s, self._wake, world)
 
-    def _ring(self, world: World) -> None:
+    def _wake(self, world: World) -> None:
         self._alarms.pop(id(world), None)
         world.watched = None
         fire_due(world)

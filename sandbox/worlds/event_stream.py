@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, NamedTuple
 
 from sandbox.domain.events import Message
-from sandbox.domain.webhooks.deliveries import Attempt
+from sandbox.domain.webhooks.deliveries import DeliveryAttempt
 from sandbox.webhooks.jobs import Job
 from sandbox.webhooks.outbox import Outbox
 from sandbox.worlds.clock import Clock, ClockView
@@ -36,7 +36,7 @@ class AttemptEvent(NamedTuple):
     message: Message
     endpoint_id: str
     url: str
-    attempt: Attempt
+    attempt: DeliveryAttempt
     delivery_status: str
 
 
@@ -64,15 +64,15 @@ class Subscriber:
         self._coming: Future[None] | None = None
         self.over = Event()
 
-    def push(self, happening: StreamEvent) -> None:
+    def push(self, event: StreamEvent) -> None:
         """Have it wait to be read."""
         if self.over.is_set():
             return
         if self._missed or len(self._waiting) >= WAITING_MAX:
             self._missed += 1
-            self._missed_last = happening.number
+            self._missed_last = event.number
         else:
-            self._waiting.append(happening)
+            self._waiting.append(event)
             self._wake()
 
     def end(self) -> None:
@@ -103,37 +103,37 @@ class Subscriptions:
     def __init__(self, journal: Journal, outbox: Outbox, clock: Clock) -> None:
         self._journal, self._outbox, self._world_clock = journal, outbox, clock
         # A dictionary as an ordered set.
-        self._readers: dict[Subscriber, None] = {}
+        self._subscribers: dict[Subscriber, None] = {}
         self._numbered = 0
         self._clock: ClockView | None = None
         self._is_closed = False
         self.on_messages: Callable[[Sequence[Message]], None] | None = None
 
     def __len__(self) -> int:
-        return len(self._readers)
+        return len(self._subscribers)
 
     def join(self, kinds: Collection[str] = KINDS) -> Subscriber:
         """One more, who reads these kinds from now on and leaves in the end."""
-        reader = Subscriber(kinds)
+        subscriber = Subscriber(kinds)
         if self._is_closed:
-            reader.end()
-            return reader
-        self._readers[reader] = None
+            subscriber.end()
+            return subscriber
+        self._subscribers[subscriber] = None
         self._listen(is_on=True)
-        return reader
+        return subscriber
 
-    def leave(self, reader: Subscriber) -> None:
+    def leave(self, subscriber: Subscriber) -> None:
         """It reads no more."""
-        self._readers.pop(reader, None)
-        if not self._readers:
+        self._subscribers.pop(subscriber, None)
+        if not self._subscribers:
             self._listen(is_on=False)
 
     def close(self) -> None:
         """End all subscriptions, and every later one: the world is gone."""
         self._is_closed = True
-        for reader in tuple(self._readers):
-            reader.end()
-            self.leave(reader)
+        for subscriber in tuple(self._subscribers):
+            subscriber.end()
+            self.leave(subscriber)
 
     def _listen(self, *, is_on: bool) -> None:
         self._journal.on_add = self._asked if is_on else None
@@ -143,10 +143,10 @@ class Subscriptions:
 
     def _tell(self, kind: str, what: object) -> None:
         self._numbered += 1
-        happening = StreamEvent(self._numbered, kind, what)
-        for reader in self._readers:
-            if kind in reader.kinds:
-                reader.push(happening)
+        event = StreamEvent(self._numbered, kind, what)
+        for subscriber in self._subscribers:
+            if kind in subscriber.kinds:
+                subscriber.push(event)
 
     def _asked(self, entry: Entry) -> None:
         self._tell(REQUEST, entry)

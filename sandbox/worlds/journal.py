@@ -166,7 +166,7 @@ def _scrubbed(body: bytes, profile: Profile) -> bytes:
     """The stored part of a body, scrubbed; the rest is not searched."""
     if len(body) > CAPTURE_BYTES_MAX:
         start = body[: CAPTURE_BYTES_MAX + SECRET_CHARS_MAX].decode("utf-8", "replace")
-        # It ends somewhere, so that it is no JSON any more, which would resolve them.
+        # A cut body is not JSON any more, so its escapes are not resolved.
         start = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), start)
         shown = profile.scrub_start(start, max(len(start) - SECRET_CHARS_MAX, 0))
         return shown.encode("utf-8", "replace")[:CAPTURE_BYTES_MAX] + _CUT_OFF

@@ -331,7 +331,7 @@ def state_of(world: World) -> dict[str, Any]:
         "queue": [asdict(entry) for entry in world.queue.waiting()],
         "counts": world.scenario.counts() if world.scenario is not None else [],
         "busy": sorted(world.busy),
-        "meant_for": world.outbox.meant_for,
+        "meant_for": world.outbox.only_for,
         "terminal_outcomes": world.terminal_outcomes,
     }
     return {name: value for name, value in state.items() if value or value == 0}

@@ -205,7 +205,7 @@ class Worlds:
             self._forget_keys(before)
             self._count_in(before)
             left = before.close()
-            self._host.look(before, None)
+            self._host.arm_wakeup(before, None)
         self._put_in_use(world)
         yield from let_go(left)
         return world
@@ -273,7 +273,7 @@ class Worlds:
         self._count_in(world)
         self._forget_keys(world)
         left = world.close()
-        self._host.look(world, None)
+        self._host.arm_wakeup(world, None)
         yield from let_go(left)
 
     def resetting(self, world: World) -> Steps[None]:

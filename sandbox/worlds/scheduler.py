@@ -51,30 +51,30 @@ def _fire_the_rest(world: World) -> Steps[list[Timer]]:
     return fired + fire_due(world)
 
 
-async def walk(world: World, to: datetime, slices: Slices) -> list[Timer]:
-    """Advance the world to that moment; returns what happened on the way, in order.
+async def advance_to(world: World, to: datetime, slices: Slices) -> list[Timer]:
+    """Go through the world's time up to that moment; what happened on the way, in order.
 
     Every timer fires at its own moment, and so do the timers that it creates. Time goes on only
     after the webhooks that are due have been sent.
     """
-    async with world.walking:
-        world.walks += 1
-        world.walk = world.walks
+    async with world.advancing:
+        world.advances += 1
+        world.advance_id = world.advances
         try:
-            return await _walk(world, to, slices)
+            return await _advance_to(world, to, slices)
         finally:
-            world.walk = None
+            world.advance_id = None
 
 
-async def _walk(world: World, to: datetime, slices: Slices) -> list[Timer]:
+async def _advance_to(world: World, to: datetime, slices: Slices) -> list[Timer]:
     fired: list[Timer] = []
-    await world.quiet()
+    await world.wait_idle()
     while (timer := world.store.next_timer()) is not None and timer.due <= to:
         async with slices.turn():
             if timer.due > world.clock.now():
                 world.clock.set(ClockSetting(now=timer.due))
             fired += fire_due(world)
-        await world.quiet()
+        await world.wait_idle()
     if to > world.clock.now():
         world.clock.set(ClockSetting(now=to))
     return fired

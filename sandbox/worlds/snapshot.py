@@ -34,7 +34,7 @@ WRITTEN_MAX: Final = 10_000
 
 _written_here: Final[dict[str, None]] = {}
 """Their digests, in the order in which they were written. Anybody can write a digest into the head
-of a snapshot; nobody else can put one here (decision 45)."""
+of a snapshot; only this process can put one here (decision 45)."""
 DOCUMENTS_AT_ONCE: Final = 64
 """So many documents are one part of a snapshot."""
 

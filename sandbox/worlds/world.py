@@ -123,17 +123,17 @@ class World:
         """Nobody waits, walks, reads along or writes down how the world is."""
         # The timer for which the host watches the clock.
         self.watched: Timer | None = None
-        self.walking = Lock()
+        self.advancing = Lock()
         # Held while the store is prepared for a query.
         self.preparing = Lock()
         # The number of the walk through the world's time that is going on; None: none is.
-        self.walk: int | None = None
-        self.walks = 0
+        self.advance_id: int | None = None
+        self.advances = 0
         # Requests of the control API that wait for a message.
         self.waits = 0
         # Those who write down how the world is at a moment, by identity.
         self.moments: dict[int, DeliveryKeeper] = {}
-        self.readers = Subscriptions(self.journal, self.outbox, self.clock)
+        self.subscriptions = Subscriptions(self.journal, self.outbox, self.clock)
 
     def tell_of_keys(self, on_new_key: Callable[[ApiKey], None]) -> None:
         """From here on, call this with every key that is put; those before come first."""
@@ -214,15 +214,15 @@ class World:
         self.clock.restart(self.spec.clock)
 
     def close(self) -> list[Container]:
-        """End: nobody will use this world any more, and nothing of it is written.
+        """End the world: it is not used any more, and nothing of it is written.
 
-        What is left to let go of. Whoever still holds the world finds it empty.
+        Returns the containers to free. Holders of the world find it empty.
         """
         left = self.containers()
         self.store.clear()
         self.saver = self.recorder = self.store.on_commit = None
         self.tap_desk.close()
-        self.readers.close()
+        self.subscriptions.close()
         # A request that waits with a payment finds it gone.
         self.busy = {}
         self.outbox.endpoints.clear()
@@ -260,8 +260,8 @@ class World:
     def _announce(self, messages: Sequence[Message]) -> None:
         """Messages were committed."""
         self.coverage.announced(messages, self.store)
-        if self.readers.on_messages is not None:
-            self.readers.on_messages(messages)
+        if self.subscriptions.on_messages is not None:
+            self.subscriptions.on_messages(messages)
         if self.outbox.endpoints:
             self.outbox.accept(messages)
         self._listening.tell()
@@ -270,9 +270,9 @@ class World:
         """Wait for a new message or the result of an attempt."""
         await self._listening.wait()
 
-    async def quiet(self) -> None:
+    async def wait_idle(self) -> None:
         """Wait until every due webhook was sent."""
-        await self._host.quiet(self)
+        await self._host.wait_idle(self)
 
     def watch(self, timer: Timer | None) -> None:
         """Have the host watch the clock for this timer, which is the next."""
@@ -282,7 +282,7 @@ class World:
             wait_s = (timer.due - self.clock.now()).total_seconds() / self.clock.rate
             if wait_s > 0 and self.clock.mode == "frozen":
                 wait_s = None
-        self._host.look(self, wait_s if wait_s is None else max(0.0, wait_s))
+        self._host.arm_wakeup(self, wait_s if wait_s is None else max(0.0, wait_s))
 
     def check_tap_desk(self) -> None:
         """Tell the payments at the tap desk that have ended by themselves."""

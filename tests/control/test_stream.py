@@ -44,12 +44,12 @@ def has_readers(sandbox: InProcess, world: str = "default") -> bool:
     assert found is not None
     hooks = (
         found.journal.on_add,
-        found.readers.on_messages,
+        found.subscriptions.on_messages,
         found.outbox.on_attempt,
         found.clock.on_set,
     )
     assert len({hook is None for hook in hooks}) == 1
-    assert (hooks[0] is not None) == bool(len(found.readers))
+    assert (hooks[0] is not None) == bool(len(found.subscriptions))
     return hooks[0] is not None
 
 

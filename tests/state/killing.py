@@ -222,10 +222,10 @@ class Ordeal:
     def _check_messages(self, server: SavedWorld) -> None:
         """Whatever was acknowledged was announced once, and arrives or is tried again."""
         # It is answered once all is sent that is to be sent now, however long that takes here.
-        quiet = server.control(
+        wait_idle = server.control(
             "POST", "/worlds/default/clock/advance", json={"by": "0s"}, timeout=QUIET_S
         )
-        assert quiet.status_code == 200, quiet.text
+        assert wait_idle.status_code == 200, wait_idle.text
         new = _messages(server, self._message_count)
         self._message_count += len(new)
         self.numbers.messages = self._message_count

@@ -60,7 +60,7 @@ class Remote:
     def control(self, method: str, path: str, json_body: Any = ..., *, query: str = "") -> Response:
         return self.ask(method, f"/_sandbox{path}", json_body=json_body, query=query)
 
-    def quiet(self) -> None:
+    def wait_idle(self) -> None:
         """Wait until no webhook is to be sent now."""
 
         def is_quiet() -> bool:

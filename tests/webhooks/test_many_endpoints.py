@@ -169,7 +169,7 @@ def test_a_message_for_all_endpoints_is_sent_to_a_few_of_them_in_each_turn():
             counting = asyncio.create_task(noting.count_turns())
             await turns(50)
             id = sample(sandbox)
-            await world_of(sandbox).quiet()
+            await world_of(sandbox).wait_idle()
             counting.cancel()
             return reached(sandbox, id)
 
@@ -220,7 +220,7 @@ def test_recovering_thousands_of_messages_leaves_others_their_turn():
             while not recovering.done():
                 await asyncio.sleep(0)
                 turns += 1
-            await world_of(sandbox).quiet()
+            await world_of(sandbox).wait_idle()
             return recovering.result(), turns
 
     answer, turns = asyncio.run(story())

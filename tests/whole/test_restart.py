@@ -59,7 +59,7 @@ def test_every_world_is_there_again_as_it_was(path: Path):
         worlds = [Remote(server), another(server, "second", seed=7)]
         for world in worlds:
             fill(world)
-            world.quiet()
+            world.wait_idle()
         listed = [shown(world) for world in worlds]
         # Asking counts: what is saved is saved last here, and first afterwards.
         before = [world.saved() for world in worlds]
@@ -381,7 +381,7 @@ def test_undelivered_webhooks_go_on_with_their_attempts_counted(path: Path):
             secret = control(world, "GET", "/endpoints/ep")["secret"]
             body = {"event_type": "account.updated"}
             message = control(world, "POST", "/messages", body)["id"]
-            world.quiet()
+            world.wait_idle()
             before = control(world, "GET", f"/messages/{message}")["deliveries"]
             server.kill()
         receiver.behave(200)

@@ -352,7 +352,7 @@ def test_no_secret_stands_in_a_file_but_those_that_may_be_read_again(path: Path)
                 pay(world, **{field: STRAY})
             pay(world, additional_details={"note": STRAY})
             world.ask("GET", "/v5/apikeys", key="svc_uat_neverminted0_" + "N" * 32)
-            world.quiet()
+            world.wait_idle()
             keys = {name: one["key"] for name, one in world.view["keys"].items()}
         content = b"".join(
             one.read_bytes() for one in path.parent.iterdir() if one.name.startswith("state.")

@@ -72,8 +72,8 @@ def test_one_world_of_two_servers_answers_byte_for_byte_alike():
 
 
 def test_what_happens_in_one_world_does_not_disturb_the_draws_of_another(sandbox):
-    quiet = add_world(InProcess(build(Settings())), "same", seed=7)
-    expected = [(one.status, one.headers, one.body) for one in _story(quiet)]
+    wait_idle = add_world(InProcess(build(Settings())), "same", seed=7)
+    expected = [(one.status, one.headers, one.body) for one in _story(wait_idle)]
     world, noisy = add_world(sandbox, "same", seed=7), add_world(sandbox, "noisy", seed=7)
 
     for _ in range(5):

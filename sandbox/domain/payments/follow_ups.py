@@ -187,7 +187,7 @@ def _failed(
     event = taken.event
     assert event
     if taken.money == "emptied":
-        # Confirming completes the sale, so that its failure is the sale's (assumed F2).
+        # Confirming completes the sale, so its failure is the sale's (assumed F2).
         over = over._replace(amounts=over.amounts.without_surcharge(), ledger=EMPTY)
         if status == "canceled":
             event = "transaction.cancel"  # spec 6.3-transaction.cancel: whatever is canceled

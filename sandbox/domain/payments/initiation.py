@@ -66,9 +66,9 @@ def created(
 
 
 class Start(NamedTuple):
-    """What the rows of an initiation are decided by.
+    """The facts that decide the row of an initiation.
 
-    `outcome` is None where nobody was asked. `approved_amount` is what the issuer gives at most.
+    `outcome` is None if the processor was not asked. `approved_amount` is the issuer's maximum.
     """
 
     tx: Transaction
@@ -82,7 +82,7 @@ class Start(NamedTuple):
     def approved_part(self) -> int | None:
         """What is approved where it is less than was asked for; None where all of it is.
 
-        Half, rounded down, unless somebody says otherwise (assumed 2.7), and never nothing.
+        Half by default, rounded down (assumed 2.7), and never nothing.
         """
         if self.outcome is not PARTIAL:
             return None
@@ -94,7 +94,7 @@ class Start(NamedTuple):
 def answered_late(tx: Transaction, outcome: Outcome) -> Start:
     """An initiation whose answer comes after its request. Source: assumed D24.
 
-    Nobody is asked to confirm a surcharge any more: what was proposed is not charged.
+    The surcharge can no longer be confirmed, so it is not charged.
     """
     amounts = tx.amounts.without_surcharge() if not tx.surcharge_applied else tx.amounts
     return Start(tx, Price(amounts, tx.rates, tx.tip_type, needs_prompt=False), outcome)

@@ -17,7 +17,7 @@ _USUAL: Final = frozenset(
         *((4, 4, 4, 4, 3), (6, 13), (8, 11)),
     }
 )
-"""How many digits the groups of a number have, as they stand on cards and in forms."""
+"""The numbers of digits in the groups of a number, as on cards and in forms."""
 
 PRODUCT_CODE_DIGITS: Final = 13
 """A product code (EAN-13) and an old Visa number have the same length."""

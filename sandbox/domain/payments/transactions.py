@@ -196,7 +196,7 @@ class Transaction(NamedTuple):
 
     @property
     def deleted_at(self) -> None:
-        """Nobody deletes a transaction."""
+        """Transactions are never deleted."""
         return None
 
 

@@ -18,7 +18,7 @@ from sandbox.domain.faults import (
 When = Literal["before", "after"]
 
 SLOW_MS: Final = 3_000
-"""How long `slow` takes where nobody says."""
+"""The default delay of `slow`."""
 
 
 @dataclass(frozen=True, slots=True)

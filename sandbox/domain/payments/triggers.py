@@ -1,7 +1,7 @@
 """Amounts that choose an outcome: the nine-thousand blocks. Source: assumed 6.2.
 
 "Nine thousand and the response code": 900051 is host code 51. Only amounts from $9,000.00 to
-$9,004.99 are triggers, so that ordinary test amounts never are.
+$9,004.99 are triggers, so ordinary test amounts never are.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Kind = Literal["outcome", "later", "fault", "settlement"]
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """What one amount stands for.
+    """The meaning of one amount.
 
     `key` is an outcome, a transport fault, or what happens at settlement. A `later` trigger makes
     the named `operation` fail once; a settlement is kept with the payment until its batch closes.

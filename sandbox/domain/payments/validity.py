@@ -15,7 +15,7 @@ SURCHARGE_PROMPT: Final = timedelta(minutes=5)
 """Source: assumed 8.2-surcharge."""
 
 TAP: Final = timedelta(seconds=60)
-"""How long a payment waits for its tap, where nobody says. Source: assumed 8.2-deadline."""
+"""The default time that a payment waits for its tap. Source: assumed 8.2-deadline."""
 
 
 def of_authorization(origin: Origin) -> timedelta:

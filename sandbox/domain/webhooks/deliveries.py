@@ -32,7 +32,7 @@ class Sent(NamedTuple):
     is_unreachable: bool = False
 
 
-class Attempt(NamedTuple):
+class DeliveryAttempt(NamedTuple):
     """One try. `at` is the world's moment; `status_code` None where no answer came.
 
     `response` is the beginning of the answer's body; `error` says in words what stood in the way.
@@ -57,13 +57,17 @@ class Delivery:
     message_id: str
     endpoint_id: str
     status: DeliveryStatus = "pending"
-    attempts: list[Attempt] = field(default_factory=list)
+    attempts: list[DeliveryAttempt] = field(default_factory=list)
     next_attempt_at: datetime | None = None
     failures: int = 0
 
-    def note(self, attempt: Attempt) -> None:
+    def note(self, sent: Sent, at: datetime, trigger: AttemptTrigger) -> None:
         """Keep one more attempt."""
-        self.attempts.append(attempt)
+        self.attempts.append(
+            DeliveryAttempt(
+                at, sent.status_code, sent.duration_ms, sent.response, sent.error, trigger
+            )
+        )
         del self.attempts[:-ATTEMPTS_MAX]
 
     @property

@@ -22,7 +22,7 @@ from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
 from sandbox.domain.words import did_you_mean
 
 GRACE: Final = timedelta(hours=24)
-"""How long an old secret goes on signing unless somebody says otherwise. Source: assumed D22."""
+"""The default time for which an old secret still signs. Source: assumed D22."""
 
 BY_HAND: Final = "disabled by hand"
 
@@ -73,10 +73,10 @@ class OldSecret(NamedTuple):
 class Endpoint:
     """One endpoint.
 
-    `account_id` None hears the whole world. No `event_types` means all of them; `filters` name a
-    field of the body and the values of which any will do. `failing_since` is when the first of an
-    unbroken run of failures was, None after a success. `replaced_secret` is the newest one that was
-    rotated out, kept whether or not it still signs: a scenario may sign with it (assumed D22).
+    `account_id` None subscribes to the whole world. No `event_types` means all of them; `filters`
+    name a field of the body and its accepted values. `failing_since` is the time of the first
+    failure since the last success, or None. `replaced_secret` is the newest one that was rotated
+    out, even if it does not sign any more: a scenario may sign with it (assumed D22).
     """
 
     id: EndpointId

@@ -10,7 +10,7 @@ RETRIES_S: Final = (5, 300, 1_800, 7_200, 18_000, 36_000, 36_000)
 """Seconds from one failure to the next attempt: eight attempts in all."""
 
 JITTER: Final = 0.2
-"""How much of the planned wait is added at most, so that retries do not come in one go."""
+"""How much of the planned wait is added at most, so retries do not come all at once."""
 
 THROTTLED_MIN_S: Final = 60
 """After a 429 or a time-out at least so long."""

@@ -141,7 +141,7 @@ def _supplied_key(context: OperationContext, body: "CreateKey") -> str | None:
     if context.unit.one(ApiKey, "lookup", parsed.lookup) is not None:
         raise _bad_key(f"{field}: its lookup segment is used already")
     if not context.world.key_is_free(supplied):
-        # A key finds its world, so that one key cannot stand for two of them.
+        # A key finds its world, so one key cannot belong to two worlds.
         raise _bad_key(f"{field}: this key is used already")
     return supplied
 

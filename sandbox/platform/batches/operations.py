@@ -185,7 +185,7 @@ def close(context: OperationContext) -> Batch:
 
 
 def _result_to_come(context: OperationContext, batch: Batch) -> Timer | None:
-    """When the result comes by itself, and what a scenario says it is; None where nobody says."""
+    """The time of the automatic result, and the result of a scenario; None if there is none."""
     matched = _ruling(context, batch) if context.world.scenario is not None else None
     if matched is None:
         if context.world.switches["batch.settlement"] != "auto":
@@ -271,7 +271,7 @@ def answer(
         batch = replace(
             batch,
             status="rejected",
-            # A reason of nobody's list is passed on as it is.
+            # A reason that is in no list is passed on as it is.
             response={"rejection_reason": REASONS.get(reason, reason)},
         )
         _use_up(context, members)

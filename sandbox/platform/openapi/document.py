@@ -28,7 +28,7 @@ _ABOUT: Final = (
     "cut off or missing."
 )
 _TAGS: Final = {
-    "accounts": "Partners and merchants, and where they stand in the hierarchy",
+    "accounts": "Partners and merchants, and their hierarchy",
     "credentials": "Codes with which a merchant's staff signs in",
     "terminals": "Where cards are read",
     "locations": "Where merchants do business",

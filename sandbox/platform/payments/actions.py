@@ -218,7 +218,7 @@ def _conclude(
     )
     if disarms:
         conclusion = follow_ups.disarmed(conclusion)
-    persist.keep(context, conclusion, tx, batch)
+    persist.save(context, conclusion, tx, batch)
     if not taken.is_rule_failure or context.world.switches["lifecycle.rule_failures"] == "http_200":
         return conclusion.shown
     return _as_refusal(case, taken, conclusion)

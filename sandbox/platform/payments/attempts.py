@@ -110,7 +110,7 @@ def decide(
 ) -> ChosenOutcome:
     """Choose the outcome, and note for the journal why. A fault that comes first is raised.
 
-    `more` gives what a scenario can ask for besides what stands here.
+    `more` gives further facts for scenarios.
 
     Raises Refusal for an HTTP fault, and Dropped for a connection that is cut, with nothing done
     (assumed 5.3).
@@ -173,7 +173,7 @@ def schedule_follow_ups(
 ) -> None:
     """Put on the agenda what a scenario has follow. Source: assumed D24.
 
-    When a prompt expires stands with the prompt (see `keeping`).
+    The expiry of a prompt is set with the prompt (see `persist`).
     """
     for number, one in enumerate(follow):
         if one.do == SURCHARGE_EXPIRES:
@@ -213,7 +213,7 @@ def _fail_before(fault: TransportFault) -> None:
 
 
 def delay_ms(context: OperationContext, choice: ChosenOutcome, outcome: Outcome) -> int:
-    """How long the answer takes, on the wall: what was scripted, and the scaled latency."""
+    """The real time that the answer takes: the scripted delay, and the scaled latency."""
     # A slow answer is late on its way back, when all is done.
     is_slow_only = choice.fault is not None and choice.fault.key == "slow"
     scale: float = context.world.switches["latency.scale"]

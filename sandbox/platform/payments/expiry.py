@@ -51,7 +51,7 @@ def _end(context: OperationContext, timer: Timer) -> None:
     event_id = tx.event_id if is_begun else attempts.new_event_id(context, tx.account_id)
     # The history has the moment at which the timer was due (assumed 8.1).
     conclusion = follow_ups.expire(tx, rows[0], event_id=event_id, at=context.now_ms)
-    persist.keep(context, conclusion, tx)
+    persist.save(context, conclusion, tx)
 
 
 def _late_answer(context: OperationContext, timer: Timer) -> None:
@@ -71,7 +71,7 @@ def _late_answer(context: OperationContext, timer: Timer) -> None:
     conclusion = initiation.conclude(
         start, taken, at=context.now_ms, batch_id=batch.id if batch else None
     )
-    persist.keep(context, conclusion, tx, batch)
+    persist.save(context, conclusion, tx, batch)
 
 
 def _batch(context: OperationContext, timer: Timer) -> None:

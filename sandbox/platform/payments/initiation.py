@@ -111,7 +111,7 @@ def _start(context: OperationContext, operation: Operation) -> Any:
 class _Decision:
     """How the initiation will end, decided before its record exists.
 
-    `choice` is None where nobody was asked: a passthrough or misconfigured terminal.
+    `choice` is None if the processor is not asked: a passthrough or misconfigured terminal.
     """
 
     outcome: Outcome
@@ -236,14 +236,14 @@ class _Begun:
         )
         if initiation.resolves_prompt(start):
             conclusion = initiation.prompt_and_resolve(start, context.now_ms)
-            persist.keep(context, conclusion, tx)
+            persist.save(context, conclusion, tx)
             return conclusion.shown
         taken = initiation.transition_for(start)
         batch = persist.batch_for_entry(context, tx) if taken.batch_entry else None
         conclusion = initiation.conclude(
             start, taken, at=context.now_ms, batch_id=batch.id if batch else None
         )
-        persist.keep(context, conclusion, tx, batch)
+        persist.save(context, conclusion, tx, batch)
         return conclusion.shown
 
     def _with_card(self, tx: Transaction, card: Card) -> Transaction:

@@ -15,7 +15,7 @@ from sandbox.platform.operation_context import OperationContext
 from sandbox.store.tables import in_scope
 
 
-def keep(
+def save(
     context: OperationContext,
     conclusion: Conclusion,
     before: Transaction | None,

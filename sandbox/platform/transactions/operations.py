@@ -49,7 +49,7 @@ def search(context: OperationContext) -> Page:
     """Transactions of the accounts that the query names, or of the caller's hierarchy.
 
     Filters compare what the record shows now (assumed 1.7-values); an event_id fits every attempt
-    of the payment, so that a client can look up what became of one (assumed 2.6).
+    of the payment, so a client can look up its result (assumed 2.6).
     Source: spec 4.3-search-scope, 4.3-search-account.
     """
     query: SearchTransactions = context.query
@@ -178,7 +178,7 @@ def edit(context: OperationContext) -> Transaction:
         capture_batch_id=_capture_batch(tx, captures, batch.id if batch else None),
         refund_batch_id=batch.id if batch and refunds else None,
     )
-    persist.keep(context, conclusion, tx, batch)
+    persist.save(context, conclusion, tx, batch)
     return conclusion.shown
 
 

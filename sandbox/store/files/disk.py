@@ -263,7 +263,7 @@ def replace_file(
     """
     new = temporary(path)
     try:
-        # A file that a killed process left, or a link that somebody put there, is not written to.
+        # A leftover file of a killed process, or a link, is not written to.
         new.unlink(missing_ok=True)
         with os.fdopen(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE), "wb") as file:
             file.writelines(pieces)
@@ -278,7 +278,7 @@ def replace_file(
 
 
 def temporary(path: Path) -> Path:
-    """Where the next content of a file is written: always the same, so that nothing piles up."""
+    """The place of the next content of a file: always the same, so nothing piles up."""
     return path.with_name(path.name + ".new")
 
 

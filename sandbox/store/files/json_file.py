@@ -211,7 +211,7 @@ class JsonFile:
             after = {**before, **{names: _table(names, kept) for names, kept in drafts.items()}}
         except Contents as error:
             raise cannot(self._path, WRITING, str(error), "the file is as it was before") from error
-        # Sorted, so that two files of the same documents are the same.
+        # Sorted, so files of the same documents are equal.
         return {names: after[names] for names in sorted(after) if after[names].kept}
 
     def _warn(self, tables: Mapping[Names, _Table]) -> None:
@@ -292,7 +292,7 @@ def _kept(document: Document) -> _Kept:
 
 
 def _lines(document: Document, fields: Mapping[str, Any]) -> bytes:
-    """What stands in the file for a document: `"17": {...}`, indented."""
+    """The text of a document in the file: `"17": {...}`, indented."""
     text = _INDENTED.encode({ID: document.id, **fields}).replace("\n", "\n    ")
     return _utf8(f'    "{document.number}": {text}')
 

@@ -68,7 +68,7 @@ def _parse(content: bytes) -> Any:
 
 
 def _place(value: Any, fault: object) -> str:
-    """Where something stands that must not: `table 'demo.accounts', document '17': `."""
+    """The place of a mistake: `table 'demo.accounts', document '17': `."""
     if value is fault or not isinstance(value, dict):
         return ""
     for table, documents in value.items():

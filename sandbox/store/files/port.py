@@ -54,7 +54,7 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A document whose text somebody has read already. Stands for a `Document`."""
+    """A document whose text was read already. Replaces a `Document`."""
 
     id: str
     number: int
@@ -103,7 +103,7 @@ class StateFile(Protocol):
 
     @property
     def is_for_people(self) -> bool:
-        """Whether people edit it, so that nothing in it is believed unchecked."""
+        """Whether people edit it, so everything in it is checked."""
 
     @property
     def secret(self) -> bytes:
@@ -116,17 +116,17 @@ class StateFile(Protocol):
         """Have the next write put this secret into the file, in place of the one it has."""
 
     def load(self) -> Mapping[str, Tables]:
-        """All worlds by id, without what stands in RECORDS. Raises StoreError.
+        """All worlds by id, without the tables of RECORDS. Raises StoreError.
 
         Of transactions with claims the text may be left empty: `read` has it. Messages may be
-        read no sooner than somebody asks for one.
+        read when they are needed.
         """
 
     def read(self, world: str, table: str, id: str) -> str | None:
         """The text of one document; None when there is none."""
 
     def records(self, world: str) -> Iterator[Document]:
-        """What stands in RECORDS, one document at a time, in no order. For copying a file."""
+        """The documents of RECORDS, one at a time, in no order. For copying a file."""
 
     def keep_good_copy(self) -> None:
         """The content was found good: keep a copy of the file as it was opened.

@@ -29,7 +29,7 @@ def digest_of(world: str, table: str, id: str, number: str, text: str, unique_va
     """What tells that a letter of a row has changed: a sum of its text, beside one of the rest.
 
     The rest is looked at when the row is found, the text when it is read. These are no proof
-    against somebody who changes a row on purpose.
+    against changes on purpose.
     """
     rest = crc32(f"{world}\0{table}\0{id}\0{number}\0{unique_values}".encode())
     return _SMALLEST + (rest << TEXT_BITS | crc32(text.encode()))

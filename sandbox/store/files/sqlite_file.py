@@ -34,7 +34,7 @@ from sandbox.store.files.sqlite_tables import (
     READ_RECORDS,
     SCHEMA,
     WORLDS_OF_RECORDS,
-    Messages,
+    MessageRows,
 )
 from sandbox.store.files.sqlite_writer import OnlyWriter
 
@@ -43,7 +43,7 @@ CHECKED_BYTES_MAX: Final = 64 * 1024 * 1024
 """Up to this every row of a file is looked at when it is opened: half a second at most."""
 
 WAITS_MS: Final = 1_000
-"""How long a write waits for another program that writes to the file. The server stands still."""
+"""Time that a write waits for another program that writes to the file. It blocks the server."""
 
 PAGES_OF_WAL: Final = 4_000
 """When the log goes into the file, in pages of 4 KiB: seldom, as that waits for the disk."""
@@ -226,7 +226,7 @@ class SqliteFile:
         return FORMAT, True
 
     def _check(self) -> None:
-        """Look at every row, unless there are so many that nobody would wait for it.
+        """Check every row, unless there are too many to wait for.
 
         Those of a larger file are looked at when they are read. Raises Damaged and sqlite3.Error.
         """
@@ -235,7 +235,7 @@ class SqliteFile:
         self._is_checked = True
 
     def _load(self) -> dict[str, dict[str, Sequence[Document]]]:
-        """All worlds, and where their documents stand. Raises sqlite3.Error and StoreError."""
+        """All worlds, and the places of their documents. Raises sqlite3.Error and StoreError."""
         found: dict[tuple[str, str], tuple[list[Document], list[int]]] = {}
         last = 0
         # Done half a million times at a start: to call Document would take as long as reading.
@@ -255,7 +255,7 @@ class SqliteFile:
             places[world, name] = its = dict(zip(ids, stand, strict=True))
             if len(its) != len(documents):
                 raise self._unusable(f"an id stands twice in table {name!r} of world {world!r}")
-            # They stand nearly in this order, which costs next to nothing then.
+            # They are nearly in this order already, so sorting costs next to nothing.
             documents.sort(key=itemgetter(1))
             worlds.setdefault(world, {})[name] = documents
         for (world,) in self._database.execute(WORLDS_OF_RECORDS):
@@ -263,14 +263,14 @@ class SqliteFile:
         counts = "SELECT world, count(*) FROM messages GROUP BY world"
         for world, count in self._database.execute(counts):
             query = self._digests.asked(READ_MESSAGES)
-            worlds.setdefault(world, {})[MESSAGES] = Messages(
+            worlds.setdefault(world, {})[MESSAGES] = MessageRows(
                 self._database, query, world, count, self._unusable
             )
         self._places, self._next_place = places, last + 1
         return worlds
 
     def _known(self) -> Places:
-        """Where every document stands. Read anew when a write has failed."""
+        """The place of every document. Read again after a failed write."""
         if self._places is None:
             self.load()
         assert self._places is not None
@@ -311,7 +311,7 @@ class SqliteFile:
                 self._database.executemany(query, values)
 
     def _place(self, places: Places, names: tuple[str, str], id: str) -> int:
-        """Where a document stands, or will."""
+        """The present or future place of a document."""
         ids = places.get(names)
         if ids is None:
             ids = places[names] = {}

@@ -68,7 +68,7 @@ def _with_sum(secret: bytes) -> str:
 
 
 def _read(text: str | None) -> bytes:
-    """The secret that stands in the file with its sum. Raises UnknownFormat."""
+    """The secret in the file, checked by its checksum. Raises UnknownFormat."""
     try:
         secret = read_secret(None if text is None else text.partition("-")[0])
     except ValueError:

@@ -57,7 +57,7 @@ PUT_RECORD: Final = (
     "claims = excluded.claims, digest = excluded.digest"
 )
 # A jump from one world to the next; to look at every record would be to read the whole index.
-# Of payments only what finds them: a text is read when somebody asks for it. One without claims
+# Of payments only their unique values: a text is read when it is needed. One without claims
 # may be of another hand, and has to be looked at.
 LOAD: Final = """
 SELECT place, world, tbl, id, number,
@@ -88,8 +88,8 @@ SELECT world FROM found WHERE world IS NOT NULL
 """
 
 
-class Messages(Sequence[Document]):
-    """The messages of one world, which are read when somebody first asks for one."""
+class MessageRows(Sequence[Document]):
+    """The messages of one world, which are read when the first one is needed."""
 
     def __init__(
         self,
