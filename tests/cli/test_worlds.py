@@ -152,7 +152,7 @@ def test_on_a_terminal_it_asks_first(served, answer, expected):
     os.close(person)
     os.close(terminal)
 
-    assert f"Delete the world {id} with all that is in it?" in err
+    assert f"Delete the world {id} with all its data?" in err
     assert code == expected
     status = served.control("GET", f"/worlds/{id}").status_code
     assert status == (404 if expected == 0 else 200)
