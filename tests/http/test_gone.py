@@ -18,7 +18,7 @@ def test_a_stream_or_a_wait_ends_with_its_connection(asked: bytes, behind: bytes
         world = sandbox.sandbox.worlds.default
 
         def under_way() -> int:
-            return len(world.readers) + world.waits
+            return len(world.subscriptions) + world.waits
 
         for _ in range(3):
             with Client(sandbox.port) as client:
