@@ -8,7 +8,6 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.types import Scope
 
@@ -37,6 +36,8 @@ from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import DEFAULT_WORLD, World
 
 if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
     from sandbox.worlds.saver import Saver
 
 log = logging.getLogger("sandbox.store")
@@ -57,13 +58,15 @@ class Sandbox:
     store: str
 
 
-def create_app(settings: Settings | None = None) -> Starlette:
+def create_app(settings: Settings | None = None) -> "Starlette":
     """A sandbox as a Starlette application, to be served or mounted.
 
     `uat-sandbox serve` serves the same two surfaces without Starlette's middleware around them.
     An application that mounts this one runs its lifespan too: it resumes what an earlier run left
     undone, and writes the last changes to a state file. Raises as `build` does.
     """
+    from starlette.applications import Starlette
+
     surfaces = build(settings or Settings()).app
     routes = [Mount(PREFIX, surfaces.mounted(PREFIX)), Mount("", surfaces.mounted(""))]
     return Starlette(routes=routes, lifespan=surfaces.lifespan)

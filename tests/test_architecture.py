@@ -85,6 +85,7 @@ LAZY = {
     "pydantic_core": "a command that needs no validation starts without it",
     "aiohttp": "only for the first webhook that is sent",
     "standardwebhooks": "only for the first webhook that is sent",
+    "starlette.applications": "only for create_app",
     "faker": "only for generated data",
     "tomllib": "only for a file that somebody names",
     "difflib": "only for a misspelt word",
