@@ -207,7 +207,7 @@ class Client(InProcess):
 
     def _must_wait_for_a_tap(self, exchange: Exchange) -> None:
         """Raises Found for a request that nothing will ever end."""
-        if any(len(world.desk) for world in self.sandbox.worlds):
+        if any(len(world.tap_desk) for world in self.sandbox.worlds):
             return
         raise Found(f"{exchange.method} {exchange.path} was not answered in {PATIENCE_S:g} s")
 
