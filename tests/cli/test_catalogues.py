@@ -70,7 +70,7 @@ def test_a_clause_is_shown_whole_with_its_code_and_its_tests():
     first, *others = shown.splitlines()
     assert first == "spec 5.11  Life of a key"
     assert "  code   domain/keys.py" in others
-    assert any(line.startswith("  tests  tests/api/test_apikeys_life.py::") for line in others)
+    assert any(line.startswith("  tests  tests/platform/test_apikeys_life.py::") for line in others)
 
 
 def test_the_ledger_lists_every_clause(served):

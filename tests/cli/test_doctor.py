@@ -12,8 +12,8 @@ from sandbox.cli.main import main
 from sandbox.webhook_doctor.probes import PROBES
 from tests import processes
 from tests.cli.asking import attach
-from tests.doctoring import receivers as of
-from tests.doctoring.receivers import SECRET
+from tests.webhook_doctor import receivers as of
+from tests.webhook_doctor.receivers import SECRET
 from tests.webhooks.misbehaving import refusing
 from tests.webhooks.receiving import Answer, Received, receiving
 

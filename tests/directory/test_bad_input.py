@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from sandbox.domain.profile import Profile
 from sandbox.platform.routes import OPERATIONS
-from tests.api.minting import sandbox_with
 from tests.directory.making import (
     a_credential,
     account_id,
@@ -19,6 +18,7 @@ from tests.directory.making import (
     terminal_id,
 )
 from tests.driving import InProcess
+from tests.platform.minting import sandbox_with
 from tests.properties import examples
 
 ROWS = {

@@ -23,7 +23,7 @@ from tests.directory.making import (
 from tests.driving import InProcess, Response
 from tests.payments.making import held, pay, sold
 
-# Any permission of its type opens the reserved edit: tests/api/test_reserved.py.
+# Any permission of its type opens the reserved edit: tests/platform/test_reserved.py.
 RESERVED = "transactions.edit"
 SERVED = {row.name: row for row in OPERATIONS if row.run is not None and row.name != RESERVED}
 

@@ -14,8 +14,6 @@ import pytest
 
 from sandbox.scenarios.schema import scenario_schema
 from sandbox.settings import Settings
-from tests.api.refusals import FROZEN
-from tests.api.test_secrets import everything_kept, secret_of
 from tests.conftest import NOW
 from tests.driving import InProcess, Response
 from tests.openapi.asking import Request
@@ -31,6 +29,8 @@ from tests.openapi.planting import (
     planted,
     spelt,
 )
+from tests.platform.refusals import FROZEN
+from tests.platform.test_secrets import everything_kept, secret_of
 from tests.state.keeping import keeping
 
 SETTINGS = Settings(clock=FROZEN, log_requests=True)

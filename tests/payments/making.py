@@ -6,9 +6,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from sandbox.platform.rows import Row
-from tests.api.minting import known_clauses
 from tests.directory.making import account_id, detail, messages, shown, terminal_id
 from tests.driving import InProcess, Response
+from tests.platform.minting import known_clauses
 
 OUTCOME = b"x-sandbox-outcome"
 """The header that forces an outcome: assumed 6.3."""

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 from sandbox.domain.profile import Profile
 from sandbox.platform.routes import OPERATIONS
-from tests.api.minting import sandbox_with
-from tests.api.test_secrets import everything_kept
 from tests.directory.making import (
     NOBODY,
     account_id,
@@ -36,6 +34,8 @@ from tests.payments.making import (
     sold,
     state,
 )
+from tests.platform.minting import sandbox_with
+from tests.platform.test_secrets import everything_kept
 from tests.properties import examples
 
 # --- amounts ----------------------------------------------------------------------------------

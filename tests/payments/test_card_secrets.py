@@ -11,11 +11,11 @@ import pytest
 
 from sandbox.domain.payments.cards import Card
 from sandbox.store.tables import TABLES
-from tests.api.test_secrets import escaped, everything_kept
 from tests.conftest import NOW
 from tests.driving import serving
 from tests.payments.card_rows import CARDS
 from tests.payments.till import act, paid, pay, terminal
+from tests.platform.test_secrets import escaped, everything_kept
 
 LIVE = "5555555555554444"
 """A number of no test card, as a real one would be."""

@@ -5,7 +5,6 @@ Source: spec 6.2, 6.3; order assumed 8.3-order, 8.4.
 
 import pytest
 
-from tests.api.minting import messages, set_clock
 from tests.payments.till import (
     act,
     attempt,
@@ -18,6 +17,7 @@ from tests.payments.till import (
     switch,
     terminal,
 )
+from tests.platform.minting import messages, set_clock
 
 
 def moments(sandbox, answer):

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox.domain.profile import Profile
-from tests.api.minting import sandbox_with
 from tests.directory.making import NOBODY, a_terminal, account_id, location_id, mint, set_clock
 from tests.driving import InProcess
 from tests.payments.making import act, acted, ask, found, held, pay, refused, search, settled, sold
+from tests.platform.minting import sandbox_with
 from tests.profiles import BRANDED, NEUTRAL
 from tests.properties import examples
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.profile import Profile
-from tests.api.minting import sandbox_with
 from tests.directory.making import NOBODY, a_terminal, account_id, set_clock, shown, terminal_id
 from tests.payments.making import (
     act,
@@ -25,6 +24,7 @@ from tests.payments.making import (
     state,
     switch,
 )
+from tests.platform.minting import sandbox_with
 from tests.properties import examples
 
 V1 = "/v1/transactions"

@@ -12,7 +12,6 @@ import pytest
 
 from sandbox.platform.sending import ConnectionClosed
 from sandbox.scenarios.queue import Queued
-from tests.api.minting import messages
 from tests.conftest import NOW
 from tests.driving import serving
 from tests.payments.till import (
@@ -27,6 +26,7 @@ from tests.payments.till import (
     terminal,
     turns,
 )
+from tests.platform.minting import messages
 
 HTTP = {
     "http_500": (500, "internal_error"),

@@ -5,7 +5,6 @@ import asyncio
 import pytest
 
 from sandbox.domain.payments.outcomes import Operation
-from tests.api.minting import mint
 from tests.payments.till import (
     ask,
     chosen,
@@ -17,6 +16,7 @@ from tests.payments.till import (
     until_busy,
 )
 from tests.payments.waits import action, delay, meanwhile, sale, waiting, world_of
+from tests.platform.minting import mint
 
 # --- others go on -----------------------------------------------------------------------------
 

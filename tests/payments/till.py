@@ -5,8 +5,8 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.api.minting import messages
 from tests.driving import InProcess, Response
+from tests.platform.minting import messages
 
 INITIATIONS = {"sale": "/v3/payment", "auth": "/v3/preauth"}
 

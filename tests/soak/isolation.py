@@ -10,9 +10,9 @@ import json
 from random import Random
 from typing import Any
 
-from tests.api.minting import mint
 from tests.directory.making import a_credential, a_location, a_terminal, an_account
 from tests.payments.driving import close_batch, in_state, paid
+from tests.platform.minting import mint
 from tests.soak.client import Client, Exchange, another, in_process
 from tests.soak.report import Found
 from tests.soak.requesting import play_requests

@@ -9,12 +9,12 @@ from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.webhooks.deliveries import Sent
 from sandbox.settings import Settings
 from sandbox.worlds.clock import ClockSetting
-from tests.api.minting import delete, mint, put
 from tests.conftest import NOW
 from tests.directory.making import a_credential, a_location, a_terminal, an_account
 from tests.driving import InProcess, Response
 from tests.payments.driving import in_state, pay, set_rates
-from tests.world.worlds import supplied
+from tests.platform.minting import delete, mint, put
+from tests.worlds.worlds import supplied
 
 STATES = (
     "pending",

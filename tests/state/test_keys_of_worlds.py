@@ -13,10 +13,10 @@ from sandbox.app import build
 from sandbox.domain.keys import digest_of
 from sandbox.settings import Settings
 from sandbox.store.files.port import StoreError
-from tests.api.minting import mint
 from tests.driving import InProcess, Response
 from tests.payments.driving import paid
-from tests.world.worlds import KEY, add_world, create, supplied, totals
+from tests.platform.minting import mint
+from tests.worlds.worlds import KEY, add_world, create, supplied, totals
 
 Document = dict[str, Any]
 

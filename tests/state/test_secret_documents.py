@@ -14,9 +14,9 @@ from sandbox.app import build
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.settings import Settings
 from sandbox.store.fixture import FixtureError
-from tests.api.minting import PROJECT
 from tests.driving import InProcess
 from tests.openapi.planting import LIVE, PRODUCTION, WHOLE, Place, planted
+from tests.platform.minting import PROJECT
 from tests.properties import IS_THOROUGH
 from tests.state.filling import KEPT_KEY, a_sandbox, fill
 

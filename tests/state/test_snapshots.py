@@ -11,15 +11,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.api.minting import mint
 from tests.driving import InProcess
 from tests.payments.driving import PATHS, act, in_state, paid, pay, read
 from tests.payments.tapping import at_desk, taps
 from tests.payments.till import ask, turns, until_busy
 from tests.payments.waits import sale
+from tests.platform.minting import mint
 from tests.properties import examples
 from tests.state.filling import KEPT_KEY, a_sandbox, control, fill, ok
-from tests.world.worlds import add_world
+from tests.worlds.worlds import add_world
 
 SNAPSHOT = "/_sandbox/worlds/{}/snapshot"
 Document = dict[str, Any]

@@ -23,7 +23,7 @@ from tests.payments.driving_money import (
     shown_sums,
     sums_of,
 )
-from tests.world.worlds import add_world
+from tests.worlds.worlds import add_world
 from tools import busy_fixture
 from tools.busy_cast import MERCHANTS
 

@@ -16,7 +16,7 @@ from sandbox.store.fixture import FixtureError
 from sandbox.worlds.clock import ClockSetting
 from tests.conftest import NOW
 from tests.driving import InProcess, serving
-from tests.world.worlds import add_world
+from tests.worlds.worlds import add_world
 
 FROZEN = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
 Document = dict[str, Any]

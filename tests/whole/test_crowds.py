@@ -12,8 +12,8 @@ from threading import Thread
 
 import pytest
 
-from tests.api.refusals import MIB
 from tests.http.talking import Answer, Client, eventually, port_of
+from tests.platform.refusals import MIB
 from tests.processes import Process
 
 FILES = 64

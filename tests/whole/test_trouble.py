@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from sandbox.domain.payments.cards import CARDS
-from tests.api.minting import mint
 from tests.conftest import NOW
 from tests.payments.driving import paid, pay, read
+from tests.platform.minting import mint
 from tests.state.filling import KEPT_KEY, control, fill
 from tests.state.keeping import KINDS, SavedWorld, keeping, refused
 from tests.state.remote import Remote

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from sandbox.domain.profile import Profile
-from tests.api.minting import citations, known_clauses, sandbox_with, write_wider_cast
 from tests.driving import InProcess
+from tests.platform.minting import citations, known_clauses, sandbox_with, write_wider_cast
 from tests.profiles import BRANDED, NEUTRAL
 
 UNDER_BOTH_PROFILES = ("test_apikeys_", "test_explains")

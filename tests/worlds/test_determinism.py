@@ -8,7 +8,7 @@ import pytest
 from sandbox.app import build
 from sandbox.settings import Settings
 from tests.driving import InProcess, Response
-from tests.world.worlds import FROZEN, KEY, add_world, create, supplied, totals
+from tests.worlds.worlds import FROZEN, KEY, add_world, create, supplied, totals
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.api.minting import (
+from tests.platform.minting import (
     NOBODY,
     authenticates,
     delete,

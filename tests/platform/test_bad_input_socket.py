@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from tests.api.refusals import MIB
 from tests.driving import Served
+from tests.platform.refusals import MIB
 
 
 def _connect(served: Served) -> socket.socket:

@@ -11,10 +11,10 @@ from sandbox.app import build
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.settings import Settings
 from sandbox.worlds.clock import ClockSetting
-from tests.api.minting import messages
 from tests.conftest import NOW
 from tests.driving import InProcess
 from tests.payments.making import held, pay, prompted, read, sold
+from tests.platform.minting import messages
 
 VISA = {"card_reader_data": {"paymentCardData": "tok_visa_credit"}}
 

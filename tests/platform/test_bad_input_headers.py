@@ -3,8 +3,8 @@
 import pytest
 
 from sandbox.domain.profile import Errors, Profile
-from tests.api.refusals import assert_key_refusal, assert_other_refusal, fresh, visible_state
 from tests.driving import InProcess
+from tests.platform.refusals import assert_key_refusal, assert_other_refusal, fresh, visible_state
 from tests.profiles import BRANDED
 
 BODY = b'{"name":"x","permissions":["payments:read"]}'

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from tests.api.test_secrets import PRODUCTION, SUPPLIED, escaped, secret_of
 from tests.conftest import NOW
 from tests.driving import Served, serving
+from tests.platform.test_secrets import PRODUCTION, SUPPLIED, escaped, secret_of
 
 
 def _ask_with_keys_everywhere(server: Served) -> list[str]:

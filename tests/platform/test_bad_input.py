@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.api.refusals import MIB, assert_key_refusal, fresh, visible_state
 from tests.driving import InProcess
+from tests.platform.refusals import MIB, assert_key_refusal, fresh, visible_state
 from tests.properties import examples
 
 WRONG_BODIES = {

@@ -5,7 +5,7 @@ That last part holds for the whole suite: the fixture `sandbox` looks up whateve
 
 import pytest
 
-from tests.api.minting import (
+from tests.platform.minting import (
     NOBODY,
     citations,
     known_clauses,

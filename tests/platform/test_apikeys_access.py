@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from tests.api.minting import NOBODY
 from tests.conftest import NOW
 from tests.driving import serving
+from tests.platform.minting import NOBODY
 
 CREATE = """
            own  null  absent  descendant  outside  elsewhere  missing  deleted

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sandbox.domain.profile import Profile
-from tests.api.refusals import assert_key_refusal, fresh
 from tests.driving import InProcess, Response
+from tests.platform.refusals import assert_key_refusal, fresh
 from tests.profiles import BRANDED
 
 SUPPLIED = "svc_uat_Supplied0000_SuPpLiEd5eCrEtOfThIrTyTwOcHaRs00"

@@ -11,7 +11,7 @@ from sandbox.app import build
 from sandbox.settings import Settings
 from sandbox.worlds.registry import Limits
 from tests.driving import InProcess
-from tests.world.worlds import add_world
+from tests.worlds.worlds import add_world
 
 
 def test_the_keys_of_a_deleted_world_are_unknown(sandbox):

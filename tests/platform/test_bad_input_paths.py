@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.api.refusals import assert_key_refusal, assert_other_refusal, visible_state
+from tests.platform.refusals import assert_key_refusal, assert_other_refusal, visible_state
 
 ELSEWHERE = [
     "/",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.api.minting import authenticates, delete, event_types, mint, put, read, set_clock
+from tests.platform.minting import authenticates, delete, event_types, mint, put, read, set_clock
 
 EXPIRY = "2026-03-01T12:30:00.000Z"
 BEFORE = "2026-03-01T12:29:59.999Z"

@@ -13,7 +13,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from tests.api.minting import (
+from tests.platform.minting import (
     authenticates,
     citations,
     delete,

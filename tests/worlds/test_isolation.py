@@ -3,7 +3,7 @@
 import pytest
 
 from tests.driving import InProcess
-from tests.world.worlds import FROZEN, KEY, add_world, create, supplied, totals
+from tests.worlds.worlds import FROZEN, KEY, add_world, create, supplied, totals
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from tests.api.minting import CONCRETE, authenticates, messages, mint, read, set_clock
 from tests.conftest import NOW
+from tests.platform.minting import CONCRETE, authenticates, messages, mint, read, set_clock
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 

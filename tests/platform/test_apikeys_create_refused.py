@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from tests.api.minting import NOBODY, delete, messages, mint, put, refused_by
+from tests.platform.minting import NOBODY, delete, messages, mint, put, refused_by
 
 VALID = {"name": "till", "permissions": ["payments:read"]}
 

@@ -6,7 +6,7 @@ the fixture decides among them; whatever a test mints is newer.
 
 import pytest
 
-from tests.api.minting import delete, mint, put, read, set_clock
+from tests.platform.minting import delete, mint, put, read, set_clock
 
 MERCHANT = ["retrievable", "legacy", "expired", "revoked", "merchant_read_only", "merchant"]
 BELOW_PARTNER = [

@@ -12,9 +12,9 @@ import pytest
 from sandbox.domain.profile import Profile
 from sandbox.domain.words import nearest
 from sandbox.worlds.journal import ADDRESS_CHARS_MAX, CAPTURE_BYTES_MAX, REASON_CHARS_MAX
-from tests.api.test_secrets import secret_of
 from tests.domain.test_pan_scan import SOUPS, steps_of
 from tests.payments.till import terminal
+from tests.platform.test_secrets import secret_of
 
 MIB = 1_048_576
 NUMBER = "4532015112830366"

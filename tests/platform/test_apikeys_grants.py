@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.api.minting import CONCRETE, messages, mint, refused_by
+from tests.platform.minting import CONCRETE, messages, mint, refused_by
 
 
 def create(sandbox, *, key, body):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.api.minting import NOBODY, mint, put, set_clock
+from tests.platform.minting import NOBODY, mint, put, set_clock
 
 ALL_ACTIONS = ["apikeys:read", "apikeys:create", "apikeys:edit", "apikeys:delete"]
 
