@@ -11,8 +11,9 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any, Final
 
-from benchmarks.in_process import Question, ask, question
+from benchmarks.in_process import ask, question
 from sandbox.app import Sandbox
+from sandbox.in_process import Exchange
 
 FIRST_DAY: Final = datetime(2026, 3, 1, tzinfo=UTC)
 DAYS: Final = 30
@@ -47,11 +48,11 @@ class Filled:
     terminals: Sequence[str]
     ids: Sequence[str]
 
-    def get(self, path: str, query: str = "") -> Question:
+    def get(self, path: str, query: str = "") -> Exchange:
         """A question about these payments."""
         return question("GET", path, key=self.key, query=query)
 
-    def sale(self, number: int) -> Question:
+    def sale(self, number: int) -> Exchange:
         """One more sale."""
         terminal = self.terminals[number % len(self.terminals)]
         return _start(self.key, "payment", {"amount": 4200, "terminal_id": terminal})
@@ -109,5 +110,5 @@ def _take(sandbox: Sandbox, key: str, kind: str, body: dict[str, Any]) -> str:
     return id
 
 
-def _start(key: str, operation: str, body: dict[str, Any]) -> Question:
+def _start(key: str, operation: str, body: dict[str, Any]) -> Exchange:
     return question("POST", f"/v3/{operation}", key=key, body=body)

@@ -1,11 +1,9 @@
 """Asking a sandbox in this process, without a socket: the application itself, and nothing else."""
 
 import gc
-import json
 import resource
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from time import process_time
 from typing import Any, Final
@@ -15,6 +13,7 @@ from pydantic_core import from_json
 from benchmarks.serving import BenchmarkError
 from sandbox import server
 from sandbox.app import Sandbox, build
+from sandbox.in_process import Exchange, Response, json_request
 from sandbox.settings import Settings
 
 _MAC_COUNTS_BYTES: Final = sys.platform == "darwin"
@@ -38,73 +37,29 @@ def resident_bytes() -> int:
     return int(pages) * resource.getpagesize()
 
 
-@dataclass(slots=True)
-class Question:
-    """A request that is ready to be asked once, and what was answered."""
-
-    scope: dict[str, Any]
-    payload: bytes
-    answered: list[dict[str, Any]] = field(default_factory=list)
-
-    async def receive(self) -> dict[str, Any]:
-        """The body, as a server hands it over."""
-        return {"type": "http.request", "body": self.payload, "more_body": False}
-
-    async def send(self, message: Any) -> None:
-        """Take a part of the answer."""
-        self.answered.append(message)
-
-    def answer(self, status: int = 200) -> Any:
-        """The body as JSON. Raises BenchmarkError for any other status."""
-        start, *parts = self.answered
-        body = b"".join(part["body"] for part in parts)
-        if start["status"] != status:
-            raise BenchmarkError(f"{status} was expected, not {start['status']}: {body!r}")
-        return from_json(body)
-
-
 def question(
     method: str, path: str, *, key: str | None = None, body: Any = None, query: str = ""
-) -> Question:
+) -> Exchange:
     """A request as a client of the platform sends it."""
-    headers = [(b"accept", b"application/json")]
-    payload = b"" if body is None else json.dumps(body).encode()
-    if body is not None:
-        headers.append((b"content-type", b"application/json"))
-    if key is not None:
-        headers.append((b"x-service-apikey", key.encode()))
-    scope = {
-        "type": "http",
-        "method": method,
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": query.encode(),
-        "headers": headers,
-        "server": ("127.0.0.1", 8080),
-        "client": ("127.0.0.1", 50000),
-        "root_path": "",
-    }
-    return Question(scope, payload)
+    headers = {} if key is None else {"x-service-apikey": key}
+    return json_request(method, path, body, headers=headers, query=query)
 
 
-def ask(sandbox: Sandbox, one: Question, status: int = 200) -> Any:
+def ask(sandbox: Sandbox, one: Exchange, status: int = 200) -> Any:
     """Ask it; the body of the answer as JSON. Raises BenchmarkError for any other status."""
-    _put_to(sandbox, one)
-    return one.answer(status)
+    return answer_of(one.run_now(sandbox.app), status)
 
 
-def cost_us(sandbox: Sandbox, questions: Sequence[Question]) -> float:
+def answer_of(response: Response, status: int = 200) -> Any:
+    """The body as JSON, if it has one. Raises BenchmarkError for any other status."""
+    if response.status != status:
+        raise BenchmarkError(f"{status} was expected, not {response.status}: {response.body!r}")
+    return from_json(response.body) if response.body else None
+
+
+def cost_us(sandbox: Sandbox, questions: Sequence[Exchange]) -> float:
     """Processor time of one of them, in microseconds; each keeps its answer."""
     started_s = process_time()
     for one in questions:
-        _put_to(sandbox, one)
+        one.carry_out_now(sandbox.app)
     return (process_time() - started_s) / len(questions) * 1e6
-
-
-def _put_to(sandbox: Sandbox, one: Question) -> None:
-    coroutine: Any = sandbox.app(one.scope, one.receive, one.send)
-    try:
-        coroutine.send(None)
-    except StopIteration:
-        return
-    raise BenchmarkError(f"the application waited for something at {one.scope['path']}")

@@ -19,9 +19,10 @@ from time import process_time
 from typing import Any, Final
 
 from benchmarks.filling import DAYS, FIRST_DAY, Filled, filled
-from benchmarks.in_process import Question, as_served, cost_us, resident_bytes
+from benchmarks.in_process import answer_of, as_served, cost_us, resident_bytes
 from benchmarks.report import Plan, Result, Target, compared
 from benchmarks.serving import BenchmarkError
+from sandbox.in_process import Exchange
 
 MANY: Final = 200_000
 FEW: Final = 1_000
@@ -120,7 +121,7 @@ def _result(line: Line) -> Result:
 
 # --- in the process that holds the worlds ------------------------------------------------------
 
-ControlRequest = Callable[[Filled, int], list[Question]]
+ControlRequest = Callable[[Filled, int], list[Exchange]]
 """The questions of a round; a sale or a read is another one every time."""
 
 
@@ -149,17 +150,17 @@ def main() -> None:
     json.dump(asdict(outcome), sys.stdout)
 
 
-def _sales(world: Filled, number: int) -> list[Question]:
+def _sales(world: Filled, number: int) -> list[Exchange]:
     return [world.sale(number * _PER_ROUND + each) for each in range(_PER_ROUND)]
 
 
-def _reads(world: Filled, number: int) -> list[Question]:
+def _reads(world: Filled, number: int) -> list[Exchange]:
     ids = Random(number).choices(world.ids, k=_PER_ROUND)
     return [world.get(f"/v1/transactions/{id}") for id in ids]
 
 
 def _search(name: str) -> ControlRequest:
-    def ask(world: Filled, number: int) -> list[Question]:
+    def ask(world: Filled, number: int) -> list[Exchange]:
         query = _SEARCHES[name].format(
             terminal=world.terminals[0], last=len(world.ids) // _PAGE * _PAGE - _PAGE
         )
@@ -210,11 +211,11 @@ def _line_after_a_sale(many: Filled, few: Filled, rounds: int) -> Line:
     return Line(name=name, many_us=costs[many.key], few_us=costs[few.key])
 
 
-def _cost_us(world: Filled, questions: list[Question]) -> float:
+def _cost_us(world: Filled, questions: list[Exchange]) -> float:
     """The cost of one of them, once all answers proved to be what was asked for."""
     cost = cost_us(world.sandbox, questions)
     for one in questions:
-        body = one.answer()
+        body = answer_of(one.response)
         if "transactions" in body and len(body["transactions"]) != _PAGE:
             query = one.scope["query_string"].decode()
             raise BenchmarkError(f"not a full page of a search: {query}")

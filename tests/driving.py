@@ -4,31 +4,18 @@ import asyncio
 import contextlib
 import json
 import math
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote
 
 import httpx2
 
 from sandbox.app import Sandbox
+from sandbox.in_process import Application, Exchange, Response, http_scope
 from tests.processes import Process
 
-
-@dataclass(frozen=True)
-class Response:
-    """An answer: status, headers by lower-case name, body."""
-
-    status: int
-    headers: dict[str, str]
-    body: bytes
-
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-
-Run = Callable[[Any, dict[str, Any], bytes], Response]
-"""Has an application answer one request with this scope and body."""
+Run = Callable[[Exchange, Application], Response]
+"""Has an application answer one request."""
 
 
 @dataclass
@@ -43,7 +30,7 @@ class InProcess:
     world: str = "default"
     header: str = "x-service-apikey"
     defaults: dict[str, str] = field(default_factory=lambda: {"accept": "application/json"})
-    run: "Run" = field(default_factory=lambda: _run)
+    run: Run = Exchange.run_now
 
     def __post_init__(self) -> None:
         self.sandbox.worlds.slices.slice_s = math.inf
@@ -86,22 +73,12 @@ class InProcess:
         payload = b"" if json_body is ... else json.dumps(json_body).encode()
         if body is not None:
             payload = body
-        scope = {
-            "type": "http",
-            "method": method,
-            "path": path,
-            "raw_path": quote(path).encode(),
-            "query_string": query.encode(),
-            "headers": sent,
-            "server": ("127.0.0.1", 8080),
-            "client": ("127.0.0.1", 50000),
-            "root_path": "",
-        }
+        scope = http_scope(method, path, headers=sent, query=query)
         return self.carry_out(scope, payload)
 
     def carry_out(self, scope: dict[str, Any], payload: bytes) -> Response:
         """The answer to a request as the server hands it over."""
-        return self.run(self.sandbox.app, scope, payload)
+        return self.run(Exchange(scope, payload), self.sandbox.app)
 
     def control(self, method: str, path: str, json_body: Any = ..., *, query: str = "") -> Response:
         """One request to the control API; `path` without its prefix."""
@@ -114,44 +91,13 @@ class InProcess:
         return entry
 
 
-def _run(app: Any, scope: dict[str, Any], payload: bytes) -> Response:
-    coroutine, messages = _asked(app, scope, payload)
-    with contextlib.suppress(StopIteration):
-        coroutine.send(None)
-        raise AssertionError("the application waited for something")
-    return _answer(messages)
-
-
 def on_loop(loop: asyncio.AbstractEventLoop, timeout_s: float) -> Run:
     """Answers on this loop, which goes on with everything else meanwhile."""
 
-    def run(app: Any, scope: dict[str, Any], payload: bytes) -> Response:
-        coroutine, messages = _asked(app, scope, payload)
-        loop.run_until_complete(asyncio.wait_for(coroutine, timeout_s))
-        return _answer(messages)
+    def run(exchange: Exchange, app: Application) -> Response:
+        return loop.run_until_complete(asyncio.wait_for(exchange.run(app), timeout_s))
 
     return run
-
-
-def _asked(
-    app: Any, scope: dict[str, Any], payload: bytes
-) -> tuple[Coroutine[Any, Any, None], list[dict[str, Any]]]:
-    """The request under way, and where the parts of its answer will be."""
-    messages: list[dict[str, Any]] = []
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": payload, "more_body": False}
-
-    async def send(message: dict[str, Any]) -> None:
-        messages.append(message)
-
-    return app(scope, receive, send), messages
-
-
-def _answer(messages: list[dict[str, Any]]) -> Response:
-    start, *chunks = messages
-    headers = {name.decode(): value.decode() for name, value in start["headers"]}
-    return Response(start["status"], headers, b"".join(chunk["body"] for chunk in chunks))
 
 
 @dataclass

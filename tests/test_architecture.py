@@ -27,6 +27,7 @@ RANKS = {
     "tokens": 6,
     "surfaces": 6,
     "app": 6,
+    "in_process": 6,
     "http": 7,
     "server": 7,
     "cli": 7,
@@ -39,7 +40,7 @@ RANKS = {
 """A module imports rooms of lower ranks and its own."""
 
 TOGETHER = [
-    {"settings", "descriptors", "library", "tokens", "surfaces", "app"},
+    {"settings", "descriptors", "library", "tokens", "surfaces", "app", "in_process"},
     {
         "http",
         "server",

@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
-from tests.driving import InProcess, Response, _answer, _asked
+from sandbox.in_process import Exchange
+from tests.driving import InProcess, Response
 
 
 class InTurns:
@@ -17,15 +18,13 @@ class InTurns:
 
     def __init__(self, sandbox: InProcess) -> None:
         self.sandbox = sandbox
-        self._asking: Any = replace(sandbox, run=lambda *asked: _asked(*asked))
+        self._asking: Any = replace(sandbox, run=Exchange.run)
         self.slices = sandbox.sandbox.worlds.slices
         self.slices.slice_s = 0.0
 
     async def ask(self, method: str, path: str, **sent: Any) -> Response:
         """One request, as `InProcess` asks it."""
-        coroutine, messages = self._asking.ask(method, path, **sent)
-        await coroutine
-        return _answer(messages)
+        return await self._asking.ask(method, path, **sent)
 
     async def control(self, method: str, path: str, **sent: Any) -> Response:
         """One request to the control API; `path` without its prefix."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from sandbox.app import build
 from sandbox.domain.instants import parse_rfc3339
+from sandbox.in_process import json_request
 from sandbox.settings import Settings
 from sandbox.worlds.clock import ClockSetting
 from sandbox.worlds.world import DEFAULT_WORLD
@@ -46,38 +47,11 @@ class InProcess:
     def _ask(
         self, method: str, path: str, body: Mapping[str, Any] | None, headers: Mapping[str, str]
     ) -> dict[str, Any]:
-        sent = {"accept": "application/json", **headers}
-        payload = b"" if body is None else json.dumps(body).encode()
-        if payload:
-            sent["content-type"] = "application/json"
         path, _, query = path.partition("?")
-        scope = {
-            "type": "http",
-            "method": method,
-            "path": path,
-            "raw_path": path.encode(),
-            "query_string": query.encode(),
-            "headers": [(name.encode(), value.encode()) for name, value in sent.items()],
-        }
-        status, answer = self._run(scope, payload)
-        if not 200 <= status < 300:
-            raise RuntimeError(f"{method} {path} answered {status}: {answer.decode()}")
-        found: dict[str, Any] = json.loads(answer or b"{}")
+        answer = json_request(method, path, body, headers=headers, query=query).run_now(
+            self._sandbox.app
+        )
+        if not 200 <= answer.status < 300:
+            raise RuntimeError(f"{method} {path} answered {answer.status}: {answer.body.decode()}")
+        found: dict[str, Any] = json.loads(answer.body or b"{}")
         return found
-
-    def _run(self, scope: dict[str, Any], payload: bytes) -> tuple[int, bytes]:
-        sent: list[Any] = []
-
-        async def receive() -> dict[str, Any]:
-            return {"type": "http.request", "body": payload, "more_body": False}
-
-        async def send(message: Any) -> None:
-            sent.append(message)
-
-        run: Any = self._sandbox.app(scope, receive, send)
-        try:
-            run.send(None)
-        except StopIteration:
-            start, *chunks = sent
-            return start["status"], b"".join(chunk["body"] for chunk in chunks)
-        raise RuntimeError("the application waited for something")

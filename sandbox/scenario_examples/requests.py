@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sandbox.app import Sandbox
+from sandbox.in_process import json_request
 from sandbox.platform.sending import ConnectionClosed
 
 
@@ -30,39 +31,20 @@ class Request:
 
 
 async def ask(
-    sandbox: Sandbox, request: Request, *, on_answer: Callable[[], None] = lambda: None
+    sandbox: Sandbox, request: Request, *, on_answer: Callable[[], None] | None = None
 ) -> ExampleAnswer:
     """The answer to a request. `on_answer` is called when its first byte is written."""
-    payload = b"" if request.body is None else json.dumps(request.body).encode()
-    sent: list[Any] = []
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": payload, "more_body": False}
-
-    async def send(message: Any) -> None:
-        if not sent:
-            on_answer()
-        sent.append(message)
-
-    scope = {
-        "type": "http",
-        "method": request.method,
-        "path": request.path,
-        "query_string": request.query.encode(),
-        "headers": [
-            (sandbox.worlds.profile.api_key_header_bytes, request.key.encode()),
-            (b"accept", b"application/json"),
-            (b"content-type", b"application/json"),
-        ],
-        "server": ("127.0.0.1", 8080),
-    }
+    key = {sandbox.worlds.profile.api_key_header.lower(): request.key}
+    exchange = json_request(
+        request.method, request.path, request.body, headers=key, query=request.query
+    )
+    exchange.on_answer = on_answer
     try:
-        await sandbox.app(scope, receive, send)
+        answer = await exchange.run(sandbox.app)
     except ConnectionClosed:
         return ExampleAnswer(0, {}, None)
-    headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     try:
-        shown = json.loads(sent[1]["body"] or b"null")
+        shown = json.loads(answer.body or b"null")
     except ValueError:
         shown = None
-    return ExampleAnswer(sent[0]["status"], headers, shown)
+    return ExampleAnswer(answer.status, answer.headers, shown)

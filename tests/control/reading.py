@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from sandbox.in_process import http_scope
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
 from tests.driving import InProcess
 
@@ -56,13 +57,7 @@ def parsed(text: str) -> tuple[str, int, Any]:
 
 def asking_for(path: str, query: str = "") -> dict[str, Any]:
     """The scope of a GET to the control API."""
-    return {
-        "type": "http",
-        "method": "GET",
-        "path": f"/_sandbox{path}",
-        "query_string": query.encode(),
-        "headers": [],
-    }
+    return http_scope("GET", f"/_sandbox{path}", query=query)
 
 
 Deliver = Callable[[dict[str, Any], Any, Any], Awaitable[None]]

@@ -1,11 +1,9 @@
 """Who reaches the control API: tokens, ports, and answers without explanations. Assumed D25."""
 
-import asyncio
-from typing import Any
-
 import pytest
 
 from sandbox.app import build
+from sandbox.in_process import Exchange, http_scope
 from sandbox.settings import Settings, SettingsError
 from sandbox.worlds.registry import Limits
 from tests.control.test_control import assert_refused
@@ -161,25 +159,9 @@ def test_the_platform_needs_no_token(guarded):
 
 def ask_on_port(sandbox: InProcess, port: int, path: str, key: str | None = None) -> int:
     """The status of a GET that came to this port."""
-    sent: list[dict[str, Any]] = []
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(message: dict[str, Any]) -> None:
-        sent.append(message)
-
     headers = [(b"x-service-apikey", sandbox.key(key).encode())] if key else []
-    scope = {
-        "type": "http",
-        "method": "GET",
-        "path": path,
-        "query_string": b"",
-        "headers": headers,
-        "server": ("127.0.0.1", port),
-    }
-    asyncio.run(sandbox.sandbox.app(scope, receive, send))
-    return sent[0]["status"]
+    exchange = Exchange(http_scope("GET", path, headers=headers, port=port))
+    return exchange.run_now(sandbox.sandbox.app).status
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,10 @@
 """How tests of outcomes take payments, act on them, and see what was announced."""
 
 import asyncio
-import json
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sandbox.in_process import json_request
 from tests.driving import InProcess, Response
 from tests.platform.minting import messages
 
@@ -152,39 +152,10 @@ async def ask(
     outcome: str | None = None,
 ) -> Response:
     """One request that may wait while others are served."""
-    headers = [
-        (b"accept", b"application/json"),
-        (b"x-service-apikey", sandbox.key(key).encode()),
-    ]
-    payload = b""
-    if json_body is not None:
-        payload = json.dumps(json_body).encode()
-        headers.append((b"content-type", b"application/json"))
+    headers = {"x-service-apikey": sandbox.key(key)}
     if outcome is not None:
-        headers.append((b"x-sandbox-outcome", outcome.encode()))
-    scope = {
-        "type": "http",
-        "method": method,
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": b"",
-        "headers": headers,
-        "server": ("127.0.0.1", 8080),
-        "client": ("127.0.0.1", 50000),
-        "root_path": "",
-    }
-    sent: list[dict[str, Any]] = []
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": payload, "more_body": False}
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    await sandbox.sandbox.app(scope, receive, send)
-    start, *chunks = sent
-    answered = {name.decode(): value.decode() for name, value in start["headers"]}
-    return Response(start["status"], answered, b"".join(chunk["body"] for chunk in chunks))
+        headers["x-sandbox-outcome"] = outcome
+    return await json_request(method, path, json_body, headers=headers).run(sandbox.sandbox.app)
 
 
 async def until_busy(sandbox: InProcess, count: int = 1) -> None:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from sandbox.domain.events import Message
+from sandbox.in_process import Exchange, http_scope
 from sandbox.worlds.world import World
 from tests.driving import InProcess, Response
 
@@ -93,36 +94,9 @@ async def control(
 ) -> Any:
     """One request to the control API, which may wait. None where its client has `gone`."""
     payload = b"" if body is None else json.dumps(body).encode()
-    scope = {
-        "type": "http",
-        "method": method,
-        "path": f"/_sandbox{path}",
-        "raw_path": f"/_sandbox{path}".encode(),
-        "query_string": query.encode(),
-        "headers": [],
-        "server": ("127.0.0.1", 8080),
-        "client": ("127.0.0.1", 50000),
-        "root_path": "",
-    }
-    sent: list[dict[str, Any]] = []
-
-    coming = [{"type": "http.request", "body": payload, "more_body": False}]
-
-    async def receive() -> dict[str, Any]:
-        if not coming:
-            await (gone or asyncio.Event()).wait()
-            return {"type": "http.disconnect"}
-        return coming.pop()
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    await sandbox.sandbox.app(scope, receive, send)
-    if not sent:
-        return None
-    start, *chunks = sent
-    headers = {name.decode(): value.decode() for name, value in start["headers"]}
-    return Response(start["status"], headers, b"".join(chunk["body"] for chunk in chunks))
+    scope = http_scope(method, f"/_sandbox{path}", query=query)
+    answer = await Exchange(scope, payload, gone).run(sandbox.sandbox.app)
+    return answer if answer.status else None
 
 
 @contextlib.asynccontextmanager

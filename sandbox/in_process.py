@@ -1,0 +1,121 @@
+"""Requests to the application in this process, without a socket."""
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import quote
+
+Application = Callable[[Any, Any, Any], Coroutine[Any, Any, None]]
+
+_JSON: Final = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A response: status, headers by lower-case name, body. The status is 0 if there was none."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        """The body as JSON."""
+        return json.loads(self.body)
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request, and the messages of its response so far.
+
+    `gone` is set when the client disconnects. `on_answer` is called before the first message.
+    """
+
+    scope: dict[str, Any]
+    payload: bytes = b""
+    gone: asyncio.Event | None = None
+    on_answer: Callable[[], None] | None = None
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    _is_read: bool = False
+
+    async def receive(self) -> dict[str, Any]:
+        """The whole body; after it, the disconnect once the client is gone."""
+        if not self._is_read:
+            self._is_read = True
+            return {"type": "http.request", "body": self.payload, "more_body": False}
+        await (self.gone or asyncio.Event()).wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Take the head or a part of the body."""
+        if self.on_answer is not None and not self.messages:
+            self.on_answer()
+        self.messages.append(message)
+
+    async def run(self, app: Application) -> Response:
+        """The response. Other work on the loop goes on while the application waits."""
+        await app(self.scope, self.receive, self.send)
+        return self.response
+
+    def run_now(self, app: Application) -> Response:
+        """The response, without an event loop. Raises RuntimeError if the application waits."""
+        self.carry_out_now(app)
+        return self.response
+
+    def carry_out_now(self, app: Application) -> None:
+        """The same, but leaves the response to be read later."""
+        try:
+            app(self.scope, self.receive, self.send).send(None)
+        except StopIteration:
+            return
+        raise RuntimeError(f"the application waited for something at {self.scope['path']}")
+
+    @property
+    def response(self) -> Response:
+        """The response as it is now."""
+        if not self.messages:
+            return Response(0, {}, b"")
+        start, *parts = self.messages
+        headers = {name.decode(): value.decode() for name, value in start["headers"]}
+        return Response(start["status"], headers, b"".join(part["body"] for part in parts))
+
+
+def http_scope(
+    method: str,
+    path: str,
+    *,
+    headers: Iterable[tuple[bytes, bytes]] = (),
+    query: str = "",
+    port: int = 8080,
+) -> dict[str, Any]:
+    """The scope of a request as a server hands it over."""
+    return {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "raw_path": quote(path).encode(),
+        "query_string": query.encode(),
+        "headers": list(headers),
+        "server": ("127.0.0.1", port),
+        "client": ("127.0.0.1", 50000),
+        "root_path": "",
+    }
+
+
+def json_request(
+    method: str,
+    path: str,
+    body: Any = None,
+    *,
+    headers: Mapping[str, str] | None = None,
+    query: str = "",
+) -> Exchange:
+    """A request for JSON, with a body unless it is None."""
+    sent = {"accept": _JSON, **(headers or {})}
+    payload = b""
+    if body is not None:
+        sent["content-type"] = _JSON
+        payload = json.dumps(body).encode()
+    pairs = [(name.encode(), value.encode()) for name, value in sent.items()]
+    return Exchange(http_scope(method, path, headers=pairs, query=query), payload)
