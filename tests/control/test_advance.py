@@ -3,7 +3,7 @@
 import pytest
 
 from tests.control.test_control import NOW, assert_refused
-from tests.payments.till import paid, pay, read
+from tests.support.payments import paid_id, pay, read
 
 CLOCK = "/worlds/default/clock"
 
@@ -14,9 +14,9 @@ def advance(sandbox, **how):
 
 @pytest.mark.proves("assumed D23")
 def test_what_falls_due_happens_in_order_at_its_own_moment(sandbox):
-    amex = paid(sandbox, operation="auth", card="tok_amex")
-    visa = paid(sandbox, operation="auth", card="tok_visa_credit")
-    prompt = paid(sandbox, merchant="surcharge_merchant")
+    amex = paid_id(sandbox, operation="auth", card="tok_amex")
+    visa = paid_id(sandbox, operation="auth", card="tok_visa_credit")
+    prompt = paid_id(sandbox, at="surcharge_merchant")
 
     answer = advance(sandbox, by="30d")
 

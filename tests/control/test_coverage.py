@@ -15,8 +15,9 @@ from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.control.test_control import assert_refused
+from tests.directory.making import terminal_id
 from tests.driving import InProcess
-from tests.payments.till import act, forcing, paid, pay, terminal
+from tests.support.payments import forcing, operate, paid_id, pay
 
 SECTIONS = [
     *("operations", "answers", "statuses", "status_reasons"),
@@ -135,7 +136,7 @@ def test_what_was_exercised_is_not_among_what_never_was(sandbox):
 
 def test_a_refusal_is_counted_by_its_code(sandbox):
     pay(sandbox, 0)
-    act(sandbox, paid(sandbox), "capture")
+    operate(sandbox, paid_id(sandbox), "capture")
 
     counted = exercised(sandbox)
 
@@ -148,9 +149,9 @@ def test_a_refusal_is_counted_by_its_code(sandbox):
 
 
 def test_an_attempt_that_failed_is_counted_as_it_shows_itself(sandbox):
-    id = paid(sandbox)
+    id = paid_id(sandbox)
 
-    act(sandbox, id, "refund", outcome="refund_declined")
+    operate(sandbox, id, "refund", outcome="refund_declined")
 
     counted = exercised(sandbox)
     assert counted["statuses"] == {"pending": 1, "captured": 1, "declined": 1}
@@ -159,13 +160,13 @@ def test_an_attempt_that_failed_is_counted_as_it_shows_itself(sandbox):
 
 
 def test_payments_that_settle_are_counted_once_each(sandbox):
-    refunded, kept, other = (paid(sandbox) for _ in range(3))
-    act(sandbox, refunded, "refund")
+    refunded, kept, other = (paid_id(sandbox) for _ in range(3))
+    operate(sandbox, refunded, "refund")
     batch = sandbox.ask("GET", f"/v1/transactions/{kept}", key="partner").json()["batch_id"]
 
     closed = sandbox.ask("POST", f"/v1/batches/{batch}/close", key="partner")
-    act(sandbox, kept, "refund", outcome="refund_declined")
-    act(sandbox, other, "refund", amount=100)
+    operate(sandbox, kept, "refund", outcome="refund_declined")
+    operate(sandbox, other, "refund", amount=100)
 
     assert closed.status == 200, closed.body
     counted = exercised(sandbox)
@@ -354,7 +355,7 @@ def test_a_world_that_is_restored_begins_anew_and_the_total_keeps_what_was(sandb
 
     assert exercised(sandbox, "/worlds/mine/coverage") == NOTHING
     assert total(sandbox) == before
-    paid(mine)
+    paid_id(mine)
     assert exercised(sandbox, "/worlds/mine/coverage")["statuses"] == {"pending": 1, "captured": 1}
 
 
@@ -364,4 +365,4 @@ def test_what_a_fixture_brings_along_was_exercised_by_nobody(sandbox):
     messages = sandbox.control("GET", "/worlds/mine/messages").json()["total"]
     assert messages > 0
     assert exercised(sandbox, "/worlds/mine/coverage") == NOTHING
-    assert terminal(mine)
+    assert terminal_id(mine, "merchant")

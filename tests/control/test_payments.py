@@ -8,7 +8,7 @@ from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.domain.payments.triggers import TRIGGERS
 from tests.control.test_control import assert_refused
-from tests.payments.till import paid, pay, read
+from tests.support.payments import paid_id, pay, read
 
 NEXT = "/worlds/default/scenario/next"
 
@@ -128,7 +128,7 @@ def test_a_reset_forgets_what_was_queued(sandbox):
 
 @pytest.mark.proves("assumed B9, B10")
 def test_a_batch_is_accepted_by_hand(sandbox):
-    tx = paid(sandbox)
+    tx = paid_id(sandbox)
     batch_id = closed(sandbox, tx)
 
     answer = result(sandbox, batch_id, answer="accepted")
@@ -148,7 +148,7 @@ def test_a_batch_is_accepted_by_hand(sandbox):
     ],
 )
 def test_a_batch_is_rejected_with_a_reason(sandbox, reason, said):
-    tx = paid(sandbox)
+    tx = paid_id(sandbox)
     batch_id = closed(sandbox, tx)
     body = {"answer": "rejected"} if reason is None else {"answer": "rejected", "reason": reason}
 
@@ -161,7 +161,7 @@ def test_a_batch_is_rejected_with_a_reason(sandbox, reason, said):
 
 @pytest.mark.proves("assumed B9, B12")
 def test_a_batch_is_accepted_in_part_by_ids_or_by_a_number(sandbox):
-    one, other, third = paid(sandbox), paid(sandbox), paid(sandbox)
+    one, other, third = paid_id(sandbox), paid_id(sandbox), paid_id(sandbox)
     batch_id = closed(sandbox, one, other, third)
 
     answer = result(sandbox, batch_id, answer="partially_accepted", rejected=[other])
@@ -174,7 +174,7 @@ def test_a_batch_is_accepted_in_part_by_ids_or_by_a_number(sandbox):
     ]
     assert read(sandbox, other)["batch_id"] is None
 
-    again, more = paid(sandbox), paid(sandbox)
+    again, more = paid_id(sandbox), paid_id(sandbox)
     second = closed(sandbox, again, more)
     counted = result(sandbox, second, answer="partially_accepted", rejected=1)
 
@@ -198,7 +198,7 @@ def test_a_batch_is_accepted_in_part_by_ids_or_by_a_number(sandbox):
     ],
 )
 def test_a_result_that_cannot_be_is_refused_and_the_batch_still_waits(sandbox, body, nearest):
-    batch_id = closed(sandbox, paid(sandbox))
+    batch_id = closed(sandbox, paid_id(sandbox))
 
     answer = result(sandbox, batch_id, **body)
 
@@ -209,7 +209,7 @@ def test_a_result_that_cannot_be_is_refused_and_the_batch_still_waits(sandbox, b
 
 @pytest.mark.proves("assumed B9")
 def test_only_a_submitted_batch_gets_a_result(sandbox):
-    tx = paid(sandbox)
+    tx = paid_id(sandbox)
     batch_id = read(sandbox, tx)["batch_id"]
 
     early = result(sandbox, batch_id, answer="accepted")

@@ -12,8 +12,8 @@ from sandbox.settings import Settings
 from sandbox.worlds.clock import ClockSetting
 from tests.control.test_control import NOW, assert_refused, create
 from tests.driving import InProcess
-from tests.payments.making import act, close, found, pay, read, sold
 from tests.scenarios.running import LOST, SCENARIO, counts, put, running, source
+from tests.support.payments import act, close_batch, found, pay, read, sold
 
 KNOWN, TITLE = "insufficient_funds_then_success", "Insufficient funds, then success"
 
@@ -190,12 +190,12 @@ def test_a_reset_forgets_the_results_that_batches_waited_for(sandbox):
     tx = sold(sandbox)
     when = {"operation": "close_batch"}
     running(sandbox, {"when": when, "then": {"batch": "rejected", "after": "1m", "times": 1}})
-    close(sandbox, tx["batch_id"])
+    close_batch(sandbox, tx["batch_id"])
 
     sandbox.control("POST", "/worlds/default/reset")
     again = sold(sandbox)
     sandbox.control("DELETE", SCENARIO)
-    close(sandbox, again["batch_id"])
+    close_batch(sandbox, again["batch_id"])
 
     # The same seed gives the batch the same id.
     assert again["batch_id"] == tx["batch_id"]
@@ -217,7 +217,7 @@ def test_the_same_seed_scenario_and_requests_give_the_same_bytes():
         ]
         answers += [pay(sandbox, amount) for amount in (1000, 1007, 1000)]
         tx = answers[-1].json()
-        answers += [act(sandbox, tx, "refund"), close(sandbox, tx["batch_id"])]
+        answers += [act(sandbox, tx, "refund"), close_batch(sandbox, tx["batch_id"])]
         answers += [
             sandbox.ask("GET", f"/v1/transactions/{id}", key="psp") for id in found(sandbox)
         ]

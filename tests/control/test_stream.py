@@ -19,7 +19,7 @@ from tests.conftest import NOW
 from tests.control.reading import STREAM, WAIT_S, asking_for, parsed, reading
 from tests.control.test_control import assert_refused
 from tests.driving import InProcess, Served, serving
-from tests.payments.till import pay
+from tests.support.payments import pay
 from tests.webhooks.calling import living
 
 CLOCK = "/worlds/default/clock"

@@ -20,7 +20,7 @@ from tests.directory.making import (
     shown,
     terminal_body,
 )
-from tests.payments.making import sold
+from tests.support.payments import sold
 
 LEAST = {
     "name": "bar",

@@ -21,7 +21,7 @@ from tests.directory.making import (
     terminal_id,
 )
 from tests.driving import InProcess, Response
-from tests.payments.making import held, pay, sold
+from tests.support.payments import held, pay, sold
 
 # Any permission of its type opens the reserved edit: tests/platform/test_reserved.py.
 RESERVED = "transactions.edit"
@@ -56,10 +56,10 @@ def paid_target_of(sandbox: InProcess, kind: str, holder: str) -> str:
     if kind == "terminal":
         return terminal_id(sandbox, holder)
     if kind == "batch":
-        return str(sold(sandbox, at=holder)["batch_id"])
+        return str(sold(sandbox, at=holder, by="psp")["batch_id"])
     outcome = "surcharge_prompt" if kind == "prompt" else None
     start = "auth" if kind == "auth" else "sale"
-    tx = pay(sandbox, at=holder, kind=start, outcome=outcome).json()
+    tx = pay(sandbox, at=holder, by="psp", operation=start, outcome=outcome).json()
     return str(tx["transaction_id"])
 
 

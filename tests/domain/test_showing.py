@@ -18,7 +18,7 @@ from sandbox.domain.payments.transaction_json import (
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.settings import Settings
 from tests.driving import InProcess
-from tests.payments.till import ready_for
+from tests.support.payments import ready_for
 
 
 def record_of(sandbox: InProcess, id: str) -> Transaction:

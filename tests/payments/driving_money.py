@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from tests.payments.driving import ledger, parts
+from tests.support.payments import ledger, parts
 
 MONEY = ("subtotal", "tax_amount", "tip_amount", "surcharge_amount", "total_amount")
 APPROVED = ("authorized", "captured", "settled", "reversed", "refunded")

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.driving import InProcess, Response
-from tests.payments.driving import (
+from tests.support.payments import (
     act,
     in_state,
     kind,
@@ -56,7 +56,7 @@ def try_out(sandbox: InProcess, case: Case) -> None:
     before = in_state(sandbox, case.state)
     seen = message_count(sandbox)
 
-    answer = act(sandbox, before["transaction_id"], case.operation, case.body, force=case.force)
+    answer = act(sandbox, before["transaction_id"], case.operation, **case.body, outcome=case.force)
 
     after = read(sandbox, before["transaction_id"])
     messages = messages_since(sandbox, seen)

@@ -4,9 +4,9 @@ import asyncio
 from typing import Any
 
 from tests.driving import InProcess, Response
-from tests.payments.till import ask, turns
 from tests.payments.waits import Request, world_of
 from tests.scenarios.running import running
+from tests.support.payments import ask_on_loop, turns
 
 CONTROL = "/_sandbox/worlds/default"
 
@@ -19,7 +19,7 @@ def desk_opens(sandbox: InProcess, **then: Any) -> None:
 async def at_desk(sandbox: InProcess, request: Request, **more: Any) -> "asyncio.Task[Response]":
     """The request under way, its payment waiting for a tap."""
     seen = len(world_of(sandbox).tap_desk)
-    task = asyncio.create_task(ask(sandbox, *request, **more))
+    task = asyncio.create_task(ask_on_loop(sandbox, *request, **more))
     while len(world_of(sandbox).tap_desk) == seen:
         await asyncio.sleep(0)
         assert not task.done(), (await task).body
@@ -28,19 +28,19 @@ async def at_desk(sandbox: InProcess, request: Request, **more: Any) -> "asyncio
 
 async def taps(sandbox: InProcess) -> list[dict[str, Any]]:
     """The payments that wait."""
-    listed = (await ask(sandbox, "GET", f"{CONTROL}/taps")).json()
+    listed = (await ask_on_loop(sandbox, "GET", f"{CONTROL}/taps")).json()
     assert listed["total"] == len(listed["taps"])
     found: list[dict[str, Any]] = listed["taps"]
     return found
 
 
 async def tap(sandbox: InProcess, id: str, **body: Any) -> Response:
-    return await ask(sandbox, "POST", f"{CONTROL}/taps/{id}", body)
+    return await ask_on_loop(sandbox, "POST", f"{CONTROL}/taps/{id}", body)
 
 
 async def advance(sandbox: InProcess, by: str) -> list[dict[str, Any]]:
     """What happened on the way."""
-    answer = await ask(sandbox, "POST", f"{CONTROL}/clock/advance", {"by": by})
+    answer = await ask_on_loop(sandbox, "POST", f"{CONTROL}/clock/advance", {"by": by})
     assert answer.status == 200, answer.body
     fired: list[dict[str, Any]] = answer.json()["fired"]
     return fired
@@ -68,7 +68,7 @@ def meanwhile(sandbox: InProcess, request: Request, *others: Request) -> list[Re
         task = await at_desk(sandbox, request)
         (waiting,) = await taps(sandbox)
         answers = [
-            await ask(sandbox, method, path.format(waiting["transaction_id"]), body)
+            await ask_on_loop(sandbox, method, path.format(waiting["transaction_id"]), body)
             for method, path, body in others
         ]
         await turns()

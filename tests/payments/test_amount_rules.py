@@ -4,24 +4,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.payments.driving import (
-    act,
-    acted,
-    fresh_sandbox,
-    in_state,
-    ledger,
-    paid,
-    parts,
-    read,
-)
 from tests.properties import examples
+from tests.support.payments import act, acted, fresh_sandbox, in_state, ledger, paid, parts, read
 
 DINNER = {"subtotal": 10_000, "taxAmount": 875, "tipAmount": 3_000}
 """13875 in all."""
 
 
 def held(sandbox, amount=1000, **more):
-    return paid(sandbox, amount, preauth=True, **more)["transaction_id"]
+    return paid(sandbox, amount, operation="auth", **more)["transaction_id"]
 
 
 def error(answer):
@@ -54,7 +45,7 @@ def tips(amount):
 def test_a_capture_scales_what_was_authorized(sandbox, body, expected, captured):
     id = held(sandbox, 13_875, breakdown=DINNER)
 
-    after = acted(sandbox, id, "capture", body)
+    after = acted(sandbox, id, "capture", **body)
 
     assert (parts(after), ledger(after)) == (expected, (13_875, captured, 0, 0))
 
@@ -77,7 +68,7 @@ def test_scaling_rounds_half_up_and_the_subtotal_takes_the_rest(
     breakdown = {"subtotal": 100 - tax - tip, "taxAmount": tax, "tipAmount": tip}
     id = held(sandbox, 100, breakdown=breakdown)
 
-    assert parts(acted(sandbox, id, "capture", {"amount": amount})) == expected
+    assert parts(acted(sandbox, id, "capture", amount=amount)) == expected
 
 
 @pytest.mark.proves("assumed 2.5-capture")
@@ -86,13 +77,13 @@ def test_a_surcharge_that_was_held_is_scaled_too(sandbox):
     id = held(sandbox, 1035, breakdown=breakdown)
 
     # 35 x 500 / 1035 = 16.9
-    assert parts(acted(sandbox, id, "capture", {"amount": 500})) == (483, 0, 0, 17, 500)
+    assert parts(acted(sandbox, id, "capture", amount=500)) == (483, 0, 0, 17, 500)
 
 
 @pytest.mark.proves("assumed 2.5-capture")
 def test_what_was_reversed_before_scales_a_capture_without_an_amount(sandbox):
     id = held(sandbox, 13_875, breakdown=DINNER)
-    acted(sandbox, id, "reverse", {"amount": 6_875})
+    acted(sandbox, id, "reverse", amount=6_875)
 
     after = acted(sandbox, id, "capture")
 
@@ -117,7 +108,7 @@ def test_what_was_reversed_before_scales_a_capture_without_an_amount(sandbox):
 def test_a_capture_beyond_hold_and_headroom_is_refused(sandbox, body):
     id = held(sandbox)
 
-    answer = act(sandbox, id, "capture", body)
+    answer = act(sandbox, id, "capture", **body)
 
     after = read(sandbox, id)
     assert error(answer) == (400, "exceeds_original_auth")
@@ -142,7 +133,7 @@ def test_a_capture_beyond_hold_and_headroom_is_refused(sandbox, body):
 def test_a_capture_up_to_hold_and_headroom_is_taken(sandbox, body, expected):
     id = held(sandbox)
 
-    after = acted(sandbox, id, "capture", body)
+    after = acted(sandbox, id, "capture", **body)
 
     assert (parts(after), ledger(after)) == (expected, (1000, expected[4], 0, 0))
 
@@ -155,7 +146,7 @@ def test_a_capture_with_a_breakdown_may_add_tip_and_surcharge_to_the_goods(sandb
     # 10000 + 875 + 3000 at 3.5 % is 485.625: assumed 2.5-breakdown, 2.8-examples
     id = held(sandbox, 10_875, breakdown={"subtotal": 10_000, "taxAmount": 875})
 
-    after = acted(*(sandbox, id, "capture"), {"amount": 14_361, "breakdown": DINNER | surcharge})
+    after = acted(*(sandbox, id, "capture"), amount=14_361, breakdown=DINNER | surcharge)
 
     assert parts(after) == (10_000, 875, 3_000, 486, 14_361)
     assert ledger(after) == (10_875, 14_361, 0, 0)
@@ -172,7 +163,7 @@ def test_a_surcharge_may_be_a_cent_above_the_rate_beside_it(sandbox, cents, expe
     id = held(sandbox)
     breakdown = {"subtotal": 1000, "surchargeAmount": cents, "surchargeRate": 3}
 
-    answer = act(sandbox, id, "capture", {"breakdown": breakdown})
+    answer = act(sandbox, id, "capture", breakdown=breakdown)
 
     assert (answer.status, answer.json().get("error")) == expected
 
@@ -196,7 +187,7 @@ def test_a_surcharge_may_be_a_cent_above_the_rate_beside_it(sandbox, cents, expe
 def test_a_capture_that_makes_no_sense_is_refused_without_a_trace(sandbox, body):
     before = in_state(sandbox, "authorized")
 
-    answer = act(sandbox, before["transaction_id"], "capture", body)
+    answer = act(sandbox, before["transaction_id"], "capture", **body)
 
     assert error(answer) == (400, "validation_error")
     assert read(sandbox, before["transaction_id"]) == before
@@ -208,7 +199,7 @@ def test_a_capture_never_surcharges_a_debit_card(sandbox):
     id = held(sandbox, card="tok_visa_debit")
     breakdown = {"subtotal": 1000, "surcharge": {"amount": 30}}
 
-    answer = act(sandbox, id, "capture", {"breakdown": breakdown})
+    answer = act(sandbox, id, "capture", breakdown=breakdown)
 
     assert error(answer) == (400, "validation_error")
 
@@ -237,7 +228,7 @@ def test_scaled_components_are_their_shares_rounded_half_up(subtotal, tax, tip, 
     }
     id = held(sandbox, total, breakdown=breakdown)
 
-    after = parts(acted(sandbox, id, "capture", {"amount": amount}))
+    after = parts(acted(sandbox, id, "capture", amount=amount))
 
     shares = [(2 * part * amount + total) // (2 * total) for part in (tax, tip, surcharge)]
     assert after[4] == amount == sum(after[:4])
@@ -255,11 +246,11 @@ CAPTURING = fresh_sandbox()
 @pytest.mark.proves("assumed 2.5-increment, F13")
 def test_increments_add_up_and_all_of_them_can_be_captured(sandbox):
     id = held(sandbox)
-    acted(sandbox, id, "increment", {"amount": 250})
-    grown = acted(sandbox, id, "increment", {"amount": 1})
-    too_much = act(sandbox, id, "capture", {"amount": 1252})
+    acted(sandbox, id, "increment", amount=250)
+    grown = acted(sandbox, id, "increment", amount=1)
+    too_much = act(sandbox, id, "capture", amount=1252)
 
-    after = acted(sandbox, id, "capture", {"amount": 1251})
+    after = acted(sandbox, id, "capture", amount=1251)
 
     assert (parts(grown), ledger(grown)) == ((1251, 0, 0, 0, 1251), (1251, 0, 0, 0))
     assert error(too_much) == (400, "exceeds_original_auth")
@@ -271,7 +262,7 @@ def test_an_increment_with_a_breakdown_adds_to_every_component(sandbox):
     id = held(sandbox, 13_875, breakdown=DINNER)
     more = {"subtotal": 1_000, "taxAmount": 88, "tipAmount": 200, "surcharge": {"amount": 12}}
 
-    after = acted(sandbox, id, "increment", {"amount": 1_300, "breakdown": more})
+    after = acted(sandbox, id, "increment", amount=1_300, breakdown=more)
 
     assert parts(after) == (11_000, 963, 3_200, 12, 15_175)
     assert ledger(after) == (15_175, 0, 0, 0)
@@ -292,7 +283,7 @@ def test_an_increment_with_a_breakdown_adds_to_every_component(sandbox):
 def test_an_increment_that_makes_no_sense_is_refused_without_a_trace(sandbox, body):
     before = in_state(sandbox, "authorized")
 
-    answer = act(sandbox, before["transaction_id"], "increment", body)
+    answer = act(sandbox, before["transaction_id"], "increment", **body)
 
     assert error(answer) == (400, "validation_error")
     assert read(sandbox, before["transaction_id"]) == before
@@ -321,7 +312,7 @@ def test_an_increment_that_makes_no_sense_is_refused_without_a_trace(sandbox, bo
 def test_a_confirmation_takes_the_proposal_or_what_overrides_it(sandbox, body, expected):
     id = in_state(sandbox, "surcharge_pending")["transaction_id"]
 
-    after = acted(sandbox, id, "confirm", {"confirm": True} | body)
+    after = acted(sandbox, id, "confirm", **({"confirm": True} | body))
 
     assert (parts(after), ledger(after)) == (expected, (expected[4], expected[4], 0, 0))
     # assumed M8
@@ -341,7 +332,7 @@ def test_a_confirmation_takes_the_proposal_or_what_overrides_it(sandbox, body, e
 def test_a_confirmation_that_does_not_add_up_changes_nothing(sandbox, body):
     before = in_state(sandbox, "surcharge_pending")
 
-    answer = act(sandbox, before["transaction_id"], "confirm", {"confirm": True} | body)
+    answer = act(sandbox, before["transaction_id"], "confirm", **({"confirm": True} | body))
 
     assert error(answer) == (400, "validation_error")
     assert read(sandbox, before["transaction_id"]) == before

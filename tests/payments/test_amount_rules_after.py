@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox.domain.payments.invariants import broken
-from tests.payments.driving import (
+from tests.properties import examples
+from tests.support.payments import (
     act,
     acted,
     batch,
@@ -18,7 +19,6 @@ from tests.payments.driving import (
     read,
     record_of,
 )
-from tests.properties import examples
 
 
 def fixed(amount):
@@ -59,7 +59,7 @@ TIPPED = {"subtotal": 1000, "taxAmount": 80, "tipAmount": 150}
 def test_an_adjustment_replaces_the_tip(sandbox, body, tip, tip_type, mode):
     sale = paid(sandbox, 1230, breakdown=TIPPED)
 
-    after = acted(sandbox, sale["transaction_id"], "adjust", body)
+    after = acted(sandbox, sale["transaction_id"], "adjust", **body)
 
     assert parts(after) == (1000, 80, tip, 0, 1080 + tip)
     assert ledger(after) == (1230, 1080 + tip, 0, 0)
@@ -75,7 +75,7 @@ def test_an_adjustment_replaces_the_tip(sandbox, body, tip, tip_type, mode):
 def test_a_percentage_is_rounded_half_up(sandbox, subtotal, percentage, tip):
     sale = paid(sandbox, subtotal)
 
-    after = acted(sandbox, sale["transaction_id"], "adjust", percent(percentage))
+    after = acted(sandbox, sale["transaction_id"], "adjust", **percent(percentage))
 
     assert after["tip_amount"] == tip
 
@@ -83,7 +83,7 @@ def test_a_percentage_is_rounded_half_up(sandbox, subtotal, percentage, tip):
 def test_the_last_of_several_adjustments_stands(sandbox):
     id = paid(sandbox)["transaction_id"]
     for tip in (300, 1000, 0, 70):
-        acted(sandbox, id, "adjust", fixed(tip))
+        acted(sandbox, id, "adjust", **fixed(tip))
 
     after = read(sandbox, id)
 
@@ -94,7 +94,7 @@ def test_the_last_of_several_adjustments_stands(sandbox):
 def test_a_surcharge_is_not_counted_anew(sandbox):
     sale = paid(sandbox, at="quiet_surcharge_merchant")
 
-    after = acted(sandbox, sale["transaction_id"], "adjust", fixed(500))
+    after = acted(sandbox, sale["transaction_id"], "adjust", **fixed(500))
 
     assert parts(after) == (1000, 0, 500, 30, 1530)
 
@@ -102,11 +102,11 @@ def test_a_surcharge_is_not_counted_anew(sandbox):
 @pytest.mark.proves("assumed F23, D11, 2.5-headroom")
 def test_an_adjustment_is_limited_by_what_was_held_and_the_headroom(sandbox):
     # assumed D11: captured afterwards at most A - R0 and 100 % of the subtotal
-    id = paid(sandbox, preauth=True)["transaction_id"]
-    acted(sandbox, id, "capture", {"amount": 400})
+    id = paid(sandbox, operation="auth")["transaction_id"]
+    acted(sandbox, id, "capture", amount=400)
 
-    too_much = act(sandbox, id, "adjust", fixed(1001))
-    after = acted(sandbox, id, "adjust", fixed(1000))
+    too_much = act(sandbox, id, "adjust", **fixed(1001))
+    after = acted(sandbox, id, "adjust", **fixed(1000))
 
     assert error(too_much) == (400, "exceeds_original_auth")
     assert (parts(after), ledger(after)) == ((400, 0, 1000, 0, 1400), (1000, 1400, 0, 0))
@@ -131,7 +131,7 @@ def test_an_adjustment_is_limited_by_what_was_held_and_the_headroom(sandbox):
 def test_an_adjustment_that_makes_no_sense_is_refused_without_a_trace(sandbox, body):
     before = in_state(sandbox, "captured")
 
-    answer = act(sandbox, before["transaction_id"], "adjust", body)
+    answer = act(sandbox, before["transaction_id"], "adjust", **body)
 
     assert error(answer) == (400, "validation_error")
     assert read(sandbox, before["transaction_id"]) == before
@@ -145,7 +145,7 @@ def test_an_adjustment_that_makes_no_sense_is_refused_without_a_trace(sandbox, b
 def test_a_prompt_that_is_called_off_takes_its_proposal_back(sandbox, amount):
     waiting = paid(sandbox, at="surcharge_merchant")
 
-    after = acted(sandbox, waiting["transaction_id"], "reverse", {"amount": amount})
+    after = acted(sandbox, waiting["transaction_id"], "reverse", amount=amount)
 
     assert parts(waiting) == (1000, 0, 0, 30, 1030)
     assert (after["status"], parts(after)) == ("canceled", (1000, 0, 0, 0, 1000))
@@ -157,7 +157,7 @@ def test_a_reversal_voids_the_surcharge_too_and_a_refund_takes_its_share_of_it(s
     refunded_one = paid(sandbox, at="quiet_surcharge_merchant")
 
     after = acted(sandbox, reversed_one["transaction_id"], "reverse")
-    half = acted(sandbox, refunded_one["transaction_id"], "refund", {"amount": 515})
+    half = acted(sandbox, refunded_one["transaction_id"], "refund", amount=515)
 
     assert (ledger(after), after["batch_id"]) == ((1030, 1030, 0, 1030), None)
     assert (ledger(half), half["surcharge_amount"]) == ((1030, 1030, 515, 0), 30)
@@ -182,7 +182,7 @@ def test_any_number_of_times_as_long_as_something_is_left(state, operation, entr
     left = 1000
 
     for amount in amounts:
-        answer = act(MANY, id, operation, {"amount": amount})
+        answer = act(MANY, id, operation, amount=amount)
 
         if left == 0:
             assert error(answer) == (400, "invalid_transaction_state")
@@ -199,7 +199,7 @@ def test_any_number_of_times_as_long_as_something_is_left(state, operation, entr
 def test_an_amount_that_is_none_is_refused_without_a_trace(sandbox, operation, amount):
     before = in_state(sandbox, "captured")
 
-    answer = act(sandbox, before["transaction_id"], operation, {"amount": amount})
+    answer = act(sandbox, before["transaction_id"], operation, amount=amount)
 
     assert error(answer) == (400, "validation_error")
     assert read(sandbox, before["transaction_id"]) == before
@@ -215,7 +215,9 @@ def test_half_is_approved_rounded_down_unless_somebody_says_otherwise(
     sandbox, preauth, amount, approved
 ):
     # assumed 2.7
-    after = paid(sandbox, amount, preauth=preauth, force="partial_approval")
+    after = paid(
+        sandbox, amount, operation="auth" if preauth else "sale", outcome="partial_approval"
+    )
 
     assert ledger(after) == (approved, 0 if preauth else approved, 0, 0)
     assert parts(after) == (amount, 0, 0, 0, amount)
@@ -260,9 +262,9 @@ def test_what_was_approved_in_full_has_no_remaining_amount(sandbox):
     ],
 )
 def test_only_the_approved_part_can_be_captured(sandbox, body, status, captured):
-    id = paid(sandbox, preauth=True, force="partial_approval")["transaction_id"]
+    id = paid(sandbox, operation="auth", outcome="partial_approval")["transaction_id"]
 
-    answer = act(sandbox, id, "capture", body)
+    answer = act(sandbox, id, "capture", **body)
 
     after = read(sandbox, id)
     assert (answer.status, ledger(after)) == (status, (500, captured, 0, 0))
@@ -273,11 +275,11 @@ def test_only_the_approved_part_can_be_captured(sandbox, body, status, captured)
 
 @pytest.mark.proves("assumed 2.7")
 def test_only_the_approved_part_can_be_refunded_or_reversed(sandbox):
-    first, second = (paid(sandbox, force="partial_approval")["transaction_id"] for _ in range(2))
+    first, second = (paid(sandbox, outcome="partial_approval")["transaction_id"] for _ in range(2))
 
     too_much = [
-        error(act(sandbox, first, "refund", {"amount": 501})),
-        error(act(sandbox, second, "reverse", {"amount": 501})),
+        error(act(sandbox, first, "refund", amount=501)),
+        error(act(sandbox, second, "reverse", amount=501)),
     ]
     refunded = acted(sandbox, first, "refund")
     reversed_one = acted(sandbox, second, "reverse")
@@ -292,9 +294,9 @@ def test_only_the_approved_part_can_be_refunded_or_reversed(sandbox):
 
 
 def test_a_tip_comes_on_top_of_the_approved_part(sandbox):
-    id = paid(sandbox, force="partial_approval")["transaction_id"]
+    id = paid(sandbox, outcome="partial_approval")["transaction_id"]
 
-    after = acted(sandbox, id, "adjust", fixed(100))
+    after = acted(sandbox, id, "adjust", **fixed(100))
 
     assert (parts(after), ledger(after)) == ((1000, 0, 100, 0, 1100), (500, 600, 0, 0))
     assert after["additional_details"]["remaining_amount"] == 500
@@ -302,9 +304,9 @@ def test_a_tip_comes_on_top_of_the_approved_part(sandbox):
 
 @pytest.mark.proves("assumed 2.7")
 def test_an_increment_of_an_approval_in_part_grows_both(sandbox):
-    id = paid(sandbox, preauth=True, force="partial_approval")["transaction_id"]
+    id = paid(sandbox, operation="auth", outcome="partial_approval")["transaction_id"]
 
-    after = acted(sandbox, id, "increment", {"amount": 100})
+    after = acted(sandbox, id, "increment", amount=100)
 
     assert (after["total_amount"], ledger(after)) == (1100, (600, 0, 0, 0))
     assert after["additional_details"]["remaining_amount"] == 500
@@ -319,7 +321,7 @@ def test_a_smaller_tip_on_an_approval_in_part_leaves_money_that_adds_up(sandbox,
     breakdown = {"subtotal": 4_950, "tipAmount": 150}
     id = paid(sandbox, 5_100, card="tok_mc_prepaid", breakdown=breakdown)["transaction_id"]
 
-    act(sandbox, id, "adjust", fixed(tip))
+    act(sandbox, id, "adjust", **fixed(tip))
 
     after = read(sandbox, id)
     assert after["additional_details"].get("remaining_amount", 0) >= 0
@@ -330,10 +332,10 @@ def test_a_smaller_tip_on_an_approval_in_part_leaves_money_that_adds_up(sandbox,
 @pytest.mark.parametrize("tip", [100, 101, 1000])
 def test_the_headroom_is_that_of_the_subtotal_that_is_captured(sandbox, tip):
     # assumed M3: H is at most the headroom of the record
-    id = paid(sandbox, preauth=True)["transaction_id"]
-    acted(sandbox, id, "reverse", {"amount": 900})
+    id = paid(sandbox, operation="auth")["transaction_id"]
+    acted(sandbox, id, "reverse", amount=900)
 
-    act(sandbox, id, "capture", {"tip_amount": tip})
+    act(sandbox, id, "capture", tip_amount=tip)
 
     after = read(sandbox, id)
     _, captured, _, _ = ledger(after)

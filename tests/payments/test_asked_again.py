@@ -3,7 +3,7 @@
 import pytest
 
 from tests.directory.making import account_id, delete, location_id, mint, put, terminal_id
-from tests.payments.making import block_account, pay, sold
+from tests.support.payments import block_account, pay, sold
 
 CHANGES = {
     "the account is blocked": (lambda sandbox: block_account(sandbox, "merchant"), 423),

@@ -19,24 +19,11 @@ from tests.directory.making import (
     messages,
     terminal_id,
 )
-from tests.payments.making import (
-    BODIES,
-    CARD_PLACES,
-    OUTCOME,
-    REAL_CARDS,
-    act,
-    ask,
-    held,
-    least,
-    pay,
-    prompted,
-    refused,
-    sold,
-    state,
-)
+from tests.payments.arbitrary import BODIES, CARD_PLACES, REAL_CARDS, least
 from tests.platform.minting import sandbox_with
 from tests.platform.test_secrets import everything_kept
 from tests.properties import examples
+from tests.support.payments import act, ask, held, pay, prompted, refused, sold, state
 
 # --- amounts ----------------------------------------------------------------------------------
 
@@ -52,7 +39,7 @@ NO_AMOUNTS = [
 def test_an_initiation_of_no_amount_from_1_to_99999999_is_refused(sandbox, kind, amount):
     before = state(sandbox)
 
-    answer = pay(sandbox, amount, kind=kind)
+    answer = pay(sandbox, amount, operation=kind)
 
     assert "amount" in refused(sandbox, answer)
     assert state(sandbox) == before
@@ -64,9 +51,9 @@ def test_the_smallest_and_the_largest_amount_are_taken(sandbox):
 
 
 @pytest.mark.proves("assumed 2.1-silent")
-@pytest.mark.parametrize("action", ["capture", "auth", "reverse", "refund", "confirm"])
+@pytest.mark.parametrize("action", ["capture", "increment", "reverse", "refund", "confirm"])
 def test_an_action_on_no_such_amount_is_refused(sandbox, action):
-    tx = held(sandbox) if action in ("capture", "auth") else prompted(sandbox)
+    tx = held(sandbox) if action in ("capture", "increment") else prompted(sandbox)
     more = {"confirm": True} if action == "confirm" else {}
     before = state(sandbox)
 
@@ -136,13 +123,13 @@ NO_BREAKDOWNS = {
 def test_a_breakdown_that_does_not_add_up_is_refused(sandbox, kind, breakdown):
     before = state(sandbox)
 
-    refused(sandbox, pay(sandbox, 1000, kind=kind, breakdown=breakdown))
+    refused(sandbox, pay(sandbox, 1000, operation=kind, breakdown=breakdown))
 
     assert state(sandbox) == before
 
 
 @pytest.mark.proves("assumed 2.5-breakdown")
-@pytest.mark.parametrize("action", ["capture", "auth"])
+@pytest.mark.parametrize("action", ["capture", "increment"])
 def test_a_follow_up_whose_breakdown_does_not_add_up_is_refused(sandbox, action):
     tx = held(sandbox, 1000)
     before = state(sandbox)
@@ -244,7 +231,10 @@ def test_a_misspelt_outcome_is_refused_with_the_nearest_and_nothing_happens(sand
 
     answers = [
         pay(sandbox, outcome=sent),
-        *(act(sandbox, tx, one, outcome=sent, amount=5) for one in ("capture", "auth", "reverse")),
+        *(
+            act(sandbox, tx, one, outcome=sent, amount=5)
+            for one in ("capture", "increment", "reverse")
+        ),
     ]
 
     for answer in answers:
@@ -259,8 +249,8 @@ def test_an_outcome_that_is_sent_twice_is_refused(sandbox):
     headers = [
         (b"x-service-apikey", sandbox.key("merchant").encode()),
         (b"content-type", b"application/json"),
-        (OUTCOME, b"approved"),
-        (OUTCOME, b"do_not_honor"),
+        (b"x-sandbox-outcome", b"approved"),
+        (b"x-sandbox-outcome", b"do_not_honor"),
     ]
     body = {"amount": 1000, "terminal_id": terminal_id(sandbox, "merchant")}
     before = state(sandbox)
@@ -275,9 +265,11 @@ def test_an_outcome_that_is_sent_twice_is_refused(sandbox):
 
 @pytest.mark.proves("spec 7-404")
 @pytest.mark.parametrize("version", ["v1", "v3"])
-@pytest.mark.parametrize("action", ["capture", "auth", "reverse", "adjust", "refund", "confirm"])
+@pytest.mark.parametrize(
+    "action", ["capture", "increment", "reverse", "adjust", "refund", "confirm"]
+)
 def test_an_action_on_what_is_not_there_is_a_404_whatever_the_body(sandbox, version, action):
-    outside = sold(sandbox, at="other_merchant")
+    outside = sold(sandbox, at="other_merchant", by="psp")
     before = state(sandbox)
 
     for id in (NOBODY, "x", outside["transaction_id"], outside["batch_id"]):

@@ -10,23 +10,23 @@ from tests.directory.making import (
     shown,
     terminal_id,
 )
-from tests.payments.making import (
+from tests.support.payments import (
     act,
     acted,
     ask,
     batch,
-    close,
-    edit,
+    close_batch,
+    edit_batch,
     fired,
     held,
-    open_batch,
+    opened_batch,
     read,
     refused,
+    set_switch,
     settled,
     sold,
     state,
     sums,
-    switch,
 )
 
 NOW = "2026-03-01T12:00:00.000Z"
@@ -40,7 +40,7 @@ def test_an_accepted_batch_settles_what_is_captured_and_nothing_else_fires(sandb
     acted(sandbox, refunded, "refund")
     id, count = tx["batch_id"], len(messages(sandbox))
 
-    closing = shown(close(sandbox, id))
+    closing = shown(close_batch(sandbox, id))
 
     assert (closing["status"], closing["closed_at"], closing["response"]) == (
         "submitted",
@@ -70,7 +70,7 @@ def test_a_payment_that_was_refunded_in_part_settles(sandbox):
 
 @pytest.mark.proves("assumed B13")
 def test_an_empty_batch_is_accepted_with_nothing_in_it(sandbox):
-    id = open_batch(sandbox)["id"]
+    id = opened_batch(sandbox)["id"]
 
     result = settled(sandbox, id)
 
@@ -81,8 +81,8 @@ def test_an_empty_batch_is_accepted_with_nothing_in_it(sandbox):
 @pytest.mark.proves("assumed B8, B14, D10")
 def test_while_a_batch_is_submitted_its_members_and_sums_stand_still(sandbox):
     tx = sold(sandbox, 1000)
-    switch(sandbox, "batch.settlement", "manual")
-    submitted = shown(close(sandbox, tx["batch_id"]))
+    set_switch(sandbox, "batch.settlement", "manual")
+    submitted = shown(close_batch(sandbox, tx["batch_id"]))
 
     answers = {
         "adjust": act(sandbox, tx, "adjust", type="fixed", amount=100),
@@ -111,8 +111,8 @@ def refused_code(answer):
 @pytest.mark.proves("assumed B2")
 def test_a_sale_after_the_close_opens_the_next_batch(sandbox):
     first = sold(sandbox)["batch_id"]
-    switch(sandbox, "batch.settlement", "manual")
-    shown(close(sandbox, first))
+    set_switch(sandbox, "batch.settlement", "manual")
+    shown(close_batch(sandbox, first))
     count = len(messages(sandbox))
 
     second = sold(sandbox)["batch_id"]
@@ -156,7 +156,7 @@ def test_a_batch_that_was_rejected_for_good_is_rejected_each_time_until_the_paym
     id = bad["batch_id"]
 
     outcomes = [settled(sandbox, id)["status"] for _ in range(2)]
-    edited = shown(edit(sandbox, id, removed_transactions=[bad["transaction_id"]]))
+    edited = shown(edit_batch(sandbox, id, removed_transactions=[bad["transaction_id"]]))
 
     assert outcomes == ["rejected", "rejected"]
     assert (edited["status"], edited["response"], edited["captured_amount"]) == ("open", None, 500)
@@ -211,7 +211,7 @@ def test_beside_an_open_batch_a_rejected_one_can_be_closed_again_but_not_edited(
     newer = sold(sandbox, 300)
     before = state(sandbox)
 
-    editing = edit(sandbox, tx["batch_id"])
+    editing = edit_batch(sandbox, tx["batch_id"])
 
     refused(sandbox, editing, 409, "conflict", clause="assumed D10")
     assert state(sandbox) == before
@@ -226,7 +226,9 @@ def test_a_member_of_a_rejected_batch_can_be_moved_to_the_open_one(sandbox):
     settled(sandbox, bad["batch_id"])
     newer = sold(sandbox, 300)
 
-    moved = shown(edit(sandbox, newer["batch_id"], added_transactions=[good["transaction_id"]]))
+    moved = shown(
+        edit_batch(sandbox, newer["batch_id"], added_transactions=[good["transaction_id"]])
+    )
 
     # D10: an id may be added that is in a rejected batch of the same terminal; M10: both sums.
     assert (moved["captured_amount"], moved["transaction_count"]) == (800, 2)
@@ -264,9 +266,9 @@ def test_what_was_refused_can_be_added_to_the_next_batch_and_settles_there(sandb
     bad = sold(sandbox, 900401)
     sold(sandbox, 500)
     settled(sandbox, bad["batch_id"])
-    following = open_batch(sandbox)["id"]
+    following = opened_batch(sandbox)["id"]
 
-    shown(edit(sandbox, following, added_transactions=[bad["transaction_id"]]))
+    shown(edit_batch(sandbox, following, added_transactions=[bad["transaction_id"]]))
 
     assert sums(sandbox, following) == (900401, 0, 1)
     assert settled(sandbox, following)["status"] == "accepted"
@@ -295,8 +297,8 @@ def test_an_attempt_says_in_which_batch_it_settles_and_never_changes_otherwise(s
 
     settled(sandbox, refused_by)
     freed = read(sandbox, bad)["history"]
-    following = open_batch(sandbox)["id"]
-    shown(edit(sandbox, following, added_transactions=[bad["transaction_id"]]))
+    following = opened_batch(sandbox)["id"]
+    shown(edit_batch(sandbox, following, added_transactions=[bad["transaction_id"]]))
     moved = read(sandbox, bad)["history"]
 
     assert [one[-1]["batch_id"] for one in (before, freed, moved)] == [refused_by, None, following]
@@ -319,7 +321,7 @@ def test_an_amount_keeps_the_result_away(sandbox):
 
 @pytest.mark.proves("assumed 6.2")
 def test_with_amounts_switched_off_every_batch_is_accepted(sandbox):
-    switch(sandbox, "triggers.enabled", False)
+    set_switch(sandbox, "triggers.enabled", False)
     tx = sold(sandbox, 900402)
 
     assert settled(sandbox, tx["batch_id"])["status"] == "accepted"
@@ -351,7 +353,7 @@ def test_a_refund_after_settlement_counts_in_the_next_batch_and_says_so_in_the_h
 def test_a_terminal_with_a_batch_that_still_has_to_settle_is_not_deleted(sandbox, status):
     tx = sold(sandbox, 900402 if status == "rejected" else 100)
     if status != "open":
-        switch(sandbox, "batch.settlement", "auto" if status == "rejected" else "manual")
+        set_switch(sandbox, "batch.settlement", "auto" if status == "rejected" else "manual")
         settled(sandbox, tx["batch_id"])
     assert batch(sandbox, tx["batch_id"])["status"] == status
     before = state(sandbox)
@@ -367,7 +369,7 @@ def test_a_terminal_with_a_batch_that_still_has_to_settle_is_not_deleted(sandbox
 def test_a_terminal_with_an_empty_open_batch_or_a_settled_one_is_deleted(sandbox):
     used = a_terminal(sandbox)["terminal_id"]
     settled(sandbox, sold(sandbox, at=used)["batch_id"])
-    open_batch(sandbox, at=used)
+    opened_batch(sandbox, at=used)
 
     assert delete(sandbox, f"/v2/terminals/{used}", by="psp").status == 204
 
@@ -400,7 +402,7 @@ def test_batches_are_listed_newest_first_by_account_terminal_status_and_processo
     set_clock(sandbox, "2026-03-01T12:10:00Z")
     second = sold(sandbox)["batch_id"]
     third = sold(sandbox, at="second_merchant")["batch_id"]
-    passing = open_batch(sandbox, at="passthrough_merchant")["id"]
+    passing = opened_batch(sandbox, at="passthrough_merchant")["id"]
     mine, terminal = sandbox.account("merchant"), terminal_id(sandbox, "merchant")
 
     def ids(query):

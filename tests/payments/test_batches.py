@@ -7,24 +7,24 @@ import pytest
 from sandbox.domain.batches import BATCH_LIFE, BATCH_STATUSES
 from sandbox.domain.states import NoSuchStep
 from tests.directory.making import NOBODY, a_terminal, messages, set_clock, shown, terminal_id
-from tests.payments.making import (
+from tests.support.payments import (
     act,
     acted,
     ask,
     batch,
-    close,
-    edit,
+    close_batch,
+    edit_batch,
     fired,
     held,
-    open_batch,
+    opened_batch,
     pay,
     read,
     refused,
+    set_switch,
     settled,
     sold,
     state,
     sums,
-    switch,
 )
 
 TABLE = {
@@ -64,11 +64,11 @@ def a_batch_that_is(sandbox, status):
     """A batch of the merchant's with two payments that came to be in this state."""
     amounts = {"rejected": 900402, "partially_accepted": 900401}
     if status == "submitted":
-        switch(sandbox, "batch.settlement", "manual")
+        set_switch(sandbox, "batch.settlement", "manual")
     first = sold(sandbox, amounts.get(status, 1000))
     sold(sandbox, 700)
     if status != "open":
-        assert shown(close(sandbox, first["batch_id"]))["status"] == "submitted"
+        assert shown(close_batch(sandbox, first["batch_id"]))["status"] == "submitted"
     assert batch(sandbox, first["batch_id"])["status"] == status
     return first["batch_id"]
 
@@ -82,7 +82,7 @@ def test_edit_and_close_do_what_the_table_says_and_change_nothing_elsewhere(
     id = a_batch_that_is(sandbox, status)
     before, count = state(sandbox), len(messages(sandbox))
 
-    answer = edit(sandbox, id) if trigger == "edit" else close(sandbox, id)
+    answer = edit_batch(sandbox, id) if trigger == "edit" else close_batch(sandbox, id)
 
     if (status, trigger) in TABLE:
         target, event = TABLE[status, trigger]
@@ -101,7 +101,7 @@ def test_edit_and_close_do_what_the_table_says_and_change_nothing_elsewhere(
     "spec 2.5, 2.5-times, 6.3-batch.opened, 4.4-paths-batches", "assumed 1.11-open, B6"
 )
 def test_a_batch_that_is_opened_shows_its_terminals_processor_and_nothing_in_it(sandbox):
-    opened = open_batch(sandbox)
+    opened = opened_batch(sandbox)
 
     assert opened == {
         "id": opened["id"],
@@ -127,7 +127,7 @@ def test_a_batch_that_is_opened_shows_its_terminals_processor_and_nothing_in_it(
 
 @pytest.mark.proves("assumed 1.11-open, B1")
 def test_a_terminal_has_one_open_batch_and_a_second_is_a_conflict(sandbox):
-    open_batch(sandbox)
+    opened_batch(sandbox)
     before = state(sandbox)
 
     answer = ask(
@@ -177,7 +177,7 @@ def test_a_capture_opens_the_batch_and_an_authorization_does_not(sandbox):
 
 @pytest.mark.proves("assumed B2")
 def test_a_second_sale_joins_the_batch_that_is_open(sandbox):
-    opened = open_batch(sandbox)
+    opened = opened_batch(sandbox)
     count = len(messages(sandbox))
 
     tx = sold(sandbox)
@@ -197,12 +197,12 @@ def test_what_failed_joins_no_batch_and_opens_none(sandbox, outcome):
 
 @pytest.mark.proves("assumed B5")
 def test_numbers_run_from_001_to_999_and_begin_anew(sandbox):
-    first = open_batch(sandbox, processor_batch_id="998")
+    first = opened_batch(sandbox, processor_batch_id="998")
     settled(sandbox, first["id"])
 
     numbers = []
     for _ in range(3):
-        opened = open_batch(sandbox)
+        opened = opened_batch(sandbox)
         numbers.append(opened["processor_batch_id"])
         settled(sandbox, opened["id"])
 
@@ -211,9 +211,9 @@ def test_numbers_run_from_001_to_999_and_begin_anew(sandbox):
 
 @pytest.mark.proves("assumed B5")
 def test_numbers_are_counted_for_each_terminal(sandbox):
-    settled(sandbox, open_batch(sandbox)["id"])
+    settled(sandbox, opened_batch(sandbox)["id"])
 
-    opened = [open_batch(sandbox, at=at) for at in ("merchant", "second_merchant")]
+    opened = [opened_batch(sandbox, at=at) for at in ("merchant", "second_merchant")]
 
     assert [one["processor_batch_id"] for one in opened] == ["002", "001"]
 
@@ -291,9 +291,9 @@ def test_removed_members_are_free_and_can_be_added_again(sandbox):
     tx, other = sold(sandbox, 1000), sold(sandbox, 500)
     id, count = tx["batch_id"], len(messages(sandbox))
 
-    removed = shown(edit(sandbox, id, removed_transactions=[tx["transaction_id"]]))
+    removed = shown(edit_batch(sandbox, id, removed_transactions=[tx["transaction_id"]]))
     free = read(sandbox, tx)
-    added = shown(edit(sandbox, id, added_transactions=[tx["transaction_id"]]))
+    added = shown(edit_batch(sandbox, id, added_transactions=[tx["transaction_id"]]))
 
     assert (removed["captured_amount"], removed["transaction_count"]) == (500, 1)
     assert (free["batch_id"], free["status"]) == (None, "captured")
@@ -305,9 +305,9 @@ def test_removed_members_are_free_and_can_be_added_again(sandbox):
 
 @pytest.mark.proves("assumed B7")
 def test_an_edit_can_give_the_batch_another_number(sandbox):
-    id = open_batch(sandbox)["id"]
+    id = opened_batch(sandbox)["id"]
 
-    edited = shown(edit(sandbox, id, processor_batch_id="night"))
+    edited = shown(edit_batch(sandbox, id, processor_batch_id="night"))
 
     assert (edited["processor_batch_id"], edited["status"]) == ("night", "open")
 
@@ -335,11 +335,11 @@ def test_one_bad_addition_and_nothing_of_the_edit_is_applied(sandbox):
     good = sold(sandbox, 300)
     id = good["batch_id"]
     bad = bad_additions(sandbox)
-    shown(edit(sandbox, id, removed_transactions=[good["transaction_id"]]))
+    shown(edit_batch(sandbox, id, removed_transactions=[good["transaction_id"]]))
     before = state(sandbox)
 
     for why, one in bad.items():
-        answer = edit(
+        answer = edit_batch(
             sandbox,
             id,
             added_transactions=[good["transaction_id"], one],
@@ -354,11 +354,11 @@ def test_one_bad_addition_and_nothing_of_the_edit_is_applied(sandbox):
 def test_one_bad_removal_and_nothing_of_the_edit_is_applied(sandbox):
     member, free = sold(sandbox, 300), sold(sandbox, 200)
     id = member["batch_id"]
-    shown(edit(sandbox, id, removed_transactions=[free["transaction_id"]]))
+    shown(edit_batch(sandbox, id, removed_transactions=[free["transaction_id"]]))
 
     for one in (NOBODY, free["transaction_id"], held(sandbox)["transaction_id"]):
         before = state(sandbox)
-        answer = edit(sandbox, id, removed_transactions=[member["transaction_id"], one])
+        answer = edit_batch(sandbox, id, removed_transactions=[member["transaction_id"], one])
 
         assert one in refused(sandbox, answer, clause="assumed B7")
         assert state(sandbox) == before
@@ -380,7 +380,7 @@ def test_an_edit_of_the_wrong_shape_is_refused(sandbox, body):
     id = sold(sandbox)["batch_id"]
     before = state(sandbox)
 
-    refused(sandbox, edit(sandbox, id, **body))
+    refused(sandbox, edit_batch(sandbox, id, **body))
 
     assert state(sandbox) == before
 
@@ -390,7 +390,7 @@ def test_a_payment_named_twice_in_one_edit_is_refused(sandbox):
     twice = [tx["transaction_id"]] * 2
     before = state(sandbox)
 
-    refused(sandbox, edit(sandbox, tx["batch_id"], removed_transactions=twice))
+    refused(sandbox, edit_batch(sandbox, tx["batch_id"], removed_transactions=twice))
 
     assert state(sandbox) == before
 

@@ -12,22 +12,22 @@ from tests.directory.making import (
     shown,
     terminal_id,
 )
-from tests.payments.making import (
+from tests.support.payments import (
     act,
     acted,
     ask,
     batch,
-    block,
     block_account,
-    close,
-    edit,
+    close_batch,
+    edit_batch,
     fired,
     held,
-    open_batch,
+    opened_batch,
     pay,
     read,
     refused,
     search,
+    set_status,
     settled,
     sold,
     state,
@@ -36,7 +36,7 @@ from tests.payments.making import (
 
 ACTIONS = {
     "capture": {},
-    "auth": {"amount": 100},
+    "increment": {"amount": 100},
     "reverse": {},
     "adjust": {"type": "fixed", "amount": 100},
     "refund": {},
@@ -48,7 +48,7 @@ BLOCKED = ["merchant", "partner", "psp"]
 
 
 def a_payment_for(sandbox, action):
-    if action in ("capture", "auth"):
+    if action in ("capture", "increment"):
         return held(sandbox)
     return shown(pay(sandbox, outcome="surcharge_prompt" if action == "confirm" else None))
 
@@ -64,7 +64,7 @@ def test_no_payment_is_taken_for_a_blocked_account_or_below_one(sandbox, kind, b
     before = state(sandbox)
 
     for by in ("merchant", "psp"):
-        answer = pay(sandbox, kind=kind, by=by)
+        answer = pay(sandbox, operation=kind, by=by)
 
         refused(sandbox, answer, 423, "account_blocked", clause="assumed 4.7-blocked-account")
     assert state(sandbox) == before
@@ -108,7 +108,7 @@ def test_no_refund_by_id_and_no_batch_is_opened_or_closed(sandbox, blocked):
     answers = [
         ask(sandbox, "POST", "/v3/refund", {"transaction_id": tx["transaction_id"]}),
         ask(sandbox, "POST", "/v1/batches/open", {"terminal_id": other}),
-        close(sandbox, tx["batch_id"]),
+        close_batch(sandbox, tx["batch_id"]),
     ]
 
     for answer in answers:
@@ -131,7 +131,7 @@ def test_reading_and_managing_go_on_while_an_account_is_blocked(sandbox):
     assert ask(sandbox, "GET", "/v1/batches", by="merchant").status == 200
     assert ask(sandbox, "PUT", f"/v2/terminals/{used}", {"name": "x"}, by="merchant").status == 200
     # Neither opening nor closing: what is in a batch may be changed (assumed 4.7).
-    assert edit(sandbox, tx["batch_id"], processor_batch_id="8").status == 200
+    assert edit_batch(sandbox, tx["batch_id"], processor_batch_id="8").status == 200
 
 
 def test_a_passthrough_payment_is_told_its_outcome_while_the_account_is_blocked(sandbox):
@@ -174,7 +174,7 @@ def test_an_account_beside_or_below_a_blocked_one_is_told_apart(sandbox):
     block_account(sandbox, "other_partner")
 
     assert sold(sandbox)["status"] == "captured"
-    refused(sandbox, pay(sandbox, at="other_merchant"), 423, "account_blocked")
+    refused(sandbox, pay(sandbox, at="other_merchant", by="psp"), 423, "account_blocked")
 
 
 # --- blocked terminals and locations: I10 -----------------------------------------------------
@@ -182,9 +182,9 @@ def test_an_account_beside_or_below_a_blocked_one_is_told_apart(sandbox):
 
 def block_place(sandbox, place):
     if place == "terminal":
-        block(sandbox, "/v2/terminals", terminal_id(sandbox, "merchant"))
+        set_status(sandbox, "/v2/terminals", terminal_id(sandbox, "merchant"))
     else:
-        block(sandbox, "/v1/locations", location_id(sandbox, "merchant"))
+        set_status(sandbox, "/v1/locations", location_id(sandbox, "merchant"))
 
 
 @pytest.mark.proves("spec 2.4-invalid_terminal", "assumed I10, 4.7-blocked-terminal")
@@ -196,7 +196,7 @@ def test_a_payment_at_a_blocked_place_ends_as_an_invalid_terminal(sandbox, kind,
     block_place(sandbox, place)
     count = len(messages(sandbox))
 
-    tx = shown(pay(sandbox, kind=kind))
+    tx = shown(pay(sandbox, operation=kind))
 
     assert (tx["transaction_type"], tx["status"], tx["status_reason"]) == (
         kind,
@@ -227,7 +227,7 @@ def test_payments_that_were_taken_before_are_followed_up_and_settled(sandbox, pl
     block_place(sandbox, place)
 
     done = [
-        acted(sandbox, authorized, "auth", amount=100),
+        acted(sandbox, authorized, "increment", amount=100),
         acted(sandbox, authorized, "capture"),
         acted(sandbox, more, "reverse"),
         acted(sandbox, paid, "adjust", type="fixed", amount=50),
@@ -247,11 +247,11 @@ def test_payments_that_were_taken_before_are_followed_up_and_settled(sandbox, pl
 def test_a_batch_of_a_blocked_terminal_is_opened_edited_and_closed(sandbox):
     tx = sold(sandbox, 300)
     block_place(sandbox, "terminal")
-    shown(edit(sandbox, tx["batch_id"], removed_transactions=[tx["transaction_id"]]))
+    shown(edit_batch(sandbox, tx["batch_id"], removed_transactions=[tx["transaction_id"]]))
     settled(sandbox, tx["batch_id"])
 
-    following = open_batch(sandbox)["id"]
-    shown(edit(sandbox, following, added_transactions=[tx["transaction_id"]]))
+    following = opened_batch(sandbox)["id"]
+    shown(edit_batch(sandbox, following, added_transactions=[tx["transaction_id"]]))
 
     assert sums(sandbox, following) == (300, 0, 1)
     assert settled(sandbox, following)["status"] == "accepted"

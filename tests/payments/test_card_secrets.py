@@ -12,10 +12,11 @@ import pytest
 from sandbox.domain.payments.cards import Card
 from sandbox.store.tables import TABLES
 from tests.conftest import NOW
+from tests.directory.making import terminal_id
 from tests.driving import serving
 from tests.payments.card_rows import CARDS
-from tests.payments.till import act, paid, pay, terminal
 from tests.platform.test_secrets import escaped, everything_kept
+from tests.support.payments import operate, paid_id, pay
 
 LIVE = "5555555555554444"
 """A number of no test card, as a real one would be."""
@@ -94,7 +95,7 @@ def kept_by(sandbox):
 
 
 def test_the_walk_finds_what_is_kept(sandbox):
-    paid(sandbox, additional_details={"table": "t-42"}, device_id="till-7")
+    paid_id(sandbox, additional_details={"table": "t-42"}, device_id="till-7")
 
     kept = kept_by(sandbox)
 
@@ -135,16 +136,16 @@ def test_what_a_reader_read_is_neither_kept_nor_answered(sandbox, place, data):
 @pytest.mark.parametrize("data", [BLOB, TEST, LIVE])
 @pytest.mark.parametrize("operation", ["refund", "capture", "reverse", "tip_adjust"])
 def test_nor_is_what_a_reader_read_for_an_action(sandbox, operation, data):
-    id = paid(sandbox, operation="auth" if operation == "capture" else "sale")
+    id = paid_id(sandbox, operation="auth" if operation == "capture" else "sale")
 
-    answer = act(sandbox, id, operation, card_reader_data={"paymentCardData": data})
+    answer = operate(sandbox, id, operation, card_reader_data={"paymentCardData": data})
 
     assert digits_of(data) not in digits_of(answer.body.decode())
     assert digits_of(data) not in kept_by(sandbox)
 
 
 def test_nor_is_it_at_the_route_for_refunds(sandbox):
-    body = {"transaction_id": paid(sandbox), "card_reader_data": {"paymentCardData": BLOB}}
+    body = {"transaction_id": paid_id(sandbox), "card_reader_data": {"paymentCardData": BLOB}}
 
     answer = sandbox.ask("POST", "/v3/refund", key="partner", json_body=body)
 
@@ -193,7 +194,7 @@ def test_the_number_of_a_test_card_is_shown_masked_alone(sandbox, number):
 
 @pytest.mark.proves("spec 6.1.7")
 def test_a_record_holds_no_number_not_even_of_a_test_card(sandbox):
-    paid(sandbox, card=TEST)
+    paid_id(sandbox, card=TEST)
 
     found = [
         record for record in records_of(sandbox.sandbox.worlds.default) if TEST in repr(record)
@@ -269,7 +270,7 @@ def test_a_number_that_is_a_json_number_is_one_as_well(sandbox, number):
 @pytest.mark.parametrize("spelt", [escaped(LIVE), escaped(LIVE[0]) + LIVE[1:], escaped(LIVE[:8])])
 def test_escapes_do_not_hide_a_number(sandbox, body, spelt):
     whole = spelt if spelt != escaped(LIVE[:8]) else spelt + LIVE[8:]
-    sent = (body % (terminal(sandbox), whole)).encode()
+    sent = (body % (terminal_id(sandbox, "merchant"), whole)).encode()
 
     answer = sandbox.ask("POST", "/v3/payment", key="partner", body=sent)
 

@@ -4,12 +4,12 @@ import pytest
 
 from tests.payments.card_rows import CARDS
 from tests.payments.outcome_rows import ROWS
-from tests.payments.till import (
-    act,
+from tests.support.payments import (
     all_transactions,
     chosen,
     event_types,
-    paid,
+    operate,
+    paid_id,
     pay,
     read,
 )
@@ -68,7 +68,7 @@ def test_a_card_answers_an_authorization_as_it_does_a_sale(sandbox, token):
 
 @pytest.mark.proves("spec 2.4-card", "assumed 2.11")
 def test_a_card_is_shown_masked_wherever_a_payment_is(sandbox):
-    id = paid(sandbox, card="4111 1111 1111 1111")
+    id = paid_id(sandbox, card="4111 1111 1111 1111")
 
     listed = sandbox.ask("GET", "/v2/transactions", key="partner").json()["transactions"]
 
@@ -97,9 +97,9 @@ def test_other_fields_of_the_reader_do_not_tell_the_card(sandbox):
 
 @pytest.mark.proves("assumed 6.4")
 def test_a_refund_to_a_card_that_refuses_refunds_is_declined_every_time(sandbox):
-    id = paid(sandbox, card="tok_refund_fails")
+    id = paid_id(sandbox, card="tok_refund_fails")
 
-    answers = [act(sandbox, id, "refund") for _ in range(2)]
+    answers = [operate(sandbox, id, "refund") for _ in range(2)]
 
     for answer in answers:
         assert chosen(answer) == "refund_declined; source=card; rule=tok_refund_fails"
@@ -112,9 +112,9 @@ def test_a_refund_to_a_card_that_refuses_refunds_is_declined_every_time(sandbox)
 
 @pytest.mark.proves("assumed 6.4")
 def test_an_increment_on_a_card_that_refuses_increments_is_declined_every_time(sandbox):
-    id = paid(sandbox, operation="auth", card="tok_increment_fails")
+    id = paid_id(sandbox, operation="auth", card="tok_increment_fails")
 
-    answers = [act(sandbox, id, "incremental_auth") for _ in range(2)]
+    answers = [operate(sandbox, id, "incremental_auth") for _ in range(2)]
 
     for answer in answers:
         rule = "incremental_auth_declined; source=card; rule=tok_increment_fails"
@@ -125,19 +125,19 @@ def test_an_increment_on_a_card_that_refuses_increments_is_declined_every_time(s
 
 @pytest.mark.parametrize("token", ["tok_refund_fails", "tok_increment_fails"])
 def test_such_a_card_leaves_all_other_operations_alone(sandbox, token):
-    id = paid(sandbox, operation="auth", card=token)
+    id = paid_id(sandbox, operation="auth", card=token)
     others = [("capture", {}), ("tip_adjust", {}), ("reverse", {})]
 
-    answers = [act(sandbox, id, operation, **more) for operation, more in others]
+    answers = [operate(sandbox, id, operation, **more) for operation, more in others]
 
     assert [chosen(answer) for answer in answers] == [ORDINARY] * 3
 
 
 @pytest.mark.parametrize("token", ["tok_declined", "tok_timeout", "tok_bad_luhn"])
 def test_what_a_card_answers_at_first_it_does_not_answer_to_later_operations(sandbox, token):
-    id = paid(sandbox, operation="auth", card=token, outcome="approved")
+    id = paid_id(sandbox, operation="auth", card=token, outcome="approved")
 
-    answers = [act(sandbox, id, operation) for operation in ("incremental_auth", "capture")]
+    answers = [operate(sandbox, id, operation) for operation in ("incremental_auth", "capture")]
 
     assert [chosen(answer) for answer in answers] == [ORDINARY] * 2
 
@@ -182,13 +182,13 @@ def test_the_prepaid_card_approves_all_of_what_is_not_more(sandbox, amount):
 @pytest.mark.proves("assumed 2.8-never")
 @pytest.mark.parametrize("token", ["tok_visa_debit", "tok_mc_debit", "tok_mc_prepaid"])
 def test_debit_and_prepaid_cards_are_not_surcharged(sandbox, token):
-    answer = pay(sandbox, 1000, merchant="surcharge_merchant", card=token)
+    answer = pay(sandbox, 1000, at="surcharge_merchant", card=token)
 
     assert (answer.json()["status"], answer.json()["surcharge_amount"]) == ("captured", 0)
 
 
 def test_a_credit_card_is(sandbox):
-    answer = pay(sandbox, 1000, merchant="surcharge_merchant", card="tok_mc_credit")
+    answer = pay(sandbox, 1000, at="surcharge_merchant", card="tok_mc_credit")
 
     assert (answer.json()["status"], answer.json()["surcharge_amount"]) == (
         "surcharge_pending",
@@ -295,18 +295,18 @@ def test_a_number_that_is_not_of_the_table_is_a_400_that_does_not_repeat_it(sand
 
 @pytest.mark.parametrize("card", ["tok_unknown", "5555555555554444"])
 def test_a_refund_refuses_an_unknown_card_as_well(sandbox, card):
-    id = paid(sandbox)
+    id = paid_id(sandbox)
 
-    answer = act(sandbox, id, "refund", card_reader_data={"paymentCardData": card})
+    answer = operate(sandbox, id, "refund", card_reader_data={"paymentCardData": card})
 
     assert (answer.status, answer.json()["error"]) == (400, "validation_error")
     assert read(sandbox, id)["status"] == "captured"
 
 
 def test_a_refund_with_another_card_of_the_table_is_served(sandbox):
-    id = paid(sandbox)
+    id = paid_id(sandbox)
 
-    answer = act(sandbox, id, "refund", card_reader_data={"paymentCardData": "tok_declined"})
+    answer = operate(sandbox, id, "refund", card_reader_data={"paymentCardData": "tok_declined"})
 
     # It goes back to the card that paid; what the reader saw now does not choose.
     assert (answer.json()["status"], answer.json()["card"]) == ("refunded", DEFAULT.masked)

@@ -6,7 +6,8 @@ from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.scenarios.choosing import AttemptFacts, choose
 from sandbox.scenarios.queue import Queue, Queued
-from tests.payments.till import act, chosen, paid, pay, ready_for, terminal
+from tests.directory.making import terminal_id
+from tests.support.payments import chosen, operate, paid_id, pay, ready_for
 
 ORDINARY = "approved; source=default; rule=default"
 
@@ -231,7 +232,7 @@ def world_of(sandbox):
 def test_the_sources_of_a_sale_come_in_their_order(sandbox):
     world = world_of(sandbox)
     world.queue.add(Queued(outcome="stolen_card"))
-    id = terminal(sandbox)
+    id = terminal_id(sandbox, "merchant")
     world.terminal_outcomes[id] = "pin_required"
 
     answers = [
@@ -261,11 +262,11 @@ def test_the_sources_of_a_refund_come_in_their_order(sandbox):
     other = ready_for(sandbox, "refund", 2_000_000)
 
     answers = [
-        act(sandbox, id, "refund", amount=900096, outcome="timed_out"),
-        act(sandbox, id, "refund", amount=900096),
-        act(sandbox, id, "refund", amount=900096),
-        act(sandbox, other, "refund", amount=900096),
-        act(sandbox, other, "refund", amount=1000),
+        operate(sandbox, id, "refund", amount=900096, outcome="timed_out"),
+        operate(sandbox, id, "refund", amount=900096),
+        operate(sandbox, id, "refund", amount=900096),
+        operate(sandbox, other, "refund", amount=900096),
+        operate(sandbox, other, "refund", amount=1000),
     ]
 
     assert [chosen(answer) for answer in answers] == [
@@ -302,10 +303,10 @@ def test_what_the_queue_passed_over_stands_in_the_journal(sandbox):
 
 def test_what_is_refused_before_the_processor_is_asked_uses_up_nothing(sandbox):
     queue = world_of(sandbox).queue
-    id = paid(sandbox)
+    id = paid_id(sandbox)
     queue.add(Queued(outcome="general_error"))
 
-    refused = act(sandbox, id, "capture")
+    refused = operate(sandbox, id, "capture")
 
     assert refused.status == 400
     assert queue.waiting() == [Queued(outcome="general_error")]
@@ -315,16 +316,18 @@ def test_what_is_refused_before_the_processor_is_asked_uses_up_nothing(sandbox):
 def test_nobody_is_asked_for_a_passthrough_or_a_misconfigured_terminal(sandbox):
     world_of(sandbox).queue.add(Queued(outcome="lost_card"))
     blocked = {"status": "blocked"}
-    path = f"/v2/terminals/{terminal(sandbox)}"
+    path = f"/v2/terminals/{terminal_id(sandbox, 'merchant')}"
     assert sandbox.ask("PUT", path, key="partner", json_body=blocked).status == 200
 
-    passed = pay(sandbox, merchant="passthrough_merchant", outcome="lost_card")
+    passed = pay(sandbox, at="passthrough_merchant", outcome="lost_card")
     misconfigured = pay(sandbox, outcome="lost_card")
 
     # assumed I7, I10.
     assert (passed.json()["status"], chosen(passed)) == ("pending", None)
     assert misconfigured.json()["status_reason"] == "invalid_terminal"
-    assert chosen(misconfigured) == (f"invalid_terminal; source=terminal; rule={terminal(sandbox)}")
+    assert chosen(misconfigured) == (
+        f"invalid_terminal; source=terminal; rule={terminal_id(sandbox, 'merchant')}"
+    )
     assert len(world_of(sandbox).queue.waiting()) == 1
 
 

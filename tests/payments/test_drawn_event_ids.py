@@ -8,7 +8,7 @@ import pytest
 from tests.directory.making import set_clock, shown
 from tests.driving import InProcess
 from tests.payments import waits
-from tests.payments.making import act, acted, ask, held, pay, prompted, read, refused, sold
+from tests.support.payments import act, acted, ask, held, pay, prompted, read, refused, sold
 
 Attempt = Callable[[InProcess, Any], Any]
 
@@ -42,7 +42,7 @@ ATTEMPTS: dict[str, tuple[Callable[[InProcess], Any], Attempt]] = {
         lambda sandbox, tx: shown(pay(sandbox, outcome="do_not_honor")),
     ),
     "a capture": (held, lambda sandbox, tx: acted(sandbox, tx, "capture")),
-    "an increment": (held, lambda sandbox, tx: acted(sandbox, tx, "auth", amount=100)),
+    "an increment": (held, lambda sandbox, tx: acted(sandbox, tx, "increment", amount=100)),
     "a refund": (sold, lambda sandbox, tx: acted(sandbox, tx, "refund", amount=10)),
     "a confirmation": (prompted, _confirmed),
     "a failure by a rule": (sold, _failed_by_rule),

@@ -3,26 +3,26 @@
 import pytest
 
 from tests.directory.making import a_terminal, messages, shown
-from tests.payments.making import (
+from tests.support.payments import (
     act,
     acted,
     ask,
-    edit,
+    edit_batch,
     fired,
     found,
     held,
     pay,
     read,
     refused,
+    set_switch,
     settled,
     sold,
     state,
-    switch,
 )
 
 ACTIONS = {
     "capture": {},
-    "auth": {"amount": 100},
+    "increment": {"amount": 100},
     "reverse": {"amount": 10},
     "adjust": {"type": "fixed", "amount": 100},
     "refund": {"amount": 10},
@@ -99,7 +99,7 @@ def test_a_second_initiation_with_it_is_refused_and_names_the_first(sandbox, kin
     first = sold(sandbox, event_id="once")
     before = state(sandbox)
 
-    answer = pay(sandbox, amount, kind=kind, event_id="once")
+    answer = pay(sandbox, amount, operation=kind, event_id="once")
 
     refused_as_duplicate(sandbox, answer, first)
     assert state(sandbox) == before
@@ -176,8 +176,8 @@ def test_one_merchant_uses_it_once_on_all_its_terminals_and_another_merchant_aga
 @pytest.mark.proves("assumed 2.6")
 def test_it_stays_used_after_settlement_and_after_an_edit_of_its_batch(sandbox):
     tx = sold(sandbox, event_id="once")
-    shown(edit(sandbox, tx["batch_id"], removed_transactions=[tx["transaction_id"]]))
-    shown(edit(sandbox, tx["batch_id"], added_transactions=[tx["transaction_id"]]))
+    shown(edit_batch(sandbox, tx["batch_id"], removed_transactions=[tx["transaction_id"]]))
+    shown(edit_batch(sandbox, tx["batch_id"], added_transactions=[tx["transaction_id"]]))
     settled(sandbox, tx["batch_id"])
 
     refused_as_duplicate(sandbox, pay(sandbox, event_id="once"), tx)
@@ -196,18 +196,18 @@ def test_after_a_reset_it_is_free_again(sandbox):
 
 @pytest.fixture
 def replaying(sandbox):
-    switch(sandbox, "idempotency.duplicate", "replay")
+    set_switch(sandbox, "idempotency.duplicate", "replay")
     return sandbox
 
 
 @pytest.mark.proves("assumed 2.6, Q5")
 @pytest.mark.parametrize("kind", ["sale", "auth"])
 def test_with_replay_the_same_initiation_is_answered_with_the_payment_as_it_is_now(replaying, kind):
-    tx = shown(pay(replaying, 1000, kind=kind, event_id="once"))
+    tx = shown(pay(replaying, 1000, operation=kind, event_id="once"))
     acted(replaying, tx, "reverse", amount=100)
     before = state(replaying)
 
-    again = pay(replaying, 1000, kind=kind, event_id="once")
+    again = pay(replaying, 1000, operation=kind, event_id="once")
 
     assert shown(again) == read(replaying, tx)
     assert shown(again)["reversed"] == 100
@@ -220,7 +220,7 @@ def test_with_replay_the_same_initiation_is_answered_with_the_payment_as_it_is_n
     [
         ("capture", {"amount": 900}),
         ("capture", {}),
-        ("auth", {"amount": 100}),
+        ("increment", {"amount": 100}),
         ("reverse", {"amount": 50}),
         ("reverse", {}),
     ],
@@ -257,10 +257,10 @@ def test_with_replay_another_operation_amount_or_payment_is_still_refused(replay
     before = state(replaying)
 
     answers = [
-        pay(replaying, 999, kind="auth", event_id="once"),
-        pay(replaying, 1000, kind="sale", event_id="once"),
+        pay(replaying, 999, operation="auth", event_id="once"),
+        pay(replaying, 1000, operation="sale", event_id="once"),
         act(replaying, tx, "capture", event_id="once"),
-        act(replaying, tx, "auth", amount=1000, event_id="once"),
+        act(replaying, tx, "increment", amount=1000, event_id="once"),
         act(replaying, other, "capture", amount=1000, event_id="once"),
     ]
 

@@ -5,19 +5,19 @@ Source: spec 6.2, 6.3; order assumed 8.3-order, 8.4.
 
 import pytest
 
-from tests.payments.till import (
-    act,
+from tests.directory.making import terminal_id
+from tests.platform.minting import messages, set_clock
+from tests.support.payments import (
     attempt,
     event_types,
-    events,
-    paid,
+    events_of,
+    operate,
+    paid_id,
     pay,
     read,
     ready_for,
-    switch,
-    terminal,
+    set_switches,
 )
-from tests.platform.minting import messages, set_clock
 
 
 def moments(sandbox, answer):
@@ -29,7 +29,7 @@ def moments(sandbox, answer):
             one["body"].get("status_reason"),
             one["body"].get("batch_id"),
         )
-        for one in events(sandbox, answer)
+        for one in events_of(sandbox, answer)
     ]
 
 
@@ -38,7 +38,7 @@ def batch_of(sandbox, id):
 
 
 def open_batch(sandbox):
-    body = {"terminal_id": terminal(sandbox)}
+    body = {"terminal_id": terminal_id(sandbox, "merchant")}
     return sandbox.ask("POST", "/v1/batches/open", key="partner", json_body=body)
 
 
@@ -66,7 +66,7 @@ def test_a_first_sale_creates_opens_a_batch_and_sells_in_that_order(sandbox):
 def test_the_journal_lists_them_in_the_same_order(sandbox):
     answer = pay(sandbox)
 
-    ids = [one["id"] for one in events(sandbox, answer)]
+    ids = [one["id"] for one in events_of(sandbox, answer)]
     assert sandbox.journal(answer)["events"] == ids
 
 
@@ -74,7 +74,7 @@ def test_the_journal_lists_them_in_the_same_order(sandbox):
 def test_a_creation_is_announced_as_it_was_before_anybody_answered(sandbox):
     answer = pay(sandbox, 1250)
 
-    created, _, sold = (one["body"] for one in events(sandbox, answer))
+    created, _, sold = (one["body"] for one in events_of(sandbox, answer))
     # spec 6.3-transaction.create, and nothing of the answer yet.
     assert (created["status"], created["status_reason"], created["batch_id"]) == (
         "pending",
@@ -101,7 +101,7 @@ def test_a_creation_is_announced_as_it_was_before_anybody_answered(sandbox):
 def test_an_outcome_is_announced_as_it_is_answered_and_kept(sandbox):
     answer = pay(sandbox, 1250)
 
-    sold = events(sandbox, answer)[-1]["body"]
+    sold = events_of(sandbox, answer)[-1]["body"]
     assert sold == answer.json() == read(sandbox, sold["transaction_id"])
 
 
@@ -109,7 +109,7 @@ def test_an_outcome_is_announced_as_it_is_answered_and_kept(sandbox):
 def test_a_batch_is_announced_open_and_empty(sandbox):
     answer = pay(sandbox, 1250)
 
-    opened = events(sandbox, answer)[1]["body"]
+    opened = events_of(sandbox, answer)[1]["body"]
     # spec 6.3-batch.opened: counts 0, closed_at null; the sale is counted afterwards.
     assert (opened["status"], opened["closed_at"], opened["response"]) == ("open", None, None)
     assert (
@@ -123,16 +123,16 @@ def test_a_batch_is_announced_open_and_empty(sandbox):
 @pytest.mark.proves("assumed 8.3")
 def test_a_later_change_does_not_reach_what_was_announced(sandbox):
     answer = pay(sandbox)
-    before = events(sandbox, answer)
+    before = events_of(sandbox, answer)
 
-    act(sandbox, answer.json()["transaction_id"], "refund")
+    operate(sandbox, answer.json()["transaction_id"], "refund")
 
-    assert events(sandbox, answer) == before
+    assert events_of(sandbox, answer) == before
 
 
 @pytest.mark.proves("assumed B2")
 def test_a_second_sale_of_the_terminal_opens_nothing(sandbox):
-    first = paid(sandbox)
+    first = paid_id(sandbox)
 
     answer = pay(sandbox)
 
@@ -144,7 +144,7 @@ def test_a_second_sale_of_the_terminal_opens_nothing(sandbox):
 def test_a_capture_opens_a_batch_before_it_captures(sandbox):
     id = ready_for(sandbox, "capture")
 
-    answer = act(sandbox, id, "capture")
+    answer = operate(sandbox, id, "capture")
 
     batch_id = answer.json()["batch_id"]
     assert moments(sandbox, answer) == [
@@ -155,10 +155,10 @@ def test_a_capture_opens_a_batch_before_it_captures(sandbox):
 
 @pytest.mark.proves("assumed B3, 8.3-order")
 def test_a_refund_opens_a_batch_where_there_is_none_before_it_refunds(sandbox):
-    id = paid(sandbox)
+    id = paid_id(sandbox)
     close(sandbox, read(sandbox, id)["batch_id"])
 
-    answer = act(sandbox, id, "refund")
+    answer = operate(sandbox, id, "refund")
 
     assert event_types(sandbox, answer) == ["batch.opened", "transaction.refund"]
 
@@ -221,15 +221,15 @@ def test_an_operation_announces_what_the_spec_names_after_it(sandbox, operation)
 
     seen = attempt(sandbox, operation)
 
-    last = events(sandbox, seen.answer)[-1]
+    last = events_of(sandbox, seen.answer)[-1]
     assert last["event_type"] == event
     assert {name: last["body"][name] for name in body} == body
 
 
 def test_the_reversal_of_an_authorization_is_announced_as_one_of_a_capture_is(sandbox):
-    id = paid(sandbox, operation="auth")
+    id = paid_id(sandbox, operation="auth")
 
-    answer = act(sandbox, id, "reverse")
+    answer = operate(sandbox, id, "reverse")
 
     assert moments(sandbox, answer) == [("transaction.reverse", "reversed", "approved", None)]
 
@@ -252,7 +252,7 @@ def test_a_cancellation_at_the_reader_is_announced_as_one(sandbox, operation):
 def test_what_the_cardholder_declines_is_announced_as_a_cancellation(sandbox):
     id = ready_for(sandbox, "confirm")
 
-    answer = act(sandbox, id, "confirm", confirm=False)
+    answer = operate(sandbox, id, "confirm", confirm=False)
 
     assert moments(sandbox, answer) == [
         ("transaction.cancel", "canceled", "surcharge_declined_by_payer", None)
@@ -263,7 +263,7 @@ def test_what_the_cardholder_declines_is_announced_as_a_cancellation(sandbox):
 def test_calling_off_what_is_pending_is_announced_as_a_cancellation(sandbox):
     id = ready_for(sandbox, "confirm")
 
-    answer = act(sandbox, id, "reverse")
+    answer = operate(sandbox, id, "reverse")
 
     # assumed F5.
     assert moments(sandbox, answer) == [
@@ -296,7 +296,7 @@ def test_what_time_ends_is_announced_as_a_cancellation_without_a_request(
 @pytest.mark.parametrize("operation", ["sale", "auth"])
 def test_a_payment_that_stays_pending_announces_its_creation_alone(sandbox, operation):
     kept = pay(sandbox, operation=operation, outcome="pending_forever")
-    passed = pay(sandbox, operation=operation, merchant="passthrough_merchant")
+    passed = pay(sandbox, operation=operation, at="passthrough_merchant")
 
     # assumed I7, D17.
     for answer in (kept, passed):
@@ -325,8 +325,8 @@ RESULTS = {
 @pytest.mark.parametrize("amount", RESULTS)
 def test_a_batch_is_opened_submitted_and_answered_in_that_order(sandbox, amount):
     event, status, response = RESULTS[amount]
-    paid(sandbox, 1000)
-    batch_id = read(sandbox, paid(sandbox, amount))["batch_id"]
+    paid_id(sandbox, 1000)
+    batch_id = read(sandbox, paid_id(sandbox, amount))["batch_id"]
 
     submitted = close(sandbox, batch_id)
 
@@ -343,7 +343,7 @@ def test_a_batch_is_opened_submitted_and_answered_in_that_order(sandbox, amount)
 
 @pytest.mark.proves("assumed D21, B9, 8.2-settlement")
 def test_the_result_is_of_no_request_and_comes_after_the_answer(sandbox):
-    batch_id = read(sandbox, paid(sandbox))["batch_id"]
+    batch_id = read(sandbox, paid_id(sandbox))["batch_id"]
 
     answer = close(sandbox, batch_id)
 
@@ -354,7 +354,7 @@ def test_the_result_is_of_no_request_and_comes_after_the_answer(sandbox):
 
 @pytest.mark.proves("assumed B10, 8.4")
 def test_settlement_announces_the_batch_and_no_transaction(sandbox):
-    id = paid(sandbox)
+    id = paid_id(sandbox)
     before = len(messages(sandbox, subject=id))
 
     close(sandbox, read(sandbox, id)["batch_id"])
@@ -366,13 +366,13 @@ def test_settlement_announces_the_batch_and_no_transaction(sandbox):
 
 @pytest.mark.proves("spec 6.3-batch.edited")
 def test_an_edited_batch_is_announced_open(sandbox):
-    id = paid(sandbox)
+    id = paid_id(sandbox)
     batch_id = read(sandbox, id)["batch_id"]
     path, body = f"/v1/batches/{batch_id}/edit", {"removed_transactions": [id]}
 
     answer = sandbox.ask("PUT", path, key="partner", json_body=body)
 
-    (edited,) = events(sandbox, answer)
+    (edited,) = events_of(sandbox, answer)
     assert (edited["event_type"], edited["body"]["status"]) == ("batch.edited", "open")
     assert edited["body"] == answer.json()
     assert edited["body"]["transaction_count"] == 0
@@ -380,8 +380,8 @@ def test_an_edited_batch_is_announced_open(sandbox):
 
 @pytest.mark.proves("assumed B9")
 def test_settled_by_hand_a_batch_stays_submitted(sandbox):
-    switch(sandbox, {"batch.settlement": "manual"})
-    batch_id = read(sandbox, paid(sandbox))["batch_id"]
+    set_switches(sandbox, {"batch.settlement": "manual"})
+    batch_id = read(sandbox, paid_id(sandbox))["batch_id"]
 
     close(sandbox, batch_id)
 
@@ -404,13 +404,13 @@ def test_settled_by_hand_a_batch_stays_submitted(sandbox):
     ],
 )
 def test_a_silent_refusal_announces_nothing(sandbox, operation, body):
-    id = paid(sandbox)
+    id = paid_id(sandbox)
     before = read(sandbox, id)
 
-    answer = act(sandbox, id, operation, **body)
+    answer = operate(sandbox, id, operation, **body)
 
     assert answer.status == 400
-    assert events(sandbox, answer) == []
+    assert events_of(sandbox, answer) == []
     assert read(sandbox, id) == before
 
 
@@ -420,4 +420,4 @@ def test_a_duplicate_event_id_announces_nothing(sandbox):
 
     answer = pay(sandbox, event_id="E-1")
 
-    assert (answer.status, events(sandbox, answer)) == (400, [])
+    assert (answer.status, events_of(sandbox, answer)) == (400, [])

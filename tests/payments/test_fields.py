@@ -13,8 +13,7 @@ from tests.directory.making import (
     location_id,
     terminal_id,
 )
-from tests.payments.driving import record_of
-from tests.payments.making import pay, refused, sold, state
+from tests.support.payments import pay, record_of, refused, sold, state
 
 ATTEMPT = {
     "transaction_type": "sale",

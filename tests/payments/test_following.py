@@ -4,12 +4,22 @@ import asyncio
 
 import pytest
 
-from tests.payments.driving import close_batch
 from tests.payments.tapping import advance as advance_at_desk
 from tests.payments.tapping import at_desk, desk_opens, taps
-from tests.payments.till import act, ask, chosen, event_types, messages, paid, pay, read, turns
 from tests.payments.waits import sale, world_of
+from tests.platform.minting import messages
 from tests.scenarios.running import put, running
+from tests.support.payments import (
+    ask_on_loop,
+    chosen,
+    close_batch,
+    event_types,
+    operate,
+    paid_id,
+    pay,
+    read,
+    turns,
+)
 
 ROWS_THAT_FOLLOW = {
     ("D24", "late answer", "pending"),
@@ -71,7 +81,7 @@ def state(sandbox, id):
 )
 def test_the_processor_answers_a_sale_late(sandbox, outcome, late, ended):
     follows(sandbox, after("40s", "late_answer", outcome=late), outcome=outcome)
-    id = paid(sandbox)
+    id = paid_id(sandbox)
     before = read(sandbox, id)
 
     fired = advance(sandbox, "1m")
@@ -91,7 +101,7 @@ def test_the_processor_answers_a_sale_late(sandbox, outcome, late, ended):
 @pytest.mark.parametrize("outcome", ["processor_timeout", "pending_forever"])
 def test_the_processor_answers_an_authorization_late(sandbox, outcome):
     follows(sandbox, after("2h", "late_answer", outcome="approved"), outcome=outcome)
-    id = paid(sandbox, operation="auth")
+    id = paid_id(sandbox, operation="auth")
 
     advance(sandbox, "2h")
     authorized = read(sandbox, id)
@@ -115,10 +125,10 @@ def test_what_was_approved_late_can_be_used_like_any_other(sandbox):
         when={"operation": "sale"},
         outcome="processor_timeout",
     )
-    id = paid(sandbox)
+    id = paid_id(sandbox)
     advance(sandbox, "5s")
 
-    refund = act(sandbox, id, "refund")
+    refund = operate(sandbox, id, "refund")
 
     assert (refund.json()["status"], refund.json()["additional_details"]["captured_amount"]) == (
         *("refunded", 1000),
@@ -127,7 +137,7 @@ def test_what_was_approved_late_can_be_used_like_any_other(sandbox):
 
 def test_a_surcharge_that_nobody_confirmed_is_not_charged_late(sandbox):
     follows(sandbox, after("5s", "late_answer", outcome="approved"), outcome="processor_timeout")
-    id = paid(sandbox, merchant="surcharge_merchant")
+    id = paid_id(sandbox, at="surcharge_merchant")
 
     advance(sandbox, "5s")
 
@@ -144,8 +154,8 @@ def test_a_late_answer_finds_what_was_called_off_as_it_is(sandbox):
         when={"operation": "sale"},
         outcome="pending_forever",
     )
-    id = paid(sandbox)
-    act(sandbox, id, "reverse")
+    id = paid_id(sandbox)
+    operate(sandbox, id, "reverse")
 
     fired = advance(sandbox, "5s")
 
@@ -160,7 +170,7 @@ def test_a_late_answer_finds_what_was_called_off_as_it_is(sandbox):
 @pytest.mark.parametrize("wait", ["20s", "10m"])
 def test_the_prompt_of_a_surcharge_expires_when_the_scenario_says(sandbox, wait):
     follows(sandbox, after(wait, "surcharge_expires"), when={"operation": "sale"})
-    id = paid(sandbox, merchant="surcharge_merchant")
+    id = paid_id(sandbox, at="surcharge_merchant")
     due = {"20s": "2026-03-01T12:00:20.000Z", "10m": "2026-03-01T12:10:00.000Z"}[wait]
 
     fired = advance(sandbox, "1h")
@@ -171,8 +181,8 @@ def test_the_prompt_of_a_surcharge_expires_when_the_scenario_says(sandbox, wait)
 
 def test_a_prompt_that_was_confirmed_in_time_does_not_expire(sandbox):
     follows(sandbox, after("20s", "surcharge_expires"), when={"operation": "sale"})
-    id = paid(sandbox, merchant="surcharge_merchant")
-    act(sandbox, id, "confirm")
+    id = paid_id(sandbox, at="surcharge_merchant")
+    operate(sandbox, id, "confirm")
 
     assert advance(sandbox, "1h") == []
     assert state(sandbox, id) == "captured/approved"
@@ -184,7 +194,7 @@ def test_a_prompt_that_was_confirmed_in_time_does_not_expire(sandbox):
 )
 def test_the_merchant_cancels_at_the_reader_what_is_not_decided(sandbox, then, merchant):
     follows(sandbox, after("20s", "cancel"), when={"operation": "sale"}, **then)
-    id = paid(sandbox, merchant=merchant)
+    id = paid_id(sandbox, at=merchant)
 
     advance(sandbox, "20s")
 
@@ -213,7 +223,7 @@ def test_the_merchant_cancels_what_waits_for_its_tap(sandbox):
 @pytest.mark.proves("assumed D24")
 def test_what_is_captured_is_not_canceled(sandbox):
     follows(sandbox, after("20s", "cancel"))
-    id = paid(sandbox)
+    id = paid_id(sandbox)
 
     advance(sandbox, "20s")
 
@@ -250,7 +260,7 @@ def test_the_key_is_revoked_and_reinstated(sandbox):
 
 def test_a_key_that_was_revoked_by_somebody_else_is_not_revoked_twice(sandbox):
     follows(sandbox, after("10s", "revoke_key"), after("20s", "revoke_key"), times=1)
-    paid(sandbox)
+    paid_id(sandbox)
 
     fired = advance(sandbox, "20s")
 
@@ -267,7 +277,7 @@ def test_a_key_that_is_revoked_while_a_tap_is_awaited_gets_401(sandbox):
         await advance_at_desk(sandbox, "10s")
         (waiting,) = await taps(sandbox)
         path = f"/_sandbox/worlds/default/taps/{waiting['transaction_id']}"
-        await ask(sandbox, "POST", path, {"card": "tok_amex"})
+        await ask_on_loop(sandbox, "POST", path, {"card": "tok_amex"})
         return await task, waiting["transaction_id"]
 
     answer, id = asyncio.run(wait())
@@ -282,7 +292,7 @@ def test_a_key_that_is_revoked_while_a_tap_is_awaited_gets_401(sandbox):
 @pytest.mark.proves("assumed D24")
 def test_the_terminal_is_blocked_and_unblocked(sandbox):
     follows(sandbox, after("10s", "block_terminal"), after("1m", "unblock_terminal"), times=1)
-    terminal = read(sandbox, paid(sandbox))["tid"]
+    terminal = read(sandbox, paid_id(sandbox))["tid"]
     reasons = []
 
     for wait in ("10s", "50s"):
@@ -298,10 +308,10 @@ def test_the_terminal_is_blocked_and_unblocked(sandbox):
 
 def test_an_action_is_followed_too(sandbox):
     follows(sandbox, after("10s", "revoke_key"), when={"operation": "capture"})
-    id = paid(sandbox, operation="auth")
+    id = paid_id(sandbox, operation="auth")
 
     before = advance(sandbox, "1m")
-    act(sandbox, id, "capture")
+    operate(sandbox, id, "capture")
     fired = advance(sandbox, "1m")
 
     assert before == []
@@ -318,7 +328,7 @@ def test_the_close_of_a_batch_is_followed_too(sandbox):
         },
     }
     running(sandbox, rule)
-    batch_id = read(sandbox, paid(sandbox))["batch_id"]
+    batch_id = read(sandbox, paid_id(sandbox))["batch_id"]
     close_batch(sandbox, batch_id)
 
     fired = advance(sandbox, "1h")
@@ -342,9 +352,9 @@ def test_two_payments_have_their_own_follow_ups(sandbox):
         after("20s", "revoke_key"),
         outcome="pending_forever",
     )
-    first = paid(sandbox)
+    first = paid_id(sandbox)
     advance(sandbox, "5s")
-    second = paid(sandbox)
+    second = paid_id(sandbox)
     key_id = sandbox.key_id("partner")
 
     assert advance(sandbox, "1h") == [
@@ -367,7 +377,7 @@ def test_what_was_not_done_is_not_followed(sandbox):
 
 def test_a_reset_forgets_what_was_to_follow(sandbox):
     follows(sandbox, after("10s", "revoke_key"))
-    paid(sandbox)
+    paid_id(sandbox)
 
     sandbox.control("POST", "/worlds/default/reset")
 

@@ -14,7 +14,20 @@ from hypothesis.stateful import (
 
 from sandbox.domain.payments.invariants import broken
 from tests.directory.making import set_clock
-from tests.payments.driving import (
+from tests.payments.driving_money import (
+    check_account,
+    check_amounts,
+    check_event_ids,
+    check_it_is_untouched,
+    check_it_only_grew,
+    check_open_batches,
+    check_payment,
+    kept,
+    shown_sums,
+    sums_of,
+)
+from tests.properties import examples
+from tests.support.payments import (
     PATHS,
     act,
     batch,
@@ -29,19 +42,6 @@ from tests.payments.driving import (
     read,
     record_of,
 )
-from tests.payments.driving_money import (
-    check_account,
-    check_amounts,
-    check_event_ids,
-    check_it_is_untouched,
-    check_it_only_grew,
-    check_open_batches,
-    check_payment,
-    kept,
-    shown_sums,
-    sums_of,
-)
-from tests.properties import examples
 
 MERCHANTS = ["merchant", "second_merchant", "surcharge_merchant", "quiet_surcharge_merchant"]
 MERCHANTS.append("tax_merchant")
@@ -126,7 +126,9 @@ class Money(RuleBasedStateMachine):
             parts = {"subtotal": subtotal, "tipAmount": tip, "taxAmount": tax}
             more = {"breakdown": parts | {"surcharge": stated}}
 
-        answer = pay(self.sandbox, amount, at=at, preauth=preauth, card=card, **more)
+        answer = pay(
+            self.sandbox, amount, at=at, operation="auth" if preauth else "sale", card=card, **more
+        )
 
         body = answer.json()
         if answer.status != 200:
@@ -141,7 +143,9 @@ class Money(RuleBasedStateMachine):
     @precondition(lambda self: 2 < len(self.known) < PAYMENTS_MAX)
     @rule(at=st.sampled_from(MERCHANTS), preauth=st.booleans(), amount=AMOUNTS, force=AT_FIRST)
     def begin_badly(self, at, preauth, amount, force):
-        body = pay(self.sandbox, amount, at=at, preauth=preauth, force=force).json()
+        body = pay(
+            self.sandbox, amount, at=at, operation="auth" if preauth else "sale", outcome=force
+        ).json()
 
         self.known[body["transaction_id"]] = body
 
@@ -174,7 +178,7 @@ class Money(RuleBasedStateMachine):
     def follow_up(self, before, operation, style, cents, tip, *, event_id=None, force=None):
         body = body_for(before, operation, style, cents, tip) | {"event_id": event_id}
 
-        answer = act(self.sandbox, before["transaction_id"], operation, body, force=force)
+        answer = act(self.sandbox, before["transaction_id"], operation, **body, outcome=force)
 
         after = read(self.sandbox, before["transaction_id"])
         shown = answer.json()

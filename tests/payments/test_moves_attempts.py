@@ -3,7 +3,7 @@
 import pytest
 
 from sandbox.domain.payments.transactions import STATUSES
-from tests.payments.driving import (
+from tests.support.payments import (
     PATHS,
     act,
     acted,
@@ -44,7 +44,7 @@ def test_f38_a_repeated_event_id_is_refused_silently_in_every_status(sandbox, st
     seen = message_count(sandbox)
     body = BODIES[operation] | {"event_id": before["event_id"]}
 
-    answer = act(sandbox, before["transaction_id"], operation, body)
+    answer = act(sandbox, before["transaction_id"], operation, **body)
 
     assert error(answer) == (400, "duplicate_event")
     assert before["transaction_id"] in answer.json()["detail"]
@@ -58,7 +58,7 @@ def test_f38_a_repeated_event_id_begins_no_payment(sandbox, preauth):
     first = paid(sandbox, event_id="till-1")
     seen = message_count(sandbox)
 
-    answer = pay(sandbox, 2000, event_id="till-1", preauth=preauth)
+    answer = pay(sandbox, 2000, event_id="till-1", operation="auth" if preauth else "sale")
 
     assert error(answer) == (400, "duplicate_event")
     assert first["transaction_id"] in answer.json()["detail"]
@@ -67,14 +67,14 @@ def test_f38_a_repeated_event_id_begins_no_payment(sandbox, preauth):
 
 @pytest.mark.proves("assumed F38, M11")
 def test_f38_any_earlier_attempt_uses_its_event_id_up(sandbox):
-    id = paid(sandbox, preauth=True, event_id="a-1")["transaction_id"]
-    acted(sandbox, id, "increment", {"amount": 10, "event_id": "a-2"})
-    acted(sandbox, id, "capture", {"event_id": "a-3"})
-    acted(sandbox, id, "refund", {"amount": 10, "event_id": "a-4"}, force="refund_declined")
-    act(sandbox, id, "capture", {"event_id": "a-5"})
+    id = paid(sandbox, operation="auth", event_id="a-1")["transaction_id"]
+    acted(sandbox, id, "increment", amount=10, event_id="a-2")
+    acted(sandbox, id, "capture", event_id="a-3")
+    acted(sandbox, id, "refund", amount=10, event_id="a-4", outcome="refund_declined")
+    act(sandbox, id, "capture", event_id="a-5")
 
     answers = [
-        act(sandbox, id, "refund", {"amount": 1, "event_id": event_id})
+        act(sandbox, id, "refund", amount=1, event_id=event_id)
         for event_id in ("a-1", "a-2", "a-3", "a-4", "a-5")
     ]
 
@@ -87,10 +87,10 @@ def test_f38_any_earlier_attempt_uses_its_event_id_up(sandbox):
 @pytest.mark.proves("assumed D11, 2.1-silent")
 def test_a_silent_refusal_does_not_use_its_event_id_up(sandbox):
     # assumed D11
-    id = paid(sandbox, preauth=True)["transaction_id"]
-    refused = act(sandbox, id, "reverse", {"amount": 1001, "event_id": "b-1"})
+    id = paid(sandbox, operation="auth")["transaction_id"]
+    refused = act(sandbox, id, "reverse", amount=1001, event_id="b-1")
 
-    again = acted(sandbox, id, "reverse", {"amount": 1000, "event_id": "b-1"})
+    again = acted(sandbox, id, "reverse", amount=1000, event_id="b-1")
 
     assert error(refused) == (400, "reverse_exceeds_available")
     assert (kind(again), again["event_id"]) == ("reverse/reversed/approved", "b-1")
@@ -133,7 +133,7 @@ def test_a_forced_rule_failure_answers_like_a_real_one(
     before = in_state(sandbox, status)
     seen = message_count(sandbox)
 
-    answer = act(sandbox, before["transaction_id"], operation, BODIES[operation], force=force)
+    answer = act(sandbox, before["transaction_id"], operation, **BODIES[operation], outcome=force)
 
     after = read(sandbox, before["transaction_id"])
     told = [(one["event_type"], kind(one["body"])) for one in messages_since(sandbox, seen)]
@@ -160,7 +160,7 @@ def test_an_outcome_for_another_operation_is_ignored(sandbox, status, operation,
     # assumed 5.1: outside its scope, an outcome leaves the operation approved
     before = in_state(sandbox, status)
 
-    after = acted(sandbox, before["transaction_id"], operation, BODIES[operation], force=force)
+    after = acted(sandbox, before["transaction_id"], operation, **BODIES[operation], outcome=force)
 
     assert kind(after) == expected
 
@@ -170,7 +170,9 @@ def test_an_outcome_for_another_operation_is_ignored(sandbox, status, operation,
 def test_a_forced_outcome_does_not_open_a_state_that_refuses(sandbox, status, operation):
     before = in_state(sandbox, status)
 
-    answer = act(sandbox, before["transaction_id"], operation, BODIES[operation], force="approved")
+    answer = act(
+        sandbox, before["transaction_id"], operation, **BODIES[operation], outcome="approved"
+    )
 
     after = read(sandbox, before["transaction_id"])
     assert answer.status == 400
@@ -199,7 +201,7 @@ def test_a_silent_refusal_stays_a_400_then(sandbox):
     set_switch(sandbox, "lifecycle.rule_failures", "http_200")
     sale = paid(sandbox)
 
-    answer = act(sandbox, sale["transaction_id"], "increment", {"amount": 5})
+    answer = act(sandbox, sale["transaction_id"], "increment", amount=5)
 
     assert error(answer) == (400, "invalid_transaction_state")
 
@@ -210,12 +212,9 @@ def test_a_silent_refusal_stays_a_400_then(sandbox):
 @pytest.mark.proves("assumed 2.1-failed, M9")
 def test_a_failed_attempt_is_seen_in_its_answer_and_not_in_the_record(sandbox):
     # assumed 2.1-failed, M9
-    held = paid(sandbox, preauth=True)
+    held = paid(sandbox, operation="auth")
 
-    failed = acted(
-        *(sandbox, held["transaction_id"], "capture", {"amount": 600, "event_id": "e-1"}),
-        force="capture_declined",
-    )
+    failed = acted(sandbox, held, "capture", amount=600, event_id="e-1", outcome="capture_declined")
 
     after = read(sandbox, held["transaction_id"])
     assert (kind(failed), failed["event_id"]) == ("capture/declined/declined", "e-1")
@@ -237,12 +236,12 @@ def test_a_failed_attempt_is_seen_in_its_answer_and_not_in_the_record(sandbox):
 @pytest.mark.proves("spec 2.4-history, 2.10-shapes", "assumed 2.10")
 def test_the_history_tells_the_amount_of_every_operation(sandbox):
     # assumed 2.10
-    id = paid(sandbox, 1000, preauth=True)["transaction_id"]
-    acted(sandbox, id, "increment", {"amount": 500})
-    acted(sandbox, id, "reverse", {"amount": 100})
-    acted(sandbox, id, "capture", {"amount": 1200})
-    acted(sandbox, id, "adjust", {"type": "fixed", "amount": 50})
-    acted(sandbox, id, "refund", {"amount": 70})
+    id = paid(sandbox, 1000, operation="auth")["transaction_id"]
+    acted(sandbox, id, "increment", amount=500)
+    acted(sandbox, id, "reverse", amount=100)
+    acted(sandbox, id, "capture", amount=1200)
+    acted(sandbox, id, "adjust", type="fixed", amount=50)
+    acted(sandbox, id, "refund", amount=70)
 
     history = read(sandbox, id)["history"]
 

@@ -10,7 +10,7 @@ from sandbox.domain.payments.amounts import EMPTY
 from sandbox.domain.payments.transitions import transitions_from
 from sandbox.domain.timers import TAP_EXPIRES
 from tests.directory.making import a_terminal, set_clock, shown
-from tests.payments.driving import (
+from tests.support.payments import (
     acted,
     ask,
     batch,
@@ -92,7 +92,7 @@ EXPIRIES = [
 @pytest.mark.proves("spec 2.4-timed_out", "assumed F21, 8.1, Q18")
 @pytest.mark.parametrize(("card", "deadline", "days"), EXPIRIES)
 def test_f21_an_authorization_expires_when_its_brand_says(sandbox, card, deadline, days):
-    held = paid(sandbox, preauth=True, card=card)
+    held = paid(sandbox, operation="auth", card=card)
     seen = message_count(sandbox)
 
     set_clock(sandbox, deadline.replace("12:00:00.000", "11:59:59.999"))
@@ -118,7 +118,7 @@ def test_f21_lodging_and_car_rental_have_thirty_days_whatever_the_brand(
     shown(ask(sandbox, "PUT", account, {"mcc": of_account}))
     more = {"merchant_category_code": of_terminal} if of_terminal else {}
     till = a_terminal(sandbox, **more)["terminal_id"]
-    held = paid(sandbox, preauth=True, terminal_id=till)
+    held = paid(sandbox, operation="auth", terminal_id=till)
 
     set_clock(sandbox, "2026-03-31T11:59:59.999Z")
     just_before = read(sandbox, held["transaction_id"])
@@ -130,7 +130,7 @@ def test_f21_lodging_and_car_rental_have_thirty_days_whatever_the_brand(
 
 @pytest.mark.proves("assumed F21, D23")
 def test_f21_an_expiry_that_is_found_late_is_dated_at_its_deadline(sandbox):
-    held = paid(sandbox, preauth=True)
+    held = paid(sandbox, operation="auth")
 
     set_clock(sandbox, "2026-07-01T00:00:00.000Z")
 
@@ -140,9 +140,9 @@ def test_f21_an_expiry_that_is_found_late_is_dated_at_its_deadline(sandbox):
 
 @pytest.mark.proves("assumed 8.1")
 def test_f21_an_increment_does_not_begin_the_window_anew(sandbox):
-    held = paid(sandbox, preauth=True)
+    held = paid(sandbox, operation="auth")
     set_clock(sandbox, "2026-03-06T11:59:00.000Z")
-    acted(sandbox, held["transaction_id"], "increment", {"amount": 500})
+    acted(sandbox, held["transaction_id"], "increment", amount=500)
 
     set_clock(sandbox, "2026-03-06T12:00:00.000Z")
 
@@ -162,7 +162,7 @@ def test_f21_keeps_what_was_reversed_of_an_authorization_that_expires(sandbox):
 
 @pytest.mark.proves("assumed F21")
 def test_f21_leaves_alone_what_was_captured_in_time(sandbox):
-    held = paid(sandbox, preauth=True)
+    held = paid(sandbox, operation="auth")
     captured = acted(sandbox, held["transaction_id"], "capture")
     seen = message_count(sandbox)
 
@@ -179,7 +179,7 @@ def test_f21_leaves_alone_what_was_captured_in_time(sandbox):
 )
 def test_f9_a_payment_that_waited_too_long_ends_in_error(sandbox, preauth, event, shown_type):
     # What makes it happen in a world is a tap that nobody makes: see test_taps.
-    made = paid(sandbox, at="passthrough_merchant", preauth=preauth)
+    made = paid(sandbox, at="passthrough_merchant", operation="auth" if preauth else "sale")
     record = record_of(sandbox, made["transaction_id"])
 
     (row,) = transitions_from(TAP_EXPIRES, "pending")
@@ -222,7 +222,7 @@ EDITS = [
 def test_f8_the_processor_of_a_passthrough_payment_tells_its_status(
     sandbox, status, preauth, expected, event, money
 ):
-    waiting = paid(sandbox, at="passthrough_merchant", preauth=preauth)
+    waiting = paid(sandbox, at="passthrough_merchant", operation="auth" if preauth else "sale")
     seen = message_count(sandbox)
 
     answer = edited(sandbox, waiting["transaction_id"], status=status)
@@ -278,7 +278,7 @@ def test_f8_the_processor_of_a_passthrough_payment_tells_its_status(
 def test_f8_what_was_told_is_told_anew_until_it_is_settled(
     sandbox, first, then, expected, event, money
 ):
-    id = paid(sandbox, at="passthrough_merchant", preauth=True)["transaction_id"]
+    id = paid(sandbox, at="passthrough_merchant", operation="auth")["transaction_id"]
     edited(sandbox, id, status=first)
     seen = message_count(sandbox)
 
@@ -344,11 +344,11 @@ def test_f8_a_part_that_was_refunded_makes_the_payment_refunded_where_the_switch
 
 @pytest.mark.proves("assumed F8, D17")
 def test_f8_what_was_told_is_captured_like_any_other(sandbox):
-    waiting = paid(sandbox, at="passthrough_merchant", preauth=True)
+    waiting = paid(sandbox, at="passthrough_merchant", operation="auth")
     id = waiting["transaction_id"]
     edited(sandbox, id, status="authorized")
 
-    captured = acted(sandbox, id, "capture", {"amount": 900})
+    captured = acted(sandbox, id, "capture", amount=900)
     shown(close_batch(sandbox, captured["batch_id"]))
 
     assert (read(sandbox, id)["status"], ledger(captured)) == ("settled", (1000, 900, 0, 0))

@@ -8,11 +8,11 @@ import pytest
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transactions import STATUSES
 from sandbox.domain.payments.transitions import TRANSITIONS
-from tests.payments.driving import PATHS
 from tests.payments.driving_moves import Case, try_out
 from tests.payments.test_following import ROWS_THAT_FOLLOW
 from tests.payments.test_moves_by_itself import ROWS_BY_THEMSELVES
 from tests.payments.test_moves_conditions import CASES as CONDITIONAL
+from tests.support.payments import PATHS
 
 GRID = """
 status             capture  increment  adjust  reverse  refund  confirm

@@ -6,7 +6,7 @@ import pytest
 
 from sandbox.domain.payments.transitions import TRANSITIONS
 from tests.directory.making import shown
-from tests.payments.driving import (
+from tests.support.payments import (
     ask,
     block_location,
     block_terminal,
@@ -203,7 +203,11 @@ def try_out(sandbox, case):
     seen = message_count(sandbox)
 
     answer = pay(
-        sandbox, at=case.at, preauth=case.operation == "auth", force=case.force, **case.more
+        sandbox,
+        at=case.at,
+        operation=case.operation,
+        outcome=case.force,
+        **case.more,
     )
 
     after, messages = shown(answer), messages_since(sandbox, seen)
@@ -276,7 +280,7 @@ def test_every_row_of_an_initiation_has_a_case_and_every_case_a_row():
 def test_an_auth_can_be_asked_of_either_path(sandbox):
     # assumed 1.8-start
     by_type = paid(sandbox, type="auth")
-    by_path = paid(sandbox, preauth=True, type="sale")
+    by_path = paid(sandbox, operation="auth", type="sale")
 
     assert kind(by_type) == kind(by_path) == "auth/authorized/approved"
 
@@ -302,7 +306,7 @@ def test_a_prompt_that_is_scripted_to_fail_is_shown_first(sandbox, force):
     # assumed 5.2-prompt: three events, and no confirm call
     seen = message_count(sandbox)
 
-    after = paid(sandbox, at="surcharge_merchant", force=force)
+    after = paid(sandbox, at="surcharge_merchant", outcome=force)
 
     told = [(one["event_type"], kind(one["body"])) for one in messages_since(sandbox, seen)]
     assert told == [

@@ -5,20 +5,20 @@ import re
 import pytest
 
 from tests.payments.outcome_rows import PROMPTS, ROWS, RULE_FAILURES, WORD_OF, answered, is_for
-from tests.payments.till import (
+from tests.support.payments import (
     INITIATIONS,
     OPERATIONS,
-    act,
     all_transactions,
     attempt,
     chosen,
     event_types,
-    events,
-    paid,
+    events_of,
+    operate,
+    paid_id,
     pay,
     read,
     ready_for,
-    switch,
+    set_switches,
 )
 
 # spec 6.3 names the status of each operation's success; a confirmation completes a sale.
@@ -121,7 +121,7 @@ def test_an_outcome_is_answered_announced_and_kept_as_its_row_says(sandbox, key,
 
     seen = attempt(sandbox, operation, key)
 
-    shown, announced = seen.shown, events(sandbox, seen.answer)
+    shown, announced = seen.shown, events_of(sandbox, seen.answer)
     gateway = shown["gateway_transaction_response"]
     approval = gateway["approvalCode"] if gateway else None
     assert shown["status"] == expected_status(row, operation)
@@ -165,7 +165,7 @@ def test_a_follow_up_that_fails_leaves_the_payment_as_it_was(sandbox, key, opera
     id = ready_for(sandbox, operation)
     before = read(sandbox, id)
 
-    answer = act(sandbox, id, operation, outcome=key)
+    answer = operate(sandbox, id, operation, outcome=key)
 
     # assumed 2.1-failed: the attempt is laid over the answer, and stays in the history alone.
     after = read(sandbox, id)
@@ -237,7 +237,7 @@ def test_an_outcome_out_of_its_scope_is_ignored_and_noted(sandbox, key, operatio
     ("amount", "operation", "part"), [(1000, "sale", 500), (1001, "sale", 500), (3, "auth", 1)]
 )
 def test_a_partial_approval_gives_half_rounded_down(sandbox, amount, operation, part):
-    id = paid(sandbox, amount, operation=operation, outcome="partial_approval")
+    id = paid_id(sandbox, amount, operation=operation, outcome="partial_approval")
 
     kept = read(sandbox, id)
 
@@ -266,10 +266,10 @@ def test_a_forced_rule_failure_is_a_400_and_an_event(sandbox, key, operation):
     id = ready_for(sandbox, operation)
     before = read(sandbox, id)
 
-    answer = act(sandbox, id, operation, outcome=key)
+    answer = operate(sandbox, id, operation, outcome=key)
 
     # assumed 5.2-forced, 2.1-rule: refused, and yet an attempt.
-    (announced,) = events(sandbox, answer)
+    (announced,) = events_of(sandbox, answer)
     assert (answer.status, answer.json()["error"]) == (400, key)
     assert list(answer.json()) == ["detail", "error"]
     assert announced["event_type"] == EVENT[operation]
@@ -286,13 +286,13 @@ def test_a_forced_rule_failure_is_a_400_and_an_event(sandbox, key, operation):
 @pytest.mark.proves("assumed 2.1-rule, Q3")
 @pytest.mark.parametrize(("key", "operation"), FORCED)
 def test_a_switch_answers_a_rule_failure_with_the_failed_transaction(sandbox, key, operation):
-    switch(sandbox, {"lifecycle.rule_failures": "http_200"})
+    set_switches(sandbox, {"lifecycle.rule_failures": "http_200"})
     id = ready_for(sandbox, operation)
 
-    answer = act(sandbox, id, operation, outcome=key)
+    answer = operate(sandbox, id, operation, outcome=key)
 
     # assumed Q3.
-    (announced,) = events(sandbox, answer)
+    (announced,) = events_of(sandbox, answer)
     assert answer.status == 200
     assert answer.json() == announced["body"]
     assert (answer.json()["status"], answer.json()["status_reason"]) == ("error", key)
@@ -300,11 +300,11 @@ def test_a_switch_answers_a_rule_failure_with_the_failed_transaction(sandbox, ke
 
 @pytest.mark.proves("assumed 2.1-rule")
 def test_the_switch_is_for_rule_failures_that_nobody_forced_too(sandbox):
-    id = paid(sandbox)
-    refused = act(sandbox, id, "capture")
-    switch(sandbox, {"lifecycle.rule_failures": "http_200"})
+    id = paid_id(sandbox)
+    refused = operate(sandbox, id, "capture")
+    set_switches(sandbox, {"lifecycle.rule_failures": "http_200"})
 
-    answer = act(sandbox, id, "capture")
+    answer = operate(sandbox, id, "capture")
 
     assert (refused.status, refused.json()["error"]) == (400, "invalid_capture_sequence")
     assert (answer.status, answer.json()["status"]) == (200, "error")
@@ -314,14 +314,14 @@ def test_the_switch_is_for_rule_failures_that_nobody_forced_too(sandbox):
 
 @pytest.mark.proves("assumed 2.1-silent")
 def test_what_is_refused_without_an_attempt_stays_a_400_under_the_switch(sandbox):
-    switch(sandbox, {"lifecycle.rule_failures": "http_200"})
-    id = paid(sandbox, operation="auth")
+    set_switches(sandbox, {"lifecycle.rule_failures": "http_200"})
+    id = paid_id(sandbox, operation="auth")
 
-    answer = act(sandbox, id, "refund")
+    answer = operate(sandbox, id, "refund")
 
     # assumed F20: no status reason exists for it, and nothing is announced.
     assert (answer.status, answer.json()["error"]) == (400, "invalid_transaction_state")
-    assert events(sandbox, answer) == []
+    assert events_of(sandbox, answer) == []
 
 
 # --- prompts ----------------------------------------------------------------------------------
@@ -346,7 +346,7 @@ def test_a_prompt_that_comes_to_nothing_is_shown_and_resolved_within_the_request
     answer = pay(sandbox, 1000, outcome=key)
 
     # assumed 5.2-prompt: three events, each with the payment of its moment.
-    shown, announced = answer.json(), events(sandbox, answer)
+    shown, announced = answer.json(), events_of(sandbox, answer)
     assert [
         (one["event_type"], one["body"]["status"], one["body"]["status_reason"])
         for one in announced
@@ -399,7 +399,7 @@ def test_an_outcome_that_does_not_exist_is_a_400_that_names_the_nearest(sandbox)
 def test_a_word_of_no_known_outcome_is_a_400_on_actions_too(sandbox):
     id = ready_for(sandbox, "capture")
 
-    answer = act(sandbox, id, "capture", outcome="capture_decline")
+    answer = operate(sandbox, id, "capture", outcome="capture_decline")
 
     assert answer.status == 400
     assert "capture_declined" in answer.json()["detail"]

@@ -2,16 +2,7 @@
 
 import pytest
 
-from tests.payments.driving import (
-    acted,
-    drop_location,
-    kind,
-    ledger,
-    paid,
-    parts,
-    pay,
-    set_rates,
-)
+from tests.support.payments import acted, drop_location, kind, ledger, paid, parts, pay, set_rates
 
 SURCHARGE = ("surcharge_rate", "surcharge_source", "surcharge_basis", "surcharge_applied")
 TAX = ("tax_rate", "tax_source", "tax_basis")
@@ -69,7 +60,7 @@ def test_the_most_specific_level_gives_the_tax(sandbox, preauth, rates, rate, so
     for level, value in zip(("location", "terminal", "account"), rates, strict=True):
         set_rates(sandbox, level, "merchant", tax_rate=value)
 
-    sale = paid(sandbox, 10_000, preauth=preauth)
+    sale = paid(sandbox, 10_000, operation="auth" if preauth else "sale")
 
     cents = rate * 100
     assert parts(sale) == (10_000, cents, 0, 0, 10_000 + cents)
@@ -249,7 +240,9 @@ def test_an_explicit_surcharge_on_them_is_refused(sandbox, preauth, card, amount
     # assumed D12
     breakdown = {"subtotal": 1000, "surcharge": surcharge}
 
-    answer = pay(sandbox, amount, card=card, breakdown=breakdown, preauth=preauth)
+    answer = pay(
+        sandbox, amount, card=card, breakdown=breakdown, operation="auth" if preauth else "sale"
+    )
 
     assert error(answer) == (400, "validation_error")
 
@@ -285,12 +278,12 @@ def test_the_state_is_the_locations_before_it_is_the_accounts(sandbox):
 @pytest.mark.proves("assumed 2.8-never, Q15")
 @pytest.mark.parametrize("at", ["surcharge_merchant", "quiet_surcharge_merchant"])
 def test_a_preauthorization_is_surcharged_only_explicitly(sandbox, at):
-    automatic = paid(sandbox, at=at, preauth=True)
+    automatic = paid(sandbox, at=at, operation="auth")
 
     explicit = paid(
         *(sandbox, 1020),
         at=at,
-        preauth=True,
+        operation="auth",
         breakdown={"subtotal": 1000, "surcharge": {"amount": 20}},
     )
 
@@ -391,7 +384,7 @@ def test_the_answer_applies_the_proposal_or_takes_it_back(
 ):
     id = paid(sandbox, at="surcharge_merchant")["transaction_id"]
 
-    after = acted(sandbox, id, "confirm", {"confirm": confirm})
+    after = acted(sandbox, id, "confirm", confirm=confirm)
 
     assert (parts(after), after["surcharge_applied"]) == (expected, applied)
     assert ledger(after) == money

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.payments.driving import acted, fresh_sandbox, messages_since, paid, parts, pay
 from tests.properties import examples
+from tests.support.payments import acted, fresh_sandbox, messages_since, paid, parts, pay
 
 # --- the sum rule -----------------------------------------------------------------------------
 
@@ -27,7 +27,7 @@ from tests.properties import examples
 )
 @pytest.mark.parametrize("preauth", [False, True])
 def test_a_breakdown_that_does_not_add_up_is_refused(sandbox, preauth, amount, breakdown):
-    answer = pay(sandbox, amount, breakdown=breakdown, preauth=preauth)
+    answer = pay(sandbox, amount, breakdown=breakdown, operation="auth" if preauth else "sale")
 
     assert (answer.status, answer.json()["error"]) == (400, "validation_error")
     assert messages_since(sandbox, 0) == []
@@ -151,7 +151,12 @@ def test_a_computed_tax_is_its_percentage_rounded_half_up(subtotal, hundredths):
 def test_a_tip_shows_how_and_when_it_was_stated(
     sandbox, preauth, amount, more, tip, tip_type, mode
 ):
-    after = paid(sandbox, amount, preauth=preauth, breakdown={"subtotal": 1000, **more})
+    after = paid(
+        sandbox,
+        amount,
+        operation="auth" if preauth else "sale",
+        breakdown={"subtotal": 1000, **more},
+    )
 
     assert after["tip_amount"] == tip
     assert (after["tip_type"], after["tip_capture_mode"]) == (tip_type, mode)
@@ -168,9 +173,9 @@ def test_a_tip_shows_how_and_when_it_was_stated(
     ],
 )
 def test_a_tip_that_comes_with_the_capture_says_so(sandbox, body, mode):
-    id = paid(sandbox, preauth=True)["transaction_id"]
+    id = paid(sandbox, operation="auth")["transaction_id"]
 
-    after = acted(sandbox, id, "capture", body)
+    after = acted(sandbox, id, "capture", **body)
 
     assert after["tip_capture_mode"] == mode
 
@@ -178,7 +183,7 @@ def test_a_tip_that_comes_with_the_capture_says_so(sandbox, body, mode):
 @pytest.mark.proves("assumed 2.9")
 def test_a_tip_that_was_held_keeps_its_mode_at_the_capture(sandbox):
     breakdown = {"subtotal": 1000, "tipAmount": 200}
-    id = paid(sandbox, 1200, preauth=True, breakdown=breakdown)["transaction_id"]
+    id = paid(sandbox, 1200, operation="auth", breakdown=breakdown)["transaction_id"]
 
     assert acted(sandbox, id, "capture")["tip_capture_mode"] == "sale"
 
@@ -186,10 +191,10 @@ def test_a_tip_that_was_held_keeps_its_mode_at_the_capture(sandbox):
 @pytest.mark.proves("assumed 2.5-increment, 2.9")
 def test_a_tip_that_an_increment_brings_is_not_shown_as_none(sandbox):
     # assumed 2.9: null means that there is no tip
-    id = paid(sandbox, preauth=True)["transaction_id"]
+    id = paid(sandbox, operation="auth")["transaction_id"]
     breakdown = {"subtotal": 100, "tipAmount": 50}
 
-    after = acted(sandbox, id, "increment", {"amount": 150, "breakdown": breakdown})
+    after = acted(sandbox, id, "increment", amount=150, breakdown=breakdown)
 
     assert after["tip_amount"] == 50
     assert after["tip_capture_mode"] is not None
@@ -199,11 +204,9 @@ def test_a_tip_that_an_increment_brings_is_not_shown_as_none(sandbox):
 @pytest.mark.parametrize("part", [{"taxAmount": 50}, {"surcharge": {"amount": 50}}])
 def test_what_an_increment_brings_has_a_source(sandbox, part):
     # assumed 2.8-values: null means that nothing applied
-    id = paid(sandbox, preauth=True)["transaction_id"]
+    id = paid(sandbox, operation="auth")["transaction_id"]
 
-    after = acted(
-        *(sandbox, id, "increment"), {"amount": 150, "breakdown": {"subtotal": 100, **part}}
-    )
+    after = acted(*(sandbox, id, "increment"), amount=150, breakdown={"subtotal": 100, **part})
 
     name = "tax" if "taxAmount" in part else "surcharge"
     assert (after[f"{name}_amount"], after[f"{name}_source"]) == (50, "transaction")

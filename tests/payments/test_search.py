@@ -13,12 +13,32 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox.domain.profile import Profile
-from tests.directory.making import NOBODY, a_terminal, account_id, location_id, mint, set_clock
+from tests.directory.making import (
+    NOBODY,
+    a_terminal,
+    account_id,
+    location_id,
+    mint,
+    set_clock,
+    terminal_id,
+)
 from tests.driving import InProcess
-from tests.payments.making import act, acted, ask, found, held, pay, refused, search, settled, sold
 from tests.platform.minting import sandbox_with
 from tests.profiles import BRANDED, NEUTRAL
 from tests.properties import examples
+from tests.support.payments import (
+    act,
+    acted,
+    ask,
+    found,
+    held,
+    pay,
+    read,
+    refused,
+    search,
+    settled,
+    sold,
+)
 
 # --- a world with something of everything -----------------------------------------------------
 
@@ -50,10 +70,11 @@ def busy_world(profile: Profile = NEUTRAL) -> World:
     pay(sandbox, 2500, outcome="user_canceled", at=counter)
     set_clock(sandbox, "2026-03-01T13:00:00.001Z")
     tx = held(sandbox, 2000, reader_identifier="ab" * 32)
-    acted(sandbox, tx, "auth", amount=500)
+    acted(sandbox, tx, "increment", amount=500)
     acted(sandbox, tx, "capture", event_id="the-capture")
     acted(sandbox, held(sandbox, 300), "reverse")
-    acted(sandbox, held(sandbox, 300, at="other_merchant"), "auth", amount=9)
+    elsewhere = held(sandbox, 300, at="other_merchant", by="psp")
+    acted(sandbox, elsewhere, "increment", amount=9, by="psp")
     set_clock(sandbox, "2026-03-02T09:30:00Z")
     acted(sandbox, sold(sandbox, 1000, at=counter), "refund")
     acted(sandbox, sold(sandbox, 1200), "adjust", type="fixed", amount=200)
@@ -61,11 +82,12 @@ def busy_world(profile: Profile = NEUTRAL) -> World:
     act(sandbox, sold(sandbox, 1000), "refund", outcome="refund_declined", event_id="failed")
     pay(sandbox, 4000, at="surcharge_merchant")
     pay(sandbox, 800, at="passthrough_merchant")
-    sold(sandbox, 900, location_id=location_id(sandbox, "merchant_patio"))
+    place = {"location_id": location_id(sandbox, "merchant_patio")}
+    sold(sandbox, 900, terminal_id=terminal_id(sandbox, "merchant"), **place)
     sold(sandbox, 400, card_reader_data={"paymentCardData": "tok_mc_debit"})
     shown = []
     for id in found(sandbox, "limit=200&sort_order=asc"):
-        shown.append(ask(sandbox, "GET", f"/v1/transactions/{id}").json())
+        shown.append(read(sandbox, id, by="psp"))
     return World(sandbox, tuple(shown))
 
 

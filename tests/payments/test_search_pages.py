@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.profile import Profile
 from tests.directory.making import NOBODY, a_terminal, account_id, set_clock, shown, terminal_id
-from tests.payments.making import (
+from tests.platform.minting import sandbox_with
+from tests.properties import examples
+from tests.support.payments import (
     act,
     acted,
     ask,
@@ -20,12 +22,10 @@ from tests.payments.making import (
     read,
     refused,
     search,
+    set_switch,
     sold,
     state,
-    switch,
 )
-from tests.platform.minting import sandbox_with
-from tests.properties import examples
 
 V1 = "/v1/transactions"
 
@@ -200,13 +200,13 @@ STEPS = st.lists(
 def take(sandbox, ids, step, place, amount):
     """One step of a story, on one of the payments so far. It may well be refused."""
     if step in ("sale", "auth") or not ids:
-        ids.append(shown(pay(sandbox, amount, kind="auth" if step == "auth" else "sale")))
+        ids.append(shown(pay(sandbox, amount, operation="auth" if step == "auth" else "sale")))
         return
     tx = ids[place % len(ids)]
     if step == "adjust":
         act(sandbox, tx, "adjust", type="fixed", amount=amount % 500)
     elif step == "auth more":
-        act(sandbox, tx, "auth", amount=amount)
+        act(sandbox, tx, "increment", amount=amount)
     else:
         act(sandbox, tx, step)
 
@@ -317,7 +317,7 @@ def test_the_history_has_every_attempt_oldest_first_and_only_grows(sandbox):
     tx = held(sandbox, 1000)
     kept = [shown(ask(sandbox, "GET", f"{V1}/{tx['transaction_id']}/history"))]
 
-    acted(sandbox, tx, "auth", amount=200)
+    acted(sandbox, tx, "increment", amount=200)
     acted(sandbox, tx, "capture", outcome="capture_declined")
     act(sandbox, tx, "adjust", type="fixed", amount=1)
     act(sandbox, tx, "refund")
@@ -340,7 +340,7 @@ def test_the_history_has_every_attempt_oldest_first_and_only_grows(sandbox):
 @pytest.mark.proves("spec 7-404")
 @pytest.mark.parametrize("tail", ["", "/history"])
 def test_a_transaction_that_is_missing_or_outside_is_one_and_the_same_404(sandbox, tail):
-    outside = sold(sandbox, at="other_merchant")["transaction_id"]
+    outside = sold(sandbox, at="other_merchant", by="psp")["transaction_id"]
 
     answers = [
         ask(sandbox, "GET", f"{V1}/{id}{tail}", by="partner")
@@ -368,7 +368,7 @@ def test_the_retired_search_is_a_405_whoever_asks_and_whatever_is_sent(sandbox, 
 @pytest.mark.proves("assumed F29, Q1")
 def test_the_switch_of_partial_refunds_decides_what_a_search_by_status_finds(sandbox):
     tx = sold(sandbox, 1000)
-    switch(sandbox, "refund.partial_status", "refunded")
+    set_switch(sandbox, "refund.partial_status", "refunded")
 
     acted(sandbox, tx, "refund", amount=1)
 

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from tests.directory.making import terminal_id
 from tests.payments.tapping import (
     CONTROL,
     advance,
@@ -14,18 +15,17 @@ from tests.payments.tapping import (
     tapped,
     taps,
 )
-from tests.payments.till import (
+from tests.payments.waits import action, sale, world_of
+from tests.support.payments import (
     all_transactions,
-    ask,
+    ask_on_loop,
     chosen,
     event_types,
-    events,
+    events_of,
     read,
-    switch,
-    terminal,
+    set_switches,
     turns,
 )
-from tests.payments.waits import action, sale, world_of
 
 AUTH = "/v3/preauth"
 
@@ -50,7 +50,7 @@ def test_a_payment_waits_at_the_desk_with_its_request(sandbox):
         task = await at_desk(sandbox, sale(sandbox))
         listed = await taps(sandbox)
         id = listed[0]["transaction_id"]
-        record = await ask(sandbox, "GET", f"/v1/transactions/{id}")
+        record = await ask_on_loop(sandbox, "GET", f"/v1/transactions/{id}")
         told = [one.event_type for one in world_of(sandbox).store.messages()]
         was_done = task.done()
         await tap(sandbox, id, card="tok_visa_credit")
@@ -65,7 +65,7 @@ def test_a_payment_waits_at_the_desk_with_its_request(sandbox):
             "transaction_id": record["transaction_id"],
             "operation": "sale",
             "amount": 1000,
-            "terminal_id": terminal(sandbox),
+            "terminal_id": terminal_id(sandbox, "merchant"),
             "since": "2026-03-01T12:00:00.000Z",
             "until": "2026-03-01T12:01:00.000Z",
         }
@@ -79,8 +79,8 @@ def test_what_waits_holds_up_nobody_else(sandbox):
 
     async def others():
         task = await at_desk(sandbox, sale(sandbox))
-        other = await ask(sandbox, *sale(sandbox))
-        keys = await ask(sandbox, "GET", "/v5/apikeys")
+        other = await ask_on_loop(sandbox, *sale(sandbox))
+        keys = await ask_on_loop(sandbox, "GET", "/v5/apikeys")
         was_done = task.done()
         (waiting,) = await taps(sandbox)
         await tap(sandbox, waiting["transaction_id"], cancel="user")
@@ -154,7 +154,7 @@ def test_a_tapped_payment_is_announced_and_kept_like_any_other(sandbox):
         "batch.opened",
         "transaction.sale",
     ]
-    assert events(sandbox, answer)[2]["body"]["card_brand"] == "Amex"
+    assert events_of(sandbox, answer)[2]["body"]["card_brand"] == "Amex"
     assert [one["status"] for one in body["history"]] == ["pending", "captured"]
     assert len({one["event_id"] for one in body["history"]}) == 1
     assert body["batch_id"] is not None
@@ -208,7 +208,7 @@ def test_the_price_is_that_of_the_tapped_card(
 ):
     # Debit and prepaid cards are never surcharged (assumed 2.8-never).
     desk_opens(sandbox)
-    request = sale(sandbox, terminal_id=terminal(sandbox, merchant), **carrying(sent))
+    request = sale(sandbox, terminal_id=terminal_id(sandbox, merchant), **carrying(sent))
 
     answer, _ = tapped(sandbox, request, card=card)
 
@@ -232,7 +232,7 @@ def test_what_a_card_answers_later_is_that_of_the_tapped_one(sandbox):
     desk_opens(sandbox)
 
     answer, _ = tapped(sandbox, sale(sandbox), card="tok_refund_fails")
-    refund = asyncio.run(ask(sandbox, *action(answer.json()["transaction_id"], "refund")))
+    refund = asyncio.run(ask_on_loop(sandbox, *action(answer.json()["transaction_id"], "refund")))
 
     assert (refund.json()["status"], refund.json()["status_reason"]) == ("declined", "declined")
 
@@ -368,7 +368,7 @@ def test_on_a_running_clock_it_times_out_by_itself(sandbox):
     desk_opens(sandbox, after="50ms")
     sandbox.control("PUT", "/worlds/default/clock", {"mode": "running"})
 
-    answer = asyncio.run(ask(sandbox, *sale(sandbox)))
+    answer = asyncio.run(ask_on_loop(sandbox, *sale(sandbox)))
 
     assert (answer.json()["status"], answer.json()["status_reason"]) == ("error", "timed_out")
 
@@ -400,7 +400,7 @@ def test_nothing_else_can_be_done_to_it(sandbox, segment):
         task = await at_desk(sandbox, sale(sandbox))
         (waiting,) = await taps(sandbox)
         id = waiting["transaction_id"]
-        refused = await ask(
+        refused = await ask_on_loop(
             sandbox, "POST", f"/v3/payments/{id}/{segment}", body.get(segment, {"amount": 1})
         )
         await tap(sandbox, id, card="tok_amex")
@@ -419,10 +419,10 @@ def test_a_key_that_is_revoked_while_a_tap_is_awaited_gets_401(sandbox, how):
     desk_opens(sandbox)
 
     async def revoked():
-        task = await at_desk(sandbox, sale(sandbox), key="merchant")
+        task = await at_desk(sandbox, sale(sandbox), by="merchant")
         (waiting,) = await taps(sandbox)
         path = f"/v5/apikeys/{sandbox.key_id('merchant')}"
-        await ask(sandbox, "PUT", path, {"status": "revoked"}, key="psp")
+        await ask_on_loop(sandbox, "PUT", path, {"status": "revoked"}, by="psp")
         done = await tap(sandbox, waiting["transaction_id"], **how)
         return await task, done.json()
 
@@ -438,9 +438,9 @@ def test_a_key_that_is_lost_before_the_payment_times_out_gets_401_too(sandbox):
     desk_opens(sandbox)
 
     async def revoked():
-        task = await at_desk(sandbox, sale(sandbox), key="merchant")
+        task = await at_desk(sandbox, sale(sandbox), by="merchant")
         path = f"/v5/apikeys/{sandbox.key_id('merchant')}"
-        await ask(sandbox, "PUT", path, {"status": "revoked"}, key="psp")
+        await ask_on_loop(sandbox, "PUT", path, {"status": "revoked"}, by="psp")
         await advance(sandbox, "1m")
         return await task
 
@@ -471,10 +471,10 @@ def test_the_end_of_its_world_ends_the_waiting(sandbox):
     async def deleted():
         body = {"amount": 5, "terminal_id": made["terminals"]["merchant"]}
         key = made["keys"]["partner"]["key"]
-        task = asyncio.create_task(ask(sandbox, "POST", "/v3/payment", body, key=key))
+        task = asyncio.create_task(ask_on_loop(sandbox, "POST", "/v3/payment", body, by=key))
         await turns()
         before = task.done()
-        await ask(sandbox, "DELETE", "/_sandbox/worlds/w")
+        await ask_on_loop(sandbox, "DELETE", "/_sandbox/worlds/w")
         return before, await task
 
     before, answer = asyncio.run(deleted())
@@ -567,7 +567,7 @@ def test_an_unknown_payment_cannot_be_tapped(sandbox):
 
 def test_the_latency_of_the_outcome_is_waited_after_the_tap(sandbox):
     desk_opens(sandbox)
-    switch(sandbox, {"latency.scale": 0.05})
+    set_switches(sandbox, {"latency.scale": 0.05})
 
     answer, done = tapped(sandbox, sale(sandbox), card="tok_amex")
 

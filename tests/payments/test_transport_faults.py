@@ -13,20 +13,20 @@ import pytest
 from sandbox.platform.sending import ConnectionClosed
 from sandbox.scenarios.queue import Queued
 from tests.conftest import NOW
+from tests.directory.making import terminal_id
 from tests.driving import serving
-from tests.payments.till import (
+from tests.platform.minting import messages
+from tests.support.payments import (
     INITIATIONS,
-    act,
     all_transactions,
-    ask,
+    ask_on_loop,
     chosen,
+    operate,
     pay,
     read,
     ready_for,
-    terminal,
     turns,
 )
-from tests.platform.minting import messages
 
 HTTP = {
     "http_500": (500, "internal_error"),
@@ -79,8 +79,8 @@ def test_an_action_that_meets_an_http_fault_leaves_the_payment_alone(sandbox, ke
     id = ready_for(sandbox, operation)
     before = read(sandbox, id)
 
-    refused = act(sandbox, id, operation, outcome=key)
-    again = act(sandbox, id, operation)
+    refused = operate(sandbox, id, operation, outcome=key)
+    again = operate(sandbox, id, operation)
 
     assert (refused.status, refused.json()["error"]) == HTTP[key]
     assert len(again.json()["history"]) == len(before["history"]) + 1
@@ -127,11 +127,12 @@ def test_a_body_that_is_refused_is_refused_all_the_same(sandbox, key):
 def test_without_a_server_a_closed_connection_is_raised(sandbox, key, recorded, operation):
     is_first = operation in INITIATIONS
     id = "" if is_first else ready_for(sandbox, operation)
-    try_it = partial(pay, sandbox, operation=operation) if is_first else partial(act, sandbox, id)
-    arguments = () if is_first else (operation,)
+    try_it = partial(operate, sandbox, id, operation)
+    if is_first:
+        try_it = partial(pay, sandbox, operation=operation)
 
     with pytest.raises(ConnectionClosed, match=key):
-        try_it(*arguments, outcome=key)
+        try_it(outcome=key)
 
     listed = sandbox.ask("GET", "/v2/transactions", key="partner").json()["transactions"]
     attempts = sum(len(one["history"]) for one in listed)
@@ -164,12 +165,12 @@ def test_a_body_that_is_cut_off_is_half_of_what_was_committed(sandbox):
 
 def test_a_slow_answer_is_late_when_all_is_done(sandbox):
     sandbox.sandbox.worlds.default.queue.add(Queued(fault="slow", delay_ms=40))
-    body = {"amount": 1000, "terminal_id": terminal(sandbox)}
+    body = {"amount": 1000, "terminal_id": terminal_id(sandbox, "merchant")}
 
     async def while_it_is_late():
-        paying = asyncio.create_task(ask(sandbox, "POST", "/v3/payment", body))
+        paying = asyncio.create_task(ask_on_loop(sandbox, "POST", "/v3/payment", body))
         await turns()
-        meanwhile = await ask(sandbox, "GET", "/v2/transactions")
+        meanwhile = await ask_on_loop(sandbox, "GET", "/v2/transactions")
         was_done = paying.done()
         return meanwhile, was_done, await paying
 

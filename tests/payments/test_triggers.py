@@ -10,17 +10,6 @@ from sandbox.worlds.clock import ClockSetting
 from tests.conftest import NOW
 from tests.driving import InProcess
 from tests.payments.outcome_rows import ROWS
-from tests.payments.till import (
-    act,
-    all_transactions,
-    chosen,
-    event_types,
-    paid,
-    pay,
-    read,
-    ready_for,
-    switch,
-)
 from tests.payments.trigger_rows import (
     DROPS,
     HOST_CODES,
@@ -29,6 +18,17 @@ from tests.payments.trigger_rows import (
     NOT_FOR_INITIATIONS,
     SETTLEMENTS,
     TECHNICAL,
+)
+from tests.support.payments import (
+    all_transactions,
+    chosen,
+    event_types,
+    operate,
+    paid_id,
+    pay,
+    read,
+    ready_for,
+    set_switches,
 )
 
 ORDINARY = "approved; source=default; rule=default"
@@ -169,7 +169,7 @@ def test_the_amount_of_a_follow_up_chooses_its_outcome(
     # A confirmation's amount is the total with the surcharge, and so a little more than the sale.
     id = ready_for(sandbox, operation, 880_000 if operation == "confirm" else 2_000_000)
 
-    answer = act(sandbox, id, operation, amount=amount)
+    answer = operate(sandbox, id, operation, amount=amount)
 
     assert (answer.json()["status"], answer.json()["status_reason"]) == (status, reason)
     assert chosen(answer) == by_amount(amount, key)
@@ -188,7 +188,7 @@ def test_an_amount_whose_outcome_is_for_something_else_is_ignored_and_noted(
 ):
     id = ready_for(sandbox, operation, 2_000_000)
 
-    answer = act(sandbox, id, operation, amount=amount)
+    answer = operate(sandbox, id, operation, amount=amount)
 
     assert (answer.json()["status_reason"], chosen(answer)) == ("approved", ORDINARY)
     assert sandbox.journal(answer)["near_misses"] == [f"amount amount:{amount}: {why}"]
@@ -198,7 +198,7 @@ def test_an_amount_whose_outcome_is_for_something_else_is_ignored_and_noted(
 def test_only_an_initiation_arms_a_payment(sandbox, amount):
     id = ready_for(sandbox, "refund", 2_000_000)
 
-    first, second = (act(sandbox, id, "refund", amount=amount) for _ in range(2))
+    first, second = (operate(sandbox, id, "refund", amount=amount) for _ in range(2))
 
     assert [chosen(first), chosen(second)] == [ORDINARY, ORDINARY]
     assert "only an initiation arms a payment" in sandbox.journal(first)["near_misses"][0]
@@ -208,7 +208,7 @@ def test_a_transport_fault_spoils_a_follow_up_too(sandbox):
     id = ready_for(sandbox, "capture", 2_000_000)
     before = read(sandbox, id)
 
-    answer = act(sandbox, id, "capture", amount=900303)
+    answer = operate(sandbox, id, "capture", amount=900303)
 
     assert (answer.status, answer.json()["error"]) == (503, "unavailable")
     assert read(sandbox, id) == before
@@ -219,7 +219,7 @@ def test_a_transport_fault_spoils_a_follow_up_too(sandbox):
 def test_without_an_amount_of_its_own_a_follow_up_tests_nothing(sandbox, operation):
     id = ready_for(sandbox, operation, 900006, outcome="approved")
 
-    answer = act(sandbox, id, operation)
+    answer = operate(sandbox, id, operation)
 
     assert (answer.json()["status_reason"], chosen(answer)) == ("approved", ORDINARY)
 
@@ -232,7 +232,7 @@ def test_without_an_amount_of_its_own_a_follow_up_tests_nothing(sandbox, operati
 def test_the_amount_is_that_of_the_request_before_a_configured_tax(
     sandbox, amount, total, expected
 ):
-    answer = pay(sandbox, amount, merchant="tax_merchant")
+    answer = pay(sandbox, amount, at="tax_merchant")
 
     # 8.25 % are added to what was asked for (assumed 2.8-tax).
     assert (answer.json()["total_amount"], chosen(answer)) == (total, expected)
@@ -247,8 +247,8 @@ def test_the_named_operation_fails_once_and_then_no_more(sandbox, amount):
     operation, key = LATER[amount]
     id = ready_for(sandbox, operation, amount)
 
-    first = act(sandbox, id, operation)
-    second = act(sandbox, id, operation)
+    first = operate(sandbox, id, operation)
+    second = operate(sandbox, id, operation)
 
     assert chosen(first) == by_amount(amount, key)
     if operation == "confirm":
@@ -267,8 +267,8 @@ def test_the_named_operation_fails_once_and_then_no_more(sandbox, amount):
 def test_other_operations_neither_fail_nor_use_up_what_is_armed(sandbox):
     id = ready_for(sandbox, "capture", 900201)
 
-    increment = act(sandbox, id, "incremental_auth")
-    capture = act(sandbox, id, "capture")
+    increment = operate(sandbox, id, "incremental_auth")
+    capture = operate(sandbox, id, "capture")
 
     assert chosen(increment) == ORDINARY
     assert chosen(capture) == by_amount(900201, "capture_declined")
@@ -277,8 +277,8 @@ def test_other_operations_neither_fail_nor_use_up_what_is_armed(sandbox):
 def test_what_is_armed_waits_while_something_stronger_chooses(sandbox):
     id = ready_for(sandbox, "capture", 900201)
 
-    forced = act(sandbox, id, "capture", outcome="general_error")
-    capture = act(sandbox, id, "capture")
+    forced = operate(sandbox, id, "capture", outcome="general_error")
+    capture = operate(sandbox, id, "capture")
 
     assert chosen(forced) == "general_error; source=header; rule=header"
     assert chosen(capture) == by_amount(900201, "capture_declined")
@@ -288,7 +288,7 @@ def test_another_payment_is_not_armed(sandbox):
     ready_for(sandbox, "capture", 900201)
     other = ready_for(sandbox, "capture")
 
-    answer = act(sandbox, other, "capture")
+    answer = operate(sandbox, other, "capture")
 
     assert chosen(answer) == ORDINARY
 
@@ -299,7 +299,7 @@ def test_another_payment_is_not_armed(sandbox):
 @pytest.mark.proves("assumed 6.2")
 @pytest.mark.parametrize("amount", [900005, 900051, 900101, 900114, 900201, 900303, 900308, 900401])
 def test_switched_off_an_amount_is_ordinary_and_noted(sandbox, amount):
-    switch(sandbox, {"triggers.enabled": False})
+    set_switches(sandbox, {"triggers.enabled": False})
 
     answer = pay(sandbox, amount)
 
@@ -308,17 +308,17 @@ def test_switched_off_an_amount_is_ordinary_and_noted(sandbox, amount):
 
 
 def test_switched_off_an_initiation_arms_nothing(sandbox):
-    switch(sandbox, {"triggers.enabled": False})
+    set_switches(sandbox, {"triggers.enabled": False})
     id = ready_for(sandbox, "capture", 900201)
-    switch(sandbox, {"triggers.enabled": True})
+    set_switches(sandbox, {"triggers.enabled": True})
 
-    answer = act(sandbox, id, "capture")
+    answer = operate(sandbox, id, "capture")
 
     assert chosen(answer) == ORDINARY
 
 
 def test_switched_off_the_header_still_chooses(sandbox):
-    switch(sandbox, {"triggers.enabled": False})
+    set_switches(sandbox, {"triggers.enabled": False})
 
     answer = pay(sandbox, 900005, outcome="lost_card")
 
@@ -345,9 +345,9 @@ def test_the_journal_names_the_outcome_as_the_answer_does(sandbox):
 
 
 def test_an_answer_without_an_outcome_names_none(sandbox):
-    id = paid(sandbox)
+    id = paid_id(sandbox)
 
-    refused = act(sandbox, id, "capture")
+    refused = operate(sandbox, id, "capture")
     looked_up = sandbox.ask("GET", f"/v1/transactions/{id}", key="partner")
 
     # Decided by rule, before anybody asked the processor (assumed F32).

@@ -5,18 +5,18 @@ import asyncio
 import pytest
 
 from sandbox.domain.payments.outcomes import Operation
-from tests.payments.till import (
-    ask,
+from tests.payments.waits import action, delay, meanwhile, sale, waiting, world_of
+from tests.platform.minting import mint
+from tests.support.payments import (
+    ask_on_loop,
     chosen,
     event_types,
-    events,
-    paid,
+    events_of,
+    paid_id,
     read,
     ready_for,
     until_busy,
 )
-from tests.payments.waits import action, delay, meanwhile, sale, waiting, world_of
-from tests.platform.minting import mint
 
 # --- others go on -----------------------------------------------------------------------------
 
@@ -26,9 +26,9 @@ def test_a_waiting_payment_does_not_hold_up_other_requests(sandbox):
 
     async def others_while_one_waits():
         task = await waiting(sandbox, sale(sandbox))
-        other = await ask(sandbox, *sale(sandbox))
-        listed = await ask(sandbox, "GET", "/v2/transactions")
-        keys = await ask(sandbox, "GET", "/v5/apikeys")
+        other = await ask_on_loop(sandbox, *sale(sandbox))
+        listed = await ask_on_loop(sandbox, "GET", "/v2/transactions")
+        keys = await ask_on_loop(sandbox, "GET", "/v5/apikeys")
         return task.done(), other, listed, keys, await task
 
     was_done, other, listed, keys, answer = asyncio.run(others_while_one_waits())
@@ -68,7 +68,7 @@ def test_two_payments_wait_side_by_side(sandbox):
     delay(sandbox, "stolen_card")
 
     async def both():
-        tasks = [asyncio.create_task(ask(sandbox, *sale(sandbox))) for _ in range(2)]
+        tasks = [asyncio.create_task(ask_on_loop(sandbox, *sale(sandbox))) for _ in range(2)]
         await until_busy(sandbox, 2)
         return await asyncio.gather(*tasks)
 
@@ -86,7 +86,7 @@ def test_two_payments_wait_side_by_side(sandbox):
 
 @pytest.mark.proves("assumed 2.6-serial")
 def test_two_actions_on_one_payment_are_served_one_after_the_other(sandbox):
-    id = paid(sandbox, operation="auth")
+    id = paid_id(sandbox, operation="auth")
     delay(sandbox, operation=Operation.INCREMENT)
 
     increment, capture = meanwhile(sandbox, action(id, "incremental_auth"), action(id, "capture"))
@@ -101,7 +101,7 @@ def test_two_actions_on_one_payment_are_served_one_after_the_other(sandbox):
 
 @pytest.mark.proves("assumed 2.6-serial")
 def test_of_two_captures_the_second_finds_the_payment_captured(sandbox):
-    id = paid(sandbox, operation="auth")
+    id = paid_id(sandbox, operation="auth")
     delay(sandbox, operation=Operation.CAPTURE)
 
     first, second = meanwhile(sandbox, action(id, "capture"), action(id, "capture"))
@@ -111,7 +111,7 @@ def test_of_two_captures_the_second_finds_the_payment_captured(sandbox):
 
 
 def test_many_refunds_at_once_never_give_back_more_than_was_captured(sandbox):
-    id = paid(sandbox, 1000)
+    id = paid_id(sandbox, 1000)
     delay(sandbox, operation=Operation.REFUND)
 
     answers = meanwhile(sandbox, *(action(id, "refund", amount=300) for _ in range(5)))
@@ -121,7 +121,7 @@ def test_many_refunds_at_once_never_give_back_more_than_was_captured(sandbox):
 
 
 def test_a_refund_of_its_own_route_waits_its_turn_and_sees_what_came_before(sandbox):
-    id = paid(sandbox, operation="auth")
+    id = paid_id(sandbox, operation="auth")
     delay(sandbox, operation=Operation.CAPTURE)
     refund = ("POST", "/v3/refund", {"transaction_id": id})
 
@@ -132,12 +132,12 @@ def test_a_refund_of_its_own_route_waits_its_turn_and_sees_what_came_before(sand
 
 
 def test_reading_a_payment_that_waits_shows_it_as_it_is(sandbox):
-    id = paid(sandbox, operation="auth")
+    id = paid_id(sandbox, operation="auth")
     delay(sandbox, operation=Operation.CAPTURE)
 
     async def read_meanwhile():
         task = await waiting(sandbox, action(id, "capture"))
-        seen = await ask(sandbox, "GET", f"/v1/transactions/{id}")
+        seen = await ask_on_loop(sandbox, "GET", f"/v1/transactions/{id}")
         return task.done(), seen, await task
 
     was_done, seen, capture = asyncio.run(read_meanwhile())
@@ -148,7 +148,7 @@ def test_reading_a_payment_that_waits_shows_it_as_it_is(sandbox):
 
 
 def test_a_request_that_waited_its_turn_has_every_step_in_the_journal_once(sandbox):
-    id = paid(sandbox, operation="auth")
+    id = paid_id(sandbox, operation="auth")
     delay(sandbox, operation=Operation.INCREMENT)
 
     _, capture = meanwhile(sandbox, action(id, "incremental_auth"), action(id, "capture"))
@@ -177,7 +177,7 @@ def test_of_two_sales_with_one_event_id_the_second_is_the_duplicate(sandbox):
 
 
 def test_of_two_actions_on_one_payment_with_one_event_id_as_well(sandbox):
-    id = paid(sandbox)
+    id = paid_id(sandbox)
     delay(sandbox, operation=Operation.REFUND)
     refund = action(id, "refund", amount=100, event_id="E-1")
 
@@ -188,7 +188,7 @@ def test_of_two_actions_on_one_payment_with_one_event_id_as_well(sandbox):
 
 
 def test_of_actions_on_two_payments_with_one_event_id_as_well(sandbox):
-    one, other = (paid(sandbox, operation="auth") for _ in range(2))
+    one, other = (paid_id(sandbox, operation="auth") for _ in range(2))
     delay(sandbox, operation=Operation.CAPTURE)
 
     first, second = meanwhile(
@@ -201,7 +201,7 @@ def test_of_actions_on_two_payments_with_one_event_id_as_well(sandbox):
 
 
 def test_of_an_action_and_a_sale_with_one_event_id_as_well(sandbox):
-    id = paid(sandbox, operation="auth")
+    id = paid_id(sandbox, operation="auth")
     delay(sandbox, operation=Operation.CAPTURE)
 
     first, second = meanwhile(
@@ -226,8 +226,8 @@ def after_losing_the_key(sandbox, request, how="revoked"):
     key = mint(sandbox, ["all"], by="partner")
 
     async def lose_it():
-        task = await waiting(sandbox, request, key=key.key)
-        lost = await ask(sandbox, *LOST[how](key.id))
+        task = await waiting(sandbox, request, by=key.key)
+        lost = await ask_on_loop(sandbox, *LOST[how](key.id))
         assert lost.status == 200
         return await task
 
@@ -242,7 +242,7 @@ def test_a_key_lost_during_a_sale_is_a_401_and_the_payment_failed(sandbox, how):
     answer = after_losing_the_key(sandbox, sale(sandbox, event_id="E-1"), how)
 
     assert (answer.status, answer.json()["error"]) == (401, "authentication_failed")
-    announced = events(sandbox, answer)
+    announced = events_of(sandbox, answer)
     kept = read(sandbox, announced[0]["subject"])
     assert (kept["status"], kept["status_reason"], kept["event_id"]) == (
         *FAILED[0],
@@ -273,7 +273,7 @@ def test_a_key_lost_during_an_action_is_a_401_and_a_failed_attempt(sandbox, oper
 
     answer = after_losing_the_key(sandbox, action(id, operation))
 
-    (announced,) = events(sandbox, answer)
+    (announced,) = events_of(sandbox, answer)
     body, after = announced["body"], read(sandbox, id)
     assert (answer.status, announced["event_type"]) == (401, event)
     assert [(body["status"], body["status_reason"])] == FAILED
@@ -288,8 +288,10 @@ def test_an_expired_key_is_lost_too(sandbox):
     delay(sandbox)
 
     async def let_it_expire():
-        task = await waiting(sandbox, sale(sandbox), key=key.key)
-        await ask(sandbox, "PUT", "/_sandbox/worlds/default/clock", {"now": "2026-03-01T12:01:00Z"})
+        task = await waiting(sandbox, sale(sandbox), by=key.key)
+        await ask_on_loop(
+            sandbox, "PUT", "/_sandbox/worlds/default/clock", {"now": "2026-03-01T12:01:00Z"}
+        )
         return await task
 
     answer = asyncio.run(let_it_expire())
@@ -304,7 +306,7 @@ def test_the_key_of_somebody_else_may_be_lost(sandbox):
 
     async def lose_another():
         task = await waiting(sandbox, sale(sandbox))
-        await ask(sandbox, *LOST["revoked"](other.id))
+        await ask_on_loop(sandbox, *LOST["revoked"](other.id))
         return await task
 
     answer = asyncio.run(lose_another())

@@ -9,19 +9,19 @@ from dataclasses import replace
 import pytest
 
 from sandbox.scenarios.queue import Queued
-from tests.payments.till import (
-    ask,
+from tests.payments.waits import action, delay, sale, waiting, world_of
+from tests.support.payments import (
+    ask_on_loop,
     chosen,
-    events,
+    events_of,
     forcing,
-    paid,
+    paid_id,
     pay,
     read,
     ready_for,
-    switch,
+    set_switches,
     until_busy,
 )
-from tests.payments.waits import action, delay, sale, waiting, world_of
 
 RESET = ("POST", "/_sandbox/worlds/default/reset", {})
 
@@ -32,7 +32,7 @@ def interrupted(sandbox, request, *others):
     async def interrupt():
         task = await waiting(sandbox, request)
         for other in others:
-            answer = await ask(sandbox, *other)
+            answer = await ask_on_loop(sandbox, *other)
             assert answer.status in (200, 204), answer.body
         return await task
 
@@ -70,7 +70,7 @@ def test_a_payment_of_the_world_before_is_not_mixed_up_with_one_of_the_world_aft
 
     async def before_and_after():
         before = await waiting(sandbox, sale(sandbox, amount=500))
-        await ask(sandbox, *RESET)
+        await ask_on_loop(sandbox, *RESET)
         # A reset world draws the same ids again: the same transaction_id, another payment.
         delay(sandbox, "lost_card", ms=60)
         after = await waiting(sandbox, sale(sandbox, amount=700))
@@ -110,7 +110,7 @@ def test_two_sales_that_end_their_wait_together_share_one_batch(sandbox):
         delay(sandbox, ms=10)
 
     async def both():
-        tasks = [asyncio.create_task(ask(sandbox, *sale(sandbox))) for _ in range(2)]
+        tasks = [asyncio.create_task(ask_on_loop(sandbox, *sale(sandbox))) for _ in range(2)]
         await until_busy(sandbox, 2)
         return await asyncio.gather(*tasks)
 
@@ -118,7 +118,7 @@ def test_two_sales_that_end_their_wait_together_share_one_batch(sandbox):
 
     # assumed B1: a terminal has one open batch.
     assert first.json()["batch_id"] == second.json()["batch_id"] is not None
-    kinds = [one["event_type"] for answer in (first, second) for one in events(sandbox, answer)]
+    kinds = [one["event_type"] for answer in (first, second) for one in events_of(sandbox, answer)]
     assert kinds.count("batch.opened") == 1
 
 
@@ -131,7 +131,7 @@ def timed(sandbox, request, **more):
     async def time_it():
         loop = asyncio.get_running_loop()
         started = loop.time()
-        answer = await ask(sandbox, *request, **more)
+        answer = await ask_on_loop(sandbox, *request, **more)
         return answer, (loop.time() - started) * 1000
 
     return asyncio.run(time_it())
@@ -156,7 +156,7 @@ def test_by_default_nothing_is_waited_for(sandbox):
     ],
 )
 def test_the_nominal_latency_is_waited_for_as_far_as_the_switch_says(sandbox, key, scale, least_ms):
-    switch(sandbox, {"latency.scale": scale})
+    set_switches(sandbox, {"latency.scale": scale})
 
     answer, took_ms = timed(sandbox, sale(sandbox), outcome=key)
 
@@ -167,7 +167,7 @@ def test_the_nominal_latency_is_waited_for_as_far_as_the_switch_says(sandbox, ke
 
 @pytest.mark.proves("assumed D23")
 def test_a_queued_delay_is_waited_for_in_full_and_comes_on_top(sandbox):
-    switch(sandbox, {"latency.scale": 0.05})
+    set_switches(sandbox, {"latency.scale": 0.05})
     delay(sandbox, ms=30)
 
     _, took_ms = timed(sandbox, sale(sandbox))
@@ -177,8 +177,8 @@ def test_a_queued_delay_is_waited_for_in_full_and_comes_on_top(sandbox):
 
 @pytest.mark.proves("assumed 5.1-latency")
 def test_the_latency_of_an_action_is_that_of_its_outcome(sandbox):
-    id = paid(sandbox)
-    switch(sandbox, {"latency.scale": 0.05})
+    id = paid_id(sandbox)
+    set_switches(sandbox, {"latency.scale": 0.05})
 
     answer, took_ms = timed(sandbox, action(id, "refund"), outcome="refund_declined")
 
@@ -186,7 +186,7 @@ def test_the_latency_of_an_action_is_that_of_its_outcome(sandbox):
 
 
 def test_what_takes_no_time_is_answered_at_once_whatever_the_scale(sandbox):
-    switch(sandbox, {"latency.scale": 10})
+    set_switches(sandbox, {"latency.scale": 10})
     sandbox = forcing(sandbox, "surcharge_expired")
 
     answer = pay(sandbox)
@@ -195,16 +195,16 @@ def test_what_takes_no_time_is_answered_at_once_whatever_the_scale(sandbox):
 
 
 def test_nobody_is_waited_for_who_was_not_asked(sandbox):
-    switch(sandbox, {"latency.scale": 10})
+    set_switches(sandbox, {"latency.scale": 10})
 
-    answer = pay(sandbox, merchant="passthrough_merchant")
+    answer = pay(sandbox, at="passthrough_merchant")
 
     assert answer.json()["status"] == "pending"
 
 
 def test_a_refusal_by_rule_is_not_waited_for(sandbox):
-    id = paid(sandbox)
-    switch(sandbox, {"latency.scale": 10})
+    id = paid_id(sandbox)
+    set_switches(sandbox, {"latency.scale": 10})
     world_of(sandbox).queue.add(Queued(outcome="approved", delay_ms=60_000))
 
     answer = sandbox.ask("POST", f"/v3/payments/{id}/capture", key="partner", json_body={})

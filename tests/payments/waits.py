@@ -6,8 +6,9 @@ from typing import Any
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.scenarios.queue import Queued
 from sandbox.worlds.world import World
+from tests.directory.making import terminal_id
 from tests.driving import InProcess, Response
-from tests.payments.till import ACTIONS, ask, terminal, until_busy
+from tests.support.payments import OPERATIONS, ask_on_loop, path_of, until_busy
 
 Request = tuple[str, str, dict[str, Any] | None]
 """Method, path, and body."""
@@ -32,17 +33,21 @@ def delay(
 
 
 def sale(sandbox: InProcess, **more: Any) -> Request:
-    return "POST", "/v3/payment", {"amount": 1000, "terminal_id": terminal(sandbox)} | more
+    return (
+        "POST",
+        "/v3/payment",
+        {"amount": 1000, "terminal_id": terminal_id(sandbox, "merchant")} | more,
+    )
 
 
 def action(id: str, operation: str, **more: Any) -> Request:
-    segment, body = ACTIONS[operation]
-    return "POST", f"/v3/payments/{id}/{segment}", body | more
+    name, body = OPERATIONS[operation]
+    return "POST", path_of(id, name, "v3"), body | more
 
 
 async def waiting(sandbox: InProcess, request: Request, **more: Any) -> "asyncio.Task[Response]":
     """The request under way, its payment waiting for the processor."""
-    task = asyncio.create_task(ask(sandbox, *request, **more))
+    task = asyncio.create_task(ask_on_loop(sandbox, *request, **more))
     await until_busy(sandbox)
     return task
 
@@ -52,7 +57,7 @@ def meanwhile(sandbox: InProcess, request: Request, *others: Request) -> list[Re
 
     async def all_of_them() -> list[Response]:
         task = await waiting(sandbox, request)
-        tasks = [asyncio.create_task(ask(sandbox, *other)) for other in others]
+        tasks = [asyncio.create_task(ask_on_loop(sandbox, *other)) for other in others]
         return list(await asyncio.gather(task, *tasks))
 
     return asyncio.run(all_of_them())

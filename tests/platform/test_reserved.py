@@ -4,7 +4,7 @@ import pytest
 
 from sandbox.domain.permissions import ACTIONS
 from tests.directory.making import account_id, delete, mint
-from tests.payments.making import ask, pay, read, refused, sold, state
+from tests.support.payments import ask, pay, read, refused, sold, state
 
 NOBODY = "2f1c8a30-5b6d-4e7f-8a90-b1c2d3e4f506"
 
@@ -56,7 +56,7 @@ def test_without_any_payments_permission_it_is_hidden(sandbox, body):
 @pytest.mark.parametrize("action", ACTIONS["payments"])
 def test_with_any_payments_permission_a_missing_transaction_is_a_404(sandbox, action):
     key = a_key_with(sandbox, f"payments:{action}")
-    outside = sold(sandbox, at="other_merchant")
+    outside = sold(sandbox, at="other_merchant", by="psp")
 
     answers = [
         ask(sandbox, "PUT", path_of(one), {"status": "captured"}, by=key)

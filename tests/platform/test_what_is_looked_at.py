@@ -12,8 +12,8 @@ import pytest
 from sandbox.domain.profile import Profile
 from sandbox.domain.words import nearest
 from sandbox.worlds.journal import ADDRESS_CHARS_MAX, CAPTURE_BYTES_MAX, REASON_CHARS_MAX
+from tests.directory.making import terminal_id
 from tests.domain.test_pan_scan import SOUPS, steps_of
-from tests.payments.till import terminal
 from tests.platform.test_secrets import secret_of
 
 MIB = 1_048_576
@@ -48,7 +48,7 @@ def test_a_body_that_is_refused_takes_no_more_steps_the_longer_it_is(sandbox, pi
 @pytest.mark.parametrize("piece", SOUPS.values(), ids=SOUPS)
 def test_nor_does_one_that_is_looked_through_whole(sandbox, piece):
     """With a key, and in a body in which it is kept, as long as it has no number."""
-    sale = {"amount": 1000, "terminal_id": terminal(sandbox)}
+    sale = {"amount": 1000, "terminal_id": terminal_id(sandbox, "merchant")}
 
     def pay(size):
         note = piece * (size // (2 * len(json.dumps(piece, ensure_ascii=False).encode()) - 4))

@@ -13,10 +13,9 @@ from sandbox.scenarios.queue import QUEUE_MAX
 from sandbox.scenarios.words import RULES_MAX
 from sandbox.worlds.coverage_counters import OTHERS, SCENARIOS_MAX
 from tests.control.test_control import assert_refused
-from tests.payments.driving import close_batch
-from tests.payments.till import pay
 from tests.scenarios.running import LOST, put, running
 from tests.steps import calls_of
+from tests.support.payments import close_batch, pay
 
 NEXT = "/worlds/default/scenario/next"
 SNAPSHOT = "/worlds/default/snapshot"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox.scenarios.loading import ScenarioError, parse_scenario, read_scenario
-from tests.payments.till import pay
+from tests.support.payments import pay
 
 OBEYED = {
     "a line break": ("a\r\nX-Injected: yes", r"\r"),

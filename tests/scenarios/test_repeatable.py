@@ -14,7 +14,7 @@ from sandbox.worlds.clock import ClockSetting
 from tests.conftest import NOW
 from tests.driving import InProcess
 from tests.payments.tapping import CONTROL, tap, taps
-from tests.payments.till import ask
+from tests.support.payments import ask_on_loop
 
 WALL_S = 1_772_366_400.0
 
@@ -72,7 +72,7 @@ async def story(sandbox: InProcess) -> list[bytes]:
     answers: list[bytes] = []
 
     async def do(method: str, path: str, body: Any = None, key: str = "psp") -> Any:
-        answer = await ask(sandbox, method, path, body, key=key)
+        answer = await ask_on_loop(sandbox, method, path, body, by=key)
         answers.append(answer.body)
         return answer.json()
 

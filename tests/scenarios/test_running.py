@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from tests.payments.making import act, held, pay, prompted, sold
 from tests.scenarios.running import (
     LOST,
     carrying,
@@ -14,6 +13,7 @@ from tests.scenarios.running import (
     source,
     tipping,
 )
+from tests.support.payments import act, held, pay, prompted, sold
 
 NONE = "default default"
 
@@ -24,9 +24,9 @@ NONE = "default default"
 @pytest.mark.parametrize(
     ("when", "fitting", "another"),
     [
-        ({"operation": "sale"}, {}, {"kind": "auth"}),
-        ({"operation": ["auth"]}, {"kind": "auth"}, {}),
-        ({"operation": ["auth", "sale"]}, {"kind": "auth"}, None),
+        ({"operation": "sale"}, {}, {"operation": "auth"}),
+        ({"operation": ["auth"]}, {"operation": "auth"}, {}),
+        ({"operation": ["auth", "sale"]}, {"operation": "auth"}, None),
         ({"amount": 500}, {"amount": 500}, {"amount": 501}),
         ({"amount": [500, 700]}, {"amount": 700}, {"amount": 600}),
         ({"amount": {"min": 500}}, {"amount": 500}, {"amount": 499}),
@@ -77,9 +77,9 @@ def test_what_is_in_the_world_is_named_by_its_cast_name_or_its_id(sandbox, word)
         "terminal": world["terminals"]["merchant"],
         "location": world["locations"]["merchant"],
         "account": world["accounts"]["merchant"],
-        "key": world["keys"]["psp"]["id"],
+        "key": world["keys"]["partner"]["id"],
     }
-    other = "partner" if word == "key" else "second_merchant"
+    other = "psp" if word == "key" else "second_merchant"
 
     running(sandbox, {"when": {word: ids[word]}, "then": LOST})
     by_id = pay(sandbox)
@@ -120,7 +120,7 @@ def test_what_no_attempt_has_fits_none(sandbox, when):
     ("operation", "begin", "action", "body"),
     [
         ("capture", held, "capture", {}),
-        ("incremental_auth", held, "auth", {"amount": 500}),
+        ("incremental_auth", held, "increment", {"amount": 500}),
         ("reverse", held, "reverse", {}),
         ("tip_adjust", sold, "adjust", {"type": "fixed", "amount": 200}),
         ("refund", sold, "refund", {}),
@@ -177,9 +177,9 @@ def test_attempts_on_a_payment_are_counted_from_its_initiation(sandbox):
     ]
     running(sandbox, *rules)
 
-    begun = pay(sandbox, kind="auth")
+    begun = pay(sandbox, operation="auth")
     tx = begun.json()
-    raised = act(sandbox, tx, "auth", amount=500)
+    raised = act(sandbox, tx, "increment", amount=500)
     refused = act(sandbox, tx, "capture", outcome="capture_declined")
     captured = act(sandbox, tx, "capture")
 

@@ -11,8 +11,6 @@ from typing import Any
 
 from sandbox.domain.payments.invariants import broken
 from tests.driving import Response
-from tests.payments import driving
-from tests.payments.driving import record_of
 from tests.payments.driving_money import (
     check_account,
     check_amounts,
@@ -28,6 +26,8 @@ from tests.payments.driving_money import (
 )
 from tests.soak.client import Client
 from tests.soak.report import Found
+from tests.support import payments
+from tests.support.payments import record_of
 
 UNAUTHORIZED = 401
 """A key that is lost while its payment waits leaves a payment without an answer (assumed D2)."""
@@ -100,13 +100,13 @@ class Books:
         client = self._client
         client.ignores_shape = self._dice.random() < UNSHAPED
         try:
-            page = driving.ask(client, "GET", "/v2/transactions", by="psp", query="limit=200")
-            payments = reversed(page.json()["transactions"])
-            batches = reversed(driving.batches(client, by="psp"))
+            page = payments.ask(client, "GET", "/v2/transactions", by="psp", query="limit=200")
+            found = reversed(page.json()["transactions"])
+            batches = reversed(payments.batches(client, by="psp"))
         finally:
             client.ignores_shape = False
         return (
-            {one["transaction_id"]: one for one in payments},
+            {one["transaction_id"]: one for one in found},
             {one["id"]: one for one in batches},
         )
 

@@ -11,13 +11,13 @@ from random import Random
 from typing import Any
 
 from tests.directory.making import a_credential, a_location, a_terminal, an_account
-from tests.payments.driving import close_batch, in_state, paid
 from tests.platform.minting import mint
 from tests.soak.client import Client, Exchange, another, in_process
 from tests.soak.report import Found
 from tests.soak.requesting import play_requests
 from tests.soak.rounds import Round
 from tests.state.filling import SCENARIO, STATES
+from tests.support.payments import close_batch, in_state, paid
 
 BESIDE = "beside-and-left-alone"
 """The id of the neighbour, which no made-up request ever names."""

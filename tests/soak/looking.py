@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from tests.payments import driving
+from tests.directory.making import terminal_id
 from tests.soak.client import WAITING, Client
+from tests.support import payments
 
 BY_ID = {
     "accounts": "/v1/accounts/{}",
@@ -74,15 +75,15 @@ def act_everywhere(client: Client) -> None:
     """Take a payment and act on those that are there; let time pass, which ends some of them."""
     control = f"/worlds/{client.world}"
     body: dict[str, Any] = {"amount": 1000, "terminal_id": _terminal(client)}
-    begun = driving.ask(client, "POST", "/v3/payment", body)
-    driving.ask(client, "POST", "/v3/preauth", body)
-    page = driving.ask(client, "GET", "/v2/transactions", query="limit=20")
+    begun = payments.ask(client, "POST", "/v3/payment", body)
+    payments.ask(client, "POST", "/v3/preauth", body)
+    page = payments.ask(client, "GET", "/v2/transactions", query="limit=20")
     listed = page.json()["transactions"] if page.status == 200 else []
     for tx in listed[:8]:
         for operation in ("capture", "reverse", "refund"):
-            driving.act(client, tx["transaction_id"], operation, {"amount": 10})
+            payments.act(client, tx["transaction_id"], operation, amount=10)
     if begun.status == 200:
-        driving.close_batch(client, begun.json()["batch_id"] or "none")
+        payments.close_batch(client, begun.json()["batch_id"] or "none")
     client.control("POST", f"{control}/messages", {"event_type": "account.updated"})
     client.control("POST", f"{control}/clock/advance", {"by": "40d"})
     assert begun.status != WAITING or client.waiting
@@ -91,6 +92,6 @@ def act_everywhere(client: Client) -> None:
 def _terminal(client: Client) -> str:
     """A terminal's id; after a snapshot was changed the cast may have lost its own."""
     try:
-        return driving.terminal_id(client, "merchant")
+        return terminal_id(client, "merchant")
     except KeyError:
         return "none"

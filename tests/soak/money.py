@@ -12,13 +12,14 @@ from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.worlds.switches import SWITCHES
-from tests.payments import driving
-from tests.payments.driving import PATHS, ledger
+from tests.directory.making import terminal_id
 from tests.payments.driving_money import kept
 from tests.soak.books import Books, Transaction
 from tests.soak.client import Client, in_process
 from tests.soak.making import AMOUNTS
 from tests.soak.rounds import Round
+from tests.support import payments
+from tests.support.payments import PATHS, ledger
 
 STEPS = 60
 PAYMENTS_MAX = 30
@@ -101,13 +102,13 @@ class Walk:
             more["breakdown"] = self._parts_of(amount)
         if dice.random() < 0.15:
             more["event_id"] = dice.choice(["once", "twice", *self._event_ids()])
-        answer = driving.pay(
+        answer = payments.pay(
             self._client,
             amount,
             at=dice.choice(MERCHANTS),
-            preauth=dice.random() < 0.4,
+            operation="auth" if dice.random() < 0.4 else "sale",
             card=dice.choice([None, None, *CARDS]),
-            force=self._forced(),
+            outcome=self._forced(),
             **more,
         )
         self._books.sweep(of=None, answer=answer)
@@ -143,7 +144,7 @@ class Walk:
         if dice.random() < 0.1:
             body["event_id"] = dice.choice(["once", *self._event_ids()])
         force = self._forced() if dice.random() < 0.4 else None
-        answer = driving.act(self._client, tx["transaction_id"], operation, body, force=force)
+        answer = payments.act(self._client, tx["transaction_id"], operation, **body, outcome=force)
         self._books.sweep(of=tx["transaction_id"], answer=answer)
         return None
 
@@ -192,7 +193,7 @@ class Walk:
         if body.get("status") == "refunded" and dice.random() < 0.8:
             body["refunded"] = total
         path = f"/v1/transactions/{tx['transaction_id']}"
-        answer = driving.ask(self._client, "PUT", path, body)
+        answer = payments.ask(self._client, "PUT", path, body)
         if answer.status == 200:
             self._books.edited.add(tx["transaction_id"])
         self._books.sweep(of=tx["transaction_id"], answer=answer)
@@ -219,7 +220,7 @@ class Walk:
     # --- batches
 
     def _open_batch(self) -> None:
-        driving.open_batch(self._client, self._dice.choice(MERCHANTS))
+        payments.open_batch(self._client, self._dice.choice(MERCHANTS))
         self._books.sweep()
 
     def _chosen(self, *statuses: str) -> str | None:
@@ -233,14 +234,14 @@ class Walk:
         if id is None:
             return self._open_batch()
         terminal = self._books.batches[id]["terminal_id"]
-        payments = list(self._books.payments.values())
-        free = [one for one in payments if (one["tid"], one["batch_id"]) == (terminal, None)]
-        members = [one for one in payments if one["batch_id"] == id]
+        known = list(self._books.payments.values())
+        free = [one for one in known if (one["tid"], one["batch_id"]) == (terminal, None)]
+        members = [one for one in known if one["batch_id"] == id]
         body = {
-            "added_transactions": self._some_of(free or payments),
+            "added_transactions": self._some_of(free or known),
             "removed_transactions": self._some_of(members),
         }
-        driving.edit_batch(self._client, id, **body)
+        payments.edit_batch(self._client, id, **body)
         self._books.sweep()
         return None
 
@@ -252,7 +253,7 @@ class Walk:
         id = self._chosen("open", "rejected")
         if id is None:
             return self._begin()
-        driving.close_batch(self._client, id)
+        payments.close_batch(self._client, id)
         self._books.sweep()
         return None
 
@@ -279,7 +280,7 @@ class Walk:
         name = self._dice.choice(SWITCHED)
         values = SWITCHES[name].values or LATENCIES
         value = self._dice.choice(list(values))
-        driving.set_switch(self._client, name, value)
+        payments.set_switch(self._client, name, value)
         self._books.may_show_parts |= value == "refunded"
         self._books.sweep()
 
@@ -309,12 +310,12 @@ class Walk:
         merchant = self._dice.choice(MERCHANTS)
         if self._dice.random() < 0.5:
             word = self._dice.choice(["block", "unblock", "unblock"])
-            path = f"/v2/terminals/{driving.terminal_id(self._client, merchant)}/{word}"
-            driving.ask(self._client, "POST", path)
+            path = f"/v2/terminals/{terminal_id(self._client, merchant)}/{word}"
+            payments.ask(self._client, "POST", path)
         else:
-            path = f"/v2/terminals/{driving.terminal_id(self._client, merchant)}"
+            path = f"/v2/terminals/{terminal_id(self._client, merchant)}"
             rates = {"tax_rate": self._dice.choice([0, 8.25]), "surcharge_rate": 3}
-            driving.ask(self._client, "PUT", path, rates)
+            payments.ask(self._client, "PUT", path, rates)
         self._books.sweep()
 
     def _save(self) -> None:

@@ -11,7 +11,6 @@ from urllib.parse import quote
 from sandbox.control.routes import CONTROL
 from sandbox.domain.payments.cards import CARDS
 from tests.driving import Response
-from tests.payments.driving import in_state
 from tests.soak.client import WAITING, Client, documents, in_process
 from tests.soak.making import RESOURCES, WORDS, Known, Maker
 from tests.soak.report import Found
@@ -29,6 +28,7 @@ from tests.soak.spoiling import (
     written,
 )
 from tests.state.filling import STATES
+from tests.support.payments import in_state
 
 STEPS = 250
 """So many requests make a round."""

@@ -13,13 +13,13 @@ from sandbox.domain.payments.invariants import broken
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.scenarios.loading import ScenarioError, parse_scenario, read_scenario
 from tests.driving import Response
-from tests.payments import driving
-from tests.payments.driving import record_of
 from tests.soak.client import Client, in_process
 from tests.soak.making import AMOUNTS, Known, Maker
 from tests.soak.report import Found
 from tests.soak.rounds import Round
 from tests.soak.spoiling import places, spoilt
+from tests.support import payments
+from tests.support.payments import record_of
 
 STEPS = 10
 ACTS = 14
@@ -228,7 +228,7 @@ class ExampleRunner:
             answer = self._client.control("POST", f"{CONTROL}/clock/advance", {"by": by})
             assert answer.status == 200, answer.body
         self._check_counts()
-        page = driving.ask(self._client, "GET", "/v2/transactions", by="psp", query="limit=50")
+        page = payments.ask(self._client, "GET", "/v2/transactions", by="psp", query="limit=50")
         for tx in page.json()["transactions"]:
             if wrong := broken(record_of(self._client, tx["transaction_id"])):
                 raise Found(f"{', '.join(wrong)} of {tx['transaction_id']}")
@@ -236,8 +236,8 @@ class ExampleRunner:
 
     def _act(self) -> Response | None:
         dice, client = self._dice, self._client
-        listed = driving.ask(client, "GET", "/v2/transactions", by="psp", query="limit=10").json()
-        payments = listed["transactions"]
+        listed = payments.ask(client, "GET", "/v2/transactions", by="psp", query="limit=10").json()
+        found = listed["transactions"]
         what = dice.random()
         if client.waiting and what < 0.4:
             taps = client.control("GET", f"{CONTROL}/taps").json()["taps"]
@@ -245,22 +245,22 @@ class ExampleRunner:
             body = dice.choice([{"card": dice.choice(list(CARDS))}, {"cancel": "user"}])
             client.control("POST", f"{CONTROL}/taps/{id}", body)
             return None
-        if what < 0.6 or not payments:
-            return driving.pay(
+        if what < 0.6 or not found:
+            return payments.pay(
                 client,
                 dice.choice(AMOUNTS),
                 at=dice.choice(CAST),
-                preauth=dice.random() < 0.4,
+                operation="auth" if dice.random() < 0.4 else "sale",
                 card=dice.choice([None, *CARDS]),
             )
-        tx = dice.choice(payments)
+        tx = dice.choice(found)
         if what < 0.7 and tx["batch_id"]:
-            driving.close_batch(client, tx["batch_id"])
+            payments.close_batch(client, tx["batch_id"])
             return None
-        operation = dice.choice(list(driving.PATHS))
+        operation = dice.choice(list(payments.PATHS))
         body = {"adjust": {"type": "fixed", "amount": 50}, "confirm": {"confirm": True}}
-        return driving.act(
-            client, tx["transaction_id"], operation, body.get(operation, {"amount": 10})
+        return payments.act(
+            client, tx["transaction_id"], operation, **body.get(operation, {"amount": 10})
         )
 
     def _check_counts(self) -> None:

@@ -12,8 +12,8 @@ from sandbox.worlds.clock import ClockSetting
 from tests.conftest import NOW
 from tests.directory.making import a_credential, a_location, a_terminal, an_account
 from tests.driving import InProcess, Response
-from tests.payments.driving import in_state, pay, set_rates
 from tests.platform.minting import delete, mint, put
+from tests.support.payments import in_state, pay, set_rates
 from tests.worlds.worlds import supplied
 
 STATES = (

@@ -15,7 +15,6 @@ from typing import Any
 
 import httpx2
 
-from tests.payments.driving import PATHS
 from tests.payments.driving_money import (
     check_account,
     check_event_ids,
@@ -26,6 +25,7 @@ from tests.payments.driving_money import (
     sums_of,
 )
 from tests.state.keeping import SavedWorld, keeping
+from tests.support.payments import PATHS
 from tests.webhooks.receiving import Received, Receiver
 
 MERCHANTS = ("merchant", "second_merchant", "tax_merchant", "quiet_surcharge_merchant")

@@ -11,8 +11,8 @@ from sandbox.app import build
 from sandbox.settings import Settings
 from sandbox.store.files import sqlite_file
 from sandbox.store.files.port import StoreError
-from tests.payments.driving import paid
 from tests.state.mutating import a_looping_sandbox
+from tests.support.payments import paid
 
 WORDS = "A part of the state cannot be read."
 

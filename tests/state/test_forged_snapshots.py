@@ -15,10 +15,10 @@ from sandbox.worlds import snapshot
 from sandbox.worlds.saved_world import SavedWorld
 from sandbox.worlds.snapshot import read_snapshot
 from tests.driving import InProcess, Response
-from tests.payments.driving import paid
 from tests.properties import IS_THOROUGH, examples
 from tests.state.filling import a_sandbox, fill
 from tests.state.mutating import a_looping_sandbox, digested, failures
+from tests.support.payments import paid
 
 SNAPSHOT = "/_sandbox/worlds/default/snapshot"
 MUTATIONS = 60

@@ -19,7 +19,7 @@ from sandbox.worlds.snapshot import parse_snapshot
 from tests.conftest import NOW
 from tests.driving import InProcess
 from tests.payments.tapping import advance
-from tests.payments.till import chosen, pay
+from tests.support.payments import chosen, pay
 
 KEPT = Path(__file__).parent / "kept"
 

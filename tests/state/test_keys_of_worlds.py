@@ -14,8 +14,8 @@ from sandbox.domain.keys import digest_of
 from sandbox.settings import Settings
 from sandbox.store.files.port import StoreError
 from tests.driving import InProcess, Response
-from tests.payments.driving import paid
 from tests.platform.minting import mint
+from tests.support.payments import paid
 from tests.worlds.worlds import KEY, add_world, create, supplied, totals
 
 Document = dict[str, Any]

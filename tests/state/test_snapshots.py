@@ -12,13 +12,22 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.driving import InProcess
-from tests.payments.driving import PATHS, act, in_state, paid, pay, read
 from tests.payments.tapping import at_desk, taps
-from tests.payments.till import ask, turns, until_busy
 from tests.payments.waits import sale
 from tests.platform.minting import mint
 from tests.properties import examples
 from tests.state.filling import KEPT_KEY, a_sandbox, control, fill, ok
+from tests.support.payments import (
+    PATHS,
+    act,
+    ask_on_loop,
+    in_state,
+    paid,
+    pay,
+    read,
+    turns,
+    until_busy,
+)
 from tests.worlds.worlds import add_world
 
 SNAPSHOT = "/_sandbox/worlds/{}/snapshot"
@@ -128,7 +137,7 @@ def test_a_world_goes_on_the_same_after_it_came_back(full: bytes):
 
     for one in (sandbox, other):
         paid(one, 56)
-        paid(one, 2000, preauth=True)
+        paid(one, 2000, operation="auth")
         control(one, "POST", "/clock/advance", {"by": "45d"})
 
     assert saved(sandbox) == saved(other)
@@ -140,10 +149,10 @@ def test_a_world_at_the_tap_desk_is_saved_with_the_payment_that_waits():
 
     async def story() -> tuple[bytes, bytes, int, list[Any]]:
         waiting = await at_desk(sandbox, sale(sandbox, amount=7777))
-        before = (await ask(sandbox, "GET", SNAPSHOT.format("default"))).body
+        before = (await ask_on_loop(sandbox, "GET", SNAPSHOT.format("default"))).body
         answer = await _put(sandbox, before)
         assert answer == 200
-        after = (await ask(sandbox, "GET", SNAPSHOT.format("default"))).body
+        after = (await ask_on_loop(sandbox, "GET", SNAPSHOT.format("default"))).body
         return before, after, (await waiting).status, await taps(sandbox)
 
     before, after, status, at_the_desk = asyncio.run(story())
@@ -156,7 +165,7 @@ def test_a_world_at_the_tap_desk_is_saved_with_the_payment_that_waits():
 
 async def _put(sandbox: InProcess, body: bytes) -> int:
     """The status of a restoring while other requests wait."""
-    answer = await ask(sandbox, "PUT", SNAPSHOT.format("default"), json.loads(body))
+    answer = await ask_on_loop(sandbox, "PUT", SNAPSHOT.format("default"), json.loads(body))
     return answer.status
 
 
@@ -165,9 +174,9 @@ def test_a_payment_that_waited_for_its_processor_gets_404_and_ends_in_the_world_
     control(sandbox, "POST", "/scenario/next", {"outcome": "approved", "delay_ms": 60_000})
 
     async def story() -> tuple[str, int]:
-        waiting = asyncio.create_task(ask(sandbox, *sale(sandbox)))
+        waiting = asyncio.create_task(ask_on_loop(sandbox, *sale(sandbox)))
         await until_busy(sandbox)
-        before = (await ask(sandbox, "GET", SNAPSHOT.format("default"))).body
+        before = (await ask_on_loop(sandbox, "GET", SNAPSHOT.format("default"))).body
         (pending,) = table(before, "transactions")
         assert await _put(sandbox, before) == 200
         await turns()
@@ -454,12 +463,12 @@ def _step(sandbox: InProcess, what: str, amount: int, ids: list[str]) -> None:
     if what == "state":
         ids.append(in_state(sandbox, _STATES[amount % len(_STATES)])["transaction_id"])
     elif what in ("sale", "auth"):
-        answer = pay(sandbox, amount, preauth=what == "auth")
+        answer = pay(sandbox, amount, operation="auth" if what == "auth" else "sale")
         ids.append(answer.json()["transaction_id"])
     elif what == "advance":
         control(sandbox, "POST", "/clock/advance", {"by": f"{amount}m"})
     elif ids:
-        act(sandbox, ids[amount % len(ids)], what, {"amount": amount} if amount % 2 else {})
+        act(sandbox, ids[amount % len(ids)], what, **({"amount": amount} if amount % 2 else {}))
 
 
 # --- whatever somebody writes into it ---------------------------------------------------------

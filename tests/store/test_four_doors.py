@@ -21,8 +21,8 @@ from sandbox.worlds.clock import ClockSetting
 from tests.conftest import NOW
 from tests.directory.making import ACCOUNT, a_credential, terminal_body
 from tests.driving import InProcess, Response
-from tests.payments.driving import paid
 from tests.state.mutating import a_looping_sandbox
+from tests.support.payments import paid
 
 SNAPSHOT = "/_sandbox/worlds/default/snapshot"
 ENDPOINTS = "/_sandbox/worlds/default/endpoints"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.payments.till import pay
+from tests.support.payments import pay
 from tests.webhooks.calling import add, reached, sample, types_reached, world_of
 
 
@@ -23,7 +23,7 @@ def test_an_endpoint_hears_its_own_account_and_those_below_it(sandbox, owner, su
     account_id = None if owner is None else sandbox.account(owner)
     id = add(sandbox, account_id=account_id, event_types=["transaction.sale"])["id"]
 
-    pay(sandbox, merchant="merchant")
+    pay(sandbox, at="merchant")
 
     assert types_reached(sandbox, id) == (["transaction.sale"] if subscribes_to else [])
 

@@ -22,8 +22,8 @@ from sandbox.worlds.dispatcher import STARTS_IN_A_TURN
 from tests.conftest import NOW
 from tests.control.test_control import assert_refused
 from tests.driving import InProcess
-from tests.payments.till import pay, turns
 from tests.steps import calls_of
+from tests.support.payments import pay, turns
 from tests.webhooks.calling import (
     ENDPOINTS,
     WORLD,

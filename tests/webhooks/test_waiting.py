@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tests.control.test_control import assert_refused
-from tests.payments.till import turns
+from tests.support.payments import turns
 from tests.webhooks.calling import WORLD, add, control, living, sample
 from tests.webhooks.misbehaving import refusing
 from tests.webhooks.receiving import receiving

@@ -13,8 +13,8 @@ from sandbox.control.waiting import WAITS_MAX
 from sandbox.domain.events import EVENTS, body_of, status_of
 from tests.control.reading import reading
 from tests.control.test_control import assert_refused
-from tests.payments.till import forcing, turns
 from tests.steps import Calls
+from tests.support.payments import forcing, turns
 from tests.webhooks.calling import WORLD, add, control, emit, living, reset, sample, world_of
 from tests.webhooks.hooked import until
 from tests.webhooks.receiving import receiving

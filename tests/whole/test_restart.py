@@ -13,10 +13,10 @@ import pytest
 
 from sandbox.domain.instants import from_ms, parse_rfc3339
 from tests.conftest import NOW
-from tests.payments.driving import acted, paid, pay, read
 from tests.state.filling import STATES, control, fill, ok
 from tests.state.keeping import KINDS, SavedWorld, keeping
 from tests.state.remote import Remote
+from tests.support.payments import acted, paid, pay, read
 from tests.webhooks.hooked import until
 from tests.webhooks.receiving import receiving
 
@@ -107,12 +107,12 @@ def story(world: Remote, part: int) -> list[bytes]:
         closed = world.ask("POST", f"/v1/batches/{sale['batch_id']}/close", key="partner")
         answers.append(closed.body)
         control(world, "POST", "/clock/advance", {"by": "5s"})
-        note(paid(world, at="tax_merchant", preauth=True, amount=77))
+        note(paid(world, at="tax_merchant", operation="auth", amount=77))
     else:
         note(paid(world))
         note(paid(world))
-        held = note(paid(world, preauth=True))
-        note(acted(world, held["transaction_id"], "increment", {"amount": 50}))
+        held = note(paid(world, operation="auth"))
+        note(acted(world, held["transaction_id"], "increment", amount=50))
         world.ask(
             "POST", "/v5/apikeys", key="partner", json_body={"name": "n", "permissions": ["all"]}
         )
@@ -188,7 +188,7 @@ def test_what_fell_due_while_the_server_was_down_happens_at_its_own_moment_unask
         with keeping(path) as server:
             world = Remote(server)
             control(world, "PUT", "/clock", {"now": NOW, "mode": "running", "rate": 60})
-            held = paid(world, preauth=True)
+            held = paid(world, operation="auth")
             due = _expiry(world, held["transaction_id"])
             # A few seconds of the wall before it expires.
             nearly = due - timedelta(minutes=1)
@@ -217,7 +217,7 @@ def test_a_world_that_was_put_in_place_lets_things_happen_unasked(db: Path):
     with receiving() as receiver, keeping(db) as server:
         world = another(server, "first")
         control(world, "PUT", "/clock", {"mode": "running", "rate": 60})
-        held = paid(world, preauth=True)
+        held = paid(world, operation="auth")
         nearly = _expiry(world, held["transaction_id"]) - timedelta(minutes=1)
         control(world, "PUT", "/clock", {"now": f"{nearly:%Y-%m-%dT%H:%M:%S}.000Z"})
         control(world, "POST", "/endpoints", {"url": receiver.url})

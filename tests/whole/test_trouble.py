@@ -17,11 +17,11 @@ import pytest
 
 from sandbox.domain.payments.cards import CARDS
 from tests.conftest import NOW
-from tests.payments.driving import paid, pay, read
 from tests.platform.minting import mint
 from tests.state.filling import KEPT_KEY, control, fill
 from tests.state.keeping import KINDS, SavedWorld, keeping, refused
 from tests.state.remote import Remote
+from tests.support.payments import paid, pay, read
 from tests.webhooks.hooked import until
 from tests.webhooks.receiving import receiving
 

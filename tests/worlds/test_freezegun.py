@@ -13,8 +13,8 @@ from sandbox.settings import Settings
 from sandbox.worlds.clock import ClockSetting
 from tests.conftest import NOW
 from tests.driving import InProcess
-from tests.payments.making import held, pay, prompted, read, sold
 from tests.platform.minting import messages
+from tests.support.payments import held, pay, prompted, read, sold
 
 VISA = {"card_reader_data": {"paymentCardData": "tok_visa_credit"}}
 

@@ -1,0 +1,519 @@
+"""How tests take payments, act on them and look at them. All of it through the API.
+
+The partner of the cast asks unless `by` names another key, and `outcome` is what the header of the
+request forces: assumed 6.3.
+"""
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sandbox.app import build
+from sandbox.domain.instants import parse_rfc3339
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.in_process import json_request
+from sandbox.settings import Settings
+from sandbox.worlds.clock import ClockSetting
+from tests.conftest import NOW
+from tests.directory.making import account_id, detail, location_id, made, shown, terminal_id
+from tests.directory.making import messages as all_messages
+from tests.driving import InProcess, Response
+from tests.platform.minting import known_clauses, messages
+
+INITIATIONS = {"sale": "/v3/payment", "auth": "/v3/preauth"}
+
+PATHS = {
+    "capture": "/v3/payments/{id}/capture",
+    "increment": "/v3/payments/{id}/auth",
+    "adjust": "/v1/payments/{id}/adjust",
+    "reverse": "/v1/payments/{id}/reverse",
+    "refund": "/v1/payments/{id}/refund",
+    "confirm": "/v1/payments/{id}/confirm",
+}
+"""The follow-up operations and where they are served: assumed 1.8."""
+
+OPERATIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    **{name: ("", {}) for name in INITIATIONS},
+    "incremental_auth": ("increment", {"amount": 500}),
+    "capture": ("capture", {}),
+    "tip_adjust": ("adjust", {"type": "fixed", "amount": 200}),
+    "refund": ("refund", {}),
+    "reverse": ("reverse", {}),
+    "confirm": ("confirm", {"confirm": True}),
+}
+"""Operations as outcomes name them: the follow-up operation, and the least body that it needs."""
+
+
+def fresh_sandbox() -> InProcess:
+    """A sandbox like that of the fixture, for tests that need many in one."""
+    frozen = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
+    return InProcess(build(Settings(clock=frozen)))
+
+
+# --- requests ---------------------------------------------------------------------------------
+
+
+def forcing(sandbox: InProcess, outcome: str | None) -> InProcess:
+    """The same sandbox, asked with the outcome in the header."""
+    if outcome is None:
+        return sandbox
+    return replace(sandbox, defaults=sandbox.defaults | {"x-sandbox-outcome": outcome})
+
+
+def ask(
+    sandbox: InProcess,
+    method: str,
+    path: str,
+    body: Any = ...,
+    *,
+    by: str = "partner",
+    outcome: str | None = None,
+    query: str = "",
+) -> Response:
+    """One request."""
+    headers = None
+    if outcome is not None:
+        sent = {"content-type": "application/json", sandbox.header: sandbox.key(by)}
+        sent = sandbox.defaults | sent | {"x-sandbox-outcome": outcome}
+        headers = [(name.encode(), value.encode("latin-1")) for name, value in sent.items()]
+    return sandbox.ask(method, path, key=by, json_body=body, headers=headers, query=query)
+
+
+async def ask_on_loop(
+    sandbox: InProcess,
+    method: str,
+    path: str,
+    body: Any = None,
+    *,
+    by: str = "partner",
+    outcome: str | None = None,
+) -> Response:
+    """One request that may wait while others are served."""
+    headers = {"x-service-apikey": sandbox.key(by)}
+    if outcome is not None:
+        headers["x-sandbox-outcome"] = outcome
+    return await json_request(method, path, body, headers=headers).run(sandbox.sandbox.app)
+
+
+async def until_busy(sandbox: InProcess, count: int = 1) -> None:
+    """Goes on once so many payments wait for their processor."""
+    world = sandbox.sandbox.worlds.get(sandbox.world)
+    assert world is not None
+    async with asyncio.timeout(5):
+        while len(world.busy) < count:
+            await asyncio.sleep(0)
+
+
+async def turns(count: int = 20) -> None:
+    """Lets whatever can go on, go on, so many times."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+# --- payments ---------------------------------------------------------------------------------
+
+
+def pay(
+    sandbox: InProcess,
+    amount: Any = 1000,
+    *,
+    at: str = "merchant",
+    operation: str = "sale",
+    card: str | None = None,
+    by: str = "partner",
+    outcome: str | None = None,
+    **more: Any,
+) -> Response:
+    """A sale or an authorization at the terminal of a merchant of the cast, or at one with this id.
+
+    It is at no terminal if `more` names a location or an account. `card` is a test card's token.
+    """
+    body = {"amount": amount, **more}
+    if not {"terminal_id", "location_id", "account_id"} & set(more):
+        body["terminal_id"] = at if len(at) == 36 else terminal_id(sandbox, at)
+    if card is not None:
+        body["card_reader_data"] = {"paymentCardData": card}
+    return ask(sandbox, "POST", INITIATIONS[operation], body, by=by, outcome=outcome)
+
+
+def paid(sandbox: InProcess, amount: int = 1000, **more: Any) -> dict[str, Any]:
+    """The transaction that `pay` answers with."""
+    return shown(pay(sandbox, amount, **more))
+
+
+def paid_id(sandbox: InProcess, amount: int = 1000, **more: Any) -> str:
+    """The id of a payment that was taken."""
+    return str(paid(sandbox, amount, **more)["transaction_id"])
+
+
+def sold(sandbox: InProcess, amount: int = 1000, **more: Any) -> dict[str, Any]:
+    """A sale that was captured."""
+    tx = paid(sandbox, amount, **more)
+    assert tx["status"] == "captured", tx["status_reason"]
+    return tx
+
+
+def held(sandbox: InProcess, amount: int = 1000, **more: Any) -> dict[str, Any]:
+    """A preauthorization that was approved."""
+    tx = paid(sandbox, amount, operation="auth", **more)
+    assert tx["status"] == "authorized", tx["status_reason"]
+    return tx
+
+
+def prompted(sandbox: InProcess, amount: int = 1000, **more: Any) -> dict[str, Any]:
+    """A sale that waits for the cardholder's answer to a surcharge."""
+    tx = paid(sandbox, amount, outcome="surcharge_prompt", **more)
+    assert tx["status"] == "surcharge_pending"
+    return tx
+
+
+def act(
+    sandbox: InProcess,
+    tx: dict[str, Any] | str,
+    operation: str,
+    *,
+    by: str = "partner",
+    outcome: str | None = None,
+    version: str = "",
+    **body: Any,
+) -> Response:
+    """A follow-up operation, one of PATHS; `version` is that of another path to the same."""
+    path = path_of(_id_of(tx), operation, version)
+    return ask(sandbox, "POST", path, body, by=by, outcome=outcome)
+
+
+def path_of(id: str, operation: str, version: str = "") -> str:
+    path = PATHS[operation].format(id=id)
+    return f"/{version}{path[3:]}" if version else path
+
+
+def acted(
+    sandbox: InProcess, tx: dict[str, Any] | str, operation: str, **more: Any
+) -> dict[str, Any]:
+    """The transaction that `act` answers with."""
+    return shown(act(sandbox, tx, operation, **more))
+
+
+def edited(sandbox: InProcess, id: str, **body: Any) -> dict[str, Any]:
+    """The passthrough transaction after its processor's outcome was told: spec 4.3-search-edit."""
+    return shown(ask(sandbox, "PUT", f"/v1/transactions/{id}", body))
+
+
+def read(sandbox: InProcess, tx: dict[str, Any] | str, *, by: str = "partner") -> dict[str, Any]:
+    """The transaction as it is kept."""
+    return shown(ask(sandbox, "GET", f"/v1/transactions/{_id_of(tx)}", by=by))
+
+
+def _id_of(tx: dict[str, Any] | str) -> str:
+    return tx if isinstance(tx, str) else str(tx["transaction_id"])
+
+
+def record_of(sandbox: InProcess, id: str) -> Transaction:
+    """The stored record itself, for what only the domain can be asked."""
+    world = sandbox.sandbox.worlds.get(sandbox.world)
+    assert world is not None
+    record = world.store.begin().get(Transaction, id)
+    assert record is not None
+    return record
+
+
+def search(sandbox: InProcess, query: str = "", *, by: str = "psp") -> dict[str, Any]:
+    """A page of GET /v2/transactions."""
+    return shown(ask(sandbox, "GET", "/v2/transactions", by=by, query=query))
+
+
+def found(sandbox: InProcess, query: str = "", *, by: str = "psp") -> list[str]:
+    """The ids of a page of the search, as they come."""
+    return [tx["transaction_id"] for tx in search(sandbox, query, by=by)["transactions"]]
+
+
+def all_transactions(sandbox: InProcess) -> int:
+    """How many payments there are."""
+    total: int = search(sandbox, by="partner")["total"]
+    return total
+
+
+# --- operations as outcomes name them ---------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A request that was made: its answer, and the payment that it was about."""
+
+    answer: Response
+    transaction_id: str
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        return shown(self.answer)
+
+
+def ready_for(sandbox: InProcess, operation: str, amount: int = 1000, **more: Any) -> str:
+    """The id of a payment on which the operation is possible."""
+    if operation in ("incremental_auth", "capture"):
+        return paid_id(sandbox, amount, operation="auth", **more)
+    at = "surcharge_merchant" if operation == "confirm" else "merchant"
+    return paid_id(sandbox, amount, at=at, **more)
+
+
+def operate(
+    sandbox: InProcess, id: str, operation: str, *, outcome: str | None = None, **more: Any
+) -> Response:
+    """One follow-up operation of OPERATIONS, with the least that it needs."""
+    name, body = OPERATIONS[operation]
+    return act(sandbox, id, name, outcome=outcome, version="v3", **(body | more))
+
+
+def attempt(sandbox: InProcess, operation: str, outcome: str | None = None) -> Attempt:
+    """One operation of OPERATIONS, on a payment of its own."""
+    if operation in INITIATIONS:
+        answer = pay(sandbox, operation=operation, outcome=outcome)
+        return Attempt(answer, answer.json().get("transaction_id", ""))
+    id = ready_for(sandbox, operation)
+    return Attempt(operate(sandbox, id, operation, outcome=outcome), id)
+
+
+# --- the world --------------------------------------------------------------------------------
+
+
+def set_switches(sandbox: InProcess, settings: dict[str, Any]) -> None:
+    answer = sandbox.control("PUT", f"/worlds/{sandbox.world}/switches", settings)
+    assert answer.status == 200, answer.body
+
+
+def set_switch(sandbox: InProcess, name: str, value: Any) -> None:
+    set_switches(sandbox, {name: value})
+
+
+def set_status(sandbox: InProcess, what: str, id: str, status: str = "blocked") -> None:
+    """Of an account, terminal or location; `what` is the beginning of its path."""
+    shown(ask(sandbox, "PUT", f"{what}/{id}", {"status": status}, by="psp"))
+
+
+def block_account(sandbox: InProcess, name: str, status: str = "blocked") -> None:
+    set_status(sandbox, "/v1/accounts", account_id(sandbox, name), status)
+
+
+def block_terminal(sandbox: InProcess, name: str) -> None:
+    shown(ask(sandbox, "POST", f"/v2/terminals/{terminal_id(sandbox, name)}/block"))
+
+
+def block_location(sandbox: InProcess, name: str) -> None:
+    shown(ask(sandbox, "POST", f"/v1/locations/{location_id(sandbox, name)}/block"))
+
+
+def drop_location(sandbox: InProcess, name: str) -> None:
+    path = f"/v1/locations/{location_id(sandbox, name)}"
+    answer = ask(sandbox, "DELETE", path)
+    assert answer.status == 204, answer.body
+
+
+def set_rates(sandbox: InProcess, kind: str, name: str, **rates: Any) -> None:
+    """Rates of a location, terminal or account of the cast."""
+    paths = {
+        "location": f"/v1/locations/{location_id(sandbox, name)}",
+        "terminal": f"/v2/terminals/{terminal_id(sandbox, name)}",
+        "account": f"/v1/accounts/{sandbox.account(name)}",
+    }
+    shown(ask(sandbox, "PUT", paths[kind], rates))
+
+
+# --- batches ----------------------------------------------------------------------------------
+
+
+def batch(sandbox: InProcess, id: str, *, members: bool = False) -> dict[str, Any]:
+    query = "include_transactions=true" if members else ""
+    return shown(ask(sandbox, "GET", f"/v1/batches/{id}", by="psp", query=query))
+
+
+def batches(sandbox: InProcess, *, by: str = "partner") -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = shown(
+        ask(sandbox, "GET", "/v1/batches", by=by, query="limit=500")
+    )["batches"]
+    return found
+
+
+def sums(sandbox: InProcess, id: str) -> tuple[int, int, int]:
+    """captured_amount, refunded_amount, transaction_count."""
+    seen = batch(sandbox, id)
+    return seen["captured_amount"], seen["refunded_amount"], seen["transaction_count"]
+
+
+def open_batch(
+    sandbox: InProcess, at: str = "merchant", *, by: str = "partner", **more: Any
+) -> Response:
+    place = at if len(at) == 36 else terminal_id(sandbox, at)
+    return ask(sandbox, "POST", "/v1/batches/open", {"terminal_id": place, **more}, by=by)
+
+
+def opened_batch(sandbox: InProcess, **more: Any) -> dict[str, Any]:
+    """The batch that `open_batch` answers with."""
+    return made(open_batch(sandbox, **more))
+
+
+def edit_batch(sandbox: InProcess, id: str, *, by: str = "partner", **body: Any) -> Response:
+    return ask(sandbox, "PUT", f"/v1/batches/{id}/edit", body, by=by)
+
+
+def close_batch(sandbox: InProcess, id: str, *, by: str = "partner") -> Response:
+    return ask(sandbox, "POST", f"/v1/batches/{id}/close", by=by)
+
+
+def settled(sandbox: InProcess, id: str, *, by: str = "partner") -> dict[str, Any]:
+    """The batch once it was closed and has whatever result it gets."""
+    assert shown(close_batch(sandbox, id, by=by))["status"] == "submitted"
+    return batch(sandbox, id)
+
+
+# --- payments in every state ------------------------------------------------------------------
+
+
+def _submitted(sandbox: InProcess) -> dict[str, Any]:
+    set_switch(sandbox, "batch.settlement", "manual")
+    return _closed(sandbox, 1000)
+
+
+def _closed(sandbox: InProcess, amount: int) -> dict[str, Any]:
+    sale = paid(sandbox, amount)
+    shown(close_batch(sandbox, sale["batch_id"]))
+    return sale
+
+
+def _after(sandbox: InProcess, sale: dict[str, Any], operation: str, **body: Any) -> Any:
+    return acted(sandbox, sale, operation, **body)
+
+
+_ARRANGED = {
+    "pending": lambda sandbox: paid(sandbox, at="passthrough_merchant"),
+    "pending, kept": lambda sandbox: paid(sandbox, outcome="pending_forever"),
+    "surcharge_pending": lambda sandbox: paid(sandbox, at="surcharge_merchant"),
+    "authorized": lambda sandbox: paid(sandbox, operation="auth"),
+    "authorized, 300 reversed": lambda sandbox: _after(
+        sandbox, paid(sandbox, operation="auth"), "reverse", amount=300
+    ),
+    "captured": paid,
+    "captured, 300 refunded": lambda sandbox: _after(sandbox, paid(sandbox), "refund", amount=300),
+    "captured, 300 reversed": lambda sandbox: _after(sandbox, paid(sandbox), "reverse", amount=300),
+    "captured, batch submitted": _submitted,
+    # 900402 has its whole batch rejected: assumed 6.2-settlement.
+    "captured, batch rejected": lambda sandbox: _closed(sandbox, 900_402),
+    "settled": lambda sandbox: _closed(sandbox, 1000),
+    "settled, 300 refunded": lambda sandbox: _after(
+        sandbox, _closed(sandbox, 1000), "refund", amount=300
+    ),
+    "refunded": lambda sandbox: _after(sandbox, paid(sandbox), "refund"),
+    "reversed": lambda sandbox: _after(sandbox, paid(sandbox, operation="auth"), "reverse"),
+    "reversed after capture": lambda sandbox: _after(sandbox, paid(sandbox), "reverse"),
+    "declined": lambda sandbox: paid(sandbox, outcome="do_not_honor"),
+    "error": lambda sandbox: paid(sandbox, outcome="processor_timeout"),
+    "canceled": lambda sandbox: paid(sandbox, outcome="user_canceled"),
+}
+
+
+def in_state(sandbox: InProcess, state: str) -> dict[str, Any]:
+    """A payment of 1000 (captured in a rejected batch: 900402) in this state, as it is kept.
+
+    The part before a comma, or "reversed" or "pending" alone, is its status.
+    """
+    made = _ARRANGED[state](sandbox)
+    return read(sandbox, made["transaction_id"])
+
+
+# --- what happened ----------------------------------------------------------------------------
+
+
+def messages_since(sandbox: InProcess, number: int) -> list[dict[str, Any]]:
+    """The messages after so many, oldest first."""
+    path = f"/worlds/{sandbox.world}/messages"
+    answer = sandbox.control("GET", path, query=f"offset={number}")
+    found: list[dict[str, Any]] = shown(answer)["messages"]
+    return found
+
+
+def message_count(sandbox: InProcess) -> int:
+    path = f"/worlds/{sandbox.world}/messages"
+    total: int = shown(sandbox.control("GET", path, query="limit=1"))["total"]
+    return total
+
+
+def events_of(sandbox: InProcess, answer: Response) -> list[dict[str, Any]]:
+    """What the request announced, in order: each with its event_type and body."""
+    request_id = answer.headers["x-sandbox-request-id"]
+    query = {"limit": "200"}
+    return [one for one in messages(sandbox, **query) if one["request_id"] == request_id]
+
+
+def event_types(sandbox: InProcess, answer: Response) -> list[str]:
+    return [one["event_type"] for one in events_of(sandbox, answer)]
+
+
+def fired(sandbox: InProcess, since: int = 0) -> list[str]:
+    """The types of the events so far, without the first `since` of them."""
+    return [message["event_type"] for message in all_messages(sandbox)[since:]]
+
+
+def state(sandbox: InProcess) -> list[bytes]:
+    """Every payment, batch and message: what a refusal must leave as it was."""
+    listed = [
+        ask(sandbox, "GET", path, by="psp", query=query).body
+        for path, query in (("/v2/transactions", "limit=200"), ("/v1/batches", "limit=500"))
+    ]
+    return [*listed, sandbox.control("GET", f"/worlds/{sandbox.world}/messages").body]
+
+
+def kind(transaction: dict[str, Any]) -> str:
+    """Type, status and reason in one word: `sale/captured/approved`."""
+    names = ("transaction_type", "status", "status_reason")
+    return "/".join(transaction[name] for name in names)
+
+
+def ledger(transaction: dict[str, Any]) -> tuple[int, int, int, int]:
+    """Authorized, captured, refunded, reversed: assumed 2.2."""
+    details = transaction["additional_details"]
+    return (
+        details["authorized_amount"],
+        details["captured_amount"],
+        transaction["refunded"],
+        transaction["reversed"],
+    )
+
+
+def parts(transaction: dict[str, Any]) -> tuple[int, int, int, int, int]:
+    """Subtotal, tax, tip, surcharge, total."""
+    names = ("subtotal", "tax_amount", "tip_amount", "surcharge_amount", "total_amount")
+    subtotal, tax, tip, surcharge, total = (transaction[name] for name in names)
+    return subtotal, tax, tip, surcharge, total
+
+
+def rows_taken(sandbox: InProcess, answer: Response) -> set[str]:
+    """The clauses that the journal gives for the rule or the change of an answer."""
+    decisions = sandbox.journal(answer)["decisions"]
+    return {one["clause"] for one in decisions if one["step"] in ("rule", "apply")}
+
+
+def chosen(answer: Response) -> str | None:
+    """What the answer says of its outcome."""
+    return answer.headers.get("x-sandbox-outcome")
+
+
+def refused(
+    sandbox: InProcess,
+    answer: Response,
+    status: int = 400,
+    error: str = "validation_error",
+    *,
+    clause: str = "",
+) -> str:
+    """What a refusal says, once it has the documented form and the journal says why.
+
+    `clause` is how the clause begins by which it was refused, where the test names one.
+    """
+    said = detail(answer, status, error)
+    entry = sandbox.journal(answer)
+    last = entry["decisions"][-1]
+    assert entry["status"] == status
+    assert last["verdict"] == str(status)
+    assert last["reason"]
+    assert last["clause"] in known_clauses()
+    assert last["clause"].startswith(clause), last
+    return said
