@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.driving import Response
 from tests.state.keeping import SavedWorld
@@ -16,6 +16,8 @@ class Remote:
     server: SavedWorld
     world: str = "default"
     view: dict[str, Any] = field(init=False)
+    header: ClassVar = "x-service-apikey"
+    defaults: ClassVar = {"accept": "application/json"}
 
     def __post_init__(self) -> None:
         self.view = self.control("GET", f"/worlds/{self.world}").json()
