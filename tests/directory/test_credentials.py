@@ -5,7 +5,6 @@ import re
 import pytest
 
 from tests.directory.making import (
-    NOBODY,
     a_credential,
     account_id,
     delete,
@@ -60,46 +59,6 @@ def test_a_code_is_any_twelve_characters(sandbox, code):
     credential = a_credential(sandbox, code=code)
 
     assert credential["code"] == code
-
-
-@pytest.mark.proves("assumed 1.6-create")
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("code", ""),
-        ("code", "48291375026"),
-        ("code", "4829137502645"),
-        ("code", 482913750264),
-        ("code", ["482913750264"]),
-        ("code", True),
-        ("pin", ""),
-        ("pin", "19384"),
-        ("pin", "1938477"),
-        ("pin", 193847),
-        ("pin", {}),
-        ("account_id", 7),
-        ("account_id", []),
-        ("account_id", False),
-    ],
-)
-def test_a_creation_with_a_bad_value_is_refused_and_the_field_named(sandbox, field, value):
-    before = everything(sandbox)
-
-    answer = post(sandbox, PATH, {field: value}, by="merchant")
-
-    assert field in detail(answer)
-    assert everything(sandbox) == before
-
-
-@pytest.mark.proves("assumed 4.7-create")
-@pytest.mark.parametrize("account", ["other_merchant", "deleted_merchant", "psp", NOBODY])
-def test_a_credential_of_an_account_outside_the_hierarchy_is_not_found(sandbox, account):
-    before = everything(sandbox)
-
-    answer = post(sandbox, PATH, {"account_id": account_id(sandbox, account)})
-
-    detail(answer, 404, "not_found")
-    assert everything(sandbox) == before
 
 
 @pytest.mark.proves("assumed 1.6-create")
@@ -172,42 +131,6 @@ def test_a_change_of_pin_is_silent(sandbox, change, expected):
 
     assert changed == credential | {"is_active": not expected}
     assert events(sandbox) == ["credential.created", *expected]
-
-
-@pytest.mark.proves("assumed C10")
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("is_active", None),
-        ("is_active", "false"),
-        ("is_active", 0),
-        ("is_active", []),
-        ("pin", None),
-        ("pin", ""),
-        ("pin", "19384"),
-        ("pin", "1938477"),
-        ("pin", 193847),
-    ],
-)
-def test_an_update_with_a_bad_value_is_refused_and_the_field_named(sandbox, field, value):
-    path = f"{PATH}/{a_credential(sandbox)['id']}"
-    before = everything(sandbox)
-
-    answer = put(sandbox, path, {"is_active": False, "pin": "193847"} | {field: value})
-
-    assert field in detail(answer)
-    assert everything(sandbox) == before
-
-
-@pytest.mark.proves("assumed 1.6-update")
-@pytest.mark.parametrize("ignored", [{"code": "999999999999"}, {"account_id": NOBODY}])
-def test_code_and_account_of_a_credential_never_change(sandbox, ignored):
-    credential = a_credential(sandbox)
-
-    answer = put(sandbox, f"{PATH}/{credential['id']}", ignored)
-
-    assert shown(answer) == credential
-    assert len(sandbox.journal(answer)["notes"]) == 1
 
 
 # --- listing and deletion ---------------------------------------------------------------------

@@ -7,7 +7,6 @@ from tests.directory.making import (
     account_id,
     delete,
     detail,
-    events,
     everything,
     get,
     made,
@@ -244,24 +243,6 @@ def test_a_blocked_terminal_keeps_its_numbers(sandbox):
 
 
 # --- deletion ---------------------------------------------------------------------------------
-
-
-@pytest.mark.proves("assumed 4.7-deleted, 4.7-twice, C11, Q24, 0.5-errors")
-def test_a_deleted_terminal_is_gone_for_every_operation(sandbox):
-    path = f"/v2/terminals/{a_terminal(sandbox)['terminal_id']}"
-    answer = delete(sandbox, path)
-
-    again = [
-        delete(sandbox, path),
-        get(sandbox, path),
-        put(sandbox, path, {"name": "x"}),
-        sandbox.ask("POST", f"{path}/block", key="partner"),
-        sandbox.ask("POST", f"{path}/unblock", key="partner"),
-    ]
-
-    assert (answer.status, answer.body) == (204, b"")
-    assert [detail(one, 404, "not_found") for one in again]
-    assert events(sandbox) == ["terminal.created", "terminal.deleted"]
 
 
 def test_a_blocked_terminal_can_be_deleted(sandbox):

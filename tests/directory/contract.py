@@ -1,0 +1,488 @@
+"""What accounts, terminals, locations and credentials have in common, as a table of each.
+
+The tests are in `test_contract.py`. What is particular to one of them is tested in its own file.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tests.directory.making import (
+    ACCOUNT,
+    ADDRESS,
+    NOBODY,
+    account_id,
+    made,
+    post,
+    put,
+    shown,
+    terminal_body,
+)
+from tests.driving import InProcess
+
+Values = Iterable[tuple[str, Any]]
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Resource:
+    """One kind of record, and what is sent about it.
+
+    `least` is the record that the least body creates, less what names others; `full` are fields
+    with which it can be created. `later` can only be changed afterwards. `beside` is sent together
+    with what is wrong with an update, and `same` changes nothing of a record with all of `full`.
+    `ignored` are updates that change nothing either, for what they name cannot be changed.
+    """
+
+    name: str
+    paths: tuple[str, ...]
+    body: Callable[[InProcess], Body]
+    reader: str = "merchant"
+    id: str = "id"
+    least: Body = field(default_factory=dict)
+    full: Body = field(default_factory=dict)
+    later: Body = field(default_factory=dict)
+    beside: Body = field(default_factory=dict)
+    null_when_created: Iterable[str] = ()
+    required: Iterable[str] = ()
+    unknown: Iterable[tuple[str, str | None]] = ()
+    bad: Values = ()
+    bad_created: Values = ()
+    bad_updated: Values = ()
+    changes: Values = ()
+    nullable: Iterable[str] = ()
+    never_null: Iterable[str] = ()
+    same: Iterable[Body] = ()
+    ignored: Values = ()
+    outside: Iterable[str] = ()
+
+    def create(self, sandbox: InProcess, **more: Any) -> Body:
+        """A record with the least, and more."""
+        return made(post(sandbox, self.paths[0], self.body(sandbox) | more))
+
+    def create_full(self, sandbox: InProcess) -> Body:
+        """A record of which every field is set."""
+        record = self.create(sandbox, **self.full)
+        return shown(put(sandbox, self.item(record), self.later)) if self.later else record
+
+    def item(self, record: Body, path: str = "") -> str:
+        """The path of a record, below another one of `paths` if it is named."""
+        return f"{path or self.paths[0]}/{record[self.id]}"
+
+    def expected(self, sandbox: InProcess, record: Body) -> Body:
+        """What a record created with the least has to be."""
+        names = {self.id: record[self.id]}
+        if self.name == "account":
+            above = [account_id(sandbox, name) for name in ("psp", "partner")]
+            return self.least | names | {"parent_account_ids": above}
+        return self.least | names | {"account_id": account_id(sandbox, "merchant")}
+
+
+def with_value(field: str, value: Any) -> Body:
+    """A body with one field; `address.city` is a field of the address."""
+    outer, _, inner = field.partition(".")
+    return {outer: ADDRESS | {inner: value} if inner else value}
+
+
+def each(of: Callable[[Resource], Iterable[Any]]) -> list[Any]:
+    """A case for each of what `of` finds in each resource."""
+    return [
+        pytest.param(one, *(case if isinstance(case, tuple) else (case,)), id=_id_of(one, case))
+        for one in RESOURCES
+        for case in of(one)
+    ]
+
+
+def _id_of(resource: Resource, case: Any) -> str:
+    shown = case if isinstance(case, tuple) else (case,)
+    return "-".join([resource.name, *(str(one) for one in shown)])
+
+
+def on_each_path(of: Callable[[Resource], Iterable[Any]]) -> list[Any]:
+    """The same on each path that serves the resource."""
+    return each(
+        lambda one: [
+            (path, *(case if isinstance(case, tuple) else (case,)))
+            for path in one.paths
+            for case in of(one)
+        ]
+    )
+
+
+ACCOUNTS = Resource(
+    name="account",
+    paths=("/v1/accounts", "/v2/accounts"),
+    body=lambda _: ACCOUNT,
+    reader="partner",
+    least={
+        "organization_id": None,
+        "available_processor_configs": [],
+        "tax_id": None,
+        "mcc": None,
+        "type": "merchant",
+        "status": "active",
+        "name": "Elm Street Bakery",
+        "description": "Bakery",
+        "address": ADDRESS,
+        "surcharge_rate": None,
+        "tax_rate": None,
+        "surcharge_confirmation_required": None,
+        "surcharge_basis": None,
+        "tax_basis": None,
+        "created_at": "2026-03-01T12:00:00.000Z",
+        "deleted_at": None,
+        "updated_at": None,
+    },
+    full={
+        "available_processor_configs": ["cfg-tsys-001", "cfg-pass-001"],
+        "tax_id": "12-3456789",
+        "mcc": "5812",
+        "surcharge_rate": 3.5,
+        "tax_rate": 8.25,
+        "surcharge_confirmation_required": False,
+        "surcharge_basis": "total",
+        "tax_basis": "subtotal_plus_tip",
+    },
+    later={"organization_id": "org_1"},
+    null_when_created=["parent_id"],
+    required=["type", "name", "description", "address"],
+    unknown=[
+        ("tax_idd", "tax_id"),
+        ("surchage_rate", "surcharge_rate"),
+        ("has_access_to_mms", None),
+    ],
+    bad=[
+        ("name", ""),
+        ("name", 7),
+        ("name", ["x"]),
+        ("name", {}),
+        ("name", True),
+        ("description", 7),
+        ("description", False),
+        ("address", "12 Elm St"),
+        ("address", []),
+        ("address", 1),
+        ("address.city", 7),
+        ("address.zip", 78704),
+        ("address.country", ["USA"]),
+        ("mcc", "581"),
+        ("mcc", "58122"),
+        ("mcc", "58a2"),
+        ("mcc", "\u0665\u0668\u0661\u0662"),
+        ("mcc", "5812\n"),
+        ("mcc", ""),
+        ("mcc", 5812),
+        ("tax_id", 123456789),
+        ("tax_id", []),
+        ("available_processor_configs", "cfg-tsys-001"),
+        ("available_processor_configs", {}),
+        ("available_processor_configs", [1]),
+        ("available_processor_configs", [None]),
+        ("available_processor_configs", [""]),
+        ("available_processor_configs", ["x"] * 201),
+        ("surcharge_rate", "3.5"),
+        ("surcharge_rate", -1),
+        ("surcharge_rate", -0.01),
+        ("surcharge_rate", 100.5),
+        ("surcharge_rate", 10_001),
+        ("surcharge_rate", True),
+        ("surcharge_rate", []),
+        ("tax_rate", "8"),
+        ("tax_rate", 1e300),
+        ("tax_rate", -5),
+        ("tax_rate", {}),
+        ("surcharge_confirmation_required", "true"),
+        ("surcharge_confirmation_required", 1),
+        ("surcharge_confirmation_required", 0),
+        ("surcharge_basis", "all"),
+        ("surcharge_basis", "Total"),
+        ("surcharge_basis", ""),
+        ("surcharge_basis", 1),
+        ("tax_basis", "tip"),
+        ("tax_basis", []),
+    ],
+    bad_created=[
+        *(("type", value) for value in ("", "shop", "Merchant", 1, [], {}, True)),
+        *(("parent_id", value) for value in (7, [], {}, False)),
+    ],
+    bad_updated=[
+        ("status", "deleted"),
+        ("status", "Active"),
+        ("status", 1),
+        ("organization_id", 7),
+    ],
+    changes=[
+        ("name", "Elm Street Cafe"),
+        ("description", ""),
+        ("address", ADDRESS | {"street_line1": "14 Elm St"}),
+        ("mcc", "5814"),
+        ("tax_id", "98-7654321"),
+        ("organization_id", "org_1"),
+        ("available_processor_configs", ["cfg-payroc-001"]),
+        ("available_processor_configs", []),
+        ("surcharge_rate", 2.5),
+        ("surcharge_rate", 0.0),
+        ("tax_rate", 8.75),
+        ("surcharge_confirmation_required", True),
+        ("surcharge_basis", "subtotal"),
+        ("tax_basis", "subtotal_plus_tax"),
+    ],
+    nullable=[
+        "tax_id",
+        "organization_id",
+        "surcharge_rate",
+        "tax_rate",
+        "surcharge_confirmation_required",
+        "surcharge_basis",
+        "tax_basis",
+    ],
+    never_null=["name", "description", "address", "mcc", "available_processor_configs", "status"],
+    same=[{"status": "active"}, {"address": ADDRESS}, {"surcharge_rate": 350}],
+    ignored=[("type", "partner"), ("parent_id", NOBODY), ("id", "x"), ("colour", "red")],
+)
+
+_TERMINAL_STRINGS = [
+    *("name", "description", "mid", "tid", "store_number", "bin", "vid", "agent_bank_number"),
+    *("merchant_category_code", "terminal_capability", "currency_code", "country_code"),
+    *("processor_config_id", "merchant_name"),
+]
+
+TERMINALS = Resource(
+    name="terminal",
+    paths=("/v2/terminals",),
+    body=terminal_body,
+    id="terminal_id",
+    least={
+        "name": "bar",
+        "description": None,
+        "mid": "886000002000",
+        "tid": "00000042",
+        "store_number": None,
+        "bin": None,
+        "vid": None,
+        "agent_bank_number": None,
+        "merchant_category_code": None,
+        "terminal_capability": "5",
+        "currency_code": "USD",
+        "country_code": "840",
+        "processor_config_id": "cfg-tsys-001",
+        "status": "active",
+        "created_at": "2026-03-01T12:00:00.000Z",
+        "deleted_at": None,
+        "updated_at": None,
+        "merchant_name": None,
+        "transactions": [],
+        "surcharge_rate": None,
+        "tax_rate": None,
+        "surcharge_confirmation_required": None,
+        "surcharge_basis": None,
+        "tax_basis": None,
+        "var_sheet": None,
+        "batching": None,
+    },
+    full={
+        "description": "Bar in the back",
+        "store_number": "0001",
+        "bin": "999991",
+        "vid": "V1234567",
+        "agent_bank_number": "000000",
+        "merchant_category_code": "5812",
+        "terminal_capability": "3",
+        "currency_code": "840",
+        "country_code": "124",
+        "merchant_name": "Barton Springs Bistro",
+        "surcharge_rate": 3.5,
+        "tax_rate": 8.25,
+        "surcharge_confirmation_required": True,
+        "surcharge_basis": "total",
+        "tax_basis": "subtotal",
+    },
+    required=["account_id", "processor_config_id", "name", "mid", "tid"],
+    unknown=[("terminal_nam", "terminal_name"), ("colour", None)],
+    bad=[
+        *((field, value) for field in _TERMINAL_STRINGS for value in (7, True, ["x"], {})),
+        ("name", ""),
+        ("mid", ""),
+        ("tid", ""),
+        ("processor_config_id", ""),
+        ("merchant_category_code", "581"),
+        ("merchant_category_code", "58122"),
+        ("merchant_category_code", "abcd"),
+        ("surcharge_rate", "3.5"),
+        ("surcharge_rate", -1),
+        ("surcharge_rate", 10_001),
+        ("surcharge_rate", False),
+        ("tax_rate", 100.01),
+        ("tax_rate", [8]),
+        ("surcharge_confirmation_required", "yes"),
+        ("surcharge_confirmation_required", 1),
+        ("surcharge_basis", "everything"),
+        ("tax_basis", 7),
+        ("var_sheet", "sheet"),
+        ("var_sheet", []),
+        ("var_sheet", 7),
+        ("var_sheet", False),
+    ],
+    bad_created=[("account_id", value) for value in (7, [], {}, True)],
+    bad_updated=[("status", "deleted"), ("status", "BLOCKED"), ("status", 0)],
+    changes=[
+        ("name", "window"),
+        ("description", ""),
+        ("mid", "886000003000"),
+        ("tid", "99999999"),
+        ("store_number", "0002"),
+        ("bin", "424550"),
+        ("vid", "V7654321"),
+        ("agent_bank_number", "081960"),
+        ("merchant_category_code", "5411"),
+        ("terminal_capability", "6"),
+        ("currency_code", "CAD"),
+        ("country_code", "840"),
+        ("merchant_name", "Bistro"),
+        ("surcharge_rate", 0.0),
+        ("tax_rate", 9.5),
+        ("surcharge_confirmation_required", False),
+        ("surcharge_basis", "subtotal_plus_tip"),
+        ("tax_basis", "total"),
+    ],
+    nullable=[
+        *("vid", "agent_bank_number", "surcharge_rate", "tax_rate"),
+        *("surcharge_confirmation_required", "surcharge_basis", "tax_basis"),
+    ],
+    never_null=[
+        *(one for one in _TERMINAL_STRINGS if one not in ("vid", "agent_bank_number")),
+        "status",
+    ],
+    same=[{"status": "active"}, {"tid": "00000042"}],
+    ignored=[("account_id", "second_merchant")],
+    outside=["other_merchant", "deleted_merchant", "psp", NOBODY],
+)
+
+_LOCATION_STRINGS = ["name", "phone", "email", "country_code", "currency", "processor_config_id"]
+
+LOCATIONS = Resource(
+    name="location",
+    paths=("/v1/locations",),
+    body=lambda sandbox: {"account_id": account_id(sandbox, "merchant"), "name": "Patio"},
+    least={
+        "name": "Patio",
+        "address": dict.fromkeys(ADDRESS),
+        "phone": None,
+        "email": None,
+        "status": "active",
+        "processor_config_id": None,
+        "country_code": "840",
+        "currency": "USD",
+        "terminal_id": None,
+        "metadata": None,
+        "surcharge_rate": None,
+        "tax_rate": None,
+        "surcharge_confirmation_required": None,
+        "surcharge_basis": None,
+        "tax_basis": None,
+        "created_at": "2026-03-01T12:00:00.000Z",
+        "updated_at": None,
+        "deleted_at": None,
+    },
+    full={
+        "address": ADDRESS,
+        "phone": "5125551234",
+        "email": "patio@shop.example",
+        "processor_config_id": "cfg-tsys-001",
+        "country_code": "124",
+        "currency": "CAD",
+        "surcharge_rate": 3.5,
+        "tax_rate": 8.25,
+        "surcharge_confirmation_required": True,
+        "surcharge_basis": "total",
+        "tax_basis": "subtotal",
+    },
+    null_when_created=["terminal_id", "status"],
+    required=["account_id", "name"],
+    unknown=[("fone", "phone")],
+    bad=[
+        *(
+            (field, value)
+            for field in [*_LOCATION_STRINGS, "terminal_id"]
+            for value in (7, True, [], {"a": 1})
+        ),
+        ("name", ""),
+        ("address", "12 Elm St"),
+        ("address", []),
+        ("address.state", 7),
+        ("address.street_line2", ["x"]),
+        ("status", "deleted"),
+        ("status", ""),
+        ("status", True),
+        ("surcharge_rate", "3.5"),
+        ("surcharge_rate", -0.5),
+        ("surcharge_rate", 10_001),
+        ("tax_rate", True),
+        ("tax_rate", 100.1),
+        ("surcharge_confirmation_required", "no"),
+        ("surcharge_basis", "gross"),
+        ("tax_basis", 1),
+    ],
+    changes=[
+        ("name", "Terrace"),
+        ("address", ADDRESS | {"zip": "78705"}),
+        ("phone", ""),
+        ("email", "new@shop.example"),
+        ("processor_config_id", "cfg-pass-001"),
+        ("country_code", "840"),
+        ("currency", "USD"),
+        ("surcharge_rate", 0.0),
+        ("tax_rate", 9.0),
+        ("surcharge_confirmation_required", False),
+        ("surcharge_basis", "subtotal"),
+        ("tax_basis", "total"),
+    ],
+    nullable=[
+        *("surcharge_rate", "tax_rate", "surcharge_confirmation_required"),
+        *("surcharge_basis", "tax_basis"),
+    ],
+    never_null=[*_LOCATION_STRINGS, "address", "terminal_id", "status"],
+    same=[{"status": "active"}, {"metadata": {"a": 1}}],
+    ignored=[("account_id", "second_merchant")],
+    outside=["other_merchant", "deleted_merchant", "admin", NOBODY],
+)
+
+CREDENTIALS = Resource(
+    name="credential",
+    paths=("/v1/accounts/credentials",),
+    body=lambda sandbox: {"account_id": account_id(sandbox, "merchant")},
+    beside={"is_active": False, "pin": "193847"},
+    bad_created=[
+        ("code", ""),
+        ("code", "48291375026"),
+        ("code", "4829137502645"),
+        ("code", 482913750264),
+        ("code", ["482913750264"]),
+        ("code", True),
+        ("pin", ""),
+        ("pin", "19384"),
+        ("pin", "1938477"),
+        ("pin", 193847),
+        ("pin", {}),
+        ("account_id", 7),
+        ("account_id", []),
+        ("account_id", False),
+    ],
+    bad_updated=[
+        ("is_active", None),
+        ("is_active", "false"),
+        ("is_active", 0),
+        ("is_active", []),
+        ("pin", None),
+        ("pin", ""),
+        ("pin", "19384"),
+        ("pin", "1938477"),
+        ("pin", 193847),
+    ],
+    ignored=[("code", "999999999999"), ("account_id", NOBODY)],
+    outside=["other_merchant", "deleted_merchant", "psp", NOBODY],
+)
+
+RESOURCES = (ACCOUNTS, TERMINALS, LOCATIONS, CREDENTIALS)
