@@ -187,8 +187,8 @@ def test_a_message_that_is_delivered_long_after_it_came_is_found(sandbox):
 def test_what_comes_in_the_moment_in_which_the_time_ends_is_found(sandbox):
     async def story():
         loop = asyncio.get_running_loop()
-        async with waits(sandbox, 1, event_type="account.blocked", timeout_s=0.1) as (waiting,):
-            ends_at = loop.time() + 0.1
+        async with waits(sandbox, 1, event_type="account.blocked", timeout_s=0.5) as (waiting,):
+            ends_at = loop.time() + 0.5
             while loop.time() < ends_at:
                 """The loop is busy: it notices that the time is over and the message at once."""
             id = sample(sandbox, "account.blocked")

@@ -109,7 +109,7 @@ def test_operations_are_found_by_a_word_and_by_hand_alone(page, server):
 def test_the_control_surface_is_tried_there_as_well(page, server):
     _open(page, server)
     page.get_by_role("button", name="Control").click()
-    page.get_by_role("link", name="Move a world's clock ahead").click()
+    page.get_by_role("link", name="Advance a world's clock").click()
 
     page.get_by_role("button", name="Send").click()
 
