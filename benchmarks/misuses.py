@@ -156,7 +156,7 @@ def bodies_at_once(server: Server) -> Do:
 # --- long work of one world --------------------------------------------------------------------
 
 
-def invention(server: Server) -> Do:
+def generated_data(server: Server) -> Do:
     """As many invented merchants as may be asked for."""
     user = User(server)
     wanted = {"merchants": 10_000, "terminals_per_merchant": 20, "locations_per_merchant": 20}
@@ -356,7 +356,7 @@ MISUSES: Final[tuple[Misuse, ...]] = (
     Misuse("50 waits that were left behind, and 50 sales", abandoned_waits),
     Misuse("20,000 next outcomes that never fit, and 50 sales", near_misses),
     Misuse("2,000 endpoints, or as many as may be, and 20 sales", many_endpoints),
-    Misuse("as many merchants invented as may be", invention),
+    Misuse("as many merchants invented as may be", generated_data),
     Misuse("saving a world of 10,000 payments", snapshot_read),
     Misuse("loading 10,000 payments as they were saved", snapshot_put(is_edited=False)),
     Misuse("loading 10,000 payments that were edited", snapshot_put(is_edited=True)),
@@ -397,7 +397,7 @@ def _must(answer: Answer, status: int) -> None:
 @contextmanager
 def _endless_receiver() -> Iterator[int]:
     """A receiver that answers every request with 103 until it is closed; its port."""
-    listening = socket.create_server((HOST, 0))
+    listener = socket.create_server((HOST, 0))
     over = threading.Event()
     hint = b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n" * 1_000
 
@@ -410,12 +410,12 @@ def _endless_receiver() -> Iterator[int]:
     def accept() -> None:
         with suppress(OSError):
             while True:
-                one, _ = listening.accept()
+                one, _ = listener.accept()
                 threading.Thread(target=answer, args=(one,), daemon=True).start()
 
     threading.Thread(target=accept, daemon=True).start()
     try:
-        yield listening.getsockname()[1]
+        yield listener.getsockname()[1]
     finally:
         over.set()
-        listening.close()
+        listener.close()

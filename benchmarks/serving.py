@@ -221,8 +221,8 @@ def _await_first_200(
             pass
         if process.poll() is not None:
             assert process.stderr is not None
-            said = process.stderr.read().decode(errors="replace").strip()
-            raise BenchmarkError(f"a server ended at once: {said}")
+            errors = process.stderr.read().decode(errors="replace").strip()
+            raise BenchmarkError(f"a server ended at once: {errors}")
         time.sleep(_POLL_S)
     raise BenchmarkError(f"a server did not answer {sent.split()[1].decode()} with 200 in time")
 

@@ -235,9 +235,9 @@ def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
                 raise StoreError(f"{file.name}: {world_id}.{table} has no {id}")
             return text
 
-        kept = SavedWorld(tables, read, is_from_file=True, is_trusted=not file.is_for_people)
+        saved = SavedWorld(tables, read, is_from_file=True, is_trusted=not file.is_for_people)
         try:
-            run_through(worlds.restoring(spec_of(kept, library.fixture_of, id=id), kept))
+            run_through(worlds.restoring(spec_of(saved, library.fixture_of, id=id), saved))
         except (NotRestored, FixtureError) as error:
             from sandbox.store.files.disk import about_good_copy, cannot
 
@@ -255,15 +255,15 @@ def _begin(worlds: Worlds, settings: Settings, fixture: Fixture) -> None:
         clock=settings.clock,
         generated_data=settings.generated_data,
     )
-    kept = worlds.get(DEFAULT_WORLD)
-    if kept is not None and (unheard := _not_heeded(settings, kept.spec)):
+    saved = worlds.get(DEFAULT_WORLD)
+    if saved is not None and (unheard := _not_heeded(settings, saved.spec)):
         log.warning(
             "%s did not apply: the state file holds the world 'default' already; reset it, or "
             "name another file",
             ", ".join(unheard),
         )
     try:
-        default = kept or worlds.create(spec)
+        default = saved or worlds.create(spec)
     except NotRestored as error:
         raise FixtureError(f"{settings.fixture}: {error}") from None
     if settings.scenario is not None:

@@ -93,15 +93,15 @@ def content() -> str:
 def _trimmed(snapshot: dict[str, Any]) -> dict[str, Any]:
     """Without the older messages, and with a clock that runs on from the end of the month."""
     since = to_wire(MESSAGES_SINCE)
-    kept = [one for one in snapshot["messages"].values() if one["created_at"] >= since]
-    said = {one["_id"]: one for one in snapshot["records"].values()}
+    messages = [one for one in snapshot["messages"].values() if one["created_at"] >= since]
+    records = {one["_id"]: one for one in snapshot["records"].values()}
     # The digest is that of the whole month, and claims are believed with it alone.
     del snapshot["file"]["1"]["sha256"]
     for documents in snapshot.values():
         for one in documents.values():
             one.pop("_claims", None)
-    snapshot["messages"] = {str(number): one for number, one in enumerate(kept)}
-    snapshot["records"] = {str(number): said[one["_id"]] for number, one in enumerate(kept)}
+    snapshot["messages"] = {str(number): one for number, one in enumerate(messages)}
+    snapshot["records"] = {str(number): records[one["_id"]] for number, one in enumerate(messages)}
     (state,) = snapshot["world"].values()
     state["clock"] = {"mode": "running", "rate": 1.0, "now": to_wire(LAST)}
     state["begins"] = {"clock": {"now": to_wire(LAST), "mode": "running", "rate": None}}

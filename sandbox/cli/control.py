@@ -147,7 +147,7 @@ class Remote:
 
     def _refused(self, answer: "Response") -> NoReturn:
         """Raise the error that the server sent."""
-        said = _error(answer)
+        refusal = _error(answer)
         status = answer.status_code
         if status == 401:
             raise Unanswered(
@@ -156,27 +156,27 @@ class Remote:
                 EXIT_REFUSED,
                 status=status,
             )
-        if said is None:
+        if refusal is None:
             raise Unanswered(
                 f"{self.url} answered {status}, and not as a sandbox's control API "
                 "does; if that has a port of its own (--control-port), name it with --url",
                 status=status,
             )
-        message = str(said["message"])
-        if said.get("nearest"):
-            message += f"; did you mean {said['nearest']!r}?"
-        if said.get("details"):
-            message += f" ({said['details']})"
+        message = str(refusal["message"])
+        if refusal.get("nearest"):
+            message += f"; did you mean {refusal['nearest']!r}?"
+        if refusal.get("details"):
+            message += f" ({refusal['details']})"
         raise Unanswered(message, EXIT_REFUSED, status=status)
 
 
 def _error(answer: "Response") -> Mapping[str, Any] | None:
     """The error in the shape of the control API; None for anything else."""
     try:
-        said = answer.json()
+        refusal = answer.json()
     except ValueError:
         return None
-    return said if isinstance(said, dict) and {"error", "message"} <= said.keys() else None
+    return refusal if isinstance(refusal, dict) and {"error", "message"} <= refusal.keys() else None
 
 
 def at_server(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -261,13 +261,13 @@ def _examine(
     from sandbox.webhook_doctor.sender import ProbeSender
 
     async def run() -> "Examination":
-        courier = ProbeSender(url, timeout_s=limits.timeout_s)
+        sender = ProbeSender(url, timeout_s=limits.timeout_s)
         try:
             return await examine(
-                courier, kit, probes, slow_after_ms=limits.slow_after_ms, told=lambda: bar.update(1)
+                sender, kit, probes, slow_after_ms=limits.slow_after_ms, told=lambda: bar.update(1)
             )
         finally:
-            await courier.close()
+            await sender.close()
 
     probes = wanted(only)
     try:

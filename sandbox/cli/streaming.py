@@ -76,18 +76,18 @@ def tell_of_connection(happened: Happened) -> None:
 
     The caller handles all other kinds.
     """
-    said = None
+    notice = None
     if happened.kind == BROKEN:
-        said = f"the connection broke: {happened.data['why']}; connecting again"
+        notice = f"the connection broke: {happened.data['why']}; connecting again"
     elif happened.kind == CONNECTED and happened.data["again"]:
-        said = "connected again; what happened meanwhile comes now"
+        notice = "connected again; what happened meanwhile comes now"
     elif happened.kind == GAP:
-        said = (
+        notice = (
             f"{counted(happened.data['missed'], 'event')} came faster than could be read; what "
             "the world still has comes now"
         )
-    if said is not None:
-        say(f"sandbox: {said}", err=True)
+    if notice is not None:
+        say(f"sandbox: {notice}", err=True)
 
 
 class Seen:

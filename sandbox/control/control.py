@@ -152,9 +152,9 @@ class Control:
         if row.body is None and not row.is_raw:
             return b""
         bytes_max = SNAPSHOT_BYTES_MAX if row.is_raw else wire.BODY_BYTES_MAX
-        said = dict(scope["headers"]).get(b"content-length", b"0")
+        length = dict(scope["headers"]).get(b"content-length", b"0")
         body: bytes | bytearray | None = None
-        if not said.isdigit() or int(said) <= bytes_max:
+        if not length.isdigit() or int(length) <= bytes_max:
             if row.is_raw:
                 body = await wire.read_long_body(receive, bytes_max=bytes_max)
             else:

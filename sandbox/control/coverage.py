@@ -88,10 +88,10 @@ def _counts(coverage: CoverageCounters) -> dict[str, Counter[str]]:
         ):
             if name is not None:
                 counts[section][name] += count
-    for said, count in coverage.messages.items():
-        counts["events"][said.event_type] += count
-        if said.status is not None and said.status_reason is not None:
-            counts["statuses"][said.status] += count
-            counts["status_reasons"][said.status_reason] += count
+    for kind, count in coverage.messages.items():
+        counts["events"][kind.event_type] += count
+        if kind.status is not None and kind.status_reason is not None:
+            counts["statuses"][kind.status] += count
+            counts["status_reasons"][kind.status_reason] += count
     counts["statuses"]["settled"] += coverage.settled
     return counts

@@ -58,8 +58,8 @@ def _found(request: ControlRequest) -> Waiting:
 
 def _tapped(body: "TapBody", waiting: Waiting) -> Tapped:
     """The tap of the body. Raises ControlFault; then the payment goes on waiting."""
-    said = [one for one in (body.card, body.outcome, body.cancel) if one is not None]
-    if len(said) != 1:
+    given = [one for one in (body.card, body.outcome, body.cancel) if one is not None]
+    if len(given) != 1:
         raise invalid("give one of card, outcome and cancel")
     if body.cancel is not None:
         return Tapped(outcome=CANCELED_BY[body.cancel])

@@ -160,11 +160,11 @@ def _loaded(request: ControlRequest, id: str) -> Steps[World]:
     from sandbox.worlds.secret_documents import refuse_secrets
     from sandbox.worlds.snapshot import read_snapshot
 
-    kept = yield from read_snapshot(request.body)
-    if not kept.is_trusted:
-        yield from refuse_secrets(kept, request.services.worlds.profile.key_format)
-    spec = spec_of(kept, request.services.fixture_of, id=id)
-    return (yield from request.services.worlds.restoring(spec, kept))
+    saved = yield from read_snapshot(request.body)
+    if not saved.is_trusted:
+        yield from refuse_secrets(saved, request.services.worlds.profile.key_format)
+    spec = spec_of(saved, request.services.fixture_of, id=id)
+    return (yield from request.services.worlds.restoring(spec, saved))
 
 
 def read_clock(request: ControlRequest) -> dict[str, Any]:

@@ -113,7 +113,7 @@ class Message(NamedTuple):
     created_at: Instant
     record: Record | dict[str, Any] | LazyRecord
 
-    def said(self) -> Record | dict[str, Any]:
+    def content(self) -> Record | dict[str, Any]:
         """What it says: the record, or the body itself."""
         record = self.record
         return record.get() if isinstance(record, LazyRecord) else record
@@ -121,7 +121,7 @@ class Message(NamedTuple):
 
 def status_of(message: Message) -> Any:
     """The status in the body of the webhook, without writing the rest; None where it has none."""
-    record, sparse = message.said(), EVENTS[message.event_type].sparse
+    record, sparse = message.content(), EVENTS[message.event_type].sparse
     if isinstance(record, dict):
         return record.get("status")
     if sparse:
@@ -133,7 +133,7 @@ def status_of(message: Message) -> Any:
 
 def body_of(message: Message) -> bytes:
     """The exact bytes of the webhook: the flat resource, no envelope. Source: spec 6.1.1."""
-    record, sparse = message.said(), EVENTS[message.event_type].sparse
+    record, sparse = message.content(), EVENTS[message.event_type].sparse
     if isinstance(record, dict):
         return to_bytes(record)
     if sparse:  # Source: spec 6.1.4

@@ -53,7 +53,7 @@ class ConnectionPool:
         self._bodies_bytes_max = bodies_bytes_max
         self._control_port = control_port
         self._places: set[Connection] = set()
-        self._unasked: dict[Connection, None] = {}
+        self._idle: dict[Connection, None] = {}
         self._bodies_bytes = 0
         self._readers: deque[Connection] = deque()
         self._warnings: dict[str, _Warning] = {}
@@ -66,7 +66,7 @@ class ConnectionPool:
 
     def has_silent(self) -> bool:
         """Whether a connection has a reserved place and has asked for nothing yet."""
-        return bool(self._unasked)
+        return bool(self._idle)
 
     # --- places ------------------------------------------------------------------------------
 
@@ -84,7 +84,7 @@ class ConnectionPool:
             if not self._make_room():
                 return False
             connection.is_reserved = True
-            self._unasked[connection] = None
+            self._idle[connection] = None
         self._places.add(connection)
         return True
 
@@ -92,21 +92,21 @@ class ConnectionPool:
         """Whether a reserved place is free now, perhaps that of a connection that asked nothing."""
         if self.count < self._connections_max + self._reserved:
             return True
-        longest = next(iter(self._unasked), None)
+        longest = next(iter(self._idle), None)
         if longest is None:
             return False
         self.leave(longest)
         longest.make_room()
         return True
 
-    def asked(self, connection: Connection) -> None:
+    def has_sent_request(self, connection: Connection) -> None:
         """The connection has sent a request: its reserved place stays its own."""
-        self._unasked.pop(connection, None)
+        self._idle.pop(connection, None)
 
     def leave(self, connection: Connection) -> None:
         """The connection's place is free again."""
         self._places.discard(connection)
-        self._unasked.pop(connection, None)
+        self._idle.pop(connection, None)
 
     # --- bodies ------------------------------------------------------------------------------
 

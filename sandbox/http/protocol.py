@@ -283,7 +283,7 @@ class Protocol(TimedProtocol):
         if self._get_upgrade() == b"websocket":
             return _WEBSOCKET
         if self.is_reserved:
-            self._pool.asked(self)
+            self._pool.has_sent_request(self)
             return self._serve_operator
         return cast(Application, self.app)
 

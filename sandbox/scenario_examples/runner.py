@@ -102,16 +102,18 @@ class ExampleRunner:
             return await self._ask(send, "POST", f"/v1/batches/{batch_id}/close", {}), []
         path = _PATHS[send.operation].format(on)
         self._receiver.is_answered = False
-        asked = asyncio.ensure_future(self._ask(send, "POST", path, self._body(send, number)))
-        wrong = await self._at_the_desk(send, asked)
-        return await asked, wrong
+        request = asyncio.ensure_future(self._ask(send, "POST", path, self._body(send, number)))
+        wrong = await self._at_the_desk(send, request)
+        return await request, wrong
 
     def _note_answer(self) -> None:
         self._receiver.is_answered = True
 
-    async def _at_the_desk(self, send: "Send", asked: "asyncio.Future[ExampleAnswer]") -> list[str]:
+    async def _at_the_desk(
+        self, send: "Send", request: "asyncio.Future[ExampleAnswer]"
+    ) -> list[str]:
         """Tap or cancel as the example says; returns the mistakes."""
-        waiting = await self._waiting(asked)
+        waiting = await self._waiting(request)
         if waiting is None:
             return ["send.tap: the payment did not wait for a tap"] if send.tap else []
         path = f"{_CONTROL}/taps/{waiting}"
@@ -120,9 +122,9 @@ class ExampleRunner:
             return ["send: the payment waits for a tap; say with tap what comes of it"]
         if send.tap.after is not None:
             await self._advance(send, send.tap.after)
-        said = send.tap.model_dump(include={"card", "outcome", "cancel"}, exclude_none=True)
-        if said:
-            tapped = await self._ask(send, "POST", path, said)
+        tap = send.tap.model_dump(include={"card", "outcome", "cancel"}, exclude_none=True)
+        if tap:
+            tapped = await self._ask(send, "POST", path, tap)
             if tapped.status != 200:
                 await self._ask(send, "POST", path, {"cancel": "merchant"})
                 return [f"send.tap: {tapped.body['message']}"]
@@ -131,9 +133,9 @@ class ExampleRunner:
             return ["send.tap: the payment still waits, and nobody does anything"]
         return []
 
-    async def _waiting(self, asked: "asyncio.Future[ExampleAnswer]") -> str | None:
+    async def _waiting(self, request: "asyncio.Future[ExampleAnswer]") -> str | None:
         """The payment that waits for its tap; None once the request is answered without."""
-        while not asked.done():
+        while not request.done():
             for waiting in self._world.tap_desk:
                 return waiting.tap.transaction_id
             await asyncio.sleep(0)

@@ -26,10 +26,10 @@ class AtTheDesk(Part):
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> "AtTheDesk":
-        said = [one for one in (self.card, self.outcome, self.cancel) if one is not None]
-        if len(said) > 1:
+        given = [one for one in (self.card, self.outcome, self.cancel) if one is not None]
+        if len(given) > 1:
             raise ValueError("one of card, outcome and cancel is enough")
-        if not said and self.after is None:
+        if not given and self.after is None:
             raise ValueError("says nothing: give after, card, outcome or cancel")
         if self.outcome is not None:
             check_outcome(self.outcome)

@@ -52,7 +52,7 @@ class _Entry:
         """The first word of `when` that does not fit; None when all do."""
         for word, values in self.wanted.items():
             fact = words.get(word)
-            if fact is None or not values.takes(fact):
+            if fact is None or not values.matches(fact):
                 return word
         return None
 
@@ -84,11 +84,11 @@ class Wanted:
         self._ranges = [value for value in values if hasattr(value, "takes")]
         self._plain = frozenset(value for value in values if not hasattr(value, "takes"))
 
-    def takes(self, fact: Any) -> bool:
+    def matches(self, fact: Any) -> bool:
         """Whether the fact is one of them; of a tuple, any of its names."""
         if isinstance(fact, tuple):
             return not self._plain.isdisjoint(fact)
-        return fact in self._plain or any(one.takes(fact) for one in self._ranges)
+        return fact in self._plain or any(one.matches(fact) for one in self._ranges)
 
 
 @dataclass(slots=True)

@@ -56,7 +56,7 @@ class Table:
 
 
 def in_scope(scope: str, value: str | None) -> str:
-    """The value of an index that joins a scope with one more field."""
+    """The value of an index that combines a scope with one more field."""
     return f"{scope} {value}"
 
 
@@ -181,10 +181,10 @@ TABLES: Final = (
             "scope_processor_config_id": _live(_scope_and("processor_config_id")),
             "mid": _live(_field("mid")),
             "tid": _live(_field("tid")),
-            "board": _live(lambda terminal, path: (processor_identity(terminal),)),
+            "processor_identity": _live(lambda terminal, path: (processor_identity(terminal),)),
         },
         texts={"search": lambda terminal: (terminal.name, terminal.mid, terminal.tid)},
-        for_changes=("account", "board"),
+        for_changes=("account", "processor_identity"),
     ),
     Table(
         name="locations",

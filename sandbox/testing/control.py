@@ -26,14 +26,14 @@ class SandboxRefused(SandboxError):
     `nearest` is the known word that a misspelt one resembles, `more` is what else the answer says.
     """
 
-    def __init__(self, status: int, said: Mapping[str, Any]) -> None:
+    def __init__(self, status: int, refusal: Mapping[str, Any]) -> None:
         self.status = status
-        self.error = str(said["error"])
-        self.message = str(said["message"])
-        self.details = str(said.get("details") or "")
-        self.nearest: str | None = said.get("nearest")
+        self.error = str(refusal["error"])
+        self.message = str(refusal["message"])
+        self.details = str(refusal.get("details") or "")
+        self.nearest: str | None = refusal.get("nearest")
         known = {"error", "message", "details", "nearest"}
-        self.more = {name: value for name, value in said.items() if name not in known}
+        self.more = {name: value for name, value in refusal.items() if name not in known}
         meant = f"; did you mean {self.nearest!r}?" if self.nearest else ""
         details = f" ({self.details})" if self.details else ""
         super().__init__(f"{self.message}{meant}{details}")
@@ -84,9 +84,9 @@ class Control:
         """The answer itself. Raises as `ask` does."""
         import httpx2
 
-        asked = {"json": body} if body is not None else {"content": content}
+        sent = {"json": body} if body is not None else {"content": content}
         try:
-            response = self._client.request(method, self.url + path, params=query, **asked)
+            response = self._client.request(method, self.url + path, params=query, **sent)
         except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
             raise SandboxError(
                 f"no sandbox answers at {self.url}: {error or type(error).__name__}"
@@ -114,11 +114,11 @@ def verified(url: str) -> "ssl.SSLContext | bool":
 
 def _refused(url: str, response: "Response") -> SandboxError:
     try:
-        said = response.json()
+        refusal = response.json()
     except ValueError:
-        said = None
-    if isinstance(said, dict) and {"error", "message"} <= said.keys():
-        return SandboxRefused(response.status_code, said)
+        refusal = None
+    if isinstance(refusal, dict) and {"error", "message"} <= refusal.keys():
+        return SandboxRefused(response.status_code, refusal)
     return SandboxError(
         f"{url} answered {response.status_code}, and not as a sandbox's control API does; if "
         "that has a port of its own, name its URL too (--sandbox-control-url)"

@@ -116,6 +116,6 @@ def _message(message: Mapping[str, Any]) -> str:
 def _fate(delivery: Mapping[str, Any]) -> str:
     to = "" if delivery["endpoint_id"] == ENDPOINT_ID else f" to {delivery['endpoint_id']}"
     attempts = delivery["attempts"]
-    said = [one["error"] or f"answered {one['status_code']}" for one in attempts]
+    results = [one["error"] or f"answered {one['status_code']}" for one in attempts]
     times = f" after {len(attempts)} attempts" if len(attempts) > 1 else ""
-    return f"{delivery['status']}{to}{times}" + (f" ({said[-1]})" if said else "")
+    return f"{delivery['status']}{to}{times}" + (f" ({results[-1]})" if results else "")

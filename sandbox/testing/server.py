@@ -87,7 +87,7 @@ class Server:
         from sandbox.testing.world import World
         from sandbox.testing.world_control import document_of, instant
 
-        said = {
+        fields = {
             "name": name,
             "seed": seed,
             "clock": instant(clock) if isinstance(clock, str | datetime) else clock,
@@ -96,7 +96,7 @@ class Server:
             "switches": switches,
             "invent": invent,
         }
-        body = {option: value for option, value in said.items() if value is not None}
+        body = {option: value for option, value in fields.items() if value is not None}
         world = World(self, self.control.ask("POST", "/worlds", body))
         self._worlds[world.id] = world
         return world

@@ -50,7 +50,7 @@ class _Wanted:
     subject: str | None
     fields: Mapping[str, Any]
 
-    def misfits(self, webhook: Webhook) -> list[str]:
+    def mismatches(self, webhook: Webhook) -> list[str]:
         """How it differs; nothing where it fits."""
         found = []
         if self.event_type not in (None, webhook.event_type):
@@ -137,11 +137,11 @@ class Webhooks:
         while True:
             arrived = self.arrived
             for webhook in arrived[first:]:
-                if webhook.is_genuine and not wanted.misfits(webhook):
+                if webhook.is_genuine and not wanted.mismatches(webhook):
                     return webhook
             if not self._box.wait_for_more_than(len(arrived), deadline):
-                said = [f"no {wanted} came within {timeout_s:g} s", *self._instead(wanted, first)]
-                raise NothingCame("\n".join(said))
+                lines = [f"no {wanted} came within {timeout_s:g} s", *self._instead(wanted, first)]
+                raise NothingCame("\n".join(lines))
 
     def expect_none(
         self,
@@ -160,7 +160,7 @@ class Webhooks:
         self.settle()
         wanted = _Wanted(event_type, subject, fields)
         for webhook in self.arrived[0 if after is None else after.number + 1 :]:
-            if webhook.is_genuine and not wanted.misfits(webhook):
+            if webhook.is_genuine and not wanted.mismatches(webhook):
                 shown = json.dumps(webhook.body, indent=2)
                 raise AssertionError(f"{wanted}: none was expected, and {webhook.id} came\n{shown}")
 
@@ -296,7 +296,7 @@ class Webhooks:
         lines = []
         for webhook in arrived[first:]:
             why = webhook.problem and f"not genuine: {webhook.problem}"
-            why = why or "; ".join(wanted.misfits(webhook))
+            why = why or "; ".join(wanted.mismatches(webhook))
             lines.append(f"  {webhook.event_type} {webhook.id}: {why}")
         if not lines:
             lines = ["  nothing came" if first == 0 else "  nothing came after that one"]

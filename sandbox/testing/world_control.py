@@ -77,7 +77,7 @@ class WorldControl:
         `operation` and `amount` (minor units) say which attempts fit. Words are those of
         `/_sandbox/outcomes`.
         """
-        said = {
+        fields = {
             "outcome": outcome,
             "fault": fault,
             "operation": operation,
@@ -85,7 +85,7 @@ class WorldControl:
             "delay_ms": delay_ms,
             "approved_amount": approved_amount,
         }
-        body = {name: value for name, value in said.items() if value is not None}
+        body = {name: value for name, value in fields.items() if value is not None}
         return self._object("POST", "/scenario/next", body)
 
     def scenario(
@@ -133,8 +133,10 @@ class WorldControl:
         rate: float | None = None,
     ) -> dict[str, Any]:
         """Set the clock; what is not given stays. What falls due on the way ahead happens."""
-        said = {"now": instant(now), "mode": mode, "rate": rate}
-        return self._object("PUT", "/clock", {name: value for name, value in said.items() if value})
+        fields = {"now": instant(now), "mode": mode, "rate": rate}
+        return self._object(
+            "PUT", "/clock", {name: value for name, value in fields.items() if value}
+        )
 
     def advance(
         self, by: str | timedelta | None = None, *, to: str | datetime | None = None
@@ -146,8 +148,8 @@ class WorldControl:
         """
         if isinstance(by, timedelta):
             by = f"PT{by.total_seconds():.3f}S"
-        said = {"by": by, "to": instant(to)}
-        body = {name: value for name, value in said.items() if value is not None}
+        fields = {"by": by, "to": instant(to)}
+        body = {name: value for name, value in fields.items() if value is not None}
         fired: list[dict[str, Any]] = self._object("POST", "/clock/advance", body)["fired"]
         return fired
 
@@ -174,8 +176,8 @@ class WorldControl:
         payment waits in time.
         """
         __tracebackhide__ = True
-        said = {"card": card, "outcome": outcome, "cancel": cancel}
-        body = {name: value for name, value in said.items() if value is not None}
+        fields = {"card": card, "outcome": outcome, "cancel": cancel}
+        body = {name: value for name, value in fields.items() if value is not None}
         waiting = self._waiting(transaction_id, Deadline(timeout_s))
         if waiting is None:
             about = "no payment" if transaction_id is None else f"payment {transaction_id}"

@@ -50,5 +50,5 @@ async def _send(sender: ProbeSender, probe: Probe, builder: ProbeBuilder) -> lis
     for burst in probe.plan(builder):
         answers += await sender.send(burst)
         if probe is GOOD and answers[0].way == Way.UNREACHABLE:
-            raise Unreachable(answers[0].said)
+            raise Unreachable(answers[0].summary)
     return answers

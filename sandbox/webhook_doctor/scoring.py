@@ -70,10 +70,12 @@ class Finding:
         """The receiver's reaction in words."""
         if self.is_skipped:
             return "not tried"
-        said = [f"{one.label}: {one.said}" if one.label else one.said for one in self.wrong]
-        more = len(said) - _NAMED_MAX
-        if said:
-            return "; ".join(said[:_NAMED_MAX]) + (f"; and {more} more" if more > 0 else "")
+        replies = [
+            f"{one.label}: {one.summary}" if one.label else one.summary for one in self.wrong
+        ]
+        more = len(replies) - _NAMED_MAX
+        if replies:
+            return "; ".join(replies[:_NAMED_MAX]) + (f"; and {more} more" if more > 0 else "")
         statuses = sorted({one.status_code for one in self.answers if one.status_code is not None})
         times = f"{len(self.answers)} times " if len(self.answers) > 1 else ""
         return times + ", ".join(map(str, statuses))
@@ -162,6 +164,6 @@ def judge_pace(probe: Probe, findings: Sequence[Finding], slow_after_ms: float) 
     took_ms = slowest.duration_ms
     if took_ms <= slow_after_ms:
         return Finding(probe, [slowest])
-    said = f"took {took_ms:,.0f} ms, more than {slow_after_ms:g}"
-    slow = ReceiverAnswer(name, Way.SLOW, said, slowest.status_code, took_ms)
+    summary = f"took {took_ms:,.0f} ms, more than {slow_after_ms:g}"
+    slow = ReceiverAnswer(name, Way.SLOW, summary, slowest.status_code, took_ms)
     return Finding(probe, [slow], [slow])

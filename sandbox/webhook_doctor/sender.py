@@ -26,7 +26,7 @@ class ReceiverAnswer:
 
     label: str
     way: Way
-    said: str
+    summary: str
     status_code: int | None
     duration_ms: float
     text: str = ""
@@ -69,17 +69,17 @@ class ProbeSender:
             async with asyncio.timeout(self._timeout_s):
                 await self._ask(webhook, came)
         except TimeoutError:
-            way, said = Way.SILENT, f"no complete answer within {self._timeout_s:g} s"
+            way, summary = Way.SILENT, f"no complete answer within {self._timeout_s:g} s"
         except (HTTPError, InvalidURL) as problem:
-            way, said = _way_of_problem(problem)
+            way, summary = _way_of_problem(problem)
         else:
             assert came.status_code is not None
-            way, said = way_of(came.status_code), f"answered {came.status_code}"
+            way, summary = way_of(came.status_code), f"answered {came.status_code}"
             if came.location:
-                said += f" to {came.location}"
+                summary += f" to {came.location}"
         duration_ms = (perf_counter() - started) * 1000
         text = (came.text or b"").decode("utf-8", "replace")
-        return ReceiverAnswer(webhook.label, way, said, came.status_code, duration_ms, text)
+        return ReceiverAnswer(webhook.label, way, summary, came.status_code, duration_ms, text)
 
     async def _ask(self, webhook: Webhook, came: _Came) -> None:
         async with self._client.stream(

@@ -32,14 +32,16 @@ def ruled(
 
     `wanted` are the messages of one commit, each with its body and its subscribers.
     """
-    asked = []
+    ruled_deliveries = []
     for message, body, endpoints in wanted:
         fields = from_json(body) if endpoints else {}
         for endpoint in endpoints:
             then = scenario.for_webhook(_words(message, endpoint, fields))
-            asked.append((message, endpoint, then))
+            ruled_deliveries.append((message, endpoint, then))
     # Equal ranks keep their order.
-    return sorted(asked, key=lambda one: _PLACES[one[2].order if one[2] is not None else None])
+    return sorted(
+        ruled_deliveries, key=lambda one: _PLACES[one[2].order if one[2] is not None else None]
+    )
 
 
 def _words(message: Message, endpoint: Endpoint, fields: Mapping[str, Any]) -> dict[str, Any]:

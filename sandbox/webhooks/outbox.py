@@ -36,7 +36,7 @@ class Outbox:
 
     `on_work` is called with an endpoint's id when its queue gets a job, `on_delivery` with a
     delivery before it changes, `on_change` after an attempt. The code that answers a request
-    awaits `owed` first. `meant_for` are the messages that a scenario made up for one endpoint
+    awaits `pre_answer` first. `only_for` are the messages that a scenario made up for one endpoint
     alone.
     """
 

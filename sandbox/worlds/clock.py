@@ -96,7 +96,7 @@ class Clock:
         if self.on_set is not None:
             self.on_set()
 
-    def kept(self) -> dict[str, Any]:
+    def saved(self) -> dict[str, Any]:
         """The values with which another run can continue this clock."""
         if self._follows_wall:
             return {"mode": self.mode, "rate": self.rate}
@@ -105,20 +105,20 @@ class Clock:
             anchor["wall"] = to_wire(from_ms(int(self._wall_anchor * 1000)))
         return {"mode": self.mode, "rate": self.rate, **anchor}
 
-    def restore(self, kept: Mapping[str, Any]) -> None:
+    def restore(self, saved: Mapping[str, Any]) -> None:
         """Continue the clock of an earlier run; a running one has run on.
 
         Raises ValueError or KeyError for values that `kept` never gives.
         """
-        if kept["mode"] not in ("running", "frozen"):
+        if saved["mode"] not in ("running", "frozen"):
             raise ValueError("clock.mode: must be running or frozen")
-        self.mode, self.rate = kept["mode"], float(kept["rate"])
-        self._follows_wall = "now" not in kept
+        self.mode, self.rate = saved["mode"], float(saved["rate"])
+        self._follows_wall = "now" not in saved
         if not self._follows_wall:
-            self._anchor = parse_rfc3339(kept["now"])
+            self._anchor = parse_rfc3339(saved["now"])
             self._wall_anchor = self._wall()
-        if "wall" in kept:
-            self._wall_anchor = parse_rfc3339(kept["wall"]).timestamp()
+        if "wall" in saved:
+            self._wall_anchor = parse_rfc3339(saved["wall"]).timestamp()
 
     def go_on_as(self, other: "Clock") -> None:
         """Tell the other's time, and go as that one goes."""

@@ -116,10 +116,10 @@ class CoverageCounters:
             self._looked_at += 1
             record = message.record
             if isinstance(record, Transaction):
-                said = MessageKind(message.event_type, record.status, record.status_reason)
+                kind = MessageKind(message.event_type, record.status, record.status_reason)
             else:
-                said = MessageKind(message.event_type, None, None)
-            self.messages[said] += 1
+                kind = MessageKind(message.event_type, None, None)
+            self.messages[kind] += 1
             yield
 
     def add(self, other: "CoverageCounters") -> None:

@@ -43,7 +43,7 @@ class AttemptEvent(NamedTuple):
 class StreamEvent(NamedTuple):
     """Something that happened: a number that grows, its kind, and the thing itself.
 
-    An Entry, a Message, a Tried, a ClockView; of a gap, how many were missed up to that number.
+    An Entry, a Message, an AttemptEvent, a ClockView; of a gap, how many were missed up to that number.
     """
 
     number: int

@@ -29,10 +29,10 @@ from sandbox.worlds.saved_world import (
     DELIVERIES,
     ENDPOINTS,
     FIXTURE,
+    KEY_USAGE,
     OF_THE_SERVER,
     SCENARIO,
     TIMERS,
-    USES,
     WORLD,
 )
 from sandbox.worlds.world import World
@@ -133,8 +133,8 @@ class Recorder:
         self._records, self._messages = {}, []
         self._take_timers(puts, gone)
         self._take_webhooks(puts, gone)
-        uses = world.last_used_at
-        puts += [(USES, self.use_document(id, uses[id])) for id in uses.take_touched()]
+        usage = world.last_used_at
+        puts += [(KEY_USAGE, self.usage_document(id, usage[id])) for id in usage.take_touched()]
         scenario = world.scenario and world.scenario.scenario
         if scenario is not self._scenario:
             self._scenario = scenario
@@ -180,10 +180,10 @@ class Recorder:
             moment.close()
             del self._world.moments[id(moment)]
 
-    def use_document(self, id: str, last_used_at: datetime) -> Document:
+    def usage_document(self, id: str, last_used_at: datetime) -> Document:
         """The document of a key that was used."""
         at = to_wire(last_used_at)
-        return Document(id, self.place(USES, id), to_json({"last_used_at": at}).decode())
+        return Document(id, self.place(KEY_USAGE, id), to_json({"last_used_at": at}).decode())
 
     def document(self, table: str, id: str, record: Any) -> Document:
         """The document of an endpoint or a delivery."""
@@ -271,7 +271,7 @@ class Moment:
             take(TIMERS, _timer_document(number, timer))
             yield
         for id, at in self._uses.items():
-            take(USES, recorder.use_document(id, at))
+            take(KEY_USAGE, recorder.usage_document(id, at))
 
     def _write_messages(self, recorder: Recorder, texts: Texts, take: Take) -> Steps[None]:
         for number in range(len(self._messages)):
@@ -316,7 +316,7 @@ def state_of(world: World) -> dict[str, Any]:
         "fixture": spec.fixture.name,
         # Left out where they are known, as it was before there were others.
         "keys": "" if spec.keys_are_known else OF_THE_SERVER,
-        "clock": world.clock.kept(),
+        "clock": world.clock.saved(),
         "drawn": world.draws.drawn,
         "requests": world.journal.numbered,
         "switches": dict(world.switches),

@@ -156,7 +156,7 @@ class Worlds:
         return world
 
     def _make(
-        self, spec: WorldSpec, kept: SavedWorld | None = None, host: Scheduler[World] | None = None
+        self, spec: WorldSpec, saved: SavedWorld | None = None, host: Scheduler[World] | None = None
     ) -> Steps[World]:
         """A world that is not registered yet. It is filled beside the worlds in use."""
         world = World(
@@ -170,7 +170,7 @@ class Worlds:
             secret=self.secret,
             is_saved=self.saver is not None,
         )
-        yield from fill(world, kept)
+        yield from fill(world, saved)
         self.touch(world)
         return world
 
@@ -182,19 +182,19 @@ class Worlds:
         world.note_change()
         world.outbox.resume()
 
-    def restoring(self, spec: WorldSpec, kept: SavedWorld) -> Steps[World]:
+    def restoring(self, spec: WorldSpec, saved: SavedWorld) -> Steps[World]:
         """A world restored from documents, which replaces a world with the same id.
 
         Raises NotRestored; then nothing changed. Unfinished work of the old world is over.
         """
         before = self._by_id.get(spec.id)
-        if not kept.is_from_file:
+        if not saved.is_from_file:
             # The keys are the world's own, whatever the saved world's keys depend on.
             known = self.known_keys if before is None else before.spec.keys_are_known
             spec = replace(spec, keys_are_known=known)
         elif not (spec.keys_are_known or self.secret):
             raise NotRestored("its keys are made of the server's secret, which the file has lost")
-        world = yield from self._make(spec, kept)
+        world = yield from self._make(spec, saved)
         before = self._by_id.get(spec.id)
         if before is not None:
             yield from before.coverage.count()

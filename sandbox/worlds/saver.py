@@ -144,10 +144,10 @@ class Saver:
 
     def note_unread(self, error: StoreError) -> None:
         """Something in the file could not be read: say so once, however often it is asked for."""
-        said = str(error)
-        if said not in self._unread and len(self._unread) < UNREAD_MAX:
-            self._unread.add(said)
-            log.error("%s", said)
+        message = str(error)
+        if message not in self._unread and len(self._unread) < UNREAD_MAX:
+            self._unread.add(message)
+            log.error("%s", message)
 
     def _done(self, noted: int) -> None:
         self._written = noted

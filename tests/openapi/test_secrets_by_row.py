@@ -31,7 +31,7 @@ from tests.openapi.planting import (
 )
 from tests.platform.refusals import FROZEN
 from tests.platform.test_secrets import everything_kept, secret_of
-from tests.state.keeping import keeping
+from tests.state.saved_worlds import serving_saved
 
 SETTINGS = Settings(clock=FROZEN, log_requests=True)
 
@@ -302,7 +302,7 @@ def _filled(path: str, secret: str) -> str:
 def test_a_server_writes_none_to_its_log_or_its_state_file(tmp_path):
     state = tmp_path / "state.json"
     secrets = list(SECRETS.values())
-    with keeping(state, "--clock", NOW, "--log-requests") as server:
+    with serving_saved(state, "--clock", NOW, "--log-requests") as server:
         tried = 0
         for name in PLATFORM:
             request = Request(a_sandbox(), name)

@@ -12,7 +12,7 @@ from sandbox import __version__
 from sandbox.store.files import json_file
 from sandbox.store.files.json_file import JsonFile
 from sandbox.store.files.port import RECORDS, Change, Document, StoreError
-from tests.store.state_files import KEPT, contents, document, kept, loaded, put, write
+from tests.store.state_files import FORMATS, contents, document, kept, loaded, put, write
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_the_file_reads_as_a_person_would_write_it(path: Path):
     # The version that wrote it is the only thing that may differ.
     written = path.read_text(encoding="utf-8").replace(__version__, "0.1.0")
 
-    assert written == (KEPT / "format-1.json").read_text(encoding="utf-8")
+    assert written == (FORMATS / "format-1.json").read_text(encoding="utf-8")
 
 
 def test_tables_and_documents_stand_in_one_order_however_they_came(tmp_path: Path):

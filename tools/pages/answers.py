@@ -132,17 +132,17 @@ def cards() -> str:
 
 def _does(card: Card) -> str:
     """What a card does, in words."""
-    said = []
+    notes = []
     if card.outcome is not None:
-        said.append(f"{' and '.join(_starts())}: {code(card.outcome)}")
+        notes.append(f"{' and '.join(_starts())}: {code(card.outcome)}")
     if card.limit is not None:
         limit = dollars(card.limit)
-        said.append(f"{' and '.join(_starts())} above {limit}: {code(PARTIAL.key)}, of {limit}")
-    said += [f"{operation}: {code(key)}" for operation, key in card.later.items()]
-    said = said or ["does not choose"]
+        notes.append(f"{' and '.join(_starts())} above {limit}: {code(PARTIAL.key)}, of {limit}")
+    notes += [f"{operation}: {code(key)}" for operation, key in card.later.items()]
+    notes = notes or ["does not choose"]
     if not card.is_credit:
-        said.append("never surcharged")
-    return "; ".join(said)
+        notes.append("never surcharged")
+    return "; ".join(notes)
 
 
 def _starts() -> list[str]:

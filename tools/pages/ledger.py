@@ -109,17 +109,17 @@ def entries() -> tuple[Entry, ...]:
     return tuple(
         Entry(
             id=f"{kind} {id}",
-            title=said["title"],
-            summary=said["summary"],
-            fills=tuple(f"spec {filled}" for filled in said.get("fills", ())),
+            title=clause["title"],
+            summary=clause["summary"],
+            fills=tuple(f"spec {filled}" for filled in clause.get("fills", ())),
             code=tuple(_nearest((kind, id), files)),
             rows=tuple(rows.get((kind, id), ())),
             tests=tuple(tests.get((kind, id), ())),
             parts=_parts(kind, id, {one for its_kind, one in tests if its_kind == kind}),
-            needs_no_proof=said.get("needs_no_proof"),
+            needs_no_proof=clause.get("needs_no_proof"),
         )
         for kind, ids in clauses().items()
-        for id, said in ids.items()
+        for id, clause in ids.items()
     )
 
 

@@ -49,8 +49,8 @@ def _drawn(state: str) -> str:
 
 
 def _label(words: Iterable[str]) -> str:
-    said = ", ".join(filter(None, words))
-    return f": {said}" if said else ""
+    joined = ", ".join(filter(None, words))
+    return f": {joined}" if joined else ""
 
 
 def code(word: str | None) -> str:

@@ -63,7 +63,7 @@ def headroom(amounts: Amounts) -> int:
     return amounts.subtotal * TIP_HEADROOM_PERCENT // 100
 
 
-def _kept(tx: Transaction, amount: int, **changes: object) -> Plan:
+def _plan(tx: Transaction, amount: int, **changes: object) -> Plan:
     """A plan that leaves alone what it does not name."""
     unchanged = Plan(
         amount=amount,
@@ -94,17 +94,17 @@ def _capture(tx: Transaction, action: ActionRequest) -> Plan:
     if rest < 1:
         raise ValueError("tip_amount: leaves nothing of the amount")
     if rest > held:
-        return _kept(tx, amount, exceeds=True)
+        return _plan(tx, amount, exceeds=True)
     # What was approved in part keeps showing what was asked for (assumed 2.7).
     amounts = tx.amounts if tx.is_partial else tx.amounts.scaled_to(rest)
     if tip > headroom(amounts):
-        return _kept(tx, amount, exceeds=True)
+        return _plan(tx, amount, exceeds=True)
     changes: dict[str, object] = {}
     if tip:
         amounts = amounts.with_tip(amounts.tip + tip)
         changes = {"tip_type": "fixed", "tip_capture_mode": "capture"}
     ledger = tx.ledger._replace(captured=amount, added=max(0, amount - held))
-    return _kept(tx, amount, amounts=amounts, ledger=ledger, **changes)
+    return _plan(tx, amount, amounts=amounts, ledger=ledger, **changes)
 
 
 def _with_tip(breakdown: Breakdown, tip: int | None) -> Breakdown:
@@ -120,7 +120,7 @@ def _capture_as_stated(tx: Transaction, action: ActionRequest, stated: Breakdown
     amounts = _stated(tx, stated, action.amount)
     amount, held = amounts.total, tx.ledger.held
     ledger = tx.ledger._replace(captured=amount, added=max(0, amount - held))
-    return _kept(
+    return _plan(
         tx,
         amount,
         amounts=amounts,
@@ -200,7 +200,7 @@ def _increment(tx: Transaction, action: ActionRequest) -> Plan:
     if amounts.total > AMOUNT_MAX:
         raise ValueError(f"amount: the authorization would exceed {AMOUNT_MAX}")
     ledger = tx.ledger._replace(authorized=tx.ledger.authorized + more.total)
-    return _kept(tx, more.total, amounts=amounts, ledger=ledger, **changes)
+    return _plan(tx, more.total, amounts=amounts, ledger=ledger, **changes)
 
 
 def _adjust(tx: Transaction, action: ActionRequest) -> Plan:
@@ -213,7 +213,7 @@ def _adjust(tx: Transaction, action: ActionRequest) -> Plan:
         tip, tip_type = percent_of(tx.amounts.subtotal, action.percentage), "percentage"
     captured = ledger.captured - tx.amounts.tip + tip
     limit = ledger.held + headroom(tx.amounts)
-    return _kept(
+    return _plan(
         tx,
         tip,
         amounts=tx.amounts.with_tip(tip),
@@ -237,7 +237,7 @@ def _reverse(tx: Transaction, action: ActionRequest) -> Plan:
         back = tx.amounts
         if tx.status == "surcharge_pending":
             back = back.without_surcharge()
-        return _kept(tx, amount, amounts=back, is_full=amount in (whole, back.total))
+        return _plan(tx, amount, amounts=back, is_full=amount in (whole, back.total))
     is_captured = tx.status == "captured"
     there = ledger.kept if is_captured else ledger.held
     amount = there if action.amount is None else action.amount
@@ -245,14 +245,14 @@ def _reverse(tx: Transaction, action: ActionRequest) -> Plan:
         after = ledger._replace(reversed=ledger.reversed + amount)
     else:
         after = ledger._replace(voided=ledger.voided + amount)
-    return _kept(tx, amount, ledger=after, exceeds=amount > there, is_full=amount == there)
+    return _plan(tx, amount, ledger=after, exceeds=amount > there, is_full=amount == there)
 
 
 def _refund(tx: Transaction, action: ActionRequest) -> Plan:
     """The surcharge is given back pro rata by being part of the amount (assumed 2.5-refund)."""
     ledger = tx.ledger
     amount = ledger.refundable if action.amount is None else action.amount
-    return _kept(
+    return _plan(
         tx,
         amount,
         ledger=ledger._replace(refunded=ledger.refunded + amount),
@@ -272,7 +272,7 @@ def _confirm(tx: Transaction, action: ActionRequest) -> Plan:
     amounts, rates = tx.amounts, tx.rates
     if not action.confirms:
         back = amounts.without_surcharge()
-        return _kept(tx, back.total, amounts=back)
+        return _plan(tx, back.total, amounts=back)
     changes: dict[str, object] = {}
     if action.breakdown is not None:
         amounts = _stated(tx, action.breakdown, action.amount)
@@ -284,7 +284,7 @@ def _confirm(tx: Transaction, action: ActionRequest) -> Plan:
             raise ValueError("amount: is less than the total without a surcharge")
         amounts = amounts._replace(surcharge=surcharge)
     ledger = Ledger(authorized=amounts.total, captured=amounts.total)
-    return _kept(tx, amounts.total, amounts=amounts, ledger=ledger, rates=rates, **changes)
+    return _plan(tx, amounts.total, amounts=amounts, ledger=ledger, rates=rates, **changes)
 
 
 _PLANS: Final[dict[Operation, Callable[[Transaction, ActionRequest], Plan]]] = {

@@ -175,16 +175,16 @@ def _operation(row: Row, profile: Profile, types: _Types, cast: Cast) -> Schema:
 
 
 def _description(row: Row) -> str:
-    said = []
+    sentences = []
     if row.need is not None:
         words = " or ".join(f"`{one}`" for one in row.need.base)
-        said.append(f"Needs {words}.")
+        sentences.append(f"Needs {words}.")
         if row.need.sub:
-            said.append(f"On the account of a descendant it needs `{row.need.sub}` instead.")
+            sentences.append(f"On the account of a descendant it needs `{row.need.sub}` instead.")
     if row.run is None:
-        said.append("Retired: it is answered before the key is looked at.")
-    said.append(f"Source: {row.source}.")
-    return " ".join(said)
+        sentences.append("Retired: it is answered before the key is looked at.")
+    sentences.append(f"Source: {row.source}.")
+    return " ".join(sentences)
 
 
 def _beforehand(example: Example, cast: Cast) -> Schema:

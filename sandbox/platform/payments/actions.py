@@ -184,7 +184,7 @@ def _finish(
     context: OperationContext,
     key_was_lost: bool,
 ) -> Any:
-    """The second breath: the processor has answered, and the record is looked at again."""
+    """The second phase: the processor has answered, and the record is read again."""
     tx = context.unit.get(Transaction, transaction_id)
     assert tx
     case, ruled = _ruled(context, tx, action)

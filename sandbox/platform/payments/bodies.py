@@ -32,8 +32,8 @@ _Details = Annotated[
 
 def _unless(*names: str) -> dict[str, Any]:
     """For the schema: not all of these are said at once, with something other than nothing."""
-    said = {"not": {"enum": [None, False, 0]}}
-    return {"not": {"required": list(names), "properties": dict.fromkeys(names, said)}}
+    unset = {"not": {"enum": [None, False, 0]}}
+    return {"not": {"required": list(names), "properties": dict.fromkeys(names, unset)}}
 
 
 def _is_given(name: str) -> dict[str, Any]:

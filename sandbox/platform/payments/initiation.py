@@ -216,7 +216,7 @@ class _Begun:
     card: Card | None = None
 
     def finish(self, context: OperationContext, key_was_lost: bool) -> Transaction:
-        """The second breath: the processor has answered."""
+        """The second phase: the processor has answered."""
         tx = context.unit.get(Transaction, self.origin.transaction_id)
         assert tx
         if tx.status != "pending":

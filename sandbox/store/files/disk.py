@@ -242,10 +242,10 @@ def _check(path: Path) -> None:
 def _holder(note: Path) -> str:
     """The process that wrote itself into a lock file, for people; empty when it says nothing."""
     try:
-        said = note.read_text(encoding="ascii").strip()
+        process = note.read_text(encoding="ascii").strip()
     except (OSError, ValueError):
         return ""
-    return f" (process {said})" if said.isdecimal() else ""
+    return f" (process {process})" if process.isdecimal() else ""
 
 
 def replace_file(

@@ -52,7 +52,7 @@ _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _INDENTED = json.JSONEncoder(ensure_ascii=False, indent=2)
 
 
-class _Kept(NamedTuple):
+class _Row(NamedTuple):
     """A document, and the lines that it has in the file."""
 
     document: Document
@@ -63,7 +63,7 @@ class _Kept(NamedTuple):
 class _Table:
     """One table of one world: its documents by id, and all its lines in the file."""
 
-    kept: Mapping[str, _Kept]
+    rows: Mapping[str, _Row]
     lines: bytes
 
 
@@ -113,17 +113,17 @@ class JsonFile:
         for (world, name), table in tables.items():
             found = worlds.setdefault(world, {})
             if name != RECORDS:
-                found[name] = [one.document for one in table.kept.values()]
+                found[name] = [one.document for one in table.rows.values()]
         return worlds
 
     def read(self, world: str, table: str, id: str) -> str | None:
         found = self._loaded().get((world, table))
-        kept = found.kept.get(id) if found else None
-        return kept.document.text if kept else None
+        saved = found.rows.get(id) if found else None
+        return saved.document.text if saved else None
 
     def records(self, world: str) -> Iterator[Document]:
         found = self._loaded().get((world, RECORDS))
-        return iter([one.document for one in found.kept.values()] if found else [])
+        return iter([one.document for one in found.rows.values()] if found else [])
 
     def keep_good_copy(self) -> None:
         content, self._as_opened = self._as_opened, None
@@ -191,12 +191,12 @@ class JsonFile:
         self, before: Mapping[Names, _Table], changes: Sequence[Change]
     ) -> dict[Names, _Table]:
         """All tables after these changes; those before stay as they are. Raises StoreError."""
-        drafts: dict[Names, dict[str, _Kept]] = {}
+        drafts: dict[Names, dict[str, _Row]] = {}
 
-        def draft(world: str, table: str) -> dict[str, _Kept]:
+        def draft(world: str, table: str) -> dict[str, _Row]:
             names = (world, table)
             if names not in drafts:
-                drafts[names] = dict(before[names].kept) if names in before else {}
+                drafts[names] = dict(before[names].rows) if names in before else {}
             return drafts[names]
 
         try:
@@ -207,16 +207,16 @@ class JsonFile:
                 for table, id in change.gone:
                     draft(change.world, table).pop(id, None)
                 for table, document in change.puts:
-                    draft(change.world, table)[document.id] = _kept(document)
-            after = {**before, **{names: _table(names, kept) for names, kept in drafts.items()}}
+                    draft(change.world, table)[document.id] = _row(document)
+            after = {**before, **{names: _table(names, saved) for names, saved in drafts.items()}}
         except Contents as error:
             raise cannot(self._path, WRITING, str(error), "the file is as it was before") from error
         # Sorted, so files of the same documents are equal.
-        return {names: after[names] for names in sorted(after) if after[names].kept}
+        return {names: after[names] for names in sorted(after) if after[names].rows}
 
     def _warn(self, tables: Mapping[Names, _Table]) -> None:
         """Say once that there are too many documents for a file of this kind."""
-        count = sum(len(table.kept) for table in tables.values())
+        count = sum(len(table.rows) for table in tables.values())
         if count > DOCUMENTS_MAX and not self._has_warned:
             self._has_warned = True
             log.warning(
@@ -272,23 +272,23 @@ def _tables(worlds: Mapping[str, Mapping[str, Sequence[Plain]]]) -> dict[Names, 
     tables = {}
     for world, its in worlds.items():
         for name, documents in its.items():
-            kept: dict[str, _Kept] = {}
+            saved: dict[str, _Row] = {}
             for one in documents:
-                if one.id in kept:
+                if one.id in saved:
                     raise Contents(f"table '{world}.{name}': {ID} {one.id!r} stands in it twice")
                 document = Document(one.id, one.number, _COMPACT.encode(one.fields))
-                kept[one.id] = _Kept(document, _lines(document, one.fields))
-            tables[world, name] = _table((world, name), kept)
+                saved[one.id] = _Row(document, _lines(document, one.fields))
+            tables[world, name] = _table((world, name), saved)
     return tables
 
 
-def _kept(document: Document) -> _Kept:
+def _row(document: Document) -> _Row:
     """A document that is being written. Raises Contents."""
     fields = json.loads(document.text)
     if ID in fields:
         raise Contents(f"document {document.id!r} has a field {ID}, which is the file's own")
     document = document._replace(text=_COMPACT.encode(fields), unique_values="")
-    return _Kept(document, _lines(document, fields))
+    return _Row(document, _lines(document, fields))
 
 
 def _lines(document: Document, fields: Mapping[str, Any]) -> bytes:
@@ -297,9 +297,9 @@ def _lines(document: Document, fields: Mapping[str, Any]) -> bytes:
     return _utf8(f'    "{document.number}": {text}')
 
 
-def _table(names: Names, kept: Mapping[str, _Kept]) -> _Table:
+def _table(names: Names, saved: Mapping[str, _Row]) -> _Table:
     """A table in the order of its numbers. Raises Contents."""
-    ordered = dict(sorted(kept.items(), key=lambda item: item[1].document.number))
+    ordered = dict(sorted(saved.items(), key=lambda item: item[1].document.number))
     name = ".".join(names)
     if not _TABLE.fullmatch(name):
         raise Contents(f"{name!r} is no <world>.<table> for a file of this kind")

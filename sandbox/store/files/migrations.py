@@ -2,7 +2,7 @@
 
 A migration converts the documents of one world to the next format. It is pure, and works on plain
 fields, because the records of today know only today's format. When FORMAT grows, add the step here,
-put a file of the format before into tests/store/kept, and never change either again.
+put a file of the format before into tests/store/formats, and never change either again.
 """
 
 from collections.abc import Callable, Mapping

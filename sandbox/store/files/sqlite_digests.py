@@ -82,7 +82,7 @@ class Digests:
         """The transaction was committed."""
         self._missing = []
 
-    def asked(self, query: str) -> str:
+    def readable(self, query: str) -> str:
         """The query, which asks for no digest where there are none."""
         return query.replace("digest", "NULL") if self._missing else query
 

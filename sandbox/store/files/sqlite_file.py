@@ -132,11 +132,11 @@ class SqliteFile:
     def read(self, world: str, table: str, id: str) -> str | None:
         try:
             if table == RECORDS:
-                query = self._digests.asked(READ_RECORD)
+                query = self._digests.readable(READ_RECORD)
                 found = self._database.execute(query, (RECORDS, world, id)).fetchone()
             else:
                 place = self._known().get((world, table), {}).get(id)
-                query = self._digests.asked(READ)
+                query = self._digests.readable(READ)
                 found = self._database.execute(query, (place,)).fetchone()
             if found is None:
                 return None
@@ -146,7 +146,7 @@ class SqliteFile:
         return str(found[4])
 
     def records(self, world: str) -> Iterator[Document]:
-        query = self._digests.asked(READ_RECORDS)
+        query = self._digests.readable(READ_RECORDS)
         try:
             for row in self._database.execute(query, (RECORDS, world)):
                 check_row(*row)
@@ -240,7 +240,7 @@ class SqliteFile:
         last = 0
         # Done half a million times at a start: to call Document would take as long as reading.
         make = tuple.__new__
-        for row in self._database.execute(self._digests.asked(LOAD)):
+        for row in self._database.execute(self._digests.readable(LOAD)):
             last, world, name, id, number, text, unique_values, _ = row
             check_row(*row[1:])
             table = found.get((world, name))
@@ -262,7 +262,7 @@ class SqliteFile:
             worlds.setdefault(world, {})
         counts = "SELECT world, count(*) FROM messages GROUP BY world"
         for world, count in self._database.execute(counts):
-            query = self._digests.asked(READ_MESSAGES)
+            query = self._digests.readable(READ_MESSAGES)
             worlds.setdefault(world, {})[MESSAGES] = MessageRows(
                 self._database, query, world, count, self._unusable
             )

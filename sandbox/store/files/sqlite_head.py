@@ -33,8 +33,8 @@ class Head:
         meta = dict(execute("SELECT name, value FROM meta"))
         if meta.get("program") != PROGRAM:
             raise UnknownFormat(f"its table meta does not say that {PROGRAM} has made it")
-        said = meta.get("format", "")
-        found = check_format(int(said) if said.isdecimal() else said, FORMAT, migrations)
+        version = meta.get("format", "")
+        found = check_format(int(version) if version.isdecimal() else version, FORMAT, migrations)
         self._secret = _read(meta.get("secret"))
         return found
 

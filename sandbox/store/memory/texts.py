@@ -59,8 +59,8 @@ class Texts:
             return to_json({BODY: record}).decode()
         if type(record) is Transaction:
             # The payment itself has the origin; only the card may differ.
-            said = self._after_origin(record)
-            return f'{{"{CARD}":"{record.origin.card.token}","{_NAMES[Transaction]}":{{{said}}}'
+            fields = self._after_origin(record)
+            return f'{{"{CARD}":"{record.origin.card.token}","{_NAMES[Transaction]}":{{{fields}}}'
         if isinstance(record, ApiKey):
             # Only the key's own record has a key that can be read again (D26).
             record = replace(record, readable_key=None)
