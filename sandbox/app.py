@@ -162,7 +162,7 @@ def _worlds(
     settings: Settings,
     system_clock: SystemClock,
     ticks: Ticks,
-    host: Scheduler[World],
+    scheduler: Scheduler[World],
     fixture: Fixture,
 ) -> Worlds:
     """The worlds of an earlier run, if there is a store, and `default`. Raises as `build` does."""
@@ -172,7 +172,7 @@ def _worlds(
         system_clock=system_clock,
         ticks=ticks,
         limits=settings.limits,
-        host=host,
+        scheduler=scheduler,
         on_timer=expiry.carry_out,
         saver=saver,
         known_keys=settings.has_known_keys,

@@ -82,4 +82,5 @@ def _misreceived(
         for field in ("status", "is_genuine", "is_answered"):
             expected, actual = getattr(one, field), getattr(arrived, field)
             if expected is not None and expected != actual:
-                yield f"received: {number}, {event}, {field}: expected {expected!r}, came {actual!r}"
+                place = f"received: {number}, {event}, {field}"
+                yield f"{place}: expected {expected!r}, came {actual!r}"

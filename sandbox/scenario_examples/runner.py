@@ -103,13 +103,13 @@ class ExampleRunner:
         path = _PATHS[send.operation].format(on)
         self._receiver.is_answered = False
         request = asyncio.ensure_future(self._ask(send, "POST", path, self._body(send, number)))
-        wrong = await self._at_the_desk(send, request)
+        wrong = await self._at_tap_desk(send, request)
         return await request, wrong
 
     def _note_answer(self) -> None:
         self._receiver.is_answered = True
 
-    async def _at_the_desk(
+    async def _at_tap_desk(
         self, send: "Send", request: "asyncio.Future[ExampleAnswer]"
     ) -> list[str]:
         """Tap or cancel as the example says; returns the mistakes."""

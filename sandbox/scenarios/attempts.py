@@ -72,7 +72,7 @@ class When(Part):
         wanted = set(self.operation or OPERATIONS)
         begins = {one.value for one in INITIATING}
         if self.operation and CLOSE_BATCH in wanted and len(self.operation) > 1:
-            raise ValueError(f"operation: {CLOSE_BATCH} stands alone")
+            raise ValueError(f"operation: {CLOSE_BATCH} cannot be combined")
         if CLOSE_BATCH in wanted and len(wanted) == 1:
             named = sorted(self.model_fields_set - {"operation", *_OF_A_BATCH})
             if named:

@@ -81,8 +81,8 @@ class Wanted:
     __slots__ = ("_plain", "_ranges")
 
     def __init__(self, values: "Sequence[Any | AmountRange]") -> None:
-        self._ranges = [value for value in values if hasattr(value, "takes")]
-        self._plain = frozenset(value for value in values if not hasattr(value, "takes"))
+        self._ranges = [value for value in values if hasattr(value, "matches")]
+        self._plain = frozenset(value for value in values if not hasattr(value, "matches"))
 
     def matches(self, fact: Any) -> bool:
         """Whether the fact is one of them; of a tuple, any of its names."""

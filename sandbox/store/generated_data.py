@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 MERCHANTS_MAX: Final = 10_000
 PER_MERCHANT_MAX: Final = 1_000
 RECORDS_MAX: Final = 50_000
-"""So many terminals, and as many locations, in all: generating them takes some seconds, in which all
-worlds of the server are half as fast, and a sixth of a gigabyte (decision 43)."""
+"""The most terminals, and the most locations, in all. To generate them takes seconds and a sixth of
+a gigabyte; meanwhile all worlds of the server run at half speed (decision 43)."""
 
 MerchantCount = Annotated[int, Limits("int", ge=0, le=MERCHANTS_MAX)]
 PerMerchantCount = Annotated[int, Limits("int", ge=0, le=PER_MERCHANT_MAX)]
@@ -40,7 +40,7 @@ class GeneratedData:
     locations_per_merchant: PerMerchantCount = 1
 
     def check(self) -> None:
-        """Raises ValueError where it comes to too many records."""
+        """Raises ValueError if the total is too large."""
         each = max(self.terminals_per_merchant, self.locations_per_merchant)
         if self.merchants * each > RECORDS_MAX:
             raise ValueError(f"at most {RECORDS_MAX} terminals or locations in all")
@@ -115,7 +115,7 @@ def _records(
 
 
 def _parents(unit: UnitOfWork) -> list[Account]:
-    """The partners of the world, else whatever can have merchants under it, oldest first."""
+    """The partners of the world, else any accounts that can have merchants, oldest first."""
     found, _ = unit.find(Account, {})
     live = [account for account in reversed(found) if account.deleted_at is None]
     partners = [account for account in live if account.type is AccountType.PARTNER]

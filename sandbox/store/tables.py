@@ -34,7 +34,7 @@ Rank = Callable[[Any], int]
 class Table:
     """One kind of record: its name in files, the field that identifies it, and its indexes.
 
-    A value in a `unique` index belongs to one record for ever, deleted or not; `in_two` splits it
+    A value in a `unique` index belongs to one record forever, deleted or not; `in_two` splits it
     into parts. `texts` are the fields of a record for text search, by the name of the search.
     `filters` narrow the result of an index; `orders` are orders other than creation. With a
     `moment`, in Unix milliseconds, records are listed by it and can be queried by time.
@@ -94,7 +94,7 @@ def processor_identity(terminal: Terminal) -> str:
 
 
 def used_event(account_id: str, event_id: str) -> str:
-    """The value under which an attempt's event_id is taken: once per merchant (assumed 2.6)."""
+    """The unique value of an attempt's event_id: once per merchant (assumed 2.6)."""
     return f"{account_id} {event_id}"
 
 

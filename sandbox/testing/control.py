@@ -13,17 +13,17 @@ ANSWER_S: Final = 60.0
 """Moving a clock through years, or a large world, takes a moment."""
 
 CLIENT_S: Final = 30.0
-"""So long the clients of a world wait: longer than a scripted delay usually is."""
+"""The timeout of a world's clients: longer than most scripted delays."""
 
 
 class SandboxError(Exception):
-    """The sandbox cannot do what a test asks for; the message says why and what is possible."""
+    """The sandbox cannot do what a test requests; the message gives the reason and the options."""
 
 
 class SandboxRefused(SandboxError):
     """The control API refused.
 
-    `nearest` is the known word that a misspelt one resembles, `more` is what else the answer says.
+    `nearest` is the known word closest to a misspelled one, `more` has the answer's other fields.
     """
 
     def __init__(self, status: int, refusal: Mapping[str, Any]) -> None:
@@ -40,7 +40,7 @@ class SandboxRefused(SandboxError):
 
 
 class Control:
-    """The control API at a URL, over connections that are kept."""
+    """A client of the control API at a URL, with keep-alive connections."""
 
     def __init__(self, url: str, *, token: str | None) -> None:
         import httpx2
@@ -65,9 +65,9 @@ class Control:
         query: Mapping[str, Any] | None = None,
         content: bytes | None = None,
     ) -> Any:
-        """What it answers, read as JSON; None where it has nothing to say.
+        """The answer, parsed as JSON; None if it is empty.
 
-        `path` is below the prefix. Raises SandboxRefused, or SandboxError where no sandbox answers.
+        `path` is below the prefix. Raises SandboxRefused, or SandboxError if no sandbox answers.
         """
         response = self.response(method, path, body, query=query, content=content)
         return response.json() if response.content else None
@@ -81,7 +81,7 @@ class Control:
         query: Mapping[str, Any] | None = None,
         content: bytes | None = None,
     ) -> "Response":
-        """The answer itself. Raises as `ask` does."""
+        """The whole answer. Raises like `ask`."""
         import httpx2
 
         sent = {"json": body} if body is not None else {"content": content}

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 TITLE: Final = "sandbox journal"
 CHARS_MAX: Final = 16_000
-"""So long is the report of a world; the newest requests are kept."""
+"""The most lines of a world's report; the newest requests stay."""
 
 _BODY_CHARS_MAX: Final = 400
 _MESSAGES_MAX: Final = 30
@@ -96,7 +96,7 @@ def _request(entry: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _short(body: Any) -> str:
-    """The body, or of a long one the fields that tell most."""
+    """The body, or the most useful fields of a long one."""
     text = json.dumps(body, ensure_ascii=False)
     if len(text) <= _BODY_CHARS_MAX:
         return text

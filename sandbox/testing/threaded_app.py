@@ -26,7 +26,7 @@ class ThreadedApp:
         receive: Callable[[], Awaitable[_Message]],
         send: Callable[[_Message], Awaitable[None]],
     ) -> None:
-        """Serve one request, on whatever asyncio loop it is asked."""
+        """Serve one request, on any asyncio loop."""
         import asyncio
 
         here = asyncio.get_running_loop()

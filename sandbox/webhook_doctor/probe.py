@@ -16,11 +16,11 @@ TAKEN, REFUSED, BROKE = Way.TAKEN, Way.REFUSED, Way.BROKE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """One probe. `expects` is how the receiver is to answer each of its requests.
+    """One probe. `expects` is the right answer of the receiver to each of its requests.
 
-    `severity` is that of the failure which the probe looks for: a genuine webhook not taken, a
-    forged one not refused. `otherwise` is that of a forged one that is refused in a wrong way.
-    `advice` is what to change, by way of answering; `ADVICE_TAKEN` and `ADVICE_REFUSED` have the
+    `severity` belongs to the failure that the probe looks for: a genuine webhook refused, or a
+    forged one accepted. `otherwise` belongs to a forged one that is refused in a wrong way.
+    `advice` tells what to change, by the way of answering; `ADVICE_TAKEN` and `ADVICE_REFUSED` have the
     rest. `is_one_by_one`: nothing else is sent meanwhile.
     """
 
@@ -49,7 +49,7 @@ class Probe:
         return self.otherwise
 
     def advice_on(self, way: Way) -> str:
-        """What to change in a receiver that answers like this."""
+        """The advice for a receiver that answers like this."""
         general = ADVICE_TAKEN if self.expects == "taken" else ADVICE_REFUSED
         return self.advice.get(way) or general[way]
 

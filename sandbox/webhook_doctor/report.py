@@ -23,7 +23,7 @@ _TONES: Final[dict[Severity | None, Tone]] = {
 }
 
 _TELLING: Final = (Way.REFUSED, Way.GONE, Way.BROKE)
-"""The ways of answering of which the body may say why."""
+"""The ways of answering whose body may explain the failure."""
 
 
 def lines(

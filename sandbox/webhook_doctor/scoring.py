@@ -11,7 +11,7 @@ from sandbox.webhook_doctor.sender import ReceiverAnswer
 Verdict = Literal["passed", "failed", "skipped"]
 
 _NAMED_MAX: Final = 5
-"""So many of the requests of a probe are named one by one."""
+"""The most requests of a probe to name one by one."""
 
 _WITHOUT_PROOF: Final = frozenset(
     {"bad-signature", "tampered-body", "missing-signature", "unsigned"}
@@ -107,7 +107,7 @@ class Examination:
 
     @property
     def is_healthy(self) -> bool:
-        """Whether nothing failed that has to be right."""
+        """Whether no required probe failed."""
         return not any(STANDINGS[severity].is_failure for severity in self.severities)
 
     @property

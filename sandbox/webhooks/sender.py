@@ -147,7 +147,7 @@ class Sender:
     async def _ask(self, url: str, body: bytes, headers: Mapping[str, str], came: "_Came") -> bool:
         """Send once. False if the receiver had closed an old connection.
 
-        This says nothing about the receiver: the next connection is tried, and at last a new one.
+        The receiver may still be fine: the next connection is tried, and at last a new one.
         """
         from aiohttp import ClientConnectionError
 

@@ -17,7 +17,7 @@ def subscribers(
     store: Store,
     body: Callable[[Message], bytes],
 ) -> Iterator[Endpoint]:
-    """The endpoints that are to get this message; its body is only asked for by filters."""
+    """The endpoints that get this message. The body is rendered only if filters need it."""
     path = _path(message, store)
     fields: dict[str, Any] | None = None
     for endpoint in list(endpoints.values()):

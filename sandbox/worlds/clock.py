@@ -108,7 +108,7 @@ class Clock:
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Continue the clock of an earlier run; a running one has run on.
 
-        Raises ValueError or KeyError for values that `kept` never gives.
+        Raises ValueError or KeyError for values that no clock would save.
         """
         if saved["mode"] not in ("running", "frozen"):
             raise ValueError("clock.mode: must be running or frozen")

@@ -20,7 +20,7 @@ SCENARIOS_MAX: Final = 200
 counts live as long as the server."""
 
 OTHERS: Final = "other scenarios"
-"""What all further scenarios are counted as, together."""
+"""The name under which all further scenarios are counted."""
 
 SETTLES: Final = frozenset({"batch.accepted", "batch.partially_accepted"})
 """Events after which members of a batch are settled, of which they have none of their own."""

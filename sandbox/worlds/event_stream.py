@@ -27,7 +27,7 @@ GAP: Final = "gap"
 """Marks the place at which a slow subscriber missed events."""
 
 WAITING_MAX: Final = 1_000
-"""So much waits for one reader at most."""
+"""The most events that wait for one subscriber."""
 
 
 class AttemptEvent(NamedTuple):
@@ -43,7 +43,8 @@ class AttemptEvent(NamedTuple):
 class StreamEvent(NamedTuple):
     """Something that happened: a number that grows, its kind, and the thing itself.
 
-    An Entry, a Message, an AttemptEvent, a ClockView; of a gap, how many were missed up to that number.
+    The thing is an Entry, a Message, an AttemptEvent or a ClockView. For a gap it is the number of
+    missed events.
     """
 
     number: int
@@ -76,7 +77,7 @@ class Subscriber:
             self._wake()
 
     def end(self) -> None:
-        """Nothing more comes; what waits can still be read."""
+        """End the stream; events that wait can still be read."""
         self.over.set()
         self._wake()
 

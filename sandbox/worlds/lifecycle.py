@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def fill(world: World, saved: "SavedWorld | None" = None) -> Steps[None]:
-    """Fill an empty world from its fixture, or from what an earlier run saved.
+    """Fill an empty world from its fixture, or from a saved world.
 
-    Nothing uses the world before the last step. Raises NotRestored.
+    The world is not used before the last step. Raises NotRestored.
     """
     world.has_begun = saved is None
     if saved is None:
@@ -36,7 +36,7 @@ def fill(world: World, saved: "SavedWorld | None" = None) -> Steps[None]:
     if saved is not None:
         from sandbox.worlds.restore import end_what_was_under_way
 
-        # It is a change of its own: it has to be noted.
+        # This is a change too, and must be noted.
         end_what_was_under_way(world, saved)
     world.coverage.begin(world.store.messages(), world.scenario)
 

@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from sandbox.scenarios.shapes import Scenario
 
 WHOLE_REMEMBERED_MAX: Final = 50_000
-"""So many parts of payments are at hand while the messages about them are written."""
+"""The parts of payments that are cached while the messages about them are written."""
 
 Put = tuple[str, Document]
 
 
 class Recorder:
-    """Notes what a world changes. `numbers` are the places of endpoints and deliveries."""
+    """Notes the changes of a world. `numbers` are the places of endpoints and deliveries."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -57,7 +57,7 @@ class Recorder:
         self.forget()
 
     def forget(self) -> None:
-        """Nothing has changed."""
+        """Start with no changes."""
         self._world.last_used_at.take_touched()
         self._records: dict[tuple[str, str], Rows] = {}
         self._messages: list[tuple[int, Message]] = []
@@ -171,7 +171,7 @@ class Recorder:
             self._endpoints = dict(outbox.endpoints)
 
     def everything(self, take: Take) -> Steps[None]:
-        """The whole world as it is when the first step is taken, table by table."""
+        """The whole world as of the first step, table by table."""
         moment = Moment(self._world)
         self._world.moments[id(moment)] = moment
         try:
@@ -314,7 +314,7 @@ def state_of(world: World) -> dict[str, Any]:
         "name": spec.name,
         "seed": spec.seed,
         "fixture": spec.fixture.name,
-        # Left out where they are known, as it was before there were others.
+        # Omitted for documented keys, as in files from before other keys existed.
         "keys": "" if spec.keys_are_known else OF_THE_SERVER,
         "clock": world.clock.saved(),
         "drawn": world.draws.drawn,

@@ -12,9 +12,9 @@ from sandbox.domain.words import did_you_mean
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Switch:
-    """One choice: its name, its values, the default, and what it changes.
+    """One switch: its name, its values, its default, and its effect.
 
-    A switch without `values` takes a number from 0 to `number_max`.
+    A switch without `values` accepts a number from 0 to `number_max`.
     """
 
     name: str

@@ -37,8 +37,8 @@ SETTINGS = Settings(clock=FROZEN, log_requests=True)
 
 SENTENCES = (
     "a production key must never be sent to a sandbox",
-    "an API key stands where none belongs",
-    "a card number stands where none belongs",
+    "an API key is not allowed here",
+    "a card number is not allowed here",
 )
 
 SCENARIO = {
@@ -233,7 +233,7 @@ def test_the_refusal_names_the_field(sandbox, name):
     answer = sandbox.ask(method, f"/_sandbox{path}", body=body).json()
 
     field = ".".join(part for part in place if part != "[]")
-    assert answer["message"] == f"{field}: a card number stands where none belongs"
+    assert answer["message"] == f"{field}: a card number is not allowed here"
     assert answer["details"] == "a test card is named by its token"
 
 

@@ -115,14 +115,14 @@ ABOUT = '"file": {"1": {"program": "uat-sandbox", "format": 1}}'
         (f'{{{ABOUT}, "d.a": {{"1": {{}}}}}}', "table 'd.a', document '1': _id is not a text"),
         (f'{{{ABOUT}, "accounts": {{}}}}', "table 'accounts' is not named <world>.<table>"),
         (f'{{{ABOUT}, "Demo.accounts": {{}}}}', "is not named <world>.<table>"),
-        (f'{{{ABOUT}, "d.a": {{}}, "d.a": {{}}}}', "'d.a' stands twice in one object"),
+        (f'{{{ABOUT}, "d.a": {{}}, "d.a": {{}}}}', "'d.a' appears twice in one object"),
         (
             f'{{{ABOUT}, "d.a": {{"7": {{"_id": "x", "in": [{{"b": 1, "b": 2}}]}}}}}}',
-            "table 'd.a', document '7': 'b' stands twice in one object",
+            "table 'd.a', document '7': 'b' appears twice in one object",
         ),
         (
             f'{{{ABOUT}, "d.a": {{"7": {{}}, "7": {{}}}}}}',
-            "table 'd.a': '7' stands twice in one object",
+            "table 'd.a': '7' appears twice in one object",
         ),
         (
             f'{{{ABOUT}, "d.a": {{"7": {{"_id": "x", "amount": NaN}}}}}}',
@@ -130,7 +130,7 @@ ABOUT = '"file": {"1": {"program": "uat-sandbox", "format": 1}}'
         ),
         (
             f'{{{ABOUT}, "d.a": {{"7": {{"_id": "x"}}, "8": {{"_id": "x"}}}}}}',
-            "table 'd.a': _id 'x' stands in it twice",
+            "table 'd.a': _id 'x' appears twice",
         ),
         ("[" * 100_000, "it is nested too deeply"),
         ('{"a": 1' + "0" * 5000 + "}", "it cannot be read as JSON"),

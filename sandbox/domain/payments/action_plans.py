@@ -14,7 +14,7 @@ from sandbox.domain.payments.pricing import Breakdown, tip_type_of
 from sandbox.domain.payments.transactions import Rates, TipCapture, Transaction
 
 TIP_HEADROOM_PERCENT: Final = 100
-"""How far a tip may lift a capture above what was held, in percent of the subtotal.
+"""The most by which a tip may raise a capture above the hold, in percent of the subtotal.
 
 Source: assumed 2.5-headroom.
 """
@@ -22,9 +22,9 @@ Source: assumed 2.5-headroom.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionRequest:
-    """What a client asks of a payment. Amounts are minor units; None: not stated.
+    """A client's request for an action. Amounts are minor units; None means not stated.
 
-    `confirms` is False where the cardholder declined the surcharge; `percentage` is the tip in
+    `confirms` is False if the cardholder declined the surcharge; `percentage` is the tip in
     percent of the subtotal.
     """
 
@@ -54,17 +54,17 @@ class Plan(NamedTuple):
 
 
 def plan(tx: Transaction, action: ActionRequest) -> Plan:
-    """What the action would make of the payment. Raises ValueError when that is nonsense."""
+    """The payment after the action. Raises ValueError if the request makes no sense."""
     return _PLANS[action.operation](tx, action)
 
 
 def headroom(amounts: Amounts) -> int:
-    """How much a tip may add to what was held. Source: assumed 2.5-headroom."""
+    """The most that a tip may add to the hold. Source: assumed 2.5-headroom."""
     return amounts.subtotal * TIP_HEADROOM_PERCENT // 100
 
 
 def _plan(tx: Transaction, amount: int, **changes: object) -> Plan:
-    """A plan that leaves alone what it does not name."""
+    """A plan that changes only the named fields."""
     unchanged = Plan(
         amount=amount,
         amounts=tx.amounts,
@@ -81,7 +81,7 @@ def _plan(tx: Transaction, amount: int, **changes: object) -> Plan:
 
 
 def _capture(tx: Transaction, action: ActionRequest) -> Plan:
-    """The one capture of an authorization; what is left of the hold is released.
+    """The one capture of an authorization; the rest of the hold is released.
 
     `amount` is the whole captured total, tip included; a tip alone captures the whole hold plus
     the tip (assumed D15).
@@ -95,7 +95,7 @@ def _capture(tx: Transaction, action: ActionRequest) -> Plan:
         raise ValueError("tip_amount: leaves nothing of the amount")
     if rest > held:
         return _plan(tx, amount, exceeds=True)
-    # What was approved in part keeps showing what was asked for (assumed 2.7).
+    # A partial approval keeps showing the requested amount (assumed 2.7).
     amounts = tx.amounts if tx.is_partial else tx.amounts.scaled_to(rest)
     if tip > headroom(amounts):
         return _plan(tx, amount, exceeds=True)
@@ -149,7 +149,7 @@ def _stated(tx: Transaction, stated: Breakdown, amount: int | None) -> Amounts:
 
 
 def _is_above_its_own_rate(stated: Breakdown, amounts: Amounts) -> bool:
-    """Whether a surcharge is more than one cent above what the rate beside it gives."""
+    """Whether a surcharge is more than one cent above the result of its rate."""
     if stated.surcharge_amount is None or stated.surcharge_rate is None:
         return False
     base = amounts.without_surcharge().total
@@ -228,10 +228,10 @@ def _adjust(tx: Transaction, action: ActionRequest) -> Plan:
 
 
 def _reverse(tx: Transaction, action: ActionRequest) -> Plan:
-    """Before the capture some of the hold is voided, after it some of what was captured."""
+    """Before the capture this voids part of the hold, afterwards part of the captured amount."""
     ledger = tx.ledger
     if tx.status in ("pending", "surcharge_pending"):
-        # Nothing is held for good yet: it can only be called off as a whole (assumed F5).
+        # Nothing is held yet, so it can only be canceled as a whole (assumed F5).
         whole = tx.amounts.total
         amount = whole if action.amount is None else action.amount
         back = tx.amounts

@@ -1,6 +1,6 @@
 """The edit of a passthrough transaction: the processor's final outcome, reported afterwards.
 
-Source: spec 4.3-search-edit; the body and what it does assumed 1.7-edit, F8.
+Source: spec 4.3-search-edit; the body and its effects assumed 1.7-edit, F8.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from sandbox.domain.payments.transitions import EDIT, TRANSITIONS
 
 _EDIT: Final = next(row for row in TRANSITIONS if row.trigger == EDIT)
 EDITABLE: Final = _EDIT.states
-"""States in which an outcome can still be told; settlement and what is finished are final."""
+"""States in which an outcome can still be reported; settled and finished payments are final."""
 
 _REASONS: Final[dict[str, str]] = {
     "declined": "declined",
@@ -28,7 +28,7 @@ _REASONS: Final[dict[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """What the edit says; None leaves a thing as it is. A breakdown replaces all of it."""
+    """The content of the edit; None changes nothing. A breakdown replaces all amounts."""
 
     authorized_amount: int | None = None
     breakdown: Breakdown | None = None
@@ -126,7 +126,7 @@ def conclude(
 
 
 def _shown_as(tx: Transaction, status: str) -> tuple[str, str]:
-    """Transaction type and event of a status that was told. Source: assumed F8, D17."""
+    """Transaction type and event of a reported status. Source: assumed F8, D17."""
     operation = tx.origin.operation
     by_status = {
         "authorized": ("auth", "transaction.authorize"),

@@ -41,11 +41,11 @@ log = logging.getLogger("sandbox.store")
 
 PROGRAM: Final = "uat-sandbox"
 FILE: Final = "file"
-"""The table that says what wrote the file. It has no dot, as the tables of worlds have."""
+"""The table with the program that wrote the file. It has no dot, unlike the tables of worlds."""
 
 ID: Final = "_id"
 DOCUMENTS_MAX: Final = 5_000
-"""Above this the file says that it is of the wrong kind: every write writes all of it."""
+"""Above this size the server recommends SQLite: every write rewrites the whole JSON file."""
 
 _TABLE = re.compile(r"([a-z0-9_-]{1,64})\.(.+)", re.DOTALL)
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -74,8 +74,8 @@ Names = tuple[str, str]
 class JsonFile:
     """A `StateFile` in JSON, for about a thousand documents that people want to read.
 
-    A write costs what it takes to write the whole file. Texts come back with the same values in the
-    same order, in the shortest JSON there is for them, and without their claims.
+    Every write rewrites the whole file. Texts come back with the same values in the same order, as
+    compact JSON, and without their unique values.
     """
 
     def __init__(self, path: Path, migrations: Migrations = MIGRATIONS) -> None:
@@ -162,13 +162,13 @@ class JsonFile:
 
     def _loaded(self) -> dict[Names, _Table]:
         if self._tables is None:
-            # Nothing is written over a file that was not understood.
+            # Never overwrite a file that could not be read.
             self.load()
         assert self._tables is not None
         return self._tables
 
     def _content(self) -> bytes | None:
-        """What the file holds; None when there is none."""
+        """The content of the file; None if there is no file."""
         self._hold.look()
         try:
             return self._path.read_bytes() if self._hold.seen else None
@@ -179,7 +179,7 @@ class JsonFile:
 
     def _parse(self, content: bytes) -> dict[Names, _Table]:
         try:
-            # TinyDB hands on to the storage what it is given.
+            # TinyDB passes extra arguments on to the storage.
             with TinyDB(content, storage=StrictStorage) as database:
                 found, self._secret = _head(database, self._migrations)
                 return _tables(_worlds(database, found, self._migrations))
@@ -245,7 +245,7 @@ def _head(database: TinyDB, migrations: Migrations) -> tuple[int, bytes]:
 def _worlds(
     database: TinyDB, found: int, migrations: Migrations
 ) -> dict[str, dict[str, list[Plain]]]:
-    """What the file says of each world, in today's format. Raises Contents."""
+    """The documents of each world, in the current format. Raises Contents."""
     worlds: dict[str, dict[str, list[Plain]]] = {}
     for name in sorted(database.tables() - {FILE}):
         names = _TABLE.fullmatch(name)
@@ -268,14 +268,14 @@ def _id(table: str, number: int, fields: dict[str, Any]) -> str:
 
 
 def _tables(worlds: Mapping[str, Mapping[str, Sequence[Plain]]]) -> dict[Names, _Table]:
-    """The tables that are kept of these documents. Raises Contents."""
+    """The tables to hold for these documents. Raises Contents."""
     tables = {}
     for world, its in worlds.items():
         for name, documents in its.items():
             saved: dict[str, _Row] = {}
             for one in documents:
                 if one.id in saved:
-                    raise Contents(f"table '{world}.{name}': {ID} {one.id!r} stands in it twice")
+                    raise Contents(f"table '{world}.{name}': {ID} {one.id!r} appears twice")
                 document = Document(one.id, one.number, _COMPACT.encode(one.fields))
                 saved[one.id] = _Row(document, _lines(document, one.fields))
             tables[world, name] = _table((world, name), saved)

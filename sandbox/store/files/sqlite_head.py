@@ -13,7 +13,7 @@ PROGRAM: Final = "uat-sandbox"
 
 
 class Head:
-    """The table meta of one file. A secret that is to be kept is written with the next commit."""
+    """The table meta of one file. A new secret is written with the next commit."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
@@ -39,13 +39,13 @@ class Head:
         return found
 
     def sign(self) -> None:
-        """Say in the file what has written it, and in which format. Raises sqlite3.Error."""
+        """Write the program's name and the format into the file. Raises sqlite3.Error."""
         rows = {"program": PROGRAM, "format": str(FORMAT), "version": __version__}
         self._database.executemany(PUT_META, rows.items())
 
     @property
     def secret(self) -> bytes:
-        """The secret of the server; empty where there is none."""
+        """The secret of the server; empty if there is none."""
         return self._new_secret or self._secret
 
     def keep(self, secret: bytes) -> None:
@@ -53,7 +53,7 @@ class Head:
         self._new_secret = secret
 
     def put_secret(self) -> None:
-        """Write a secret that is to be kept. Called within a transaction. Raises sqlite3.Error."""
+        """Write a new secret. Called within a transaction. Raises sqlite3.Error."""
         if self._new_secret:
             self._database.execute(PUT_META, ("secret", _with_sum(self._new_secret)))
 

@@ -134,7 +134,7 @@ class Messages(Sequence[Message]):
         return message.id, message_text(message), texts.of_what_is_said(message)
 
     def as_now(self) -> "Messages":
-        """The same messages, to which none is added."""
+        """The same messages, as a view that never grows."""
         now = Messages(self._saved, self._read, self._origin_of)
         now._woken, now._new = self._woken.copy(), self._new.copy()
         return now

@@ -236,7 +236,7 @@ class Rows:
     def find(
         self, where: Where, limit: int | None, offset: int, between: Between, order: Order
     ) -> tuple[list[Any], int]:
-        """A page in the order asked for, and the total."""
+        """A page in the requested order, and the total."""
         if offset == 0 and limit is not None and order is NEWEST_FIRST and between == ANY_TIME:
             numbers = self.matching(where)
             newest = numbers[len(numbers) - limit :] if limit < len(numbers) else numbers

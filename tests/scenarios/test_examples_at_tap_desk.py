@@ -166,7 +166,7 @@ def test_headers_of_the_answer_are_compared():
         ({"then": {}}, "then: says nothing"),
         ({"then": {"times": 1}}, "then: says nothing"),
         ({"then": {"drop": False}}, "then: says nothing"),
-        ({"then": {"drop": True, "duplicate": 2}}, "then.duplicate: what is dropped is not sent"),
+        ({"then": {"drop": True, "duplicate": 2}}, "then.duplicate: a dropped webhook is not sent"),
         ({"then": {"before_answer": True, "delay_ms": 5}}, "then.before_answer: what is delayed"),
         ({"then": {"duplicate": 1}}, "then.duplicate: "),
         ({"then": {"truncate": -1}}, "then.truncate: "),
