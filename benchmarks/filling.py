@@ -1,8 +1,8 @@
-"""Worlds with many payments in them, all of them taken through the API.
+"""Worlds with many payments, all made through the API.
 
 A month of trade at two dozen terminals of two merchants: most are sales, some are declined, some
-refunded in full or in part, some authorized first. The clock of the world stands still and is moved
-on between payments, so that their moments spread over the month.
+refunded in full or in part, some authorized first. The clock of the world is frozen and advanced
+between payments, which spreads them over the month.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any, Final
 
-from benchmarks.in_process import Question, ask, question
+from benchmarks.in_process import PreparedRequest, ask, request_of
 from sandbox.app import Sandbox
 
 FIRST_DAY: Final = datetime(2026, 3, 1, tzinfo=UTC)
@@ -35,23 +35,23 @@ _KINDS: Final = {
     "captured": 3,
     "only held": 2,
 }
-"""What becomes of payments, in percent. What is only held runs out after some days."""
+"""The fates of payments, in percent. Holds that are not captured expire after some days."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A world with payments in it, and what is needed to ask about them."""
+    """A world with payments, and the data for requests about them."""
 
     sandbox: Sandbox
     key: str
     terminals: Sequence[str]
     ids: Sequence[str]
 
-    def get(self, path: str, query: str = "") -> Question:
+    def get(self, path: str, query: str = "") -> PreparedRequest:
         """A question about these payments."""
-        return question("GET", path, key=self.key, query=query)
+        return request_of("GET", path, key=self.key, query=query)
 
-    def sale(self, number: int) -> Question:
+    def sale(self, number: int) -> PreparedRequest:
         """One more sale."""
         terminal = self.terminals[number % len(self.terminals)]
         return _start(self.key, "payment", {"amount": 4200, "terminal_id": terminal})
@@ -60,7 +60,7 @@ class Filled:
 def filled(sandbox: Sandbox, world: str, count: int) -> Filled:
     """Make a world with so many payments."""
     begin = {"id": world, "clock": FIRST_DAY.isoformat()}
-    made = ask(sandbox, question("POST", "/_sandbox/worlds", body=begin), 201)
+    made = ask(sandbox, request_of("POST", "/_sandbox/worlds", body=begin), 201)
     key = made["keys"]["partner"]["key"]
     terminals = [
         _terminal(sandbox, key, made["accounts"][merchant], number)
@@ -74,7 +74,7 @@ def filled(sandbox: Sandbox, world: str, count: int) -> Filled:
         if number % at_once == 0:
             now = FIRST_DAY + timedelta(days=DAYS) * (number / count)
             clock = {"now": now.isoformat()}
-            ask(sandbox, question("PUT", f"/_sandbox/worlds/{world}/clock", body=clock))
+            ask(sandbox, request_of("PUT", f"/_sandbox/worlds/{world}/clock", body=clock))
         body = {
             "amount": draws.randrange(500, 20_000),
             "terminal_id": draws.choice(terminals),
@@ -92,22 +92,22 @@ def _terminal(sandbox: Sandbox, key: str, account_id: str, number: int) -> str:
         "mid": "886000007000",
         "tid": f"{70_000_000 + number}",
     }
-    answer = ask(sandbox, question("POST", "/v2/terminals", key=key, body=body), 201)
+    answer = ask(sandbox, request_of("POST", "/v2/terminals", key=key, body=body), 201)
     return str(answer["terminal_id"])
 
 
 def _take(sandbox: Sandbox, key: str, kind: str, body: dict[str, Any]) -> str:
-    """One payment and what follows it; its id."""
+    """Make one payment with its follow-ups; returns its id."""
     is_held = kind in ("captured", "only held")
     answer = ask(sandbox, _start(key, "preauth" if is_held else "payment", body))
     id = str(answer["transaction_id"])
     if kind in ("refunded", "refunded in part"):
         amount = {"amount": body["amount"] // 2} if kind == "refunded in part" else {}
-        ask(sandbox, question("POST", f"/v3/payments/{id}/refund", key=key, body=amount))
+        ask(sandbox, request_of("POST", f"/v3/payments/{id}/refund", key=key, body=amount))
     elif kind == "captured":
-        ask(sandbox, question("POST", f"/v3/payments/{id}/capture", key=key, body={}))
+        ask(sandbox, request_of("POST", f"/v3/payments/{id}/capture", key=key, body={}))
     return id
 
 
-def _start(key: str, operation: str, body: dict[str, Any]) -> Question:
-    return question("POST", f"/v3/{operation}", key=key, body=body)
+def _start(key: str, operation: str, body: dict[str, Any]) -> PreparedRequest:
+    return request_of("POST", f"/v3/{operation}", key=key, body=body)

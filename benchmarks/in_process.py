@@ -29,7 +29,7 @@ def as_served() -> Sandbox:
 
 
 def resident_bytes() -> int:
-    """Memory that this process holds; the most it ever held where only that is told."""
+    """The memory of this process; its peak if the system reports only that."""
     try:
         pages = Path("/proc/self/statm").read_text(encoding="utf-8").split()[1]
     except OSError:
@@ -39,8 +39,8 @@ def resident_bytes() -> int:
 
 
 @dataclass(slots=True)
-class Question:
-    """A request that is ready to be asked once, and what was answered."""
+class PreparedRequest:
+    """A request that is ready to send once, and its answer."""
 
     scope: dict[str, Any]
     payload: bytes
@@ -63,9 +63,9 @@ class Question:
         return from_json(body)
 
 
-def question(
+def request_of(
     method: str, path: str, *, key: str | None = None, body: Any = None, query: str = ""
-) -> Question:
+) -> PreparedRequest:
     """A request as a client of the platform sends it."""
     headers = [(b"accept", b"application/json")]
     payload = b"" if body is None else json.dumps(body).encode()
@@ -84,24 +84,24 @@ def question(
         "client": ("127.0.0.1", 50000),
         "root_path": "",
     }
-    return Question(scope, payload)
+    return PreparedRequest(scope, payload)
 
 
-def ask(sandbox: Sandbox, one: Question, status: int = 200) -> Any:
+def ask(sandbox: Sandbox, one: PreparedRequest, status: int = 200) -> Any:
     """Ask it; the body of the answer as JSON. Raises BenchmarkError for any other status."""
     _put_to(sandbox, one)
     return one.answer(status)
 
 
-def cost_us(sandbox: Sandbox, questions: Sequence[Question]) -> float:
+def cost_us(sandbox: Sandbox, requests: Sequence[PreparedRequest]) -> float:
     """Processor time of one of them, in microseconds; each keeps its answer."""
     started_s = process_time()
-    for one in questions:
+    for one in requests:
         _put_to(sandbox, one)
-    return (process_time() - started_s) / len(questions) * 1e6
+    return (process_time() - started_s) / len(requests) * 1e6
 
 
-def _put_to(sandbox: Sandbox, one: Question) -> None:
+def _put_to(sandbox: Sandbox, one: PreparedRequest) -> None:
     coroutine: Any = sandbox.app(one.scope, one.receive, one.send)
     try:
         coroutine.send(None)

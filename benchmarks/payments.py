@@ -1,8 +1,8 @@
-"""Whether payments cost more where there are many: 200,000 transactions against 1,000.
+"""Whether payments cost more with many of them: 200,000 transactions against 1,000.
 
 Run as `python -m benchmarks.payments` it is the process that holds both worlds: it reads an order
-from its standard input, and writes what it measured to its standard output. Both worlds are filled
-through the API and asked in turn, without a socket; costs are processor time of the application.
+from its standard input, and writes its results to its standard output. Both worlds are filled
+through the API and queried in turn, without a socket; costs are processor time of the application.
 That takes about two minutes, most of it for filling the large world. `memory` needs the same
 process: together they start it once.
 """
@@ -19,7 +19,7 @@ from time import process_time
 from typing import Any, Final
 
 from benchmarks.filling import DAYS, FIRST_DAY, Filled, filled
-from benchmarks.in_process import Question, as_served, cost_us, resident_bytes
+from benchmarks.in_process import PreparedRequest, as_served, cost_us, resident_bytes
 from benchmarks.report import Plan, Result, Target, compared
 from benchmarks.serving import BenchmarkError
 
@@ -50,7 +50,7 @@ _SEARCHES: Final[dict[str, str]] = {
 """All of them find a full page in both worlds, and answer with the total."""
 
 _AFTER_A_SALE: Final = "search by brand and dates"
-"""A question whose answer is remembered is asked again, and something was sold meanwhile."""
+"""A cached query runs again after another sale."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +66,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What the process came to.
+    """The figures of the process.
 
-    Memory that it held with the small world alone, then with both, then with every question asked.
+    Its memory with the small world alone, then with both, then after every query.
     """
 
     lines: list[Line]
@@ -81,15 +81,15 @@ class Measured:
 def run(plan: Plan) -> list[Result]:
     """Medians of all rounds.
 
-    Each question was asked once before it is measured: an index is built when somebody first asks
-    by it. What that first question cost stands in the notes.
+    Each query ran once before it is measured, because the first use of an index builds it. The
+    notes have the cost of that first query.
     """
     return [_result(line) for line in measured(plan.rounds).lines]
 
 
 @cache
 def measured(rounds: int) -> Measured:
-    """What a process of its own measures, started once for all who want to know."""
+    """The measurements of a separate process, started once for all benchmarks that use it."""
     command = [sys.executable, "-m", "benchmarks.payments"]
     try:
         done = subprocess.run(
@@ -120,7 +120,7 @@ def _result(line: Line) -> Result:
 
 # --- in the process that holds the worlds ------------------------------------------------------
 
-ControlRequest = Callable[[Filled, int], list[Question]]
+ControlRequest = Callable[[Filled, int], list[PreparedRequest]]
 """The questions of a round; a sale or a read is another one every time."""
 
 
@@ -128,7 +128,7 @@ def main() -> None:
     """Measure as many rounds as the standard input says."""
     rounds = int(sys.stdin.read())
     sandbox = as_served()
-    # First, because it brings in what is loaded once, which no transaction is to blame for.
+    # First, because it loads modules once, which must not count as memory of transactions.
     few = filled(sandbox, "few", FEW)
     few_bytes, started_s = resident_bytes(), process_time()
     many = filled(sandbox, "many", MANY)
@@ -149,17 +149,17 @@ def main() -> None:
     json.dump(asdict(outcome), sys.stdout)
 
 
-def _sales(world: Filled, number: int) -> list[Question]:
+def _sales(world: Filled, number: int) -> list[PreparedRequest]:
     return [world.sale(number * _PER_ROUND + each) for each in range(_PER_ROUND)]
 
 
-def _reads(world: Filled, number: int) -> list[Question]:
+def _reads(world: Filled, number: int) -> list[PreparedRequest]:
     ids = Random(number).choices(world.ids, k=_PER_ROUND)
     return [world.get(f"/v1/transactions/{id}") for id in ids]
 
 
 def _search(name: str) -> ControlRequest:
-    def ask(world: Filled, number: int) -> list[Question]:
+    def ask(world: Filled, number: int) -> list[PreparedRequest]:
         query = _SEARCHES[name].format(
             terminal=world.terminals[0], last=len(world.ids) // _PAGE * _PAGE - _PAGE
         )
@@ -210,10 +210,10 @@ def _line_after_a_sale(many: Filled, few: Filled, rounds: int) -> Line:
     return Line(name=name, many_us=costs[many.key], few_us=costs[few.key])
 
 
-def _cost_us(world: Filled, questions: list[Question]) -> float:
-    """The cost of one of them, once all answers proved to be what was asked for."""
-    cost = cost_us(world.sandbox, questions)
-    for one in questions:
+def _cost_us(world: Filled, requests: list[PreparedRequest]) -> float:
+    """The cost of one request, after checking that all answers were right."""
+    cost = cost_us(world.sandbox, requests)
+    for one in requests:
         body = one.answer()
         if "transactions" in body and len(body["transactions"]) != _PAGE:
             query = one.scope["query_string"].decode()

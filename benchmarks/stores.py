@@ -1,4 +1,4 @@
-"""What keeping worlds costs: a sale with a state file, against one in memory, and what is stored.
+"""The cost of a state file: a sale with one against a sale in memory, and the size of the file.
 
 A file is filled by a process of its own, `python -m benchmarks.stores FILE COUNT`: so many
 transactions are taken in memory, and the whole world is written at once. Then the command serves
@@ -21,7 +21,7 @@ from benchmarks.serving import Server, ask
 JSON_DOCUMENTS: Final = (100, 1_000, 5_000)
 DB_TRANSACTIONS: Final = (1_000, 200_000)
 _DOCUMENTS_EACH: Final = 5
-"""A transaction stands in a file with two messages and what they say."""
+"""The file has each transaction with two messages and their records."""
 
 _ROUND_S: Final = 1.0
 _FILLED_WITHIN_S: Final = 900
@@ -68,7 +68,7 @@ def _measured(file: Path, count: int, volume: str, plan: Plan) -> list[Result]:
             "req/s",
             figures=[one.per_s for one, _ in pairs],
             baselines=[other.per_s for _, other in pairs],
-            # A file for people is not for load: what it does is told.
+            # A file for people is not for load, so it has no limit.
             target=_SALE_TARGET if is_db else Target(bound=0, is_floor=True),
             notes=(f"{megabytes:,.1f} MB on disk",),
         )

@@ -1,4 +1,4 @@
-"""What a world costs: making one, alone and among 500 others, and resetting one.
+"""The cost of a world: creating one, alone and among 500 others, and resetting one.
 
 Measured at the application itself, without a socket. Collections of garbage run as Python has them
 by default, which is more often than in the server.
@@ -51,7 +51,7 @@ def _among(name: str, figure: float, alone: float, target: Target) -> Result:
 
 
 def _create_ms(driver: InProcess, calls: int) -> float:
-    """Each world is deleted again, untimed, so that their number stays."""
+    """Each world is deleted again, untimed, so their number stays the same."""
     spent_ms = []
     for _ in range(calls):
         started_s = perf_counter()

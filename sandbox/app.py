@@ -62,8 +62,8 @@ def create_app(settings: Settings | None = None) -> "Starlette":
     """A sandbox as a Starlette application, to be served or mounted.
 
     `uat-sandbox serve` serves the same two surfaces without Starlette's middleware around them.
-    An application that mounts this one runs its lifespan too: it resumes what an earlier run left
-    undone, and writes the last changes to a state file. Raises as `build` does.
+    An application that mounts this one runs its lifespan too: it resumes unfinished work of an
+    earlier run, and writes the last changes to a state file. Raises as `build` does.
     """
     from starlette.applications import Starlette
 
@@ -202,9 +202,9 @@ def _saver(path: Path) -> "Saver":
 
 
 def _have_secret(worlds: Worlds, file: StateFile | None) -> None:
-    """The secret that the keys of new worlds depend on, unless they are to be known (decision 45).
+    """The secret of new worlds' keys, unless the keys are documented ones (decision 45).
 
-    A state file keeps it; without a file each start makes a new one.
+    A state file stores it; without a file each start makes a new one.
     """
     if worlds.known_keys:
         return
@@ -271,7 +271,7 @@ def _begin(worlds: Worlds, settings: Settings, fixture: Fixture) -> None:
 
 
 def _not_heeded(settings: Settings, began: WorldSpec) -> list[str]:
-    """The options that were given, only say how a world begins, and are not how this one did."""
+    """The given options that only apply to new worlds, and differ from this world's beginning."""
     usual = Settings()
     told = {
         "--fixture": (Path(settings.fixture).stem, began.fixture.name, usual.fixture),

@@ -1,7 +1,7 @@
 """The fixture `busy`: a month of a restaurant group and a hotel. `make golden` writes it.
 
-A sandbox in process is asked through its own API, its clock set to each moment, so that every
-record obeys the rules. Who comes when is drawn from a seed: the same code gives the same bytes.
+It calls a sandbox in process through its own API, with the clock set to each moment, so every
+record obeys the rules. A seed decides the visits: the same code gives the same bytes.
 """
 
 import heapq
@@ -22,7 +22,7 @@ from tools.busy_visits import NIGHTS, BatchClosing, Visit, guests, hotel_guests
 
 FILE: Final = folder("fixtures") / "busy.json"
 CAST: Final = "busy_cast"
-"""The name of what the month begins with. The file holds it."""
+"""The name of the snapshot's beginning, as written in the file."""
 
 FIRST: Final = datetime(2026, 2, 1, 6, tzinfo=UTC)
 LAST: Final = datetime(2026, 3, 1, 6, tzinfo=UTC)
@@ -33,7 +33,7 @@ MESSAGES_SINCE: Final = LAST - timedelta(days=2)
 
 
 class Month:
-    """A sandbox in which visits take place, each thing at its moment."""
+    """A sandbox in which visits take place, each step at its moment."""
 
     def __init__(self, fixture: Path) -> None:
         self._sandbox = InProcess(str(fixture), to_wire(FIRST))
@@ -109,7 +109,7 @@ def _trimmed(snapshot: dict[str, Any]) -> dict[str, Any]:
 
 
 def _written(snapshot: Mapping[str, Mapping[str, Any]]) -> str:
-    """One document a line, so that a change of the file can be read."""
+    """One document per line, so a diff of the file is readable."""
     tables = []
     for table, documents in snapshot.items():
         lines = ",\n".join(

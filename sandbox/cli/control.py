@@ -119,8 +119,7 @@ class Remote:
     def _client(self, answer_s: float) -> "Iterator[Client]":
         """A client of the server. Every failure on the way is raised as Unanswered.
 
-        The server is asked directly, whatever proxies the environment names: mostly it is on this
-        machine.
+        It ignores the proxies of the environment, because the server is usually on this machine.
         """
         import httpx2
 
@@ -136,7 +135,7 @@ class Remote:
             ) from None
         except httpx2.ConnectError as error:
             raise Unanswered(
-                f"nobody answers at {self.url} ({error}); start a server with `sandbox serve`, or "
+                f"no server answers at {self.url} ({error}); start one with `sandbox serve`, or "
                 "name another with --url",
                 is_away=True,
             ) from None

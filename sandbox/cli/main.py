@@ -29,7 +29,7 @@ _LATER: Final = {
     "triggers": "sandbox.cli.catalogues:triggers",
     "world": "sandbox.cli.world:world",
 }
-"""The commands that are loaded when they are used, and where they are."""
+"""The commands, each with the module to load when it is used."""
 
 
 @click.group(

@@ -246,7 +246,7 @@ def _query(shape: "type[BaseModel]", scope: Scope) -> "BaseModel":
 
 def _body(shape: "type[BaseModel]", body: bytes, key_format: KeyFormat) -> Any:
     try:
-        # An endpoint whose fields are all optional can be asked without a body.
+        # The body may be omitted if all of its fields are optional.
         sent = wire.parse_object(body or b"{}")
         checked = shape.model_validate_json(body or b"{}")
     except wire.BadInput as error:

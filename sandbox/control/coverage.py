@@ -23,12 +23,12 @@ TABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "statuses": STATUSES,
     "status_reasons": STATUS_REASONS,
     "events": tuple(EVENTS),
-    # Two faults that a client cannot tell apart have one code. A request for another host reaches
+    # Faults that a client cannot tell apart share one code. A request for another host reaches
     # nothing that counts.
     "refusals": tuple(dict.fromkeys(fault.code for fault in FAULTS if fault is not MISDIRECTED)),
     "outcomes": (*OUTCOMES, *TRANSPORT_FAULTS),
 }
-"""Everything that can be used, section by section, as far as the code knows it."""
+"""Everything that can be used, section by section."""
 
 
 async def of_world(request: ControlRequest) -> dict[str, Any]:

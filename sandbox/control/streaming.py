@@ -109,7 +109,7 @@ class Stream:
             sending.result()
 
     async def _send(self, subscriber: Subscriber, send: Send, silence_s: float) -> None:
-        # Some servers say like this that the client has gone.
+        # Some servers report a disconnected client this way.
         with suppress(OSError):
             await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
             async for part in self._parts(subscriber, silence_s):

@@ -175,7 +175,7 @@ def read_clock(request: ControlRequest) -> dict[str, Any]:
 async def set_clock(request: ControlRequest) -> dict[str, Any]:
     """Set the given values of a world's clock.
 
-    When it moves ahead, everything due on the way happens at its own moment (assumed D23).
+    When it moves ahead, everything due on the way happens at its own time (assumed D23).
     """
     body: ClockBody = request.body
     world = request.world
@@ -188,7 +188,7 @@ async def set_clock(request: ControlRequest) -> dict[str, Any]:
 
 
 async def advance_clock(request: ControlRequest) -> dict[str, Any]:
-    """Advance the clock from one due time to the next; returns what happened, in order."""
+    """Advance the clock from one due time to the next; returns the events in order."""
     body: Advance = request.body
     world = request.world
     try:

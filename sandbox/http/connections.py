@@ -22,7 +22,7 @@ class Connection(Protocol):
         """End what takes too long."""
 
     def make_room(self) -> None:
-        """End: another connection needs the place, and this one asked for nothing yet."""
+        """End: another connection needs the place, and this one has sent no request yet."""
 
     def read_on(self) -> None:
         """Read more of a large body."""
@@ -65,7 +65,7 @@ class ConnectionPool:
         return len(self._places)
 
     def has_silent(self) -> bool:
-        """Whether a connection has a reserved place and has asked for nothing yet."""
+        """Whether a connection has a reserved place and has sent no request yet."""
         return bool(self._idle)
 
     # --- places ------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ class ConnectionPool:
         return True
 
     def _make_room(self) -> bool:
-        """Whether a reserved place is free now, perhaps that of a connection that asked nothing."""
+        """Whether a reserved place is free now, perhaps that of an idle connection."""
         if self.count < self._connections_max + self._reserved:
             return True
         longest = next(iter(self._idle), None)
@@ -100,7 +100,7 @@ class ConnectionPool:
         return True
 
     def has_sent_request(self, connection: Connection) -> None:
-        """The connection has sent a request: its reserved place stays its own."""
+        """The connection has sent a request, so it keeps its reserved place."""
         self._idle.pop(connection, None)
 
     def leave(self, connection: Connection) -> None:
@@ -116,7 +116,7 @@ class ConnectionPool:
         return self._bodies_bytes <= self._bodies_bytes_max
 
     def release(self, size: int) -> None:
-        """So many bytes of a body are not needed any more."""
+        """Release this many bytes of a body."""
         self._bodies_bytes -= size
 
     def read_in_turn(self, connection: Connection) -> None:

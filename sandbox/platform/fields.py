@@ -26,7 +26,7 @@ class Body(BaseModel):
     not_kept: ClassVar[frozenset[str]] = frozenset()
 
     def given(self) -> dict[str, Any]:
-        """The fields that were sent, as records keep them; an explicit null among them."""
+        """The fields that were sent, as records store them, including explicit nulls."""
         names = self.model_fields_set - self.not_kept
         return {name: _kept(getattr(self, name)) for name in names}
 
@@ -96,7 +96,7 @@ class Query(BaseModel):
 
 
 class PageQuery(Query):
-    """A window on a list: at most 200 rows, 50 unless said otherwise (spec 8-page; assumed C12)."""
+    """A page of a list: 50 rows by default, at most 200 (spec 8-page; assumed C12)."""
 
     limit: Annotated[WholeNumber, Field(ge=1, le=200)] = 50
     offset: Offset = 0

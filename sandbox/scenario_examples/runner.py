@@ -70,7 +70,7 @@ class ExampleRunner:
         return [*waited, *compare(example.expect, ExampleResult(answer, shown, events, received))]
 
     async def close(self) -> None:
-        """Nothing is left under way."""
+        """Cancel all pending work."""
         self._sandbox.worlds.default.tap_desk.close()
 
     def _problem(self, send: "Send") -> str | None:
@@ -112,14 +112,14 @@ class ExampleRunner:
     async def _at_tap_desk(
         self, send: "Send", request: "asyncio.Future[ExampleAnswer]"
     ) -> list[str]:
-        """Tap or cancel as the example says; returns the mistakes."""
+        """Tap or cancel as the example says; returns the differences."""
         waiting = await self._waiting(request)
         if waiting is None:
             return ["send.tap: the payment did not wait for a tap"] if send.tap else []
         path = f"{_CONTROL}/taps/{waiting}"
         if send.tap is None:
             await self._ask(send, "POST", path, {"cancel": "merchant"})
-            return ["send: the payment waits for a tap; say with tap what comes of it"]
+            return ["send: the payment waits for a tap; add tap with its result"]
         if send.tap.after is not None:
             await self._advance(send, send.tap.after)
         tap = send.tap.model_dump(include={"card", "outcome", "cancel"}, exclude_none=True)
@@ -130,7 +130,7 @@ class ExampleRunner:
                 return [f"send.tap: {tapped.body['message']}"]
         elif self._world.tap_desk.get(waiting) is not None:
             await self._ask(send, "POST", path, {"cancel": "merchant"})
-            return ["send.tap: the payment still waits, and nobody does anything"]
+            return ["send.tap: the payment still waits, and the example does not tap or cancel"]
         return []
 
     async def _waiting(self, request: "asyncio.Future[ExampleAnswer]") -> str | None:

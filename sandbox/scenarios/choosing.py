@@ -53,7 +53,7 @@ class AttemptFacts(NamedTuple):
     more: Callable[[], Words] = dict
 
     def words(self) -> Words:
-        """All that the rules of a scenario can ask for."""
+        """All facts that the rules of a scenario can use."""
         return {
             "operation": self.operation.value,
             "amount": self.amount,
@@ -138,7 +138,7 @@ def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome) -> ChosenOutcome:
         choice.near_misses.append(f"{choice.rule}: {choice.fault.key} is too late for a tap")
         choice = ChosenOutcome(APPROVED, "default", "default", near_misses=choice.near_misses)
     if choice.source == "default":
-        # It was the scenario that had it approved, whatever the card.
+        # The scenario approved it, whatever the card.
         choice = replace(choice, source=waiting.source, rule=waiting.rule)
     near = NearMisses()
     near.take(waiting.near_misses)

@@ -34,7 +34,7 @@ class MatchedRule(NamedTuple):
 
 @dataclass(slots=True)
 class _Entry:
-    """One rule, its names resolved, and what became of it so far."""
+    """One rule with its names resolved, and its counters."""
 
     rule: "Rule | WebhookRule"
     name: str
@@ -156,7 +156,7 @@ class Running:
 
     @property
     def is_about_webhooks(self) -> bool:
-        """Whether it has anything to say about webhooks."""
+        """Whether it has rules for webhooks."""
         return bool(self._webhooks)
 
     def for_webhook(self, words: Words) -> "WebhookThen | None":

@@ -72,7 +72,7 @@ class WebhookThen(Part):
         if self.drop and len(given) > 1:
             raise ValueError(f"{given[1]}: a dropped webhook is not sent at all")
         if self.before_answer and self.delay_ms is not None:
-            raise ValueError("before_answer: what is delayed does not come before the answer")
+            raise ValueError("before_answer: a delayed webhook cannot come before the answer")
         return self
 
     def _says(self, name: str) -> bool:

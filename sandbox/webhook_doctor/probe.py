@@ -20,8 +20,8 @@ class Probe:
 
     `severity` belongs to the failure that the probe looks for: a genuine webhook refused, or a
     forged one accepted. `otherwise` belongs to a forged one that is refused in a wrong way.
-    `advice` tells what to change, by the way of answering; `ADVICE_TAKEN` and `ADVICE_REFUSED` have the
-    rest. `is_one_by_one`: nothing else is sent meanwhile.
+    `advice` tells what to change, by the way of answering; `ADVICE_TAKEN` and `ADVICE_REFUSED` have
+    the rest. `is_one_by_one`: nothing else is sent meanwhile.
     """
 
     name: str
@@ -85,7 +85,7 @@ ADVICE_TAKEN: Final[Mapping[Way, str]] = {
     ),
     BROKE: (
         "Find the exception in the receiver's log. Store what was verified before you interpret "
-        "it, so that a surprise in its content does not have it sent again and again."
+        "it, so unexpected content does not cause endless retries."
     ),
     Way.SLOW: (
         "Answer first and work later: put the webhook into a queue or a table, answer 204, and do "
@@ -104,7 +104,7 @@ ADVICE_REFUSED: Final[Mapping[Way, str]] = {
         "included. With 5xx, forgeries set off the alarms that are meant for your own errors."
     ),
     Way.SILENT: (
-        "Verify before anything that takes time, and answer 401 at once: otherwise whoever likes "
+        "Verify before anything that takes time, and answer 401 at once: otherwise anyone "
         "can keep the receiver busy."
     ),
     Way.CLOSED: f"{_REFUSE}: a closed connection looks like a crash, and may be one.",

@@ -137,12 +137,10 @@ class Examination:
             if one.worst is not None and one.worst.way == Way.TAKEN
         }
         if taken >= _WITHOUT_PROOF:
-            return "It takes whatever comes: no signature is verified at all."
+            return "It accepts everything: it does not verify signatures at all."
         skipped = sum(one.is_skipped for one in self.findings)
         if skipped:
-            return (
-                f"It does not take a genuine webhook, so that {skipped} probes would tell nothing."
-            )
+            return f"It refuses a genuine webhook, so {skipped} probes would prove nothing."
         return None
 
 

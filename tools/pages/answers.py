@@ -1,4 +1,4 @@
-"""What can be answered, and what chooses it: outcomes, transport faults, cards, amounts."""
+"""The possible answers and their causes: outcomes, transport faults, cards, amounts."""
 
 from typing import Final
 
@@ -29,7 +29,7 @@ def outcomes() -> str:
     )
     return page(
         "Outcomes",
-        "What a processor can answer, one line each. The keys are stable; [cards](cards.md) and\n"
+        "The answers of a processor, one line each. The keys are stable; [cards](cards.md) and\n"
         "[amounts](triggers.md) choose them. Where an outcome is not for the operation at hand,\n"
         "the operation is approved (assumed 5.1).",
         f"There are {len(OUTCOMES)}. `ok` is the operation's own success. Without a code no\n"
@@ -37,14 +37,14 @@ def outcomes() -> str:
         "nominal: the switch `latency.scale` says how much of it is waited. `retry`: whether to\n"
         "try the same again, another card or amount (other), to mend something first (fix), to\n"
         "look the event_id up first (recon), or never (no).\n\n"
-        "A surcharge is asked for at sales only; where it cannot be, `surcharge_prompt` is an\n"
+        "Only sales can prompt for a surcharge; where they cannot, `surcharge_prompt` is an\n"
         f"approval. At a sale, {listed(sorted(AFTER_PROMPT))}\n"
         "show the prompt and resolve it by themselves.\n"
         f"{listed(sorted(FORCED_RULES))}\n"
         "answer as the rule failures of that name ([transactions](transactions.md)).\n",
         table(head, [_outcome(row) for row in OUTCOMES.values()]),
         "## Transport faults\n",
-        "What goes wrong between client and platform instead, for any operation (assumed 5.3).\n",
+        "Failures between client and platform, for any operation (assumed 5.3).\n",
         table(
             ("key", "what happens", "the payment", "default"),
             [_fault(fault) for fault in TRANSPORT_FAULTS.values()],
@@ -80,7 +80,7 @@ def _yes(is_so: bool) -> str:
 
 
 def _as_increment(row: Outcome) -> str | None:
-    """The reason at an increment, where it is another."""
+    """The reason at an increment, if it differs."""
     found = for_operation(row.key, Operation.INCREMENT)
     return found.status_reason if found and found.status_reason != row.status_reason else None
 
@@ -122,8 +122,8 @@ def cards() -> str:
     return page(
         "Test cards",
         f"Sent as `{READER_FIELD}.{CARD_FIELD}`: the token, or the number, which is published for\n"
-        "tests and belongs to nobody (assumed 6.4). Any other number is refused; anything else\n"
-        f"stands for a reader's data and means `{DEFAULT_CARD.token}`. The keys are those of\n"
+        "tests and is not a real card (assumed 6.4). Any other number is refused; anything else\n"
+        f"represents a reader's data and means `{DEFAULT_CARD.token}`. The keys are those of\n"
         "[outcomes](outcomes.md). A card that does not choose leaves it to the\n"
         "[amount](triggers.md), and is approved where that is no trigger.",
         table(("token", "number", "shown as", "brand", "type", "what it does"), rows),
@@ -131,7 +131,7 @@ def cards() -> str:
 
 
 def _does(card: Card) -> str:
-    """What a card does, in words."""
+    """The effect of a card, in words."""
     notes = []
     if card.outcome is not None:
         notes.append(f"{' and '.join(_starts())}: {code(card.outcome)}")

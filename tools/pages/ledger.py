@@ -1,6 +1,6 @@
 """The ledger: for every clause its title, the code that cites it, its table rows and its proofs.
 
-Two forms leave out the names of tests and are kept in the repository: `ledger_file()` and
+Two forms leave out the names of tests and are committed to the repository: `ledger_file()` and
 `ledger()`. `python -m tools.ledger` writes the whole one.
 """
 
@@ -62,9 +62,9 @@ class Entry:
 
 
 def _rows() -> Iterator[tuple[str, str]]:
-    """Every row of every table that has a source, by what it is called, with that source.
+    """Every row of every table that has a source: its name and that source.
 
-    A status and a status reason are clauses of their own, so that rows which name one come of it.
+    A status and a status reason are clauses of their own, which the rows that name them cite.
     """
     yield from ((operation.name, operation.source) for operation in OPERATIONS)
     for row in TRANSITIONS:
@@ -87,7 +87,7 @@ def _rows() -> Iterator[tuple[str, str]]:
 def _nearest(
     clause: tuple[str, str], found: Mapping[tuple[str, str], dict[str, None]]
 ) -> Iterable[str]:
-    """Where the clause is cited; else where that is of which it is a part, 2.4 for 2.4-card."""
+    """The files that cite the clause, else those that cite its parent, 2.4 for 2.4-card."""
     kind, id = clause
     while (kind, id) not in found and re.search(r"[.-]", id):
         id = re.sub(r"[.-][^.-]*$", "", id)
@@ -132,7 +132,7 @@ def _parts(kind: str, id: str, proved: set[str]) -> tuple[str, ...]:
 
 
 def by_parts(id: str, ids: Iterable[str], proved: Set[str], needless: Set[str]) -> tuple[str, ...]:
-    """The clauses that prove one of which they are the parts; none where they do not.
+    """The parts of a clause that prove it; none if they do not.
 
     The parts of 5 are 5.1 and 5-accept. Each has to be proved, by a test or by parts of its own,
     unless it is `needless`; at least one has to be proved.

@@ -196,7 +196,8 @@ def for_operation(key: str, operation: Operation) -> Outcome | None:
     """The outcome in its form for this operation; None if it does not apply to it.
 
     Every outcome that declines an initiation declines an increment too, as
-    incremental_auth_declined with the outcome's own host code (assumed 5.2-increment, which wins over 5.1: assumed D9).
+    incremental_auth_declined with the outcome's own host code (assumed 5.2-increment, which wins
+    over 5.1: assumed D9).
     """
     row = OUTCOMES[key]
     if operation is Operation.INCREMENT and row.verdict is Verdict.DECLINED:

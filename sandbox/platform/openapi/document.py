@@ -63,11 +63,11 @@ class _Types:
     responses: Schema = field(default_factory=dict)
 
     def shown(self, one: Any) -> Schema:
-        """What is rendered of a type."""
+        """The schema of a type as rendered."""
         return self.refs[id(one), "serialization"]
 
     def read(self, shape: Any) -> Schema:
-        """What is read in a shape."""
+        """The schema of a body or query as read."""
         return self.refs[id(shape), "validation"]
 
     def response(self, response: Any) -> Schema:
@@ -80,7 +80,7 @@ class _Types:
         return self.shown(response)
 
     def _extended(self, response: Extended) -> Schema:
-        """The record with its further field, which is only there when it was asked for."""
+        """The record with its further field, which is only present on request."""
         record = self.named[response.of.__name__]
         fields = {**record["properties"], response.name: self.shown(response.extra)}
         return {**record, "properties": fields}
@@ -188,7 +188,7 @@ def _description(row: Row) -> str:
 
 
 def _beforehand(example: Example, cast: Cast) -> Schema:
-    """Who sends the example, and what has to be made for it."""
+    """The caller of the example, and the records that it needs."""
     shown: Schema = {"by": example.by}
     if example.first is not None:
         first = example.first

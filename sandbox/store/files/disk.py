@@ -38,7 +38,7 @@ def about_good_copy(path: Path) -> str:
     """The remedy when the content of a file is unusable. Nothing was changed."""
     good = good_copy(path)
     if good.exists():
-        return f"the file was not changed; mend it, or use the last good copy, {good}"
+        return f"the file was not changed; mend it; the last good copy is {good}"
     return "the file was not changed; mend it, or move it away to start empty"
 
 
