@@ -17,7 +17,7 @@ def run(plan: Plan) -> list[Result]:
     """Their memory right after they were made; the notes have the part that searching adds."""
     found = measured(plan.rounds)
     each = (found.filled_bytes - found.few_bytes) / MANY
-    searched = (found.asked_bytes - found.filled_bytes) / MANY
+    searched = (found.queried_bytes - found.filled_bytes) / MANY
     return [
         Result(
             name=f"memory of {MANY:,} transactions",
@@ -27,7 +27,7 @@ def run(plan: Plan) -> list[Result]:
             notes=(
                 f"{each:,.0f} bytes for each",
                 f"before them {found.few_bytes / _MB:.0f} MB, with {FEW:,} in another world",
-                f"searched in every way of `payments` {found.asked_bytes / _MB:.0f} MB, "
+                f"searched in every way of `payments` {found.queried_bytes / _MB:.0f} MB, "
                 f"as indexes and remembered answers are {searched:,.0f} bytes for each",
                 f"taken in {found.fill_s:.0f} s of processor time",
             ),

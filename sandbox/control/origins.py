@@ -43,7 +43,7 @@ def why_foreign(scope: Scope) -> str | None:
         return None
     return (
         f"a page of another origin sent this (Origin: {shown(origin)}, and {shown(own)} was "
-        "asked), and the control API answers to its own pages only"
+        "requested), and the control API answers to its own pages only"
     )
 
 

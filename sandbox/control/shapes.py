@@ -46,7 +46,7 @@ class ClockBody(_Body):
 
     @field_validator("now")
     @classmethod
-    def _can_be_kept(cls, now: Instant | None) -> Instant | None:
+    def _is_storable(cls, now: Instant | None) -> Instant | None:
         if now is not None and not EARLIEST <= now <= LATEST:
             raise ValueError(f"must lie between the years {EARLIEST.year} and {LATEST.year}")
         return now

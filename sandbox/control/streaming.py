@@ -133,7 +133,7 @@ class Stream:
             yield self._written(event)
 
     def _written(self, event: StreamEvent) -> bytes:
-        shown = to_json(_SHOWN[event.kind](self._world, event.what))
+        shown = to_json(_SHOWN[event.kind](self._world, event.content))
         return b"event: %b\nid: %d\ndata: %b\n\n" % (
             event.kind.encode(),
             event.number,

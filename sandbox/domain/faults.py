@@ -198,7 +198,7 @@ class Refusal(Exception):
     """A request that is refused, at one step, for one reason.
 
     If it is raised, nothing has changed. If an operation returns it, the commit happens first: a
-    failed attempt is stored and announced (assumed 2.1-rule), and `was_kept` is set.
+    failed attempt is stored and announced (assumed 2.1-rule), and `is_recorded` is set.
 
     `details` goes to the client; `reason`, `source` and `step` go to the journal. Without a
     `reason` the details serve as one, without a `source` the fault's own clause, without a `step`
@@ -220,4 +220,4 @@ class Refusal(Exception):
         self.reason = reason or details or fault.message
         self.source = source or fault.source
         self.step = step
-        self.was_kept = False
+        self.is_recorded = False

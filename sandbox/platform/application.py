@@ -261,7 +261,7 @@ class Platform:
         step = refusal.step or context.step
         reason = refusal.reason[:REASON_CHARS_MAX]
         context.decided(step, str(refusal.fault.status), reason, refusal.source)
-        if not refusal.was_kept:
+        if not refusal.is_recorded:
             context.events.clear()
         context.refusal = refusal.fault.code
         if step == "authenticate" and _has_body(context.incoming):

@@ -86,7 +86,7 @@ def _conclude(context: RequestContext, row: Row, shown: Any) -> tuple[int, bytes
     """Render the answer and commit; a refusal that was recorded is raised afterwards."""
     if isinstance(shown, Refusal):
         context.unit.commit()
-        shown.was_kept = True
+        shown.is_recorded = True
         raise shown
     # Rendered before the commit, so a result that cannot be rendered is not committed.
     body = b"" if row.status == NO_CONTENT else to_bytes(shown)

@@ -210,9 +210,9 @@ def _target_in_query(context: RequestContext, target: Target) -> _Found:
 
 
 def _account_of(context: RequestContext, target: Target, id: str) -> Account | None:
-    """The account that the record with this id belongs to; it is kept as the call's record.
+    """The account that the record with this id belongs to; also stores the record in the context.
 
-    Accounts named in a body are only where something is to happen, not what is changed.
+    Accounts named in a body are only the place of a change, not its target.
     """
     record = context.unit.get(target.kind, id)
     if target.kind is Account and target.where == "body":

@@ -42,7 +42,7 @@ class ExampleRunner:
         self._sandbox = build(settings, sender=self._receiver)
         self._world = self._sandbox.worlds.default
         self._world.run_scenario(scenario)
-        self._hears = bool(scenario.webhook) or any(
+        self._receives = bool(scenario.webhook) or any(
             one.expect.received is not None for one in scenario.example
         )
         self._payments: dict[str, str] = {}
@@ -51,7 +51,7 @@ class ExampleRunner:
     async def play(self, number: int, name: str, example: "Example") -> list[str]:
         """Run one example; returns its mistakes."""
         send = example.send
-        if self._hears and not self._receiver.secret:
+        if self._receives and not self._receiver.secret:
             await self._listen(send)
         problem = self._problem(send)
         if problem is not None:

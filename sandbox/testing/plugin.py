@@ -54,7 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         nargs="?",
         const="",
         metavar="FILE.json",
-        help="print which parts of the platform were used and which never; write it to a file",
+        help="print which parts of the platform were used and which were not; write it to a file",
     )
 
 
@@ -111,7 +111,7 @@ def sandbox_server(pytestconfig: pytest.Config, sandbox_settings: "Settings") ->
     from sandbox.testing.control import SandboxError
 
     url = _option(pytestconfig, "sandbox_url")
-    with _said_plainly("sandbox", SandboxError, SettingsError):
+    with _without_traceback("sandbox", SandboxError, SettingsError):
         if url is None:
             opening = server.sandbox_server(sandbox_settings)
         else:
@@ -126,7 +126,7 @@ def sandbox_server(pytestconfig: pytest.Config, sandbox_settings: "Settings") ->
     try:
         yield opened
         if _wants_coverage(pytestconfig):
-            with _said_plainly("--sandbox-coverage", SandboxError):
+            with _without_traceback("--sandbox-coverage", SandboxError):
                 pytestconfig.stash[_COVERAGE].append(opened.coverage())
     finally:
         opening.__exit__(None, None, None)
@@ -139,7 +139,7 @@ def sandbox(request: pytest.FixtureRequest, sandbox_server: "Server") -> "Iterat
 
     options = _of_marker(request.node)
     name = request.node.nodeid.partition("[")[0][-200:]
-    with _said_plainly("the world of this test", SandboxError, ValueError):
+    with _without_traceback("the world of this test", SandboxError, ValueError):
         world = sandbox_server.world(**{"name": name, **options})
     world.notes_coverage = _wants_coverage(request.config)
     request.node.stash.setdefault(_WORLDS, []).append(world)
@@ -168,7 +168,7 @@ def _of_marker(node: pytest.Item) -> dict[str, Any]:
 
 
 @contextmanager
-def _said_plainly(what: str, *errors: type[Exception]) -> Iterator[None]:
+def _without_traceback(what: str, *errors: type[Exception]) -> Iterator[None]:
     """Turn these errors into a test failure with their message, without a traceback."""
     try:
         yield

@@ -37,7 +37,7 @@ def report(worlds: Iterable["World"]) -> str:
 def _of_world(world: "World") -> Iterator[str]:
     try:
         journal, unkeyed, messages = world.journal, world.unkeyed, world.messages
-        clock, refused = world.clock, world.webhooks.refused if world.hears_webhooks else []
+        clock, refused = world.clock, world.webhooks.refused if world.receives_webhooks else []
     except Exception as error:
         # The test has failed for a reason of its own, which must not be lost.
         yield f"{world.id}: cannot be read: {error}"

@@ -208,7 +208,7 @@ class World(WorldControl):
         return self._webhooks
 
     @property
-    def hears_webhooks(self) -> bool:
+    def receives_webhooks(self) -> bool:
         """Whether webhooks of this world reach this process."""
         return self._webhooks is not None
 

@@ -83,7 +83,7 @@ class Connection(ResponseHandler):
             return
         self._taken += len(piece)
         if self._body is not None and self._body.is_eof():
-            self._close_unasked()
+            self._close_unrequested()
         elif self._taken <= ANSWER_BYTES_MAX:
             super().data_received(piece)
         elif self._body is None:
@@ -97,7 +97,7 @@ class Connection(ResponseHandler):
         """A head was parsed. Interim ones are counted and dropped: the client waits for none."""
         message, body = data
         if self._body is not None:
-            self._close_unasked()
+            self._close_unrequested()
         elif message.code >= _FINAL or message.code == _SWITCHING:
             self._body = body
             super().feed_data(data, size)
@@ -118,7 +118,7 @@ class Connection(ResponseHandler):
         if self.transport is not None:
             self.transport.abort()
 
-    def _close_unasked(self) -> None:
+    def _close_unrequested(self) -> None:
         """Do not reuse a connection whose receiver sent unrequested data."""
         self._is_refused = True
         self.force_close()

@@ -179,7 +179,7 @@ class Dispatcher:
         endpoint = world.outbox.endpoints[job.delivery.endpoint_id]
         try:
             if world.saver is not None:
-                # Don't send what is not yet durable.
+                # Don't send messages that are not durable yet.
                 await world.saver.saved()
             body = world.outbox.body(job.message)
             headers, body = self._written(world, job, endpoint, body)

@@ -49,7 +49,7 @@ class StreamEvent(NamedTuple):
 
     number: int
     kind: str
-    what: Any
+    content: Any
 
 
 class Subscriber:
@@ -66,7 +66,7 @@ class Subscriber:
         self.over = Event()
 
     def push(self, event: StreamEvent) -> None:
-        """Have it wait to be read."""
+        """Queue an event for reading."""
         if self.over.is_set():
             return
         if self._missed or len(self._waiting) >= WAITING_MAX:
@@ -137,19 +137,19 @@ class Subscriptions:
             self.leave(subscriber)
 
     def _listen(self, *, is_on: bool) -> None:
-        self._journal.on_add = self._asked if is_on else None
+        self._journal.on_add = self._on_request if is_on else None
         self.on_messages = self._announced if is_on else None
         self._outbox.on_attempt = self._tried if is_on else None
         self._world_clock.on_set = self._set if is_on else None
 
-    def _tell(self, kind: str, what: object) -> None:
+    def _tell(self, kind: str, content: object) -> None:
         self._numbered += 1
-        event = StreamEvent(self._numbered, kind, what)
+        event = StreamEvent(self._numbered, kind, content)
         for subscriber in self._subscribers:
             if kind in subscriber.kinds:
                 subscriber.push(event)
 
-    def _asked(self, entry: Entry) -> None:
+    def _on_request(self, entry: Entry) -> None:
         self._tell(REQUEST, entry)
 
     def _announced(self, messages: Sequence[Message]) -> None:

@@ -201,7 +201,7 @@ class Recorder:
 
 def _of_message(number: int, message: Message, texts: Texts) -> Iterator[Put]:
     yield MESSAGES, Document(message.id, number, message_text(message))
-    yield RECORDS, Document(message.id, number, texts.of_what_is_said(message))
+    yield RECORDS, Document(message.id, number, texts.of_message(message))
 
 
 def _timer_document(number: int, timer: Timer) -> Document:

@@ -83,7 +83,7 @@ class Worlds:
     ) -> None:
         self.profile = profile
         self.limits = limits
-        self._wall = system_clock
+        self._system_clock = system_clock
         self._ticks = ticks
         # The server's own secret. Keys of new worlds depend on it, unless they are documented keys.
         self.secret = b""
@@ -165,7 +165,7 @@ class Worlds:
         world = World(
             spec,
             profile=self.profile,
-            system_clock=self._wall,
+            system_clock=self._system_clock,
             journal_entries_max=self.limits.journal_entries_max,
             key_is_free=self.is_free,
             scheduler=scheduler or self._scheduler,

@@ -184,10 +184,10 @@ class _Place:
             ArithmeticError,
         )
         if isinstance(error, expected) and not isinstance(error, NotRestored):
-            raise NotRestored(f"{self._place}: {_said(error)}") from None
+            raise NotRestored(f"{self._place}: {_message_of(error)}") from None
 
 
-def _said(error: BaseException) -> str:
+def _message_of(error: BaseException) -> str:
     message = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
     return message if len(message) <= SAID_MAX else message[:SAID_MAX] + "…"
 

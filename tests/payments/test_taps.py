@@ -326,7 +326,7 @@ def test_a_processor_that_takes_its_time_does_so_after_the_tap(sandbox):
     assert (body["status"], body["card_brand"]) == ("captured", "Amex")
 
 
-# --- nobody taps ------------------------------------------------------------------------------
+# --- no tap -----------------------------------------------------------------------------------
 
 
 @pytest.mark.proves("assumed D24, 8.2-deadline", "spec 2.4-processor_timeout, 2.4-timed_out")

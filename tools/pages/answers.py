@@ -158,11 +158,11 @@ def triggers() -> str:
     return page(
         "Amounts that choose",
         f"From {dollars(FIRST_AMOUNT)} to {dollars(LAST_AMOUNT)}; an amount that is not listed is\n"
-        "ordinary. What counts is the amount that the operation itself asks for, before automatic\n"
-        "tax and surcharge (assumed 6.2-amount). Whatever else chooses, such as a\n"
-        "[card](cards.md), comes first (assumed D4), and the switch `triggers.enabled` turns all\n"
-        "of them off. The names are those of [outcomes](outcomes.md); what happens at settlement\n"
-        "stands under [batches](batches.md).",
+        "ordinary. The amount that counts is the one in the request, before automatic\n"
+        "tax and surcharge (assumed 6.2-amount). Other choices, such as a\n"
+        "[card](cards.md), come first (assumed D4), and the switch `triggers.enabled` turns all\n"
+        "of them off. The names are those of [outcomes](outcomes.md); the results of settlement\n"
+        "are listed under [batches](batches.md).",
         table(("amount", "in dollars", "kind", "what happens", "for"), rows),
     )
 

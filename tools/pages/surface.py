@@ -67,7 +67,7 @@ def events() -> str:
     ]
     return page(
         "Events",
-        "Every event of the platform. Which of them are fired already stands in the README.",
+        "Every event of the platform, with its fields.",
         table(("event", "meaning", "body"), rows),
     )
 

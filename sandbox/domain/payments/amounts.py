@@ -89,7 +89,7 @@ class Ledger(NamedTuple):
     """The state of a payment's money, in minor units. Source: assumed 2.2.
 
     In the order of its letters there: A authorized, R0 `voided` before the capture, C captured,
-    R1 `reversed` after it, F refunded, H `added` at capture or adjustment above what was held.
+    R1 `reversed` after it, F refunded, H `added` at capture or adjustment beyond the hold.
     """
 
     authorized: int = 0

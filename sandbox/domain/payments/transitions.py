@@ -39,7 +39,7 @@ Entry = Literal["capture", "refund"]
 Money = Literal[
     "unchanged", "proposed", "authorized", "captured", "planned", "released", "emptied", "given"
 ]
-"""What a row does to the money.
+"""The effect of a row on the money.
 
 `proposed` holds the total without a surcharge, which the cardholder has to confirm. `authorized`
 holds the approved amount, `captured` captures it. `planned` is the plan of the action (see
@@ -69,8 +69,8 @@ class Transition:
     names a condition of `initiation` or `follow_ups`; "" always holds. `next_status` is stored;
     `shown_status` and `reason` are those of the attempt, in the answer and the event. `fault` is
     the 400 of a refusal. With an `event` too the row is a rule failure: the attempt is announced
-    and kept in the history (assumed 2.1-rule). `batch_entry` is the entry that joins a batch, and
-    `leaves_batch` takes the payment out of its own. `is_told_later`: the outcome comes by an edit.
+    and stored in the history (assumed 2.1-rule). `batch_entry` is the new entry in a batch;
+    `leaves_batch` removes the payment from its own. `is_told_later`: the outcome comes by an edit.
     `status_switch` names the switch that may show another status.
     """
 

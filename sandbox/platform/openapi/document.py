@@ -246,12 +246,12 @@ def _success(row: Row, types: _Types) -> dict[str, Schema]:
     if row.run is None:
         return {}
     headers = {**_HEADERS, **(_OUTCOME if row.is_attempt else {})}
-    shown: Schema = {"description": _said(row), "headers": headers}
+    shown: Schema = {"description": _description_of(row), "headers": headers}
     if row.response is not None:
         schema = types.response(row.response)
         shown["content"] = {"application/json": {"schema": schema}}
     return {str(row.status): shown}
 
 
-def _said(row: Row) -> str:
+def _description_of(row: Row) -> str:
     return {201: "Made.", 204: "Done; there is nothing to show."}.get(row.status, "Done.")

@@ -48,7 +48,7 @@ _SHEET_SAYS_BOTH: dict[str, Any] = {
 class _TerminalBody(PricedBody):
     """The fields of both bodies. A VAR sheet supplies the fields that are not given."""
 
-    not_kept = frozenset({"var_sheet"})
+    not_stored = frozenset({"var_sheet"})
 
     description: StrictStr = Field(
         default="", validation_alias=AliasChoices("description", "terminal_description")

@@ -131,7 +131,7 @@ class Messages(Sequence[Message]):
             text = saved.text or self._read(MESSAGES, saved.id)
             return saved.id, text, self._read(RECORDS, saved.id)
         message = self[place]
-        return message.id, message_text(message), texts.of_what_is_said(message)
+        return message.id, message_text(message), texts.of_message(message)
 
     def as_now(self) -> "Messages":
         """The same messages, as a view that never grows."""

@@ -50,7 +50,7 @@ class Texts:
         # It begins with the origin, which is none.
         return f'{rest[len(_NO_ORIGIN) : -1]},"history":[{history}]}}'
 
-    def of_what_is_said(self, message: Message) -> str:
+    def of_message(self, message: Message) -> str:
         """The document of a message's body: the record of its moment, or a body as it is."""
         record = message.record
         if isinstance(record, LazyRecord):
