@@ -57,11 +57,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json.dumps({"machine": facts, "results": [one.view() for one in results]}, indent=2))
     else:
         print(table(results))
-        print(f"\n{_said(facts)}")
+        print(f"\n{_summary(facts)}")
     return 1 if options.strict and not all(one.is_met for one in results) else 0
 
 
-def _said(facts: dict[str, object]) -> str:
+def _summary(facts: dict[str, object]) -> str:
     return (
         f"Python {facts['python']} on {facts['system']}, {facts['cores']} cores, load average at "
         f"the start {facts['load_average']}; took {facts['took_s']} s.\n"

@@ -1,7 +1,7 @@
 """The yardstick: a bare Starlette application with one route, for uvicorn to serve.
 
-What it answers comes from the environment, so that it can be the very bytes of another server. A
-POST has its body checked with pydantic, as any application would.
+Its answer comes from the environment, so it can equal the bytes of another server. It checks the
+body of a POST with pydantic, like any application.
 """
 
 import json

@@ -1,9 +1,9 @@
 """Sending as many requests as a server answers, from a process of its own.
 
 Run as `python -m benchmarks.load` it is that process: it reads an order from its standard input,
-and writes what came of it to its standard output. Its connections look at no more than the status
-and the length of an answer: it needs about half of the processor time that a bare server needs, and
-reports its share, so that one can see which of the two set the pace.
+and writes the result to its standard output. Its connections read only the status and the length of
+an answer. It needs about half of the processor time of a bare server, and reports its share, which
+shows whether client or server set the pace.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ _OK: Final = b"HTTP/1.1 200 "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """What came of a load. The shares are of one core; None where the system does not tell."""
+    """The result of a load. The shares are of one core; None if the system does not report them."""
 
     per_s: float
     server_cpu_us: float | None
@@ -43,7 +43,7 @@ class Sent:
 
 
 def generators() -> list[Literal["wrk", "builtin"]]:
-    """What can send requests here, the best first."""
+    """The available load generators, the best first."""
     return ["wrk", "builtin"] if shutil.which("wrk") else ["builtin"]
 
 
@@ -77,7 +77,7 @@ def load(
 
 
 def _run(command: Sequence[str], order: bytes, duration_s: float) -> tuple[str, float]:
-    """What a generator wrote, and the processor time it used."""
+    """The output of a generator, and its processor time."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -121,7 +121,7 @@ def _by_wrk(port: int, sent: bytes, duration_s: float) -> tuple[int, float, floa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Order:
-    """What the generator's process is to do."""
+    """The order for the generator's process."""
 
     port: int
     requests: list[str]

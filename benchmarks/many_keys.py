@@ -1,4 +1,4 @@
-"""Whether reading a key costs more where there are many: 20,000 of them against 100."""
+"""Whether reading a key costs more with many keys: 20,000 against 100."""
 
 import json
 from typing import Final
@@ -15,7 +15,7 @@ _HEADER: Final = "x-service-apikey"
 
 
 def run(plan: Plan) -> list[Result]:
-    """Both servers are filled through the API, and asked for all of their keys in turn.
+    """Both servers are filled through the API; then all of their keys are read in turn.
 
     Always with the built-in generator: the requests differ.
     """
@@ -63,7 +63,7 @@ def _round(pairs: list[tuple[Server, list[bytes]]], number: int) -> list[float]:
 
 
 def _cost_us(server: Server, requests: list[bytes]) -> float:
-    """Processor time of the server for a request, or time on the wall where none is told."""
+    """Processor time of the server for a request, or elapsed time if the system reports none."""
     answer_bytes = ask(server.port, requests[0]).bytes_on_wire
     sent = load(server, requests, answer_bytes=answer_bytes, duration_s=_ROUND_S)
     return sent.server_cpu_us or 1e6 / sent.per_s

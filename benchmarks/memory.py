@@ -1,4 +1,4 @@
-"""What 200,000 transactions of one world hold in memory, with all that is kept of them.
+"""The memory of 200,000 transactions of one world, with all related data.
 
 The process is the one that measures `payments`, and is measured as a whole: interpreter, packages,
 the records with their histories, the messages of everything that happened, and the journal.
@@ -14,10 +14,10 @@ _TARGET: Final = Target(bound=600, of="figure")
 
 
 def run(plan: Plan) -> list[Result]:
-    """What they hold as they were taken; what searching adds stands in the notes."""
+    """Their memory right after they were made; the notes have the part that searching adds."""
     found = measured(plan.rounds)
     each = (found.filled_bytes - found.few_bytes) / MANY
-    searched = (found.asked_bytes - found.filled_bytes) / MANY
+    searched = (found.queried_bytes - found.filled_bytes) / MANY
     return [
         Result(
             name=f"memory of {MANY:,} transactions",
@@ -27,7 +27,7 @@ def run(plan: Plan) -> list[Result]:
             notes=(
                 f"{each:,.0f} bytes for each",
                 f"before them {found.few_bytes / _MB:.0f} MB, with {FEW:,} in another world",
-                f"searched in every way of `payments` {found.asked_bytes / _MB:.0f} MB, "
+                f"searched in every way of `payments` {found.queried_bytes / _MB:.0f} MB, "
                 f"as indexes and remembered answers are {searched:,.0f} bytes for each",
                 f"taken in {found.fill_s:.0f} s of processor time",
             ),

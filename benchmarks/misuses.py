@@ -1,7 +1,7 @@
-"""What somebody can do to a server by mistake or on purpose, for others to wait for.
+"""Misuses of a server, by mistake or on purpose, that could delay other clients.
 
-Each misuse prepares what it needs, untimed, and is then done while others ask. It may be refused:
-that is no failure. What is asked takes as long as it takes, up to a minute or two.
+Each misuse is prepared untimed, and then runs while other clients send requests. A refusal is not a
+failure. A misuse may run for a minute or two.
 """
 
 import json
@@ -22,7 +22,7 @@ _PATH: Final = f"/_sandbox/worlds/{WORLD}"
 
 Do = Callable[[], None]
 Prepare = Callable[[Server], Do]
-"""Makes ready; gives what is done while others ask."""
+"""Prepares the misuse; returns the function that runs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Misuse:
 
 
 class User:
-    """Somebody with a world of his own."""
+    """A user with a world of their own."""
 
     def __init__(self, server: Server, **how: Any) -> None:
         self.port = server.port
@@ -134,7 +134,7 @@ def idle_connections(server: Server) -> Do:
 def bodies_at_once(server: Server) -> Do:
     """300 bodies of 1 MiB, which are all complete at the same moment."""
     user = User(server)
-    # Much to parse, and valid but for what is unknown.
+    # Much to parse, and valid except for unknown fields.
     filler = json.dumps({f"note {number}": "x" * 30 for number in range(20_000)})[1:-1]
     body = f'{{"amount":100,"terminal_id":"{user.terminals["merchant"]}",{filler}}}'.encode()
     body = body[:-1] + b" " * (MIB - len(body) - 10) + b"}"
@@ -156,8 +156,8 @@ def bodies_at_once(server: Server) -> Do:
 # --- long work of one world --------------------------------------------------------------------
 
 
-def invention(server: Server) -> Do:
-    """As many invented merchants as may be asked for."""
+def generated_data(server: Server) -> Do:
+    """As many generated merchants as allowed."""
     user = User(server)
     wanted = {"merchants": 10_000, "terminals_per_merchant": 20, "locations_per_merchant": 20}
 
@@ -171,7 +171,7 @@ def invention(server: Server) -> Do:
 
 
 def _most_that_may_be(message: str) -> dict[str, int]:
-    """The largest invention that is not refused with this message."""
+    """The largest amount of generated data that this refusal allows."""
     most = int("".join(char for char in message.partition("at most ")[2] if char.isdigit()))
     return {"merchants": most // 20}
 
@@ -285,7 +285,7 @@ def walk(server: Server) -> Do:
 
 
 def many_endpoints(server: Server) -> Do:
-    """As many endpoints as may be, and sales that each has to hear of."""
+    """As many endpoints as allowed, and sales that each of them receives."""
     user = User(server)
     for _ in range(2_000):
         body = {"url": "http://127.0.0.1:9/"}
@@ -327,7 +327,7 @@ def abandoned_waits(server: Server) -> Do:
 
 
 def near_misses(server: Server) -> Do:
-    """20,000 next outcomes that never fit, as far as they are taken, and 50 sales."""
+    """Up to 20,000 next outcomes that never match, and 50 sales."""
     user = User(server)
     body = json.dumps({"outcome": "insufficient_funds", "amount": 999_999}).encode()
     sent = [request("POST", f"{_PATH}/scenario/next", body=body)] * 20_000
@@ -339,7 +339,7 @@ def near_misses(server: Server) -> Do:
 
 
 def nothing(server: Server) -> Do:
-    """Nobody else asks for anything: what the machine does by itself."""
+    """No misuse: the delays of the machine itself."""
     return lambda: time.sleep(5)
 
 
@@ -356,7 +356,7 @@ MISUSES: Final[tuple[Misuse, ...]] = (
     Misuse("50 waits that were left behind, and 50 sales", abandoned_waits),
     Misuse("20,000 next outcomes that never fit, and 50 sales", near_misses),
     Misuse("2,000 endpoints, or as many as may be, and 20 sales", many_endpoints),
-    Misuse("as many merchants invented as may be", invention),
+    Misuse("as many merchants generated as allowed", generated_data),
     Misuse("saving a world of 10,000 payments", snapshot_read),
     Misuse("loading 10,000 payments as they were saved", snapshot_put(is_edited=False)),
     Misuse("loading 10,000 payments that were edited", snapshot_put(is_edited=True)),
@@ -380,7 +380,7 @@ def _send_on(server: Server, pieces: Sequence[bytes], *, waits: bool = False) ->
             one.sendall(piece)
         one.recv(65536)
     if not waits:
-        # What was taken has to be worked off.
+        # Accepted work must be finished first.
         time.sleep(1)
 
 
@@ -397,7 +397,7 @@ def _must(answer: Answer, status: int) -> None:
 @contextmanager
 def _endless_receiver() -> Iterator[int]:
     """A receiver that answers every request with 103 until it is closed; its port."""
-    listening = socket.create_server((HOST, 0))
+    listener = socket.create_server((HOST, 0))
     over = threading.Event()
     hint = b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n" * 1_000
 
@@ -410,12 +410,12 @@ def _endless_receiver() -> Iterator[int]:
     def accept() -> None:
         with suppress(OSError):
             while True:
-                one, _ = listening.accept()
+                one, _ = listener.accept()
                 threading.Thread(target=answer, args=(one,), daemon=True).start()
 
     threading.Thread(target=accept, daemon=True).start()
     try:
-        yield listening.getsockname()[1]
+        yield listener.getsockname()[1]
     finally:
         over.set()
-        listening.close()
+        listener.close()

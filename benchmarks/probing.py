@@ -1,7 +1,7 @@
-"""How long others wait: health and a sale in a world of its own, asked for every few milliseconds.
+"""How long others wait: a health check and a sale in a world of its own, every few milliseconds.
 
 Run as `python -m benchmarks.probing` it is the process that asks: it reads an order from its
-standard input, says `ready` once it has asked both, and what it saw when its input ends.
+standard input, prints `ready` after the first two requests, and its results when its input ends.
 """
 
 import json
@@ -22,7 +22,7 @@ _EVERY_S: Final = 0.004
 
 @dataclass(slots=True)
 class Seen:
-    """The longest wait for an answer, what it was for, and how many were asked for."""
+    """The longest wait for an answer, its request, and the number of requests."""
 
     longest_ms: float = 0.0
     what: str = ""
@@ -32,7 +32,7 @@ class Seen:
 
 @dataclass(slots=True)
 class Probe:
-    """What is seen while a block runs; complete once it is over."""
+    """The waits during a block; complete after it ends."""
 
     seen: Seen = field(default_factory=Seen)
 

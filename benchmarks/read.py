@@ -1,4 +1,4 @@
-"""What a request costs: an authenticated GET of one key, against the same bytes from a bare route.
+"""The cost of a request: an authenticated GET of one key, against the same bytes from a bare route.
 
 Two figures: requests per second, and processor time of the server per request. The second does not
 depend on what sends the requests, nor much on what else the machine does.

@@ -1,6 +1,6 @@
 """A receiver of webhooks, in a process of its own: `python -m benchmarks.receiver PORT`.
 
-It takes everything with 204, counts, and remembers when each message came. `GET /` tells both.
+It answers everything with 204, and records the count and time of messages. `GET /` returns both.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ _TAKEN: Final = b"HTTP/1.1 204 No Content\r\n\r\n"
 
 
 class Receiver(asyncio.Protocol):
-    """One connection. What came is counted in `came`, of all connections."""
+    """One connection. `came` counts the messages of all connections."""
 
     came: Final[dict[str, float]] = {}
 

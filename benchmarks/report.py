@@ -1,4 +1,4 @@
-"""What a benchmark hands back, what it is asked for, and how all of it is printed."""
+"""The results and options of benchmarks, and the table that prints them."""
 
 import os
 import platform
@@ -21,7 +21,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What a figure, or its ratio to the baseline, should be at most or at least."""
+    """A limit for a figure, or for its ratio to the baseline."""
 
     bound: float
     of: Literal["ratio", "figure"] = "ratio"
@@ -39,7 +39,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """One line of the table. `notes` say what to know before trusting it."""
+    """One line of the table. `notes` qualify it."""
 
     name: str
     unit: str
@@ -97,7 +97,7 @@ def compared(
 
 
 def machine() -> dict[str, Any]:
-    """What the figures depend on besides the code."""
+    """The conditions of the figures besides the code."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     return {

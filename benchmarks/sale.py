@@ -1,4 +1,4 @@
-"""What a sale costs: a full POST /v3/payment against a bare POST that checks the same body.
+"""The cost of a sale: a full POST /v3/payment against a bare POST that checks the same body.
 
 Both answer the same number of bytes. Two figures as for reading: requests per second, and
 processor time of the server.

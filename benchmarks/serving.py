@@ -34,7 +34,7 @@ SAME_AS_SANDBOX: Final = (
 
 
 class BenchmarkError(RuntimeError):
-    """Something could not be measured; the message says what."""
+    """A measurement failed; the message names it."""
 
 
 # --- requests ---------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ class Connection:
         self._socket.sendall(sent)
 
     def ask_all(self, requests: Sequence[bytes]) -> Iterator[Answer]:
-        """The answers to all requests, of which several are under way at a time."""
+        """The answers to all requests, several of which run at a time."""
         for first in range(0, len(requests), _PIPELINED):
             batch = requests[first : first + _PIPELINED]
             self._socket.sendall(b"".join(batch))
@@ -97,7 +97,7 @@ class Connection:
                 yield self.read()
 
     def read(self) -> Answer:
-        """The answer to what was sent."""
+        """The answer to the request."""
         lines = [line := self._reader.readline()]
         while line not in (b"\r\n", b""):
             lines.append(line := self._reader.readline())
@@ -128,7 +128,7 @@ class Server:
     start_s: float
 
     def cpu_s(self) -> float | None:
-        """Processor time that the server has used; None where the system does not tell."""
+        """Processor time that the server has used; None if the system does not report it."""
         try:
             text = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8")
         except OSError:
@@ -221,8 +221,8 @@ def _await_first_200(
             pass
         if process.poll() is not None:
             assert process.stderr is not None
-            said = process.stderr.read().decode(errors="replace").strip()
-            raise BenchmarkError(f"a server ended at once: {said}")
+            errors = process.stderr.read().decode(errors="replace").strip()
+            raise BenchmarkError(f"a server ended at once: {errors}")
         time.sleep(_POLL_S)
     raise BenchmarkError(f"a server did not answer {sent.split()[1].decode()} with 200 in time")
 
@@ -248,7 +248,7 @@ def free_port() -> int:
 
 
 def two_cores() -> tuple[int | None, int | None]:
-    """A core for the server and another for what loads it; None where there is no choice."""
+    """A core for the server and another for the load; None if there is only one."""
     if not hasattr(os, "sched_getaffinity"):
         return None, None
     usable = sorted(os.sched_getaffinity(0))

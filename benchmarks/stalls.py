@@ -1,8 +1,8 @@
-"""How long others wait while somebody misuses the server: health, and a sale in another world.
+"""How long others wait during a misuse of the server: a health check, and a sale in another world.
 
-Each misuse has a server of its own, started as a user starts it. Another process asks it for both
-every few milliseconds. Reported is the longest wait, less the longest of a time in which nothing
-else was asked: the machine's own. The first line is that time, measured once more.
+Each misuse has a server of its own, started as a user starts it. Another process sends both
+requests every few milliseconds. The report has the longest wait, less the longest wait of an idle
+server, which is the machine's own delay. The first line is that delay, measured once more.
 """
 
 import sys

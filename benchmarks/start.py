@@ -1,6 +1,6 @@
 """How long a user waits: from starting the command to its first 200.
 
-Two figures: time on the wall, and processor time until then, which other work on the machine
+Two figures: elapsed time, and processor time until then, which other work on the machine
 disturbs less (the system counts it in steps of 10 ms).
 """
 

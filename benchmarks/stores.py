@@ -1,4 +1,4 @@
-"""What keeping worlds costs: a sale with a state file, against one in memory, and what is stored.
+"""The cost of a state file: a sale with one against a sale in memory, and the size of the file.
 
 A file is filled by a process of its own, `python -m benchmarks.stores FILE COUNT`: so many
 transactions are taken in memory, and the whole world is written at once. Then the command serves
@@ -21,7 +21,7 @@ from benchmarks.serving import Server, ask
 JSON_DOCUMENTS: Final = (100, 1_000, 5_000)
 DB_TRANSACTIONS: Final = (1_000, 200_000)
 _DOCUMENTS_EACH: Final = 5
-"""A transaction stands in a file with two messages and what they say."""
+"""The file has each transaction with two messages and their records."""
 
 _ROUND_S: Final = 1.0
 _FILLED_WITHIN_S: Final = 900
@@ -36,8 +36,8 @@ def run(plan: Plan) -> list[Result]:
     results: list[Result] = []
     with tempfile.TemporaryDirectory() as folder:
         for count in DB_TRANSACTIONS:
-            said = f"{count:,} transactions"
-            results += _measured(Path(folder) / f"{count}.db", count, said, plan)
+            volume = f"{count:,} transactions"
+            results += _measured(Path(folder) / f"{count}.db", count, volume, plan)
         results.append(_growth(results[0], results[2]))
         for documents in JSON_DOCUMENTS:
             count = max(1, documents // _DOCUMENTS_EACH)
@@ -46,7 +46,7 @@ def run(plan: Plan) -> list[Result]:
     return results
 
 
-def _measured(file: Path, count: int, said: str, plan: Plan) -> list[Result]:
+def _measured(file: Path, count: int, volume: str, plan: Plan) -> list[Result]:
     """A sale with this file, against one in memory; and, for a database, its start."""
     subprocess.run(
         [sys.executable, "-m", "benchmarks.stores", str(file), str(count)],
@@ -58,17 +58,17 @@ def _measured(file: Path, count: int, said: str, plan: Plan) -> list[Result]:
     core, _ = serving.two_cores()
     with (
         serving.sandbox(core=core) as memory,
-        serving.sandbox("--store", str(file), core=core) as kept,
+        serving.sandbox("--store", str(file), core=core) as stored,
     ):
-        pairs = [_round((kept, memory), n) for n in range(plan.rounds + 1)][1:]
-        start_s = kept.start_s
+        pairs = [_round((stored, memory), n) for n in range(plan.rounds + 1)][1:]
+        start_s = stored.start_s
     results = [
         compared(
-            f"a sale, {file.suffix} of {said}",
+            f"a sale, {file.suffix} of {volume}",
             "req/s",
             figures=[one.per_s for one, _ in pairs],
             baselines=[other.per_s for _, other in pairs],
-            # A file for people is not for load: what it does is told.
+            # A file for people is not for load, so it has no limit.
             target=_SALE_TARGET if is_db else Target(bound=0, is_floor=True),
             notes=(f"{megabytes:,.1f} MB on disk",),
         )
@@ -76,7 +76,7 @@ def _measured(file: Path, count: int, said: str, plan: Plan) -> list[Result]:
     if is_db:
         results.append(
             Result(
-                name=f"start from a .db of {said}",
+                name=f"start from a .db of {volume}",
                 unit="ms",
                 figure=start_s * 1000,
                 target=_START_TARGET,

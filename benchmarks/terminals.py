@@ -1,4 +1,4 @@
-"""Whether listing and searching terminals costs more where there are many: 50,000 against 100."""
+"""Whether listing and searching terminals costs more with many of them: 50,000 against 100."""
 
 from typing import Final
 
@@ -20,14 +20,14 @@ _QUESTIONS: Final = {
     "search terminals for a TID": "limit=10&search=00000042",
     "search active terminals": "limit=10&search=counter&status=active",
 }
-"""All but the TID find more than a page in both worlds, so that both answer ten terminals."""
+"""All but the TID match more than a page in both worlds, so both answer ten terminals."""
 
 
 def run(plan: Plan) -> list[Result]:
-    """Both servers invent their terminals at the start; the PSP asks, who sees them all.
+    """Both servers generate their terminals at the start; the requests use the PSP's key.
 
-    Each question was asked once before it is measured: the first time, a combination that no
-    single index answers is gone through (see the decision on text search).
+    Each query ran once before it is measured: the first time, a combination that no single index
+    answers scans the rows (see the decision on text search).
     """
     core, _ = serving.two_cores()
     with (
@@ -38,7 +38,7 @@ def run(plan: Plan) -> list[Result]:
 
 
 def _compare(many: Server, few: Server, name: str, rounds: int) -> Result:
-    """One question to both in turn, so that a drift of the machine meets both."""
+    """The same query to both in turn, so a drift of the machine affects both."""
     query = _QUESTIONS[name]
     costs = [(_cost_us(many, query), _cost_us(few, query)) for _ in range(rounds)]
     return compared(
@@ -51,7 +51,7 @@ def _compare(many: Server, few: Server, name: str, rounds: int) -> Result:
 
 
 def _cost_us(server: Server, query: str) -> float:
-    """Processor time of the server for the question, or time on the wall where none is told."""
+    """Processor time of the server for the query, or elapsed time if the system reports none."""
     world = ask(server.port, request("GET", "/_sandbox/worlds/default")).json()
     headers = {"x-service-apikey": world["keys"]["psp"]["key"]}
     question = request("GET", f"/v2/terminals?{query}", headers=headers)

@@ -1,4 +1,4 @@
-"""What webhooks cost: deliveries to one receiver while the API is under load; how soon they come.
+"""The cost of webhooks: deliveries to one receiver while the API is under load, and their delay.
 
 The receiver and whatever loads the API share the second core; the server has the first alone.
 """

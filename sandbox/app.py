@@ -62,8 +62,8 @@ def create_app(settings: Settings | None = None) -> "Starlette":
     """A sandbox as a Starlette application, to be served or mounted.
 
     `uat-sandbox serve` serves the same two surfaces without Starlette's middleware around them.
-    An application that mounts this one runs its lifespan too: it resumes what an earlier run left
-    undone, and writes the last changes to a state file. Raises as `build` does.
+    An application that mounts this one runs its lifespan too: it resumes unfinished work of an
+    earlier run, and writes the last changes to a state file. Raises as `build` does.
     """
     from starlette.applications import Starlette
 
@@ -162,7 +162,7 @@ def _worlds(
     settings: Settings,
     system_clock: SystemClock,
     ticks: Ticks,
-    host: Scheduler[World],
+    scheduler: Scheduler[World],
     fixture: Fixture,
 ) -> Worlds:
     """The worlds of an earlier run, if there is a store, and `default`. Raises as `build` does."""
@@ -172,7 +172,7 @@ def _worlds(
         system_clock=system_clock,
         ticks=ticks,
         limits=settings.limits,
-        host=host,
+        scheduler=scheduler,
         on_timer=expiry.carry_out,
         saver=saver,
         known_keys=settings.has_known_keys,
@@ -202,9 +202,9 @@ def _saver(path: Path) -> "Saver":
 
 
 def _have_secret(worlds: Worlds, file: StateFile | None) -> None:
-    """The secret that the keys of new worlds depend on, unless they are to be known (decision 45).
+    """The secret of new worlds' keys, unless the keys are documented ones (decision 45).
 
-    A state file keeps it; without a file each start makes a new one.
+    A state file stores it; without a file each start makes a new one.
     """
     if worlds.known_keys:
         return
@@ -235,9 +235,9 @@ def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
                 raise StoreError(f"{file.name}: {world_id}.{table} has no {id}")
             return text
 
-        kept = SavedWorld(tables, read, is_from_file=True, is_trusted=not file.is_for_people)
+        saved = SavedWorld(tables, read, is_from_file=True, is_trusted=not file.is_for_people)
         try:
-            run_through(worlds.restoring(spec_of(kept, library.fixture_of, id=id), kept))
+            run_through(worlds.restoring(spec_of(saved, library.fixture_of, id=id), saved))
         except (NotRestored, FixtureError) as error:
             from sandbox.store.files.disk import about_good_copy, cannot
 
@@ -255,15 +255,15 @@ def _begin(worlds: Worlds, settings: Settings, fixture: Fixture) -> None:
         clock=settings.clock,
         generated_data=settings.generated_data,
     )
-    kept = worlds.get(DEFAULT_WORLD)
-    if kept is not None and (unheard := _not_heeded(settings, kept.spec)):
+    saved = worlds.get(DEFAULT_WORLD)
+    if saved is not None and (unheard := _not_heeded(settings, saved.spec)):
         log.warning(
             "%s did not apply: the state file holds the world 'default' already; reset it, or "
             "name another file",
             ", ".join(unheard),
         )
     try:
-        default = kept or worlds.create(spec)
+        default = saved or worlds.create(spec)
     except NotRestored as error:
         raise FixtureError(f"{settings.fixture}: {error}") from None
     if settings.scenario is not None:
@@ -271,7 +271,7 @@ def _begin(worlds: Worlds, settings: Settings, fixture: Fixture) -> None:
 
 
 def _not_heeded(settings: Settings, began: WorldSpec) -> list[str]:
-    """The options that were given, only say how a world begins, and are not how this one did."""
+    """The given options that only apply to new worlds, and differ from this world's beginning."""
     usual = Settings()
     told = {
         "--fixture": (Path(settings.fixture).stem, began.fixture.name, usual.fixture),

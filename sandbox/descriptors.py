@@ -13,7 +13,7 @@ make requests fail with an internal error.
 """
 
 CONNECTIONS_MAX: Final = 10_000
-"""A server serves more connections only if it is told to."""
+"""A server serves more connections only if `--connections-max` says so."""
 
 RESERVED_MAX: Final = 16
 """Connections above the maximum that are reserved for the control API."""
@@ -75,7 +75,7 @@ def raise_limit() -> None:
     wanted = FILES + CONNECTIONS_MAX + RESERVED_MAX + WEBHOOKS_MAX
     allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     if soft != resource.RLIM_INFINITY and soft < allowed:
-        # Some systems allow less than they say.
+        # Some systems allow fewer than they report.
         with suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
 

@@ -138,9 +138,9 @@ def _beginning(saved: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, Any]:
     grow each time it is saved. Raises FixtureError.
     """
     snapshot = saved
-    name, own = _said_to_begin(saved)
+    name, own = _beginning_of(saved)
     while isinstance(own, dict) and FILE in own:
-        name, own = _said_to_begin(own)
+        name, own = _beginning_of(own)
         ((number, state),) = saved["world"].items()
         snapshot = {**saved, "world": {number: {**state, "fixture": name}}}
         snapshot.pop("fixture")
@@ -149,7 +149,7 @@ def _beginning(saved: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, Any]:
     return snapshot, name, own
 
 
-def _said_to_begin(saved: Mapping[str, Any]) -> tuple[str, Any]:
+def _beginning_of(saved: Mapping[str, Any]) -> tuple[str, Any]:
     if "world" not in saved and any("." in table for table in saved):
         raise FixtureError(
             "is a state file; go on from it with --store, or save one of its worlds with "

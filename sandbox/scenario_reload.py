@@ -32,10 +32,10 @@ class ScenarioReloader:
         return found.st_mtime_ns, found.st_size, found.st_ino
 
     async def watch(self, world: World) -> None:
-        """Have each new state of the file run in the world, until canceled.
+        """Run each new version of the file in the world, until canceled.
 
-        What cannot be used is logged and changes nothing. A change of the file counts whatever was
-        made to run meanwhile (assumed D24).
+        An unusable version is logged and changes nothing. A change of the file wins over any
+        scenario set meanwhile (assumed D24).
         """
         while True:
             await asyncio.sleep(LOOKS_EVERY_S)

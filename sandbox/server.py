@@ -90,7 +90,7 @@ def serve(settings: Settings) -> None:
     _set_up_logging(settings.log_format)
     descriptors.raise_limit()
     settings, sockets = bound(settings)
-    # What it looks like now is what is read now: a change in between is not missed.
+    # Take the version before the content is read, so no change in between is missed.
     watcher = _watcher(settings)
     sandbox = build(settings)
     # Ctrl-C is how it is meant to be ended, and no failure.
@@ -129,7 +129,7 @@ async def serving(
 
 
 def bound(settings: Settings) -> tuple[Settings, list[socket.socket]]:
-    """The settings with the address and the ports that were taken, and their sockets.
+    """The settings with the actual address and ports, and their sockets.
 
     Raises SettingsError.
     """
@@ -247,7 +247,7 @@ def _banner(facts: dict[str, object]) -> str:
     lines = [
         f"uat-sandbox {facts['version']} serves the platform on {facts['url']}",
         f"world default: fixture {facts['fixture']}, seed {facts['seed']}, "
-        f"clock {clock['mode']} at {clock['now']}, kept in {facts['store']}",
+        f"clock {clock['mode']} at {clock['now']}, stored in {facts['store']}",
         "",
         "API keys of the world default:",
         *(f"  {name:<{width}}  {key}" for name, key in keys.items()),
@@ -326,7 +326,7 @@ class _JsonLines(logging.Formatter):
 
 
 class _TextLines(logging.Formatter):
-    """One line per record, whatever clients put into it; a traceback is indented below it."""
+    """One line per record, even if clients send line breaks; a traceback is indented below it."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as text that a terminal prints and does not obey."""

@@ -20,7 +20,7 @@ LogFormat = Literal["text", "json"]
 
 
 class SettingsError(ValueError):
-    """A setting cannot be used; the message names it, the reason, and what is possible."""
+    """A setting is invalid; the message gives its name, the reason and the options."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,15 +32,14 @@ class Settings:
     `control_port` None serves the control API on the platform's port. `token` None with a host
     that is not loopback makes one up. A server without one answers for loopback hosts, `host` and
     `allow_hosts`. Port 0 takes a free one. `webhooks_to` are networks and host names that webhooks
-    may go to besides public ones, where the host is not loopback. `watch` has a server read the
+    may go to besides public ones, where the host is not loopback. With `watch` a server reads the
     scenario again whenever its file changes. `shared` says that other people reach a server on
     loopback, through a proxy or a tunnel. `bound_address` is the address of the socket, once
     there is one. `connections_max` None serves as many clients at a time as the process may open
-    files for. `known_keys` gives worlds the documented keys also where
-    others reach the server.
+    files for. `known_keys` gives worlds the documented keys even if
+    others can reach the server.
 
-    Raises SettingsError for a token or a host that cannot be used, and where there is nothing to
-    watch.
+    Raises SettingsError for an unusable token or host, and if there is no file to watch.
     """
 
     host: str = "127.0.0.1"
@@ -87,8 +86,8 @@ class Settings:
     def is_loopback(self) -> bool:
         """Whether only this machine can reach the server.
 
-        The address of its socket decides. Without one nothing is looked up: `host` has to be an
-        address of loopback, or `localhost`.
+        The address of its socket decides. Without one, `host` must be a loopback address or
+        `localhost`; no name is looked up.
         """
         host = self.bound_address or self.host
         try:

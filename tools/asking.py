@@ -1,4 +1,4 @@
-"""A sandbox in process, asked through its API: what the generated files are told by."""
+"""A sandbox in process, called through its API: the source of the generated files."""
 
 import json
 from collections.abc import Mapping
@@ -13,9 +13,9 @@ from sandbox.worlds.world import DEFAULT_WORLD
 
 
 class InProcess:
-    """A sandbox that is asked without a socket: nothing in it waits for anything.
+    """A sandbox that is called without a socket, and never waits.
 
-    Its world `default` has the seed 1, and its clock stands still at `now`.
+    Its world `default` has the seed 1 and a clock that is frozen at `now`.
     """
 
     def __init__(self, fixture: str, now: str) -> None:

@@ -20,7 +20,7 @@ class _Merchant(NamedTuple):
     street: str
     zip: str
     tills: dict[str, "_Till"]
-    rates: dict[str, Any] = {}  # noqa: RUF012  (nobody changes it)
+    rates: dict[str, Any] = {}  # noqa: RUF012  (it never changes)
 
 
 class _Till(NamedTuple):

@@ -1,7 +1,7 @@
 """The fixture `busy`: a month of a restaurant group and a hotel. `make golden` writes it.
 
-A sandbox in process is asked through its own API, its clock set to each moment, so that every
-record obeys the rules. Who comes when is drawn from a seed: the same code gives the same bytes.
+It calls a sandbox in process through its own API, with the clock set to each moment, so every
+record obeys the rules. A seed decides the visits: the same code gives the same bytes.
 """
 
 import heapq
@@ -22,7 +22,7 @@ from tools.busy_visits import NIGHTS, BatchClosing, Visit, guests, hotel_guests
 
 FILE: Final = folder("fixtures") / "busy.json"
 CAST: Final = "busy_cast"
-"""The name of what the month begins with. The file holds it."""
+"""The name of the snapshot's beginning, as written in the file."""
 
 FIRST: Final = datetime(2026, 2, 1, 6, tzinfo=UTC)
 LAST: Final = datetime(2026, 3, 1, 6, tzinfo=UTC)
@@ -33,7 +33,7 @@ MESSAGES_SINCE: Final = LAST - timedelta(days=2)
 
 
 class Month:
-    """A sandbox in which visits take place, each thing at its moment."""
+    """A sandbox in which visits take place, each step at its moment."""
 
     def __init__(self, fixture: Path) -> None:
         self._sandbox = InProcess(str(fixture), to_wire(FIRST))
@@ -93,15 +93,15 @@ def content() -> str:
 def _trimmed(snapshot: dict[str, Any]) -> dict[str, Any]:
     """Without the older messages, and with a clock that runs on from the end of the month."""
     since = to_wire(MESSAGES_SINCE)
-    kept = [one for one in snapshot["messages"].values() if one["created_at"] >= since]
-    said = {one["_id"]: one for one in snapshot["records"].values()}
+    messages = [one for one in snapshot["messages"].values() if one["created_at"] >= since]
+    records = {one["_id"]: one for one in snapshot["records"].values()}
     # The digest is that of the whole month, and claims are believed with it alone.
     del snapshot["file"]["1"]["sha256"]
     for documents in snapshot.values():
         for one in documents.values():
             one.pop("_claims", None)
-    snapshot["messages"] = {str(number): one for number, one in enumerate(kept)}
-    snapshot["records"] = {str(number): said[one["_id"]] for number, one in enumerate(kept)}
+    snapshot["messages"] = {str(number): one for number, one in enumerate(messages)}
+    snapshot["records"] = {str(number): records[one["_id"]] for number, one in enumerate(messages)}
     (state,) = snapshot["world"].values()
     state["clock"] = {"mode": "running", "rate": 1.0, "now": to_wire(LAST)}
     state["begins"] = {"clock": {"now": to_wire(LAST), "mode": "running", "rate": None}}
@@ -109,7 +109,7 @@ def _trimmed(snapshot: dict[str, Any]) -> dict[str, Any]:
 
 
 def _written(snapshot: Mapping[str, Mapping[str, Any]]) -> str:
-    """One document a line, so that a change of the file can be read."""
+    """One document per line, so a diff of the file is readable."""
     tables = []
     for table, documents in snapshot.items():
         lines = ",\n".join(

@@ -1,7 +1,7 @@
-"""Who comes in the month of the fixture `busy`, and what they do: visits, each a generator.
+"""The visits of customers in the month of the fixture `busy`, each a generator.
 
-A visit does something, yields how many minutes later it goes on, and so forth. Whatever would be
-after the month's end does not happen, which leaves open what is under way then.
+A visit does something, yields the minutes until its next step, and so on. Steps after the end of
+the month do not happen, which leaves the last visits unfinished.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 from sandbox.worlds.ids import Ids
 
 Visit = Generator[float, None, None]
-"""Yields minutes until it goes on."""
+"""Yields the minutes until the next step."""
 
 NIGHTS: Final = 28
 _HOUR: Final = 60
@@ -69,7 +69,7 @@ class Dice:
 
 
 class Guest:
-    """Somebody who pays at a till of a merchant. `smallest` and `largest` are in cents."""
+    """A customer who pays at a till of a merchant. `smallest` and `largest` are in cents."""
 
     def __init__(
         self, scene: Scene, dice: Dice, merchant: str, till: str, smallest: int, largest: int
@@ -86,7 +86,7 @@ class Guest:
         outcome: str | None = None,
         **more: Any,
     ) -> dict[str, Any]:
-        """A first attempt, and what came of it."""
+        """A first attempt, and its result."""
         body = {
             "amount": amount,
             "terminal_id": self.scene.cast.terminals[self.till],
@@ -162,7 +162,7 @@ class Guest:
         self.act(tx, "refund", {"amount": self.amount // 3} if self.dice.fraction() < 0.5 else {})
 
     def is_asked(self) -> Visit:
-        """Is asked whether the surcharge is all right, and says so, or not, or leaves."""
+        """Gets a surcharge prompt, and accepts it, declines it or leaves."""
         tx = self.pay(self.amount, card=self.dice.one_of(("tok_visa_credit", "tok_amex")))
         yield 1
         answer = self.dice.fraction()
@@ -170,14 +170,14 @@ class Guest:
             self.act(tx, "confirm", {"confirm": answer < 0.75})
 
     def is_kept_waiting(self) -> Visit:
-        """Pays where the host never says how it ended."""
+        """Pays, and the host never reports the result."""
         self.pay(self.amount, outcome="pending_forever")
         yield from ()
 
     # --- at a hotel
 
     def stays(self) -> Visit:
-        """Has the room held at check-in, more for what is added, and pays at check-out."""
+        """Authorizes the room at check-in, adds to the hold, and pays at check-out."""
         nights = self.dice.one_of((1, 1, 1, 2, 2, 3, 4))
         held = nights * self.amount + 5000
         tx = self.pay(held, "preauth", additional_details={"nights": nights})
@@ -196,12 +196,12 @@ class Guest:
             self.act(tx, "refund", {"amount": 2500})
 
     def does_not_come(self) -> Visit:
-        """Has a room held that nobody asks for any more; a hotel's hold lasts for a month."""
+        """Authorizes a room and never comes; a hotel's hold lasts for a month."""
         self.pay(self.amount, "preauth")
         yield from ()
 
     def leaves_a_tab(self) -> Visit:
-        """Has a card held at the bar, where nobody closes the tab: the hold expires within days."""
+        """Opens a tab at the bar that is never closed: the hold expires within days."""
         self.pay(self.amount, "preauth", card="tok_visa_credit")
         yield from ()
 
@@ -233,7 +233,7 @@ _AT_RESTAURANTS: Final[Mapping[str, tuple[tuple[_Happening, int], ...]]] = {
     ),
     "rooftop": ((Guest.is_asked, 86), (Guest.is_declined, 14)),
 }
-"""What happens at each restaurant, and how often in a hundred."""
+"""The visits of each restaurant, in percent."""
 
 _BILLS: Final = {"grill": (2400, 16500), "taqueria": (900, 4200), "rooftop": (1200, 7800)}
 """The smallest and the largest, in cents."""
@@ -265,7 +265,7 @@ def guests(scene: Scene) -> Iterator[tuple[float, Visit]]:
                 what = _what(own, choices)
                 till = "grill_bar" if what is Guest.keeps_a_tab else merchant
                 guest = Guest(scene, own, merchant, till, *_BILLS[merchant])
-                # From 11:30 to 20:30, so that everything ends before the night.
+                # From 11:30 to 20:30, so everything ends before the night.
                 at = day * _DAY + own.between(690, 1230)
                 yield at, what(guest)
     last = Guest(scene, Dice(scene.draws, "last"), "rooftop", "rooftop", *_BILLS["rooftop"])
@@ -300,7 +300,7 @@ class BatchClosing:
         return self._night * _DAY + 22.5 * _HOUR + len(self._merchant)
 
     def take_place(self) -> Visit:
-        """Close what is open, and what was rejected the night before."""
+        """Close the open batches, and those rejected the night before."""
         if self._night == NIGHTS - 1:
             return
         path = "/v1/batches?statuses=open&statuses=rejected"

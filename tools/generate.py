@@ -2,8 +2,8 @@
 
 All of it comes from the tables in the code. `pages()` gives every page's text,
 `golden_events.bodies()` that of every event, `busy_fixture.content()` the fixture `busy`,
-`schema_file()` the schema, `openapi.documents()` both documents; tests compare them with what is
-committed.
+`schema_file()` the schema, `openapi.documents()` both documents; tests compare them with the
+committed files.
 """
 
 import json
@@ -45,13 +45,13 @@ def pages() -> dict[str, str]:
 
 
 def shipped_module() -> str:
-    """The module that knows the digests of the fixtures as they are shipped."""
+    """The module with the digests of the bundled fixtures."""
     digests = sorted(
         sha256(path.read_bytes()).hexdigest() for path in folder("fixtures").glob("*.json")
     )
     lines = "".join(f'        "{digest}",\n' for digest in digests)
     return (
-        '"""Digests of the fixtures as they are shipped. Written by `make golden`."""\n\n'
+        '"""Digests of the bundled fixtures. Written by `make golden`."""\n\n'
         f"from typing import Final\n\nDIGESTS: Final = frozenset(\n    {{\n{lines}    }}\n)\n"
     )
 

@@ -1,7 +1,7 @@
 """One golden body per event: written to fixtures/events by `make golden`, sent as samples.
 
-`tell` is the story in which every event happens, asked of a sandbox through the platform's API;
-`bodies` asks a sandbox in process and keeps the first body of each event.
+`tell` makes every event happen through the platform's API; `bodies` runs it against a sandbox in
+process and returns the first body of each event.
 """
 
 import json
@@ -22,7 +22,7 @@ REJECTED_ONCE: Final = 900405
 
 
 class ControlRequest(Protocol):
-    """One request by a key of the cast; what it answered. Raises for anything but 2xx."""
+    """Send one request with a key of the cast; returns the answer. Raises unless it is 2xx."""
 
     def __call__(
         self,
@@ -45,7 +45,7 @@ class Places(NamedTuple):
 
 
 def tell(ask: ControlRequest, merchant: Places) -> None:
-    """Have every event happen, each for the first time by what the spec names for it."""
+    """Make every event happen, each for the first time by the cause that the spec names."""
     first = _first_batch(ask, merchant)
     _later_batches(ask, merchant, first)
     _what_comes_to_nothing(ask, merchant)
@@ -75,7 +75,7 @@ def _later_batches(ask: ControlRequest, merchant: Places, settled: str) -> None:
         payment = _pay(ask, merchant, amount, event_id=f"order-{number}")
         batch = ask("GET", f"/v1/transactions/{payment}")["batch_id"]
         ask("POST", f"/v1/batches/{batch}/close")
-    # What was rejected is submitted again, for a terminal is not deleted before.
+    # Submit the rejected batch again, because it keeps the terminal from being deleted.
     ask("POST", f"/v1/batches/{batch}/close")
 
 
@@ -121,7 +121,7 @@ def _keys_and_credentials(ask: ControlRequest) -> None:
 
 
 def _directory(ask: ControlRequest, merchant: Places) -> None:
-    """What is created is new; all else happens to the merchant, its terminal and its location."""
+    """Create new resources; all other events happen to the merchant, its terminal and location."""
     address = {
         "street_line1": "12 Elm St",
         "city": "Austin",

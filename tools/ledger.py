@@ -11,7 +11,7 @@ FOLDER: Final = Path(__file__).parents[1] / "build"
 
 
 def main() -> None:
-    """Write the whole ledger as a page and as JSON, and say where."""
+    """Write the whole ledger as a page and as JSON, and print the paths."""
     FOLDER.mkdir(exist_ok=True)
     page, document = FOLDER / "ledger.md", FOLDER / "ledger.json"
     page.write_text(ledger.ledger(whole=True), encoding="utf-8")

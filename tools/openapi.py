@@ -15,7 +15,7 @@ from sandbox.settings import Settings
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "reference" / "openapi"
 
 VERSION: Final = "current"
-"""What stands in place of the version, so that a release does not make the files old."""
+"""The placeholder for the version, so a release does not change the files."""
 
 
 @cache

@@ -119,8 +119,7 @@ class Remote:
     def _client(self, answer_s: float) -> "Iterator[Client]":
         """A client of the server. Every failure on the way is raised as Unanswered.
 
-        The server is asked directly, whatever proxies the environment names: mostly it is on this
-        machine.
+        It ignores the proxies of the environment, because the server is usually on this machine.
         """
         import httpx2
 
@@ -136,7 +135,7 @@ class Remote:
             ) from None
         except httpx2.ConnectError as error:
             raise Unanswered(
-                f"nobody answers at {self.url} ({error}); start a server with `sandbox serve`, or "
+                f"no server answers at {self.url} ({error}); start one with `sandbox serve`, or "
                 "name another with --url",
                 is_away=True,
             ) from None
@@ -147,7 +146,7 @@ class Remote:
 
     def _refused(self, answer: "Response") -> NoReturn:
         """Raise the error that the server sent."""
-        said = _error(answer)
+        refusal = _error(answer)
         status = answer.status_code
         if status == 401:
             raise Unanswered(
@@ -156,27 +155,27 @@ class Remote:
                 EXIT_REFUSED,
                 status=status,
             )
-        if said is None:
+        if refusal is None:
             raise Unanswered(
                 f"{self.url} answered {status}, and not as a sandbox's control API "
                 "does; if that has a port of its own (--control-port), name it with --url",
                 status=status,
             )
-        message = str(said["message"])
-        if said.get("nearest"):
-            message += f"; did you mean {said['nearest']!r}?"
-        if said.get("details"):
-            message += f" ({said['details']})"
+        message = str(refusal["message"])
+        if refusal.get("nearest"):
+            message += f"; did you mean {refusal['nearest']!r}?"
+        if refusal.get("details"):
+            message += f" ({refusal['details']})"
         raise Unanswered(message, EXIT_REFUSED, status=status)
 
 
 def _error(answer: "Response") -> Mapping[str, Any] | None:
     """The error in the shape of the control API; None for anything else."""
     try:
-        said = answer.json()
+        refusal = answer.json()
     except ValueError:
         return None
-    return said if isinstance(said, dict) and {"error", "message"} <= said.keys() else None
+    return refusal if isinstance(refusal, dict) and {"error", "message"} <= refusal.keys() else None
 
 
 def at_server(command: Callable[..., Any]) -> Callable[..., Any]:

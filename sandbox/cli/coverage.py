@@ -33,7 +33,7 @@ def coverage(
     token: str | None,
     as_json: bool,
 ) -> None:
-    """Show which parts of the platform were used, and which never.
+    """Show which parts of the platform were used, and which were not.
 
     For a server: all worlds since its start, including deleted ones. For a world: since it was
     created or reset.

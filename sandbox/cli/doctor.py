@@ -94,13 +94,12 @@ def doctor(
     """Test the webhook receiver at URL, and grade it.
 
     Sends probes to the receiver and reports what to change.
-    Some probes are genuine webhooks, and the receiver will process them: use one of a
-    test environment. No sandbox has to run. URL may be a port of this machine. Without a secret
-    one is made, for the receiver to be configured with.
+    Some probes are genuine webhooks, which the receiver will process, so use a receiver in a
+    test environment. You don't need a running sandbox. URL may be a port of this machine. Without
+    a secret, the command generates one; configure the receiver with it.
 
-    The exit status is 0 when nothing critical and nothing that must be right has failed (grade C
-    or better), 1 when something has, 2 when the receiver cannot be reached or an option not be
-    used.
+    The exit status is 0 for grade C or better, 1 if a required probe failed, and 2 if the receiver
+    cannot be reached or an option is invalid.
 
     \b
     Examples:
@@ -130,7 +129,7 @@ def doctor(
 
     def scrub(text: str) -> str:
         masked = text.replace(known_secret.removeprefix(SECRET_PREFIX), "***")
-        # A receiver whose secret is another one may tell that.
+        # A receiver with another secret may say so.
         return profile.scrub(re.sub(rf"{SECRET_PREFIX}[\w+/=-]+", f"{SECRET_PREFIX}***", masked))
 
     _print(examination, url, scrub, as_json=as_json)
@@ -261,13 +260,13 @@ def _examine(
     from sandbox.webhook_doctor.sender import ProbeSender
 
     async def run() -> "Examination":
-        courier = ProbeSender(url, timeout_s=limits.timeout_s)
+        sender = ProbeSender(url, timeout_s=limits.timeout_s)
         try:
             return await examine(
-                courier, kit, probes, slow_after_ms=limits.slow_after_ms, told=lambda: bar.update(1)
+                sender, kit, probes, slow_after_ms=limits.slow_after_ms, told=lambda: bar.update(1)
             )
         finally:
-            await courier.close()
+            await sender.close()
 
     probes = wanted(only)
     try:

@@ -233,8 +233,8 @@ class _Listener:
 
     def _show_failure(self, attempt: dict[str, Any]) -> None:
         """Print the answer of the receiver, and the time of the next attempt."""
-        said = ": ".join(word for word in (attempt["error"], attempt["response"]) if word)
-        say(_INDENT + printable(said)[:_SAID_MAX])
+        reply = ": ".join(word for word in (attempt["error"], attempt["response"]) if word)
+        say(_INDENT + printable(reply)[:_SAID_MAX])
         say(_INDENT + self._what_next(attempt))
 
     def _what_next(self, attempt: dict[str, Any]) -> str:

@@ -20,16 +20,16 @@ _LATER: Final = {
     "keys": "sandbox.cli.keys:keys",
     "ledger": "sandbox.cli.ledger:ledger",
     "listen": "sandbox.cli.listen:listen",
-    "next": "sandbox.cli.desk:next_outcome",
+    "next": "sandbox.cli.next:next_outcome",
     "outcomes": "sandbox.cli.catalogues:outcomes",
     "scenario": "sandbox.cli.scenario:scenario",
     "tail": "sandbox.cli.tail:tail",
-    "tap": "sandbox.cli.desk:tap",
+    "tap": "sandbox.cli.tap:tap",
     "trigger": "sandbox.cli.trigger:trigger",
     "triggers": "sandbox.cli.catalogues:triggers",
     "world": "sandbox.cli.world:world",
 }
-"""The commands that are loaded when they are used, and where they are."""
+"""The commands, each with the module to load when it is used."""
 
 
 @click.group(

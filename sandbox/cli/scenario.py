@@ -70,8 +70,8 @@ def _proved(files: list[Path]) -> "tuple[list[tuple[Path, list[Step]]], list[str
             try:
                 results.append((file, list(run_examples(read_scenario(file)))))
             except ScenarioError as error:
-                said = str(error)
-                unusable.append(said if said.startswith(str(file)) else f"{file}: {said}")
+                message = str(error)
+                unusable.append(message if message.startswith(str(file)) else f"{file}: {message}")
     return results, unusable
 
 

@@ -42,7 +42,7 @@ class Happened:
 
 
 def follow(server: Remote, world_id: str, kinds: Sequence[str]) -> Iterator[Happened]:
-    """What happens in a world from now on. A connection that breaks is made again.
+    """The events of a world from now on. Reconnects if the connection breaks.
 
     Raises Unanswered if the first connection fails, or if the server refuses a later one because
     the world is gone.
@@ -76,24 +76,24 @@ def tell_of_connection(happened: Happened) -> None:
 
     The caller handles all other kinds.
     """
-    said = None
+    notice = None
     if happened.kind == BROKEN:
-        said = f"the connection broke: {happened.data['why']}; connecting again"
+        notice = f"the connection broke: {happened.data['why']}; reconnecting"
     elif happened.kind == CONNECTED and happened.data["again"]:
-        said = "connected again; what happened meanwhile comes now"
+        notice = "reconnected; missed events follow"
     elif happened.kind == GAP:
-        said = (
+        notice = (
             f"{counted(happened.data['missed'], 'event')} came faster than could be read; what "
             "the world still has comes now"
         )
-    if said is not None:
-        say(f"sandbox: {said}", err=True)
+    if notice is not None:
+        say(f"sandbox: {notice}", err=True)
 
 
 class Seen:
-    """The events that were shown, so none is missing and none comes twice.
+    """The events shown so far, so none is missed or shown twice.
 
-    After each connection the past is read too, and the connection may send some of it again.
+    After each connection the past events are read too; the connection may send some of them again.
     """
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from sandbox.cli.tables import Styled, json_option, say, show_json_line, styled
 
 _LIST_MAX: Final = 1_000
 _SHOWN_OF_KEY: Final = 4
-"""So many characters of a key does the journal show."""
+"""The number of characters of a key that the journal shows."""
 
 _SHORTEST_KEY: Final = 32
 """A shorter text is the name of a key."""

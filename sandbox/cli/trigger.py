@@ -118,7 +118,7 @@ def _show(message: dict[str, Any], urls: dict[str, str]) -> None:
         say("  ", *_result(delivery), f"  {urls.get(delivery['endpoint_id'], '')}")
     if not message["deliveries"]:
         say(
-            "sandbox: nobody listens: no endpoint of the world wants this event; "
+            "sandbox: no endpoint of the world subscribes to this event; "
             "`sandbox listen URL` registers one",
             err=True,
         )

@@ -152,9 +152,9 @@ class Control:
         if row.body is None and not row.is_raw:
             return b""
         bytes_max = SNAPSHOT_BYTES_MAX if row.is_raw else wire.BODY_BYTES_MAX
-        said = dict(scope["headers"]).get(b"content-length", b"0")
+        length = dict(scope["headers"]).get(b"content-length", b"0")
         body: bytes | bytearray | None = None
-        if not said.isdigit() or int(said) <= bytes_max:
+        if not length.isdigit() or int(length) <= bytes_max:
             if row.is_raw:
                 body = await wire.read_long_body(receive, bytes_max=bytes_max)
             else:
@@ -246,7 +246,7 @@ def _query(shape: "type[BaseModel]", scope: Scope) -> "BaseModel":
 
 def _body(shape: "type[BaseModel]", body: bytes, key_format: KeyFormat) -> Any:
     try:
-        # An endpoint whose fields are all optional can be asked without a body.
+        # The body may be omitted if all of its fields are optional.
         sent = wire.parse_object(body or b"{}")
         checked = shape.model_validate_json(body or b"{}")
     except wire.BadInput as error:

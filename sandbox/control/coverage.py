@@ -23,12 +23,12 @@ TABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "statuses": STATUSES,
     "status_reasons": STATUS_REASONS,
     "events": tuple(EVENTS),
-    # Two faults that a client cannot tell apart have one code. A request for another host reaches
+    # Faults that a client cannot tell apart share one code. A request for another host reaches
     # nothing that counts.
     "refusals": tuple(dict.fromkeys(fault.code for fault in FAULTS if fault is not MISDIRECTED)),
     "outcomes": (*OUTCOMES, *TRANSPORT_FAULTS),
 }
-"""Everything that can be used, section by section, as far as the code knows it."""
+"""Everything that can be used, section by section."""
 
 
 async def of_world(request: ControlRequest) -> dict[str, Any]:
@@ -88,10 +88,10 @@ def _counts(coverage: CoverageCounters) -> dict[str, Counter[str]]:
         ):
             if name is not None:
                 counts[section][name] += count
-    for said, count in coverage.messages.items():
-        counts["events"][said.event_type] += count
-        if said.status is not None and said.status_reason is not None:
-            counts["statuses"][said.status] += count
-            counts["status_reasons"][said.status_reason] += count
+    for kind, count in coverage.messages.items():
+        counts["events"][kind.event_type] += count
+        if kind.status is not None and kind.status_reason is not None:
+            counts["statuses"][kind.status] += count
+            counts["status_reasons"][kind.status_reason] += count
     counts["statuses"]["settled"] += coverage.settled
     return counts

@@ -94,7 +94,7 @@ def _checked(request: ControlRequest, sent: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_audience(request: ControlRequest, fields: dict[str, Any]) -> None:
-    """Whose events, of which types, and with which bodies; lists are made fit to be kept."""
+    """Filters by account, type and content; lists are converted for storing."""
     account_id = fields.get("account_id")
     if account_id is not None and request.world.store.begin().get(Account, account_id) is None:
         raise invalid("account_id: the world has no account with this id")

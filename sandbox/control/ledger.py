@@ -33,7 +33,7 @@ def read_ledger(search: str | None = None) -> dict[str, Any]:
 
     Upper and lower case are the same. `code` lists files of the package, `rows` names of table
     rows, `parts` the clauses that prove one without tests of its own. `needs_no_proof` says why
-    there is nothing to prove. `tests` lists the ids of tests; it is None outside a checkout.
+    a clause needs no test. `tests` lists the ids of tests; it is None outside a checkout.
     """
     wanted = (search or "").casefold()
     found = [

@@ -106,7 +106,7 @@ def view_attempt(attempt: DeliveryAttempt) -> dict[str, Any]:
 
 
 def send_sample(request: ControlRequest) -> dict[str, Any]:
-    """A sample of an event, sent for real to the endpoints that want it."""
+    """A sample of an event, sent for real to the endpoints that subscribe to it."""
     body: Sample = request.body
     must_be_known("event_type", body.event_type, EVENTS)
     world = request.world

@@ -182,7 +182,7 @@ def _success(row: ControlRow, refs: Refs) -> Schema:
 
 
 def _statuses(row: ControlRow, needs_token: bool) -> list[int]:
-    """What the row may answer besides its success: an unknown parameter is refused anywhere."""
+    """The refusals of the row. Every row refuses unknown parameters."""
     found = {400, *row.refuses}
     if not row.is_open:
         found |= {401, 403} if needs_token else {403}

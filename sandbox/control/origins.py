@@ -38,12 +38,12 @@ def why_foreign(scope: Scope) -> str | None:
             f"a page of another origin sent this (Sec-Fetch-Site: {shown(site)}), and the control "
             "API answers to its own pages only"
         )
-    asked = scope.get("scheme", "http").encode() + b"://" + (host or b"")
-    if origin is None or _plain(origin) == _plain(asked):
+    own = scope.get("scheme", "http").encode() + b"://" + (host or b"")
+    if origin is None or _plain(origin) == _plain(own):
         return None
     return (
-        f"a page of another origin sent this (Origin: {shown(origin)}, and {shown(asked)} was "
-        "asked), and the control API answers to its own pages only"
+        f"a page of another origin sent this (Origin: {shown(origin)}, and {shown(own)} was "
+        "requested), and the control API answers to its own pages only"
     )
 
 

@@ -92,7 +92,7 @@ def _result(body: "BatchAnswer", members: list[Transaction]) -> Result:
     if body.rejected is not None and body.answer != "partially_accepted":
         raise invalid("rejected: belongs to the answer partially_accepted alone")
     if body.answer == "rejected":
-        # A sentence is passed on as it is; a single word has to be a known one.
+        # A sentence is passed on unchanged; a single word must be a known one.
         if body.reason is not None and " " not in body.reason:
             must_be_known("reason", body.reason, REASONS)
         return Result("rejected", body.reason)
@@ -112,7 +112,7 @@ def _rejected(wanted: int | list[str] | None, members: list[Transaction]) -> tup
         return tuple(ids[:wanted])
     stranger = next((id for id in wanted if id not in ids), None)
     if stranger is not None or not wanted:
-        raise invalid(f"rejected: {(stranger or 'nobody')[:80]} is no member of the batch")
+        raise invalid(f"rejected: {(stranger or 'an empty id')[:80]} is not a member of the batch")
     return tuple(dict.fromkeys(wanted))
 
 

@@ -25,13 +25,13 @@ SNAPSHOT_BYTES_MAX: Final = 256 * 1_048_576
 class Services:
     """The services of the control API, given by the composition root.
 
-    `fixtures` reads a fixture by name, `fixture_of` gives that with which a saved world began,
-    `fixture_names` lists them; `default_fixture` and
-    `default_seed` are what a world gets that names none. `samples` is the body of an event of that
-    type; `scenarios` are those of the library by name, `scenario` the one of that name or title;
-    `why_not_to` tells why webhooks may not go to a host, None where they may. `platform_url` is
-    where the platform is served, seen from the control API; `needs_token` says whether that
-    asks for a token. `control_document` writes the OpenAPI document of the control API.
+    `fixtures` reads a fixture by name, `fixture_of` gives the one with which a saved world began,
+    and `fixture_names` lists them. `default_fixture` and `default_seed` apply to a world created
+    without them. `samples` gives a sample body of an event type. `scenarios` is the library by
+    name, and `scenario` finds one by name or title. `why_not_to` tells why webhooks may not go to a
+    host; None if they may. `platform_url` is the URL of the platform, seen from the control API,
+    and `needs_token` says whether the control API requires a token. `control_document` writes its
+    OpenAPI document.
     """
 
     worlds: Worlds
@@ -67,7 +67,7 @@ class ControlRequest:
 
     @property
     def world(self) -> World:
-        """The world that the path names; only rows with `{w}` ask for it."""
+        """The world that the path names; only rows with `{w}` use it."""
         assert self.found is not None
         return self.found
 
@@ -82,7 +82,7 @@ class ControlRow:
 
     `is_open` rows need no token; `is_raw` rows take a body as it is, up to SNAPSHOT_BYTES_MAX.
     The result of an `is_stream` row is sent piece by piece; all others answer with `media_type`.
-    An `ends_with_client` row takes long, and is canceled when the client hangs up.
+    An `ends_with_client` row can take long, and is canceled when the client disconnects.
 
     `body` and `query` give their classes in `shapes`, `response` its view in `views`; both modules
     are loaded with the first use. `refuses` lists the statuses of the function itself.
@@ -168,7 +168,7 @@ class ItemPage:
     offset: int
 
     def about(self) -> dict[str, Any]:
-        """What every control endpoint answers besides the items of a long list."""
+        """The result of a list endpoint besides the items of a long list."""
         return {"total": self.total, "limit": self.limit, "offset": self.offset}
 
 

@@ -38,7 +38,7 @@ WAIT_S_MAX = 300
 
 
 class ClockBody(_Body):
-    """How to set a clock; what is not given stays."""
+    """How to set a clock; omitted values stay."""
 
     now: Instant | None = None
     mode: Literal["running", "frozen"] | None = None
@@ -46,7 +46,7 @@ class ClockBody(_Body):
 
     @field_validator("now")
     @classmethod
-    def _can_be_kept(cls, now: Instant | None) -> Instant | None:
+    def _is_storable(cls, now: Instant | None) -> Instant | None:
         if now is not None and not EARLIEST <= now <= LATEST:
             raise ValueError(f"must lie between the years {EARLIEST.year} and {LATEST.year}")
         return now
@@ -74,7 +74,7 @@ class Advance(_Body):
         return self
 
     def end(self, now: Instant) -> Instant:
-        """The instant to which the clock is moved. Raises ValueError where there is none."""
+        """The instant to which the clock is moved. Raises ValueError if there is none."""
         try:
             end = now + parse_duration(self.by) if self.by is not None else self.to
         except OverflowError:
@@ -89,7 +89,7 @@ class Advance(_Body):
 
 
 class InventBody(_Body):
-    """How many believable merchants to invent, and what each of them has."""
+    """How many realistic merchants to generate, and how many terminals and locations for each."""
 
     merchants: MerchantCount
     terminals_per_merchant: PerMerchantCount = 1
@@ -144,7 +144,7 @@ class NextOutcome(_Body):
 
 
 class TapBody(_Body):
-    """What comes of a payment that waits for its tap: one of the three."""
+    """The result of a waiting payment: one of the three."""
 
     card: Annotated[str, Field(max_length=100)] | None = None
     outcome: Annotated[str, Field(max_length=100)] | None = None
@@ -152,10 +152,10 @@ class TapBody(_Body):
 
 
 class BatchAnswer(_Body):
-    """What the processor says of a batch.
+    """The processor's result for a batch.
 
-    `reason` is a word of the list of reasons or a sentence; `rejected` are transaction ids, or how
-    many members.
+    `reason` is a word of the list of reasons or a sentence; `rejected` are transaction ids, or a
+    number of members.
     """
 
     answer: Literal["accepted", "rejected", "partially_accepted"]
@@ -167,7 +167,7 @@ _Words = Annotated[list[str], Field(max_length=100)]
 
 
 class Filters(_Body):
-    """What a body must say to be sent: any of the values, of each field that is named."""
+    """A filter of bodies: each named field must have one of its values."""
 
     transaction_type: _Words | None = None
     status: _Words | None = None
@@ -207,7 +207,7 @@ class Recover(_Body):
 
 
 class Sample(_Body):
-    """An event to be sent for real, with what its body says differently."""
+    """An event to send for real, with changes to its body."""
 
     event_type: str
     changes: dict[str, Any] = Field(default_factory=dict)
@@ -220,10 +220,10 @@ class Resend(_Body):
 
 
 class WaitQuery(_Query):
-    """For which message to wait, and how long.
+    """The message to wait for, and the timeout.
 
-    `delivered` waits until some endpoint has taken it. `after` is the id of a message: only later
-    ones count.
+    `delivered` waits until some endpoint has accepted it. `after` is the id of a message: only
+    later ones count.
     """
 
     event_type: str | None = None
@@ -245,7 +245,7 @@ class LedgerQuery(_Query):
 
 
 class StreamQuery(_Query):
-    """Which kinds of happenings to read, with commas between them; all where nothing is said."""
+    """The kinds of events to read, separated by commas; all by default."""
 
     kinds: str | None = None
 

@@ -109,7 +109,7 @@ class Stream:
             sending.result()
 
     async def _send(self, subscriber: Subscriber, send: Send, silence_s: float) -> None:
-        # Some servers say like this that the client has gone.
+        # Some servers report a disconnected client this way.
         with suppress(OSError):
             await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
             async for part in self._parts(subscriber, silence_s):
@@ -133,7 +133,7 @@ class Stream:
             yield self._written(event)
 
     def _written(self, event: StreamEvent) -> bytes:
-        shown = to_json(_SHOWN[event.kind](self._world, event.what))
+        shown = to_json(_SHOWN[event.kind](self._world, event.content))
         return b"event: %b\nid: %d\ndata: %b\n\n" % (
             event.kind.encode(),
             event.number,

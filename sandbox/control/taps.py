@@ -29,7 +29,7 @@ def view(tap: Tap) -> dict[str, Any]:
 async def tap(request: ControlRequest) -> dict[str, Any]:
     """Tap a card, choose the outcome, or cancel; what became of the payment. Source: assumed D24.
 
-    Answers once the payment has ended, or once its processor takes its time.
+    Answers once the payment has ended, or once its processor delays the answer.
     """
     waiting = _found(request)
     tapped = _tapped(request.body, waiting)
@@ -57,9 +57,9 @@ def _found(request: ControlRequest) -> Waiting:
 
 
 def _tapped(body: "TapBody", waiting: Waiting) -> Tapped:
-    """The tap of the body. Raises ControlFault; then the payment goes on waiting."""
-    said = [one for one in (body.card, body.outcome, body.cancel) if one is not None]
-    if len(said) != 1:
+    """The tap of the body. Raises ControlFault; then the payment continues to wait."""
+    given = [one for one in (body.card, body.outcome, body.cancel) if one is not None]
+    if len(given) != 1:
         raise invalid("give one of card, outcome and cancel")
     if body.cancel is not None:
         return Tapped(outcome=CANCELED_BY[body.cancel])

@@ -73,7 +73,7 @@ class FiredTimer(TypedDict):
 
 
 class Advanced(TypedDict):
-    """Where a clock was moved to, and what happened on the way."""
+    """The new time of a clock, and the events on the way."""
 
     now: str
     fired: list[FiredTimer]
@@ -173,7 +173,7 @@ class CatalogueOutcome(TypedDict):
 
 
 class FaultView(TypedDict):
-    """A transport fault; `status` is what is answered instead, if anything is."""
+    """A transport fault; `status` is the answer that it sends instead, if any."""
 
     key: FaultKey
     when: When
@@ -209,7 +209,7 @@ class Cards(TypedDict):
 
 
 class TriggerView(TypedDict):
-    """An amount that chooses what happens."""
+    """An amount that chooses an outcome."""
 
     amount: int
     kind: str
@@ -229,7 +229,7 @@ class Triggers(TypedDict):
 
 
 class AttemptView(TypedDict):
-    """One try at a delivery; `response` is the beginning of what the receiver said."""
+    """One attempt at a delivery; `response` is the beginning of the receiver's answer."""
 
     at: str
     status_code: int | None
@@ -304,7 +304,7 @@ class Recovered(TypedDict):
     messages: int
 
 
-# --- what happened ----------------------------------------------------------------------------
+# --- history ----------------------------------------------------------------------------------
 
 
 class Requests(TypedDict):
@@ -317,14 +317,14 @@ class Requests(TypedDict):
 
 
 class Section(TypedDict):
-    """What of a table was exercised, and how often; and what never was."""
+    """The entries of a table that were used, and how often; and the unused ones."""
 
     exercised: dict[str, int]
     never: list[str]
 
 
 class Coverage(TypedDict):
-    """What of the platform was exercised."""
+    """The parts of the platform that were used."""
 
     operations: Section
     answers: Section
@@ -359,7 +359,7 @@ class Ledger(TypedDict):
 
 
 class NearMiss(TypedDict):
-    """A message that came near to what was waited for, and why it was not it."""
+    """A message that almost matched, and the reason why it did not."""
 
     id: str
     event_type: EventType

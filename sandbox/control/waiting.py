@@ -21,7 +21,7 @@ NEAR_MISSES_MAX: Final = 5
 """Near misses that a wait names when nothing came."""
 
 _SEARCHES_S: Final = 0.005
-"""Seconds that all searches of one world may go on before other requests have a turn."""
+"""The seconds that all searches of one world may run before other requests get a turn."""
 
 
 async def wait(request: ControlRequest) -> dict[str, Any]:

@@ -160,11 +160,11 @@ def _loaded(request: ControlRequest, id: str) -> Steps[World]:
     from sandbox.worlds.secret_documents import refuse_secrets
     from sandbox.worlds.snapshot import read_snapshot
 
-    kept = yield from read_snapshot(request.body)
-    if not kept.is_trusted:
-        yield from refuse_secrets(kept, request.services.worlds.profile.key_format)
-    spec = spec_of(kept, request.services.fixture_of, id=id)
-    return (yield from request.services.worlds.restoring(spec, kept))
+    saved = yield from read_snapshot(request.body)
+    if not saved.is_trusted:
+        yield from refuse_secrets(saved, request.services.worlds.profile.key_format)
+    spec = spec_of(saved, request.services.fixture_of, id=id)
+    return (yield from request.services.worlds.restoring(spec, saved))
 
 
 def read_clock(request: ControlRequest) -> dict[str, Any]:
@@ -175,7 +175,7 @@ def read_clock(request: ControlRequest) -> dict[str, Any]:
 async def set_clock(request: ControlRequest) -> dict[str, Any]:
     """Set the given values of a world's clock.
 
-    When it moves ahead, everything due on the way happens at its own moment (assumed D23).
+    When it moves ahead, everything due on the way happens at its own time (assumed D23).
     """
     body: ClockBody = request.body
     world = request.world
@@ -188,7 +188,7 @@ async def set_clock(request: ControlRequest) -> dict[str, Any]:
 
 
 async def advance_clock(request: ControlRequest) -> dict[str, Any]:
-    """Advance the clock from one due time to the next; returns what happened, in order."""
+    """Advance the clock from one due time to the next; returns the events in order."""
     body: Advance = request.body
     world = request.world
     try:

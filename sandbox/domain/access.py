@@ -1,11 +1,11 @@
 """Access control: the decision table behind every 401 and 404.
 
-One table answers two questions in order. `holds` is what the caller's key holds for an operation;
-`Relation` is the relation of the target account to the caller's. The first two rows give the same
-answer for every relation, so they are decided before any lookup: the answer then reveals nothing
-about what exists (assumed C5, 4.2).
+A decision depends on two things: `holds`, the permissions of the caller's key for the operation,
+and `Relation`, the position of the target account relative to the caller's. The first two rows give
+the same answer for every relation, so they are decided before any lookup. Their answers reveal
+nothing about existing records (assumed C5, 4.2).
 
-`escalation` decides what a key may grant to a new key; `keys` decides whether a key authenticates.
+`escalation` decides which permissions a key may grant; `keys` decides whether a key authenticates.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from sandbox.domain.permissions import Grants
 
 
 class Holds(StrEnum):
-    """What a key holds for one operation."""
+    """The permissions of a key for one operation."""
 
     NONE = "nothing of the type"
     OTHER = "another permission of the type"
@@ -27,7 +27,7 @@ class Holds(StrEnum):
 
 
 class AccessVerdict(StrEnum):
-    """What a decision comes to. Hidden and gone look the same from outside."""
+    """The result of a decision. Hidden and gone look the same to clients."""
 
     OK = "ok"
     HIDDEN = "hidden"
@@ -37,7 +37,7 @@ class AccessVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
-    """What an operation needs: any of `base`, or on descendant accounts `sub`.
+    """The permissions for an operation: any of `base`, or `sub` on descendant accounts.
 
     Only API keys have `sub` forms. Without one, a base permission covers own and descendant
     accounts (assumed 4.7).
@@ -123,7 +123,7 @@ def holds(grants: Grants, wanted: Need) -> Holds:
 
 
 def before_lookup(held: Holds) -> Access | None:
-    """The refusal that needs no target, or None when the target has to be looked at."""
+    """The refusal that needs no target, or None if the target decides."""
     return ACCESS[held][Relation.GONE] if held in (Holds.NONE, Holds.OTHER) else None
 
 

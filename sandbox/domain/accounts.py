@@ -43,7 +43,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """An account as it is kept and as it is shown: the fields of spec 2.6, in its order.
+    """An account as stored and as shown: the fields of spec 2.6, in its order.
 
     Rates are percentages (3.5 is 3.5 %). `parent_account_ids` runs from the root to the
     immediate parent (assumed 7.1).

@@ -28,7 +28,7 @@ NUMBER_MAX: Final = 999
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """A batch as it is kept and as it is shown: the fields of spec 2.5, in its order.
+    """A batch as stored and as shown: the fields of spec 2.5, in its order.
 
     Amounts are minor units; `transaction_count` counts capture and refund entries (assumed M10).
     """
@@ -138,7 +138,7 @@ def next_number(last: str | None) -> str:
 
 
 class Entries(NamedTuple):
-    """What a payment counts for in one batch."""
+    """The entries of a payment in one batch."""
 
     captured: int = 0
     refunded: int = 0
@@ -151,8 +151,8 @@ _NO_ENTRIES: Final = Entries()
 def entries_of(tx: Transaction | None, batch_id: str) -> Entries:
     """The capture entry and the refund entries of a payment in a batch. Source: assumed M10.
 
-    A payment that is captured counts what was kept of it, whatever was refunded since: a refund
-    is an entry of its own (assumed B3).
+    A captured payment counts its captured amount less reversals. Refunds do not reduce it: each is
+    an entry of its own (assumed B3).
     """
     if tx is None:
         return _NO_ENTRIES
@@ -206,7 +206,7 @@ def counting(batch: Batch, before: Transaction | None, after: Transaction) -> Ba
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What the processor says of a submitted batch.
+    """The processor's result for a submitted batch.
 
     `rejected` are ids of payments whose capture entries it refuses, in a partial acceptance.
     """
@@ -220,10 +220,10 @@ ACCEPTED: Final = Result("accepted")
 
 
 def result_of(members: Iterable[Transaction]) -> Result | None:
-    """What the members of a batch make of it, by their amounts; None where none comes.
+    """The result of a batch by the amounts of its members; None if no result comes.
 
-    Any member that keeps the result away wins, then any that has the whole batch rejected, in the
-    order of the members; else the records that are rejected by themselves (assumed 6.2-settlement).
+    A member that withholds the result wins, then one that has the whole batch rejected, in the
+    order of the members. Otherwise single records are rejected (assumed 6.2-settlement).
     """
     armed = [tx for tx in members if tx.settlement is not None]
     rejection: Result | None = None

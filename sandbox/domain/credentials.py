@@ -19,7 +19,7 @@ MASKED_PIN: Final = "****"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credential:
-    """A merchant credential as it is kept."""
+    """A merchant credential as stored."""
 
     id: str
     account_id: str

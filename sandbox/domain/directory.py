@@ -41,8 +41,8 @@ def _life(resource: str) -> Machine:
 class Directory:
     """One kind of directory resource.
 
-    `name` is its category of events. `has_updates` tells whether a change of other fields is
-    announced and dated.
+    `name` is its category of events. If `has_updates`, a change of other fields fires an event and
+    sets the date of the update.
     """
 
     kind: type[DirectoryRecord]

@@ -22,9 +22,9 @@ PATTERN: Final = rf"^(?:{_SHORT.pattern}|(?=.*\d){_ISO.pattern})$".replace(r"\d"
 
 
 def parse_duration(text: str) -> timedelta:
-    """The length of time, to the millisecond. Raises ValueError with a sentence for its writer.
+    """The length of time, to the millisecond. Raises ValueError with a sentence for the user.
 
-    Months and years have no fixed length and are not taken.
+    Months and years have no fixed length and are refused.
     """
     short = _SHORT.fullmatch(text)
     try:

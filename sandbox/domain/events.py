@@ -89,7 +89,7 @@ class LazyRecord:
         self._text, self._parse = text, parse
 
     def text(self) -> str:
-        """What was kept of it."""
+        """The stored record."""
         return self._text()
 
     def get(self) -> Any:
@@ -98,11 +98,11 @@ class LazyRecord:
 
 
 class Message(NamedTuple):
-    """One event that happened: what it is about, as the record was at that moment.
+    """One event, with the record as it was at that moment.
 
     `record` is frozen, so its body can be rendered when it is read or sent, and is the
     same bytes every time; of a sample it is the body itself. `subject` is the id of the resource;
-    `request_id` is None for what happened by itself.
+    `request_id` is None for an event that no request caused.
     """
 
     id: str
@@ -113,15 +113,15 @@ class Message(NamedTuple):
     created_at: Instant
     record: Record | dict[str, Any] | LazyRecord
 
-    def said(self) -> Record | dict[str, Any]:
-        """What it says: the record, or the body itself."""
+    def content(self) -> Record | dict[str, Any]:
+        """The record, or for a sample the body itself."""
         record = self.record
         return record.get() if isinstance(record, LazyRecord) else record
 
 
 def status_of(message: Message) -> Any:
-    """The status in the body of the webhook, without writing the rest; None where it has none."""
-    record, sparse = message.said(), EVENTS[message.event_type].sparse
+    """The status in the webhook's body, without rendering it; None if it has none."""
+    record, sparse = message.content(), EVENTS[message.event_type].sparse
     if isinstance(record, dict):
         return record.get("status")
     if sparse:
@@ -133,7 +133,7 @@ def status_of(message: Message) -> Any:
 
 def body_of(message: Message) -> bytes:
     """The exact bytes of the webhook: the flat resource, no envelope. Source: spec 6.1.1."""
-    record, sparse = message.said(), EVENTS[message.event_type].sparse
+    record, sparse = message.content(), EVENTS[message.event_type].sparse
     if isinstance(record, dict):
         return to_bytes(record)
     if sparse:  # Source: spec 6.1.4

@@ -197,13 +197,12 @@ FAULTS: Final[tuple[Fault, ...]] = (
 class Refusal(Exception):
     """A request that is refused, at one step, for one reason.
 
-    Raised, nothing has happened. An operation that returns one instead has it answered after its
-    commit: an attempt that failed is kept and announced all the same (assumed 2.1-rule), and
-    `was_kept` is set.
+    If it is raised, nothing has changed. If an operation returns it, the commit happens first: a
+    failed attempt is stored and announced (assumed 2.1-rule), and `is_recorded` is set.
 
     `details` goes to the client; `reason`, `source` and `step` go to the journal. Without a
-    `reason` the details serve as one; without a `source` the fault's own clause does; without a
-    `step` it is the one that was under way.
+    `reason` the details serve as one, without a `source` the fault's own clause, without a `step`
+    the current one.
     """
 
     def __init__(
@@ -221,4 +220,4 @@ class Refusal(Exception):
         self.reason = reason or details or fault.message
         self.source = source or fault.source
         self.step = step
-        self.was_kept = False
+        self.is_recorded = False

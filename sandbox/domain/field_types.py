@@ -1,10 +1,10 @@
-"""The types of fields, each with its rule: what a record, a body and a document may say there.
+"""The types of fields, each with its rule, for records, bodies and documents.
 
 Records carry these types as annotations. API bodies, fixtures, snapshots and state files all
 validate through them, so none of the four accepts a value that another refuses. The rules import
 pydantic only when a schema is built: a start does not wait for it.
 
-Rules check what comes from outside. Records that our own code builds are not checked again.
+Rules check input from outside. Records that our own code builds are not checked again.
 """
 
 import base64
@@ -41,7 +41,7 @@ class FieldRule:
         raise NotImplementedError
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        """The schema of what may be sent has the limits; that of an answer has the type alone."""
+        """The schema of a request has the limits; the schema of an answer has the type alone."""
         shown: dict[str, Any] = handler(schema)
         if handler.mode == "serialization":
             return {name: shown[name] for name in shown if name not in _LIMITS_SHOWN}
@@ -113,7 +113,7 @@ class Count(FieldRule):
 
 
 def sentence_of(error: "ValidationError") -> str:
-    """What is wrong with a single value, in words that do not repeat it."""
+    """The mistake in a single value, in words that do not repeat it."""
     (first, *_) = error.errors(include_url=False, include_input=False, include_context=False)
     return sentence(first["msg"])
 
@@ -147,7 +147,7 @@ CredentialCode = Annotated[str, Limits("str", min_length=CODE_CHARS, max_length=
 """The code of a merchant credential."""
 
 ProcessorBatchId = Annotated[str, Limits("str", min_length=1, max_length=64)]
-"""What the processor calls a batch. Source: assumed 1.11-open."""
+"""The processor's name for a batch. Source: assumed 1.11-open."""
 
 Flag = Annotated[bool, Limits("bool")]
 """True or false, and no other word for them."""
@@ -159,7 +159,7 @@ WorldName = Annotated[str, Limits("str", max_length=200)]
 # --- rates and amounts ------------------------------------------------------------------------
 
 SurchargeBasis = Literal["subtotal", "subtotal_plus_tax", "subtotal_plus_tip", "total"]
-"""What a rate is a percentage of. Source: assumed 2.8-values."""
+"""The base of a percentage rate. Source: assumed 2.8-values."""
 
 TaxBasis = SurchargeBasis
 
@@ -178,9 +178,9 @@ Percent = Annotated[float, Limits("float"), Check(_percent)]
 
 
 def to_percent(rate: int | float) -> float:
-    """The rate in percent: an integer of 100 or more is basis points, so that 350 is 3.5.
+    """The rate in percent: an integer of 100 or more is basis points, so 350 is 3.5.
 
-    Raises ValueError for what is neither 0 to 100 percent nor 100 to 10000 basis points.
+    Raises ValueError unless it is 0 to 100 percent, or 100 to 10000 basis points.
     """
     is_basis_points = isinstance(rate, int) and PERCENT_MAX <= rate <= BASIS_POINTS_MAX
     try:
@@ -192,7 +192,7 @@ def to_percent(rate: int | float) -> float:
 
 
 class _WireRate(FieldRule):
-    """How a body writes a rate: whole or not, which tells basis points from percent."""
+    """A rate in a body: an integer can be basis points, a decimal is percent."""
 
     def check(self, value: Any) -> Any:
         return to_percent(value)
@@ -256,7 +256,7 @@ FixtureLookup = Annotated[str, Limits("str", pattern=r"^[A-Za-z0-9]{12}$")]
 """The lookup segment that a fixture fixes."""
 
 Lookup = Annotated[str, Limits("str", pattern=r"^([A-Za-z0-9]{12}|legacy-[0-9a-f]{24})$")]
-"""What a key is found by: its lookup segment, or the digest of a legacy key."""
+"""The search value of a key: its lookup segment, or the digest of a legacy key."""
 
 Digest = Annotated[str, Limits("str", pattern=r"^[0-9a-f]{64}$")]
 """A SHA-256 in hex, in lower case."""
@@ -295,7 +295,7 @@ HttpUrl = Annotated[str, Limits("str", max_length=2048), Check(_http_url)]
 """Where webhooks go."""
 
 EndpointId = Annotated[str, Limits("str", pattern=r"^[A-Za-z0-9_-]{1,64}$")]
-"""The id of an endpoint, which stands in paths."""
+"""The id of an endpoint, as used in paths."""
 
 SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - what every secret begins with
 KEY_BYTES_MIN, KEY_BYTES_MAX = 24, 64
@@ -318,4 +318,4 @@ WebhookSecret = Annotated[str, Limits("str", max_length=200), Check(check_secret
 """What signs webhooks. Source: assumed 8.3-signature."""
 
 EndpointDescription = Annotated[str, Limits("str", max_length=500)]
-"""What people say of an endpoint."""
+"""A description of an endpoint, for people."""

@@ -33,7 +33,7 @@ KeyStatus = Literal["active", "revoked"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiKey:
-    """An API key as it is kept.
+    """An API key as stored.
 
     `lookup` finds it; `digest` is the hex SHA-256 of salt and secret. `status` is what the wire
     shows; a deleted key keeps `revoked` there and has `deleted_at` (spec 3.1-delete).
@@ -154,7 +154,7 @@ def why_unusable(key: ApiKey, now: datetime) -> tuple[str, str] | None:
 
 
 def expiry_of(key: ApiKey) -> Timer:
-    """When the key ceases to authenticate by itself. Source: spec 3.1-expiry, 5.5."""
+    """The moment at which the key expires. Source: spec 3.1-expiry, 5.5."""
     due = min(key.expires_at, LEGACY_EXPIRY) if key.is_legacy else key.expires_at
     return Timer(kind=KEY_EXPIRES, subject=key.id, due=due)
 
@@ -168,7 +168,7 @@ def default_expiry(created_at: datetime) -> datetime:
 
 
 class KeyKind(StrEnum):
-    """What the shape of a presented key says about it."""
+    """The kind of a presented key, judged by its shape."""
 
     V5 = "v5"
     LEGACY = "legacy"
@@ -190,7 +190,7 @@ _MALFORMED = ParsedKey(KeyKind.MALFORMED)
 
 
 class KeyFormat:
-    """How keys of this environment are written.
+    """The format of keys in this environment.
 
     The prefixes come from the profile: `svc_uat`, `svc_live` and `svc` unless it says otherwise
     (spec 2.1-format, 2.1-legacy). Segments are letters and digits (assumed 4.4-format).
@@ -209,7 +209,7 @@ class KeyFormat:
         )
         self._legacy = re.compile(rf"{re.escape(legacy_prefix)}_([A-Za-z0-9]+)")
         self._legacy_prefix = legacy_prefix
-        # What every key begins with: a text without it needs no closer look.
+        # The prefix of every key: a text without it needs no closer look.
         others = (prefix, production_prefix)
         is_shared = all(other.startswith(legacy_prefix) for other in others)
         self.hint = legacy_prefix if is_shared else "_"
@@ -263,12 +263,12 @@ def legacy_lookup(token: str) -> str:
 
 
 def digest_of(salt: str, secret: str) -> str:
-    """The salted hash that is kept in place of a secret."""
+    """The salted hash that is stored instead of a secret."""
     return sha256(f"{salt}{secret}".encode()).hexdigest()
 
 
 def secret_fits(key: ApiKey, secret: str) -> bool:
-    """Whether this is the key's secret, told in constant time."""
+    """Whether this is the key's secret, compared in constant time."""
     return compare_digest(digest_of(key.salt, secret), key.digest)
 
 
@@ -312,7 +312,7 @@ class ApiKeyEvent(TypedDict):
 
 
 def event_body(key: ApiKey) -> ApiKeyEvent:
-    """What a webhook says of this key: masked, and `deleted` where the API still says revoked."""
+    """The key as a webhook shows it: masked, and `deleted` where the API still shows revoked."""
     return {
         "id": key.id,
         "account_id": key.account_id,

@@ -9,7 +9,7 @@ from sandbox.domain.instants import Instant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Location:
-    """A location as it is kept and as it is shown: the fields of spec 2.8, in its order.
+    """A location as stored and as shown: the fields of spec 2.8, in its order.
 
     `metadata` is null in every answer (spec 2.8).
     """

@@ -1,7 +1,7 @@
 """The permissions of spec 2.2, their two macros, and the grants of a set of permissions.
 
-This file defines which strings are permissions. `access` decides what a caller may do with one;
-`escalation` decides what a caller may grant to another key.
+This file defines which strings are permissions. `access` decides what they allow; `escalation`
+decides which of them a caller may grant to another key.
 """
 
 from dataclasses import dataclass
@@ -47,14 +47,14 @@ CONCRETE: Final[tuple[str, ...]] = tuple(
 ALL: Final = "all"
 LEGACY_ALL: Final = "legacy_all"
 MACROS: Final = frozenset({ALL, LEGACY_ALL})
-"""Both expand to all concrete permissions; only `all` can be asked for. Source: spec 2.2-macros."""
+"""Both expand to all concrete permissions; only `all` can be requested. Source: spec 2.2-macros."""
 
 PERMISSIONS: Final = frozenset(CONCRETE) | MACROS
 
 
 @dataclass(frozen=True, slots=True)
 class Grants:
-    """What a key may do: its permissions with the macros expanded, and the types they touch."""
+    """The grants of a key: its permissions with the macros expanded, and their resource types."""
 
     concrete: frozenset[str]
     types: frozenset[str]

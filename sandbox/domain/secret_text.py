@@ -16,7 +16,7 @@ from sandbox.domain.payments import pans
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A kind of secret: what is said of one in the wrong place, and by which clause."""
+    """A kind of secret: its name, the message about one in the wrong place, and the clause."""
 
     name: str
     sentence: str
@@ -26,9 +26,9 @@ class Secret:
 PRODUCTION_KEY: Final = Secret(
     "production key", "a production key must never be sent to a sandbox", "assumed D5"
 )
-API_KEY: Final = Secret("API key", "an API key stands where none belongs", "assumed D26")
+API_KEY: Final = Secret("API key", "an API key is not allowed here", "assumed D26")
 CARD_NUMBER: Final = Secret(
-    "card number", "a card number stands where none belongs", "assumed 6.4-unknown"
+    "card number", "a card number is not allowed here", "assumed 6.4-unknown"
 )
 
 _APART: Final = "   "
@@ -38,12 +38,12 @@ _ESCAPES: Final = re.compile(r"\\(?:[bfnrt]|u00[01][0-9a-f])")
 """What JSON writes for characters that it must not hold as they are."""
 
 _NAME_CHARS_MAX: Final = 80
-"""So many characters of a field's name are said: a client may have put a book there."""
+"""The most characters of a field's name in a message: a client may send a very long one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Misplaced:
-    """A secret where none belongs; `place` is the field, empty where the whole text was asked."""
+    """A secret where none belongs; `place` is the field, empty if the whole text was checked."""
 
     secret: Secret
     place: str = ""
@@ -53,7 +53,7 @@ class Misplaced:
 
 
 def may_hold(body: bytes, key_format: KeyFormat) -> bool:
-    """Whether a closer look at a body is worth it. It hardly ever is, and this is quick to tell."""
+    """Whether a body needs a full scan. It rarely does, and this check is quick."""
     return key_format.hint_bytes in body or b"\\u" in body or pans.may_mention(body)
 
 
@@ -67,7 +67,7 @@ def secret_in(text: str, key_format: KeyFormat) -> Secret | None:
 
 
 def written_out(value: Any) -> str:
-    """All that a JSON value says, names and values, in one text in which each is by itself."""
+    """All names and values in a JSON value as one text, each separate from the next."""
     text = json.dumps(value, ensure_ascii=False, separators=(_APART, _APART), default=str)
     return _ESCAPES.sub(" ", text) if "\\" in text else text
 

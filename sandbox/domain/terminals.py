@@ -9,7 +9,7 @@ from sandbox.domain.instants import Instant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terminal:
-    """A terminal as it is kept and as it is shown: the fields of spec 2.7, in its order.
+    """A terminal as stored and as shown: the fields of spec 2.7, in its order.
 
     `mid` and `tid` are the processor's identifiers of the merchant and the terminal.
     `transactions`, `var_sheet` and `batching` never vary (spec 2.7, 2.10).

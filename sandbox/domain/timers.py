@@ -1,4 +1,4 @@
-"""Timers: what will happen later in a world, without a request."""
+"""Timers: future events of a world that need no request."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -12,7 +12,7 @@ BATCH_RESULT: Final = "batch_result"
 KEY_EXPIRES: Final = "key_expires"
 WEBHOOK_RETRY: Final = "webhook_retry"
 
-# What a scenario has follow (assumed D24); the prompt of a surcharge is one of those above.
+# Follow-ups of a scenario (assumed D24); the prompt of a surcharge is one of those above.
 LATE_ANSWER: Final = "late_answer"
 CANCEL: Final = "cancel"
 REVOKE_KEY: Final = "revoke_key"
@@ -40,10 +40,10 @@ TIMER_KINDS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timer:
-    """One thing that falls due at an instant of its world's clock.
+    """One event that is due at an instant of its world's clock.
 
-    `subject` is the id of the record that it is about; it has one timer of a kind at a time, or
-    one for each `tag`. `detail` is what else has to be known then.
+    `subject` is the id of its record, which has one timer of a kind at a time, or one for each
+    `tag`. `detail` holds further values that the handler needs.
     """
 
     kind: str

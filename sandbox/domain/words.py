@@ -8,7 +8,7 @@ WORD_CHARS_MAX: Final = 250
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word closest to `word`, or None when none is near enough to be what was meant."""
+    """The known word closest to `word`, or None if none is close enough."""
     if len(word) > WORD_CHARS_MAX:
         return None
     # Imported here: only a refusal needs it, and starting should not pay for it.

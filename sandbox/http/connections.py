@@ -22,7 +22,7 @@ class Connection(Protocol):
         """End what takes too long."""
 
     def make_room(self) -> None:
-        """End: another connection needs the place, and this one asked for nothing yet."""
+        """End: another connection needs the place, and this one has sent no request yet."""
 
     def read_on(self) -> None:
         """Read more of a large body."""
@@ -53,7 +53,7 @@ class ConnectionPool:
         self._bodies_bytes_max = bodies_bytes_max
         self._control_port = control_port
         self._places: set[Connection] = set()
-        self._unasked: dict[Connection, None] = {}
+        self._idle: dict[Connection, None] = {}
         self._bodies_bytes = 0
         self._readers: deque[Connection] = deque()
         self._warnings: dict[str, _Warning] = {}
@@ -65,8 +65,8 @@ class ConnectionPool:
         return len(self._places)
 
     def has_silent(self) -> bool:
-        """Whether a connection has a reserved place and has asked for nothing yet."""
-        return bool(self._unasked)
+        """Whether a connection has a reserved place and has sent no request yet."""
+        return bool(self._idle)
 
     # --- places ------------------------------------------------------------------------------
 
@@ -84,29 +84,29 @@ class ConnectionPool:
             if not self._make_room():
                 return False
             connection.is_reserved = True
-            self._unasked[connection] = None
+            self._idle[connection] = None
         self._places.add(connection)
         return True
 
     def _make_room(self) -> bool:
-        """Whether a reserved place is free now, perhaps that of a connection that asked nothing."""
+        """Whether a reserved place is free now, perhaps that of an idle connection."""
         if self.count < self._connections_max + self._reserved:
             return True
-        longest = next(iter(self._unasked), None)
+        longest = next(iter(self._idle), None)
         if longest is None:
             return False
         self.leave(longest)
         longest.make_room()
         return True
 
-    def asked(self, connection: Connection) -> None:
-        """The connection has sent a request: its reserved place stays its own."""
-        self._unasked.pop(connection, None)
+    def has_sent_request(self, connection: Connection) -> None:
+        """The connection has sent a request, so it keeps its reserved place."""
+        self._idle.pop(connection, None)
 
     def leave(self, connection: Connection) -> None:
         """The connection's place is free again."""
         self._places.discard(connection)
-        self._unasked.pop(connection, None)
+        self._idle.pop(connection, None)
 
     # --- bodies ------------------------------------------------------------------------------
 
@@ -116,7 +116,7 @@ class ConnectionPool:
         return self._bodies_bytes <= self._bodies_bytes_max
 
     def release(self, size: int) -> None:
-        """So many bytes of a body are not needed any more."""
+        """Release this many bytes of a body."""
         self._bodies_bytes -= size
 
     def read_in_turn(self, connection: Connection) -> None:

@@ -23,7 +23,7 @@ PIECES_AT_ONCE_MAX: Final = 500
 """After so many pieces of a body, however small they are, other connections have their turn."""
 
 READERS_AT_ONCE_MAX: Final = 8
-"""So many connections read more of a large body in one round of the event loop."""
+"""The most connections that read more of a large body in one round of the event loop."""
 
 BODIES_BYTES_MAX: Final = SNAPSHOT_BYTES_MAX + 64 * BODY_BYTES_MAX
 """All bodies that are being received at a time: the largest snapshot, and 64 large requests.

@@ -49,7 +49,7 @@ class Protocol(TimedProtocol):
         self._awaits_turn = False
         self._hosts = 0
         self._is_odd = False
-        """Whether the head of the request has to be looked at closely."""
+        """Whether the head of the request needs a closer check."""
         self._keeps_alive = True
         self._rest = b""
         self._last_answer = b""
@@ -78,7 +78,7 @@ class Protocol(TimedProtocol):
         self._answers.lose()
         self.pipeline.clear()
         if (cycle := self._under_way) is not None:
-            # Uvicorn tells only the last of several requests, but this one may be waiting.
+            # Uvicorn notifies only the last of several requests, but this one may be waiting.
             cycle.disconnected = True
             cycle.message_event.set()
         super().connection_lost(exc)
@@ -245,7 +245,7 @@ class Protocol(TimedProtocol):
             self.expect_100_continue = self._is_odd = True
 
     def on_headers_complete(self) -> None:
-        """Have the request answered, by the application or because of what its head is."""
+        """Have the request answered, by the application or because of its head."""
         before = self.cycle
         is_usual = (
             self._hosts == 1
@@ -283,7 +283,7 @@ class Protocol(TimedProtocol):
         if self._get_upgrade() == b"websocket":
             return _WEBSOCKET
         if self.is_reserved:
-            self._pool.asked(self)
+            self._pool.has_sent_request(self)
             return self._serve_operator
         return cast(Application, self.app)
 
@@ -322,12 +322,12 @@ class Protocol(TimedProtocol):
     # --- upgrades ----------------------------------------------------------------------------
 
     def _ignore_upgrade(self) -> None:
-        """Go on in HTTP/1.1: no offer is taken up (RFC 9110, 7.8; assumed D25-heads).
+        """Continue in HTTP/1.1: upgrades are ignored (RFC 9110, 7.8; assumed D25-heads).
 
         The parser has taken the request to end with its head. Its body is read by a new one.
         """
         if self.scope["method"] == "CONNECT":
-            # What follows is not for us (RFC 9110, 9.3.6).
+            # The following bytes are not HTTP (RFC 9110, 9.3.6).
             self.cycle.keep_alive = False
             self._stage = ENDING
             return
@@ -370,7 +370,7 @@ class Protocol(TimedProtocol):
             self._read_rest()
 
     def _refuse(self, fault: HttpFault) -> None:
-        """Answer what cannot be read any further, after all that was asked before; then close."""
+        """Answer an unreadable request, after all earlier ones; then close."""
         self._pool.warn(fault.message, f"a request was answered {fault.status}: {fault.message}")
         is_begun = self._stage == BODY
         self._last_answer = last_answer(fault)

@@ -13,7 +13,7 @@ from sandbox.http.refusals import BODY_LATE, HEAD_LATE, HttpFault
 from sandbox.http.transport import WholeAnswers
 
 IDLE: Final = 0
-"""No request has begun, or the last one is complete; its answer may be under way."""
+"""No request has begun, or the last one is complete; its answer may be in progress."""
 
 HEAD: Final = 1
 """The head of a request has come in part."""
@@ -78,7 +78,7 @@ class TimedProtocol(HttpToolsProtocol):
             self._refuse(BODY_LATE)
 
     def _is_being_read(self, now: float) -> bool:
-        """Whether the client has yet to take an answer; one that takes nothing more loses it."""
+        """Whether the client has yet to read an answer; if it stops reading, it is disconnected."""
         unsent = self._answers.unsent()
         if not unsent:
             return False
@@ -93,5 +93,5 @@ class TimedProtocol(HttpToolsProtocol):
         return self.cycle is None or self.cycle.response_complete
 
     def _refuse(self, fault: HttpFault) -> None:
-        """Answer what cannot be read any further, after all that was asked before; then close."""
+        """Answer an unreadable request, after all earlier ones; then close."""
         raise NotImplementedError

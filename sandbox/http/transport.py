@@ -42,7 +42,7 @@ class WholeAnswers(asyncio.Transport):
             self._head = b""
 
     def close(self) -> None:
-        """Send what waits, and end the connection."""
+        """Send the pending data, and end the connection."""
         self.flush()
         self._end()
 
@@ -51,7 +51,7 @@ class WholeAnswers(asyncio.Transport):
         self._transport.close()
 
     def close_writing(self) -> None:
-        """Say that this was all, and go on reading."""
+        """Signal the end of the output, and continue to read."""
         self.is_closing = _always  # type: ignore[method-assign]
         self._transport.write_eof()
 
@@ -64,7 +64,7 @@ class WholeAnswers(asyncio.Transport):
         """The client is gone."""
 
     def unsent(self) -> int:
-        """How many bytes of answers the client has yet to take."""
+        """The number of bytes that the client has yet to read."""
         return self._transport.get_write_buffer_size()
 
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:

@@ -67,7 +67,7 @@ _UNKNOWN = PresentedKey(None, None, "no world of this server has the key that wa
 _PRODUCTION = PresentedKey(
     None,
     None,
-    "a production key was sent to a sandbox; nothing of it was kept",
+    "a production key was sent to a sandbox; it was not stored",
     "assumed D5",
     is_production=True,
 )
@@ -130,7 +130,7 @@ class Platform:
             await send_with_fault(answer, scope, receive, send)
         else:
             await send_whole(send, answer.status, answer.headers, answer.body)
-        # What follows at once follows the answer: a batch has its result now (assumed D21).
+        # Immediate follow-ups come after the answer: a batch has its result now (assumed D21).
         if len(fire_due(world)) == TIMERS_IN_A_ROW:
             await catch_up(world, self._worlds.slices)
 
@@ -177,7 +177,7 @@ class Platform:
         except Refusal as refusal:
             status, body = self._refused(context, refusal)
         except StoreError as error:
-            # Why, is on the log; the client hears nothing of files.
+            # The log has the reason; the client must not learn about files.
             if self._worlds.saver is not None:
                 self._worlds.saver.note_unread(error)
             status, body = self._refused(context, Refusal(NOT_READ))
@@ -207,7 +207,7 @@ class Platform:
         except StoreError:
             if incoming.method == "GET":
                 return answer
-            # Why, is on the log; the client hears nothing of files.
+            # The log has the reason; the client must not learn about files.
             body = error_body(
                 Refusal(NOT_WRITTEN), self._worlds.profile, is_for_keys=is_key_path(incoming.path)
             )
@@ -219,7 +219,7 @@ class Platform:
         return answer
 
     def _note_fault(self, context: RequestContext, answer: Answer) -> None:
-        """Note in the journal what the client gets instead of the answer."""
+        """Record in the journal the response that replaces the answer."""
         assert context.fault
         if context.fault.key == "slow" and context.choice is not None:
             answer.delay_ms = context.choice.delay_ms or SLOW_MS
@@ -261,11 +261,11 @@ class Platform:
         step = refusal.step or context.step
         reason = refusal.reason[:REASON_CHARS_MAX]
         context.decided(step, str(refusal.fault.status), reason, refusal.source)
-        if not refusal.was_kept:
+        if not refusal.is_recorded:
             context.events.clear()
         context.refusal = refusal.fault.code
         if step == "authenticate" and _has_body(context.incoming):
-            context.notes.append("the body was neither read nor kept: the key comes first")
+            context.notes.append("the body was neither read nor stored: the key is checked first")
         body = error_body(
             refusal, self._worlds.profile, is_for_keys=is_key_path(context.incoming.path)
         )

@@ -19,16 +19,16 @@ from sandbox.domain.field_types import Flag, Rate, SurchargeBasis, TaxBasis
 class Body(BaseModel):
     """A body whose unknown fields are ignored (assumed C8).
 
-    `not_kept` are known fields that no record has.
+    `not_stored` are known fields that no record has.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True, defer_build=True)
-    not_kept: ClassVar[frozenset[str]] = frozenset()
+    not_stored: ClassVar[frozenset[str]] = frozenset()
 
     def given(self) -> dict[str, Any]:
-        """The fields that were sent, as records keep them; an explicit null among them."""
-        names = self.model_fields_set - self.not_kept
-        return {name: _kept(getattr(self, name)) for name in names}
+        """The fields that were sent, as records store them, including explicit nulls."""
+        names = self.model_fields_set - self.not_stored
+        return {name: _stored(getattr(self, name)) for name in names}
 
 
 class CreateBody(Body):
@@ -63,7 +63,7 @@ class AddressBody(Body):
     country: StrictStr | None = None
 
 
-def _kept(value: Any) -> Any:
+def _stored(value: Any) -> Any:
     """A value of a body as a record stores it, frozen."""
     if isinstance(value, AddressBody):
         return Address(**value.__dict__)
@@ -96,7 +96,7 @@ class Query(BaseModel):
 
 
 class PageQuery(Query):
-    """A window on a list: at most 200 rows, 50 unless said otherwise (spec 8-page; assumed C12)."""
+    """A page of a list: 50 rows by default, at most 200 (spec 8-page; assumed C12)."""
 
     limit: Annotated[WholeNumber, Field(ge=1, le=200)] = 50
     offset: Offset = 0

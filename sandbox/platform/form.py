@@ -35,7 +35,7 @@ OUTCOME_HEADER: Final = b"x-sandbox-outcome"
 """Chooses an outcome in a request, and names the one chosen in an answer (assumed D3, 6.3)."""
 
 UNKNOWN_NOTED_MAX: Final = 5
-"""So many unknown fields of a request are noted; the rest are counted."""
+"""The most unknown fields of a request to name; the rest are counted."""
 
 
 def check_form(context: RequestContext, row: Row) -> None:
@@ -98,10 +98,10 @@ def _note_unknown(
 
 
 def read_object(context: RequestContext) -> dict[str, Any]:
-    """The body as an object; all that can be wrong with its form is refused.
+    """The body as an object. Every mistake in its form is refused.
 
-    It is parsed once for all who look at it as plain values. `_body` has pydantic read the bytes
-    again: that is faster than to check the values, and tells JSON's types from Python's.
+    It is parsed once for everything that needs plain values. `_body` has pydantic read the bytes
+    again: this is faster than checking the values, and tells JSON's types from Python's.
     """
     if context.sent is not None:
         return context.sent
@@ -124,7 +124,7 @@ def read_object(context: RequestContext) -> dict[str, Any]:
 def _refuse_production_key(context: RequestContext, sent: dict[str, Any]) -> None:
     """Refuse a production key anywhere in a body; nothing of it is stored (assumed D5)."""
     if context.world.profile.key_format.mentions_production(written_out(sent)):
-        note = "a production key was sent to a sandbox, in a body; nothing of it was kept"
+        note = "a production key was sent to a sandbox, in a body; it was not stored"
         context.notes.append(note)
         raise Refusal(
             VALIDATION_ERROR,

@@ -14,7 +14,7 @@ from starlette.types import Scope
 from sandbox.platform.rare_log import shown
 
 REMEMBERED_MAX: Final = 64
-"""So many values of Host are remembered as accepted."""
+"""The most accepted values of Host to cache."""
 
 _LOOPBACK: Final = IPv4Network("127.0.0.0/8")
 _AUTHORITY: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+?)\.?)(?::\d{0,5})?")
@@ -36,7 +36,7 @@ def plain_host(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host, as `plain_host` writes it, leads to the machine itself wherever it is asked.
+    """Whether a host, as `plain_host` writes it, resolves to loopback on every machine.
 
     Browsers resolve `localhost` and the names below it to loopback themselves (RFC 6761, 6.3).
     """

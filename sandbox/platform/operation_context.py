@@ -100,12 +100,12 @@ class Caller:
 
 @dataclass(slots=True)
 class OperationContext:
-    """One operation about to be carried out, in the world's present.
+    """One operation to carry out, at the world's present time.
 
     `account` is the target account and `record` the record that the path names, both found and
-    visible. `holds` is what the caller's key holds for the operation. `forced` is the outcome of
-    the request's header. `decisions`, `events` (ids of messages), `near_misses` and `choice` are
-    for the journal. An operation of a timer has no `request_id`.
+    visible. `holds` are the permissions of the caller's key for the operation. `forced` is the
+    outcome of the request's header. `decisions`, `events` (ids of messages), `near_misses` and
+    `choice` are for the journal. An operation of a timer has no `request_id`.
     """
 
     world: WorldServices

@@ -51,7 +51,7 @@ from sandbox.worlds.scheduler import fire_due
 NO_CONTENT: Final = 204
 
 QUESTIONS_MAX: Final = 8
-"""So many questions of one request are prepared; others are answered whatever that takes."""
+"""The most queries of one request to prepare; further ones run at once, however long they take."""
 
 
 async def carry_out(context: RequestContext, worlds: Worlds) -> tuple[int, Body]:
@@ -69,7 +69,7 @@ async def carry_out(context: RequestContext, worlds: Worlds) -> tuple[int, Body]
             _begin_again(context, worlds, row)
     context.step = "operation"
     assert row.run
-    # A reading operation can always start again; a changing one says when it can.
+    # A reading operation can always start again; a changing one marks the point.
     context.unit.can_wait = is_reading = row.method == "GET"
     try:
         shown = row.run(context)
@@ -86,7 +86,7 @@ def _conclude(context: RequestContext, row: Row, shown: Any) -> tuple[int, bytes
     """Render the answer and commit; a refusal that was recorded is raised afterwards."""
     if isinstance(shown, Refusal):
         context.unit.commit()
-        shown.was_kept = True
+        shown.is_recorded = True
         raise shown
     # Rendered before the commit, so a result that cannot be rendered is not committed.
     body = b"" if row.status == NO_CONTENT else to_bytes(shown)
@@ -119,7 +119,7 @@ async def _once_prepared(
 ) -> Any:
     """The result of an operation, after the store was prepared for its queries.
 
-    It begins again after each, as if it had come now; what it asks for is at hand then.
+    It starts again after each, as if the request had just arrived; its queries are then quick.
     """
     assert row.run
     number = 0
@@ -144,7 +144,7 @@ def _begin_again(context: RequestContext, worlds: Worlds, row: Row) -> None:
 
 
 def _payment(context: RequestContext) -> str:
-    """The id of the payment that the request is about; empty where it is about none."""
+    """The id of the request's payment; empty if there is none."""
     record = context.record
     return record.transaction_id if isinstance(record, Transaction) else ""
 
@@ -152,9 +152,10 @@ def _payment(context: RequestContext) -> str:
 async def _run_in_two_phases(
     context: RequestContext, row: Row, pending: PendingPayment
 ) -> tuple[int, bytes]:
-    """Commit what is pending, let the processor answer, look again, and finish.
+    """Commit the pending changes, let the processor answer, read the record again, and finish.
 
-    While it waits no unit of work is open, and the payment takes nothing else (assumed 2.6-serial).
+    While it waits no unit of work is open, and the payment accepts no other request (assumed
+    2.6-serial).
     If it does not wait, no request can see it in between, and one commit is enough.
     """
     context.fault = pending.fault
@@ -181,9 +182,9 @@ async def _run_in_two_phases(
 
 
 async def _wait_for_tap(context: RequestContext, pending: PendingPayment, tap: Tap) -> int:
-    """Wait at the tap desk; how long the processor takes then, in ms. Source: assumed D24.
+    """Wait at the tap desk; returns the processor's delay in ms. Source: assumed D24.
 
-    Other actions on the payment are not kept waiting: its merchant can still call it off.
+    Other actions on the payment do not wait: its merchant can still cancel it.
     """
     assert pending.tapped
     assert pending.why_not_with
@@ -200,7 +201,7 @@ async def _wait_for_tap(context: RequestContext, pending: PendingPayment, tap: T
 
 
 async def _wait(context: RequestContext, pending: PendingPayment) -> None:
-    """Let the processor take its time; the payment and its event_id are taken until then."""
+    """Wait for the processor; the payment and its event_id stay locked until then."""
     busy, taken = context.world.busy, context.world.taken_events
     done = busy[pending.subject] = asyncio.Event()
     if pending.event is not None:
@@ -215,7 +216,7 @@ async def _wait(context: RequestContext, pending: PendingPayment) -> None:
             context.unit.commit()
         raise
     finally:
-        # Who waits for this comes next: not before what follows here, which never pauses.
+        # The next waiting request runs only after the code below, which never pauses.
         done.set()
         del busy[pending.subject]
         if pending.event is not None:
@@ -286,9 +287,9 @@ def authenticate(context: RequestContext, worlds: Worlds) -> None:
 
 
 def usable(presented: PresentedKey, unit: UnitOfWork, now: Instant) -> tuple[ApiKey, Account]:
-    """The key that came, with its account. Raises Refusal where it may not be used now.
+    """The presented key, with its account. Raises Refusal if it may not be used now.
 
-    This is asked before a body is read that has yet to come, and again with the request.
+    This runs before the body is read, and again with the whole request.
     """
     key = presented.key
     if key is None:

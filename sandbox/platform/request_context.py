@@ -1,4 +1,4 @@
-"""The context of one request: what was sent, and the results of the steps so far."""
+"""The context of one request: the request itself, and the results of the steps so far."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -72,7 +72,7 @@ class Router(Generic[RowT]):
             self._up_to_parameter[row.path.rpartition("/")[0]] = node
 
     def match(self, method: str, path: str) -> Match[RowT] | None:
-        """What this method and path lead to; None when no row has the path."""
+        """The row for this method and path; None if no row has the path."""
         literal = self._literal.get(path)
         if literal is not None and method in literal:
             return literal[method]

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 Shape = Callable[[Profile], "type[BaseModel]"]
-"""Gives the shape of a body or query under a profile. It is loaded when it is first asked for."""
+"""Gives the shape of a body or query under a profile. It is loaded on first use."""
 
 
 class LazyModule:
     """A module that is imported when the first of its names is used.
 
-    Rows name the classes of their bodies themselves, but to load all of them at the start would
-    take a third of it.
+    Rows name the classes of their bodies directly, but importing all of them would take a third of
+    the start.
     """
 
     def __init__(self, name: str) -> None:

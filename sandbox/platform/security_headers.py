@@ -47,7 +47,7 @@ _OWN_FILES: Final = (
 SECURITY_HEADERS: Final = (
     SecurityHeader(
         name="x-content-type-options",
-        why="a browser takes the answer for what it says it is",
+        why="a browser must not guess the type of an answer",
         values=dict.fromkeys(_CONTROL_SURFACE, "nosniff"),
     ),
     SecurityHeader(

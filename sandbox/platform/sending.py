@@ -28,7 +28,7 @@ def explained(choice: ChosenOutcome) -> bytes:
 
 @lru_cache(maxsize=256)
 def _field_value(text: str) -> bytes:
-    """The text as a header can say it: in the characters of ASCII that are printed (RFC 9110, 5.5).
+    """The text as a header value: only printable characters of ASCII (RFC 9110, 5.5).
 
     A server cannot send any other, and would leave the client without an answer.
     """
@@ -51,7 +51,7 @@ async def send_with_fault(answer: Answer, scope: Scope, receive: Receive, send: 
     if fault is not None and fault.key in ("drop_before", "drop_after"):
         abort = scope.get(ABORT)
         if abort is None:
-            raise ConnectionClosed(f"the transport fault {fault.key} was asked for")
+            raise ConnectionClosed(f"the transport fault {fault.key} was requested")
         abort()
         # The server must notice before this returns, or it would send an answer itself.
         await until_gone(receive)

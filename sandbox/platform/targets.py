@@ -33,7 +33,7 @@ def named(key: ApiKey) -> str:
 
 
 def check_visibility(context: RequestContext, row: Row) -> None:
-    """Does the key see the type, and hold the operation? Asked before anything is looked up."""
+    """Whether the key sees the type and has the operation. Checked before any lookup."""
     assert context.caller
     assert row.need
     context.holds = access.holds(context.caller.grants, row.need)
@@ -64,7 +64,7 @@ REACHED_MAX: Final = 10_000
 
 
 def reached_before(context: RequestContext, row: Row) -> bool:
-    """Whether the very same was allowed before; then `trip` is filled as it was then."""
+    """Whether the same request was allowed before; if so, fill `context` as it was then."""
     noted = len(context.notes)
     try:
         context.cache_key = _cache_key_of(context, row)
@@ -210,9 +210,9 @@ def _target_in_query(context: RequestContext, target: Target) -> _Found:
 
 
 def _account_of(context: RequestContext, target: Target, id: str) -> Account | None:
-    """The account that the record with this id belongs to; it is kept as the call's record.
+    """The account that the record with this id belongs to; also stores the record in the context.
 
-    Accounts named in a body are only where something is to happen, not what is changed.
+    Accounts named in a body are only the place of a change, not its target.
     """
     record = context.unit.get(target.kind, id)
     if target.kind is Account and target.where == "body":

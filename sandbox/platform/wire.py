@@ -26,11 +26,11 @@ BODY_BYTES_MAX: Final = 1_048_576
 """A larger body is refused with 413. Source: assumed D25."""
 
 LARGE_BODY_BYTES: Final = 64 * 1024
-"""Requests with a larger body take turns: to parse and check it takes as long as hundreds of
-others, and a crowd of them would keep all others waiting until the last is done."""
+"""Requests with a larger body take turns. Parsing one takes as long as hundreds of other requests,
+and many at once would delay all others until the last is done."""
 
 DETAILS_MAX: Final = 5
-"""So many mistakes of a body are named; the rest are counted."""
+"""The most mistakes of a body to name; the rest are counted."""
 
 
 Body = bytes | list[bytes]
@@ -267,5 +267,5 @@ def _quality(parameters: list[str]) -> float:
 
 
 def is_json(content_type: bytes) -> bool:
-    """Whether a Content-Type header says application/json, whatever its parameters."""
+    """Whether a Content-Type header says application/json, with any parameters."""
     return content_type.decode("latin-1").partition(";")[0].strip().lower() == "application/json"

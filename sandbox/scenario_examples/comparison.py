@@ -80,6 +80,7 @@ def _misreceived(
         return
     for number, (one, (event, arrived)) in enumerate(zip(wanted, received, strict=True), start=1):
         for field in ("status", "is_genuine", "is_answered"):
-            said, is_so = getattr(one, field), getattr(arrived, field)
-            if said is not None and said != is_so:
-                yield f"received: {number}, {event}, {field}: expected {said!r}, came {is_so!r}"
+            expected, actual = getattr(one, field), getattr(arrived, field)
+            if expected is not None and expected != actual:
+                place = f"received: {number}, {event}, {field}"
+                yield f"{place}: expected {expected!r}, came {actual!r}"

@@ -42,7 +42,7 @@ class ExampleRunner:
         self._sandbox = build(settings, sender=self._receiver)
         self._world = self._sandbox.worlds.default
         self._world.run_scenario(scenario)
-        self._hears = bool(scenario.webhook) or any(
+        self._receives = bool(scenario.webhook) or any(
             one.expect.received is not None for one in scenario.example
         )
         self._payments: dict[str, str] = {}
@@ -51,7 +51,7 @@ class ExampleRunner:
     async def play(self, number: int, name: str, example: "Example") -> list[str]:
         """Run one example; returns its mistakes."""
         send = example.send
-        if self._hears and not self._receiver.secret:
+        if self._receives and not self._receiver.secret:
             await self._listen(send)
         problem = self._problem(send)
         if problem is not None:
@@ -70,7 +70,7 @@ class ExampleRunner:
         return [*waited, *compare(example.expect, ExampleResult(answer, shown, events, received))]
 
     async def close(self) -> None:
-        """Nothing is left under way."""
+        """Cancel all pending work."""
         self._sandbox.worlds.default.tap_desk.close()
 
     def _problem(self, send: "Send") -> str | None:
@@ -102,38 +102,40 @@ class ExampleRunner:
             return await self._ask(send, "POST", f"/v1/batches/{batch_id}/close", {}), []
         path = _PATHS[send.operation].format(on)
         self._receiver.is_answered = False
-        asked = asyncio.ensure_future(self._ask(send, "POST", path, self._body(send, number)))
-        wrong = await self._at_the_desk(send, asked)
-        return await asked, wrong
+        request = asyncio.ensure_future(self._ask(send, "POST", path, self._body(send, number)))
+        wrong = await self._at_tap_desk(send, request)
+        return await request, wrong
 
     def _note_answer(self) -> None:
         self._receiver.is_answered = True
 
-    async def _at_the_desk(self, send: "Send", asked: "asyncio.Future[ExampleAnswer]") -> list[str]:
-        """Tap or cancel as the example says; returns the mistakes."""
-        waiting = await self._waiting(asked)
+    async def _at_tap_desk(
+        self, send: "Send", request: "asyncio.Future[ExampleAnswer]"
+    ) -> list[str]:
+        """Tap or cancel as the example says; returns the differences."""
+        waiting = await self._waiting(request)
         if waiting is None:
             return ["send.tap: the payment did not wait for a tap"] if send.tap else []
         path = f"{_CONTROL}/taps/{waiting}"
         if send.tap is None:
             await self._ask(send, "POST", path, {"cancel": "merchant"})
-            return ["send: the payment waits for a tap; say with tap what comes of it"]
+            return ["send: the payment waits for a tap; add tap with its result"]
         if send.tap.after is not None:
             await self._advance(send, send.tap.after)
-        said = send.tap.model_dump(include={"card", "outcome", "cancel"}, exclude_none=True)
-        if said:
-            tapped = await self._ask(send, "POST", path, said)
+        tap = send.tap.model_dump(include={"card", "outcome", "cancel"}, exclude_none=True)
+        if tap:
+            tapped = await self._ask(send, "POST", path, tap)
             if tapped.status != 200:
                 await self._ask(send, "POST", path, {"cancel": "merchant"})
                 return [f"send.tap: {tapped.body['message']}"]
         elif self._world.tap_desk.get(waiting) is not None:
             await self._ask(send, "POST", path, {"cancel": "merchant"})
-            return ["send.tap: the payment still waits, and nobody does anything"]
+            return ["send.tap: the payment still waits, and the example does not tap or cancel"]
         return []
 
-    async def _waiting(self, asked: "asyncio.Future[ExampleAnswer]") -> str | None:
+    async def _waiting(self, request: "asyncio.Future[ExampleAnswer]") -> str | None:
         """The payment that waits for its tap; None once the request is answered without."""
-        while not asked.done():
+        while not request.done():
             for waiting in self._world.tap_desk:
                 return waiting.tap.transaction_id
             await asyncio.sleep(0)

@@ -72,7 +72,7 @@ class When(Part):
         wanted = set(self.operation or OPERATIONS)
         begins = {one.value for one in INITIATING}
         if self.operation and CLOSE_BATCH in wanted and len(self.operation) > 1:
-            raise ValueError(f"operation: {CLOSE_BATCH} stands alone")
+            raise ValueError(f"operation: {CLOSE_BATCH} cannot be combined")
         if CLOSE_BATCH in wanted and len(wanted) == 1:
             named = sorted(self.model_fields_set - {"operation", *_OF_A_BATCH})
             if named:
@@ -200,10 +200,10 @@ class Then(Part):
 
     @model_validator(mode="after")
     def _goes_together(self) -> "Then":
-        said = {
+        given = {
             name for name in self.model_fields_set - {"times"} if getattr(self, name) is not None
         }
-        if not said:
+        if not given:
             raise ValueError("says nothing")
         if self.approved_amount is not None and self.outcome != "partial_approval":
             raise ValueError("approved_amount: belongs to the outcome partial_approval alone")
@@ -213,7 +213,7 @@ class Then(Part):
             raise ValueError('rejected: belongs to batch = "partially_accepted", which needs it')
         if self.after is not None and self.batch is None and self.tap is None:
             raise ValueError("after: belongs to the result of a batch, or to a tap, alone")
-        if self.batch is not None and said & {"outcome", "fault", "delay_ms", "tap"}:
+        if self.batch is not None and given & {"outcome", "fault", "delay_ms", "tap"}:
             raise ValueError("batch: a batch has neither outcome nor fault nor tap")
         self._must_be_able_to_follow()
         return self

@@ -53,7 +53,7 @@ class AttemptFacts(NamedTuple):
     more: Callable[[], Words] = dict
 
     def words(self) -> Words:
-        """All that the rules of a scenario can ask for."""
+        """All facts that the rules of a scenario can use."""
         return {
             "operation": self.operation.value,
             "amount": self.amount,
@@ -133,20 +133,20 @@ def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome) -> ChosenOutcome:
     """
     if waiting.is_final:
         return waiting
-    said = choose(facts, Queue())
-    if said.fault is not None and said.fault.when == "before":
-        said.near_misses.append(f"{said.rule}: {said.fault.key} is too late for a tap")
-        said = ChosenOutcome(APPROVED, "default", "default", near_misses=said.near_misses)
-    if said.source == "default":
-        # It was the scenario that had it approved, whatever the card.
-        said = replace(said, source=waiting.source, rule=waiting.rule)
+    choice = choose(facts, Queue())
+    if choice.fault is not None and choice.fault.when == "before":
+        choice.near_misses.append(f"{choice.rule}: {choice.fault.key} is too late for a tap")
+        choice = ChosenOutcome(APPROVED, "default", "default", near_misses=choice.near_misses)
+    if choice.source == "default":
+        # The scenario approved it, whatever the card.
+        choice = replace(choice, source=waiting.source, rule=waiting.rule)
     near = NearMisses()
     near.take(waiting.near_misses)
-    near.take(said.near_misses)
+    near.take(choice.near_misses)
     return replace(
-        said,
+        choice,
         delay_ms=waiting.delay_ms,
-        fault=waiting.fault or said.fault,
+        fault=waiting.fault or choice.fault,
         follow=waiting.follow,
         near_misses=near,
     )

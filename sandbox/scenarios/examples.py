@@ -26,10 +26,10 @@ class AtTheDesk(Part):
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> "AtTheDesk":
-        said = [one for one in (self.card, self.outcome, self.cancel) if one is not None]
-        if len(said) > 1:
+        given = [one for one in (self.card, self.outcome, self.cancel) if one is not None]
+        if len(given) > 1:
             raise ValueError("one of card, outcome and cancel is enough")
-        if not said and self.after is None:
+        if not given and self.after is None:
             raise ValueError("says nothing: give after, card, outcome or cancel")
         if self.outcome is not None:
             check_outcome(self.outcome)
@@ -80,10 +80,10 @@ class Send(Part):
 
 
 class Received(Part):
-    """One attempt at a webhook, as a receiver sees it; fields that are not given can be anything.
+    """One attempt at a webhook, as a receiver sees it; fields that are not given match anything.
 
-    `is_genuine` tells whether the receiver's check of signature and time lets it through;
-    `is_answered` whether the client had its answer by then.
+    `is_genuine` tells whether it passes the receiver's check of signature and time; `is_answered`
+    whether the client had its answer by then.
     """
 
     event: Event
@@ -93,13 +93,13 @@ class Received(Part):
 
 
 class Expect(Part):
-    """The expected result; fields that are not given can be anything.
+    """The expected result; fields that are not given match anything.
 
-    `http` is the status of the answer, 0 where the connection was closed without one; `status` and
-    `status_reason` are of the answer, or of the payment where there was none; `event` must be
-    among those that the request fired, `events` are all of them; `fields` are any others, and
-    of an object only what is named; `null` names those that must be null. `received` is every
-    attempt that a receiver in good health gets, in order, until all is quiet.
+    `http` is the status of the answer, 0 if the connection was closed without one. `status` and
+    `status_reason` belong to the answer, or to the payment if there was no answer. `event` must be
+    among the events that the request fired; `events` are all of them. `fields` are any other
+    fields; of an object, only the named members count. `null` names fields that must be null.
+    `received` are all attempts that a healthy receiver gets, in order, until no more are due.
     """
 
     http: int | None = None

@@ -124,7 +124,7 @@ HINTS: Final[Mapping[type[Part], Mapping[str, str]]] = {
         "events": "All events that are fired, in order.",
         "outcome": "The outcome that was chosen, by its key.",
         "rule": "The rule that chose it, by its name or number.",
-        "fields": "Any other fields of the answer, and of an object only what is named.",
+        "fields": "Any other fields of the answer, of an object, only the named members count.",
         "null": "Fields that must be null.",
         "headers": "Headers of the answer, by name.",
         "received": "Every attempt at a webhook that a receiver in good health gets, in order.",

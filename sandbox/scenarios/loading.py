@@ -64,11 +64,11 @@ def parse_scenario(document: dict[str, Any]) -> "Scenario":
             message = f"{unknown!r} is no field here"
             meant = _meant(Scenario, first["loc"])
             message += f"; did you mean {meant!r}?" if meant else ""
-        named, colon, said = message.partition(": ")
+        named, colon, rest = message.partition(": ")
         loc = first["loc"]
         if colon and named.replace(".", "").isidentifier():
             # A message about a whole part begins with the name of the field.
-            loc, message = (*loc, *named.split(".")), said
+            loc, message = (*loc, *named.split(".")), rest
         rest = f" (and {len(others)} more)" if others else ""
         raise ScenarioError(f"{_where(document, loc)}{message}{rest}", meant) from None
 

@@ -16,8 +16,8 @@ QUEUE_MAX: Final = 1_000
 class Queued:
     """One next outcome, for the next attempt that matches. Source: assumed D24.
 
-    `amount` (minor units) fits exactly; without `operation` every one fits that the outcome is
-    for. `approved_amount` is what a partial approval gives; `delay_ms` is real time.
+    `amount` (minor units) must be equal. Without `operation` it matches every operation that the
+    outcome applies to. `approved_amount` belongs to a partial approval; `delay_ms` is real time.
     """
 
     outcome: str | None = None
@@ -39,7 +39,7 @@ class Queued:
 
 
 class QueueFull(ValueError):
-    """As many next outcomes wait as may."""
+    """The queue of next outcomes is full."""
 
 
 class Queue:

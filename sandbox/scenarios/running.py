@@ -34,7 +34,7 @@ class MatchedRule(NamedTuple):
 
 @dataclass(slots=True)
 class _Entry:
-    """One rule, its names resolved, and what became of it so far."""
+    """One rule with its names resolved, and its counters."""
 
     rule: "Rule | WebhookRule"
     name: str
@@ -52,7 +52,7 @@ class _Entry:
         """The first word of `when` that does not fit; None when all do."""
         for word, values in self.wanted.items():
             fact = words.get(word)
-            if fact is None or not values.takes(fact):
+            if fact is None or not values.matches(fact):
                 return word
         return None
 
@@ -81,14 +81,14 @@ class Wanted:
     __slots__ = ("_plain", "_ranges")
 
     def __init__(self, values: "Sequence[Any | AmountRange]") -> None:
-        self._ranges = [value for value in values if hasattr(value, "takes")]
-        self._plain = frozenset(value for value in values if not hasattr(value, "takes"))
+        self._ranges = [value for value in values if hasattr(value, "matches")]
+        self._plain = frozenset(value for value in values if not hasattr(value, "matches"))
 
-    def takes(self, fact: Any) -> bool:
+    def matches(self, fact: Any) -> bool:
         """Whether the fact is one of them; of a tuple, any of its names."""
         if isinstance(fact, tuple):
             return not self._plain.isdisjoint(fact)
-        return fact in self._plain or any(one.takes(fact) for one in self._ranges)
+        return fact in self._plain or any(one.matches(fact) for one in self._ranges)
 
 
 @dataclass(slots=True)
@@ -156,7 +156,7 @@ class Running:
 
     @property
     def is_about_webhooks(self) -> bool:
-        """Whether it has anything to say about webhooks."""
+        """Whether it has rules for webhooks."""
         return bool(self._webhooks)
 
     def for_webhook(self, words: Words) -> "WebhookThen | None":

@@ -48,7 +48,7 @@ class _ForFiles(GenerateJsonSchema):
             name: {"description": hints[name], **field}
             for name, field in shown["properties"].items()
         }
-        # The docstring is for readers of the code; editors show what is said of the field.
+        # The docstring is for readers of the code; editors show the hint of the field.
         kept = {name: value for name, value in shown.items() if name not in _FOR_CODE}
         least = {"minProperties": 1} if schema["cls"] in _NEVER_EMPTY else {}
         return kept | {"properties": fields} | least

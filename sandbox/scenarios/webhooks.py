@@ -66,18 +66,18 @@ class WebhookThen(Part):
 
     @model_validator(mode="after")
     def _goes_together(self) -> "WebhookThen":
-        said = [name for name in WebhookThen.model_fields if self._says(name)]
-        if not said:
+        given = [name for name in WebhookThen.model_fields if self._says(name)]
+        if not given:
             raise ValueError("says nothing")
-        if self.drop and len(said) > 1:
-            raise ValueError(f"{said[1]}: what is dropped is not sent at all")
+        if self.drop and len(given) > 1:
+            raise ValueError(f"{given[1]}: a dropped webhook is not sent at all")
         if self.before_answer and self.delay_ms is not None:
-            raise ValueError("before_answer: what is delayed does not come before the answer")
+            raise ValueError("before_answer: a delayed webhook cannot come before the answer")
         return self
 
     def _says(self, name: str) -> bool:
-        said = getattr(self, name)
-        return name != "times" and said is not None and said is not False
+        given = getattr(self, name)
+        return name != "times" and given is not None and given is not False
 
 
 class WebhookRule(Part):

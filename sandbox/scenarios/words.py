@@ -129,7 +129,7 @@ class AmountRange(Part):
             raise ValueError("no amount is both: min is more than max")
         return self
 
-    def takes(self, amount: int) -> bool:
+    def matches(self, amount: int) -> bool:
         """Whether the amount is one of them."""
         return (
             (self.min is None or amount >= self.min)

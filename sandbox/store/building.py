@@ -36,7 +36,7 @@ class Follower:
 
 
 class IndexedRows(Protocol):
-    """The rows of a table, as far as an index of them needs to know."""
+    """The rows of a table, as an index sees them."""
 
     @property
     def table(self) -> Table:
@@ -73,7 +73,7 @@ def build_index(rows: IndexedRows, name: str) -> Steps[None]:
             index.move(number, before, values_of(record, paths.of(record)))
             if not len(follower.puts) % OFTEN:
                 yield
-        # Nothing has its turn between these two.
+        # No other work runs between these two statements.
         rows.indexes[name] = index
     finally:
         rows.followers.remove(follower)

@@ -1,4 +1,4 @@
-"""Digests of the fixtures as they are shipped. Written by `make golden`."""
+"""Digests of the bundled fixtures. Written by `make golden`."""
 
 from typing import Final
 

@@ -205,7 +205,7 @@ def _class_way(kind: type) -> _Way:
     if issubclass(kind, Enum):
         return _Way(lambda member: member.value, _read_member(kind))
     # Shapes are looked up when they are used: a kind may hold itself.
-    # A part that was read already is taken as it is.
+    # A part that was parsed before is used unchanged.
     return _Way(
         to_document,
         lambda value: value if type(value) is kind else from_document(kind, value),

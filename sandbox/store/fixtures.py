@@ -84,7 +84,7 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(document) != len(pairs):
         names = [name for name, _ in pairs]
         repeated = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{repeated!r} stands twice in one object")
+        raise ValueError(f"{repeated!r} appears twice in one object")
     return document
 
 

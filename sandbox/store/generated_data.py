@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 MERCHANTS_MAX: Final = 10_000
 PER_MERCHANT_MAX: Final = 1_000
 RECORDS_MAX: Final = 50_000
-"""So many terminals, and as many locations, in all: inventing them takes some seconds, in which all
-worlds of the server are half as fast, and a sixth of a gigabyte (decision 43)."""
+"""The most terminals, and the most locations, in all. To generate them takes seconds and a sixth of
+a gigabyte; meanwhile all worlds of the server run at half speed (decision 43)."""
 
 MerchantCount = Annotated[int, Limits("int", ge=0, le=MERCHANTS_MAX)]
 PerMerchantCount = Annotated[int, Limits("int", ge=0, le=PER_MERCHANT_MAX)]
@@ -40,14 +40,14 @@ class GeneratedData:
     locations_per_merchant: PerMerchantCount = 1
 
     def check(self) -> None:
-        """Raises ValueError where it comes to too many records."""
+        """Raises ValueError if the total is too large."""
         each = max(self.terminals_per_merchant, self.locations_per_merchant)
         if self.merchants * each > RECORDS_MAX:
             raise ValueError(f"at most {RECORDS_MAX} terminals or locations in all")
 
 
-class InventionDraws(Protocol):
-    """What inventing draws: ids by name."""
+class IdDraws(Protocol):
+    """The source of ids for generated data."""
 
     def named_uuid(self, name: str) -> str:
         """An id that depends on the seed and the name."""
@@ -78,8 +78,8 @@ _STATIONS: Final = ("Front desk", "Register", "Counter", "Patio", "Bar", "Drive-
 _CONFIG: Final = "cfg-tsys-001"
 
 
-def invent(
-    store: Store, invention: GeneratedData, draws: InventionDraws, *, seed: int, now: datetime
+def generate(
+    store: Store, counts: GeneratedData, draws: IdDraws, *, seed: int, now: datetime
 ) -> Steps[None]:
     """Put generated merchants into a new store, spread over its partners."""
     # To read Faker and its lists takes a tenth of a second the first time.
@@ -88,7 +88,7 @@ def invent(
     # As text, since Faker takes a number and its negative for the same.
     fake.seed_instance(str(seed))
     parents = _parents(store.begin())
-    yield from put_all(store, _records(fake, parents, invention, draws, now))
+    yield from put_all(store, _records(fake, parents, counts, draws, now))
 
 
 def _faker() -> "Faker":
@@ -100,33 +100,33 @@ def _faker() -> "Faker":
 def _records(
     fake: "Faker",
     parents: list[Account],
-    invention: GeneratedData,
-    draws: InventionDraws,
+    counts: GeneratedData,
+    draws: IdDraws,
     now: datetime,
 ) -> Iterator[Account | Terminal | Location]:
     terminal_numbers = iter(range(1, RECORDS_MAX + 1))
-    for number in range(invention.merchants):
+    for number in range(counts.merchants):
         parent = parents[number % len(parents)]
         account = _merchant(fake, number, parent, draws, now)
         yield account
-        terminals = list(_terminals(account, invention, terminal_numbers, draws, now))
+        terminals = list(_terminals(account, counts, terminal_numbers, draws, now))
         yield from terminals
-        yield from _locations(fake, account, terminals, invention, draws, now)
+        yield from _locations(fake, account, terminals, counts, draws, now)
 
 
 def _parents(unit: UnitOfWork) -> list[Account]:
-    """The partners of the world, else whatever can have merchants under it, oldest first."""
+    """The partners of the world, else any accounts that can have merchants, oldest first."""
     found, _ = unit.find(Account, {})
     live = [account for account in reversed(found) if account.deleted_at is None]
     partners = [account for account in live if account.type is AccountType.PARTNER]
     others = [account for account in live if account.type is not AccountType.MERCHANT]
     if not others:
-        raise FixtureError("no account of the fixture can have merchants, to invent them under")
+        raise FixtureError("no account of the fixture can have merchants, so none can be generated")
     return partners or others
 
 
 def _merchant(
-    fake: "Faker", number: int, parent: Account, draws: InventionDraws, now: datetime
+    fake: "Faker", number: int, parent: Account, draws: IdDraws, now: datetime
 ) -> Account:
     trade = fake.random_element(_TRADES)
     return Account(
@@ -155,12 +155,12 @@ def _address(fake: "Faker") -> Address:
 
 def _terminals(
     account: Account,
-    invention: GeneratedData,
+    counts: GeneratedData,
     numbers: Iterator[int],
-    draws: InventionDraws,
+    draws: IdDraws,
     now: datetime,
 ) -> Iterator[Terminal]:
-    for at in range(invention.terminals_per_merchant):
+    for at in range(counts.terminals_per_merchant):
         number = next(numbers)
         yield Terminal(
             terminal_id=draws.named_uuid(f"invented:terminal:{number}"),
@@ -188,11 +188,11 @@ def _locations(
     fake: "Faker",
     account: Account,
     terminals: list[Terminal],
-    invention: GeneratedData,
-    draws: InventionDraws,
+    counts: GeneratedData,
+    draws: IdDraws,
     now: datetime,
 ) -> Iterator[Location]:
-    for at in range(invention.locations_per_merchant):
+    for at in range(counts.locations_per_merchant):
         yield Location(
             id=draws.named_uuid(f"invented:location:{account.id}:{at}"),
             name=account.name if at == 0 else f"{account.name} {fake.city()}",

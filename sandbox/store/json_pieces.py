@@ -1,4 +1,4 @@
-"""Reading a long JSON document piece by piece, so that no single step takes long.
+"""Reads a long JSON document in pieces, so no single step takes long.
 
 The document is cut at commas between members, at any depth. Each piece is wrapped in the brackets
 that are open around it, so the parser reads it as a document of its own. Its values go into the
@@ -20,7 +20,7 @@ VALUE_BYTES_MAX: Final = 8 * 1024 * 1024
 """A single text or number cannot be cut; a longer one is refused."""
 
 MEMBERS_MAX: Final = 500_000
-"""So many members one object or list has at most: to make room for more takes too long."""
+"""The most members of one object or list: growing a larger one takes too long in one step."""
 
 DEPTH_MAX: Final = 200
 """So deep the parser reads."""
@@ -33,7 +33,7 @@ _CLOSING: Final = str.maketrans("{[", "}]")
 
 
 class NotJson(ValueError):
-    """The bytes are no JSON document; the message says why and where."""
+    """The bytes are not a JSON document; the message gives the reason and the place."""
 
 
 def parse(body: bytes | bytearray) -> Steps[Any]:
@@ -78,7 +78,7 @@ def _piece(body: bytes | bytearray, start: int) -> Steps[tuple[bytes, bytes]]:
 
 
 class _PartlyRead:
-    """What was read so far.
+    """The parts read so far.
 
     `_open` lists the open containers, outermost first, and `_brackets` the bracket of each. The
     parser's input has two marks that no sender can know: one for a container that an earlier piece
@@ -160,7 +160,7 @@ class _PartlyRead:
         elif isinstance(container, list) and container[-1:] == [mark]:
             container.pop()
         else:
-            raise NotJson(f"a name stands twice in one object, near byte {at}")
+            raise NotJson(f"a name appears twice in one object, near byte {at}")
 
 
 def _change_of_depth(bare: bytes, at: int) -> tuple[str, str]:

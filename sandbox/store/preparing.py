@@ -1,4 +1,4 @@
-"""Preparing a query to a large table, so that its answer is immediate.
+"""Prepares a query to a large table, so the query itself is quick.
 
 The first query of a kind builds indexes and goes through rows (decisions 11 and 16). A caller that
 can wait prepares the query in steps; for any other caller it happens inside the query.

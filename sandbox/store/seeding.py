@@ -1,7 +1,7 @@
 """Fills a store from a fixture: cast names become ids, and keys get their material.
 
-Ids come from the world's seed and the cast name, so two worlds of one seed have equal ids, whatever
-else is in the fixture. Key material also depends on the world's id, so worlds never share a key.
+Ids come from the world's seed and the cast name, so two worlds of one seed have equal ids even if
+their fixtures differ. Key material also depends on the world's id, so worlds never share a key.
 Fixed keys (in the world `default`) come from the fixture alone.
 """
 
@@ -61,7 +61,7 @@ class Cast:
         }[kind]
 
     def of_those(self, is_there: Callable[[str, str], bool]) -> "Cast":
-        """Those of whom the record is there, asked by kind (account, terminal, ...) and id."""
+        """The cast names whose records exist, looked up by kind (account, terminal, ...) and id."""
         return Cast(
             {name: id for name, id in self.accounts.items() if is_there("account", id)},
             {name: id for name, id in self.terminals.items() if is_there("terminal", id)},

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 Aside = Callable[[], object]
-"""What cannot be cut into steps, and touches nothing that anybody else may use meanwhile."""
+"""Work that cannot be split into steps, and shares no data with other work."""
 
 Steps = Generator[Any, None, T]
 """Work that yields after each step, and returns the result.
@@ -38,7 +38,7 @@ def run_through(steps: Steps[T]) -> T:
 Container = dict[Any, Any] | list[Any]
 
 LET_GO_AT_ONCE = 256
-"""So many things are let go in one step: to free millions of them at once takes seconds."""
+"""Objects freed in one step: freeing millions at once takes seconds."""
 
 
 def let_go(containers: Iterable[Container]) -> Steps[None]:

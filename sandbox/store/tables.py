@@ -34,7 +34,7 @@ Rank = Callable[[Any], int]
 class Table:
     """One kind of record: its name in files, the field that identifies it, and its indexes.
 
-    A value in a `unique` index belongs to one record for ever, deleted or not; `in_two` splits it
+    A value in a `unique` index belongs to one record forever, deleted or not; `in_two` splits it
     into parts. `texts` are the fields of a record for text search, by the name of the search.
     `filters` narrow the result of an index; `orders` are orders other than creation. With a
     `moment`, in Unix milliseconds, records are listed by it and can be queried by time.
@@ -56,7 +56,7 @@ class Table:
 
 
 def in_scope(scope: str, value: str | None) -> str:
-    """The value of an index that joins a scope with one more field."""
+    """The value of an index that combines a scope with one more field."""
     return f"{scope} {value}"
 
 
@@ -94,7 +94,7 @@ def processor_identity(terminal: Terminal) -> str:
 
 
 def used_event(account_id: str, event_id: str) -> str:
-    """The value under which an attempt's event_id is taken: once per merchant (assumed 2.6)."""
+    """The unique value of an attempt's event_id: once per merchant (assumed 2.6)."""
     return f"{account_id} {event_id}"
 
 
@@ -181,10 +181,10 @@ TABLES: Final = (
             "scope_processor_config_id": _live(_scope_and("processor_config_id")),
             "mid": _live(_field("mid")),
             "tid": _live(_field("tid")),
-            "board": _live(lambda terminal, path: (processor_identity(terminal),)),
+            "processor_identity": _live(lambda terminal, path: (processor_identity(terminal),)),
         },
         texts={"search": lambda terminal: (terminal.name, terminal.mid, terminal.tid)},
-        for_changes=("account", "board"),
+        for_changes=("account", "processor_identity"),
     ),
     Table(
         name="locations",

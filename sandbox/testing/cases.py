@@ -11,7 +11,7 @@ from sandbox.testing.world import World
 class SandboxTestCase(unittest.TestCase):
     """Each test has a fresh world as `self.sandbox`; the tests of a class share a server.
 
-    `sandbox_options` says how the worlds begin, as `Server.world` takes it.
+    `sandbox_options` are the arguments of `Server.world` for these worlds.
     """
 
     sandbox_options: ClassVar[Mapping[str, Any]] = {}

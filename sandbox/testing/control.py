@@ -13,34 +13,34 @@ ANSWER_S: Final = 60.0
 """Moving a clock through years, or a large world, takes a moment."""
 
 CLIENT_S: Final = 30.0
-"""So long the clients of a world wait: longer than a scripted delay usually is."""
+"""The timeout of a world's clients: longer than most scripted delays."""
 
 
 class SandboxError(Exception):
-    """The sandbox cannot do what a test asks for; the message says why and what is possible."""
+    """The sandbox cannot do what a test requests; the message gives the reason and the options."""
 
 
 class SandboxRefused(SandboxError):
     """The control API refused.
 
-    `nearest` is the known word that a misspelt one resembles, `more` is what else the answer says.
+    `nearest` is the known word closest to a misspelled one, `more` has the answer's other fields.
     """
 
-    def __init__(self, status: int, said: Mapping[str, Any]) -> None:
+    def __init__(self, status: int, refusal: Mapping[str, Any]) -> None:
         self.status = status
-        self.error = str(said["error"])
-        self.message = str(said["message"])
-        self.details = str(said.get("details") or "")
-        self.nearest: str | None = said.get("nearest")
+        self.error = str(refusal["error"])
+        self.message = str(refusal["message"])
+        self.details = str(refusal.get("details") or "")
+        self.nearest: str | None = refusal.get("nearest")
         known = {"error", "message", "details", "nearest"}
-        self.more = {name: value for name, value in said.items() if name not in known}
+        self.more = {name: value for name, value in refusal.items() if name not in known}
         meant = f"; did you mean {self.nearest!r}?" if self.nearest else ""
         details = f" ({self.details})" if self.details else ""
         super().__init__(f"{self.message}{meant}{details}")
 
 
 class Control:
-    """The control API at a URL, over connections that are kept."""
+    """A client of the control API at a URL, with keep-alive connections."""
 
     def __init__(self, url: str, *, token: str | None) -> None:
         import httpx2
@@ -65,9 +65,9 @@ class Control:
         query: Mapping[str, Any] | None = None,
         content: bytes | None = None,
     ) -> Any:
-        """What it answers, read as JSON; None where it has nothing to say.
+        """The answer, parsed as JSON; None if it is empty.
 
-        `path` is below the prefix. Raises SandboxRefused, or SandboxError where no sandbox answers.
+        `path` is below the prefix. Raises SandboxRefused, or SandboxError if no sandbox answers.
         """
         response = self.response(method, path, body, query=query, content=content)
         return response.json() if response.content else None
@@ -81,12 +81,12 @@ class Control:
         query: Mapping[str, Any] | None = None,
         content: bytes | None = None,
     ) -> "Response":
-        """The answer itself. Raises as `ask` does."""
+        """The whole answer. Raises like `ask`."""
         import httpx2
 
-        asked = {"json": body} if body is not None else {"content": content}
+        sent = {"json": body} if body is not None else {"content": content}
         try:
-            response = self._client.request(method, self.url + path, params=query, **asked)
+            response = self._client.request(method, self.url + path, params=query, **sent)
         except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
             raise SandboxError(
                 f"no sandbox answers at {self.url}: {error or type(error).__name__}"
@@ -114,11 +114,11 @@ def verified(url: str) -> "ssl.SSLContext | bool":
 
 def _refused(url: str, response: "Response") -> SandboxError:
     try:
-        said = response.json()
+        refusal = response.json()
     except ValueError:
-        said = None
-    if isinstance(said, dict) and {"error", "message"} <= said.keys():
-        return SandboxRefused(response.status_code, said)
+        refusal = None
+    if isinstance(refusal, dict) and {"error", "message"} <= refusal.keys():
+        return SandboxRefused(response.status_code, refusal)
     return SandboxError(
         f"{url} answered {response.status_code}, and not as a sandbox's control API does; if "
         "that has a port of its own, name its URL too (--sandbox-control-url)"

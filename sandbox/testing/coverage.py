@@ -11,7 +11,7 @@ from typing import Any, Final
 Coverage = Mapping[str, Mapping[str, Any]]
 
 NAMES_MAX: Final = 12
-"""So many names of a section are shown; the JSON has them all."""
+"""The most names to print for a section; the JSON has all of them."""
 
 _WIDTH: Final = 100
 

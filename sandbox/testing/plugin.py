@@ -54,7 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         nargs="?",
         const="",
         metavar="FILE.json",
-        help="print which parts of the platform were used and which never; write it to a file",
+        help="print which parts of the platform were used and which were not; write it to a file",
     )
 
 
@@ -64,7 +64,7 @@ def _option(config: pytest.Config, name: str) -> str | None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known, and refuse what cannot be used before anything runs."""
+    """Register the marker, and refuse unusable options before any test runs."""
     config.addinivalue_line("markers", _MARKER)
     _leave_as_compiled(config)
     config.stash[_COVERAGE] = []
@@ -72,7 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if not file:
         return
     if not file.endswith(".json"):
-        # What follows the option is taken as its file, which tests must not be written over by.
+        # pytest takes the next argument as the option's file; don't let it overwrite a test file.
         raise pytest.UsageError(
             f"--sandbox-coverage: {file!r} does not end with .json; name a file like "
             "--sandbox-coverage=coverage.json, or give the option last"
@@ -82,10 +82,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _leave_as_compiled(config: pytest.Config) -> None:
-    """Keep pytest from compiling the whole package anew, for the sake of what its asserts show.
+    """Keep pytest from recompiling the whole package to rewrite its asserts.
 
-    It does so with every module of a package that has a plugin. Where it has come to note them in
-    another way, the first run takes a second longer, and that is all.
+    It does that for every module of a package that has a plugin. If a version of pytest lists them
+    differently, the first run takes a second longer, and nothing else changes.
     """
     marked = getattr(config.pluginmanager.rewrite_hook, "_must_rewrite", None)
     if isinstance(marked, set):
@@ -111,7 +111,7 @@ def sandbox_server(pytestconfig: pytest.Config, sandbox_settings: "Settings") ->
     from sandbox.testing.control import SandboxError
 
     url = _option(pytestconfig, "sandbox_url")
-    with _said_plainly("sandbox", SandboxError, SettingsError):
+    with _without_traceback("sandbox", SandboxError, SettingsError):
         if url is None:
             opening = server.sandbox_server(sandbox_settings)
         else:
@@ -126,7 +126,7 @@ def sandbox_server(pytestconfig: pytest.Config, sandbox_settings: "Settings") ->
     try:
         yield opened
         if _wants_coverage(pytestconfig):
-            with _said_plainly("--sandbox-coverage", SandboxError):
+            with _without_traceback("--sandbox-coverage", SandboxError):
                 pytestconfig.stash[_COVERAGE].append(opened.coverage())
     finally:
         opening.__exit__(None, None, None)
@@ -139,7 +139,7 @@ def sandbox(request: pytest.FixtureRequest, sandbox_server: "Server") -> "Iterat
 
     options = _of_marker(request.node)
     name = request.node.nodeid.partition("[")[0][-200:]
-    with _said_plainly("the world of this test", SandboxError, ValueError):
+    with _without_traceback("the world of this test", SandboxError, ValueError):
         world = sandbox_server.world(**{"name": name, **options})
     world.notes_coverage = _wants_coverage(request.config)
     request.node.stash.setdefault(_WORLDS, []).append(world)
@@ -148,7 +148,7 @@ def sandbox(request: pytest.FixtureRequest, sandbox_server: "Server") -> "Iterat
 
 
 def _of_marker(node: pytest.Item) -> dict[str, Any]:
-    """What the markers of a test say of its world; the closest counts."""
+    """The world options in the markers of a test; the closest marker wins."""
     from sandbox.domain.words import did_you_mean
     from sandbox.testing.server import WORLD_OPTIONS
 
@@ -168,15 +168,15 @@ def _of_marker(node: pytest.Item) -> dict[str, Any]:
 
 
 @contextmanager
-def _said_plainly(what: str, *errors: type[Exception]) -> Iterator[None]:
-    """Fail with the message of these errors alone: where they come from is of no interest."""
+def _without_traceback(what: str, *errors: type[Exception]) -> Iterator[None]:
+    """Turn these errors into a test failure with their message, without a traceback."""
     try:
         yield
     except errors as error:
         pytest.fail(f"{what}: {error}", pytrace=False)
 
 
-# --- what is reported -------------------------------------------------------------------------
+# --- reporting --------------------------------------------------------------------------------
 
 
 @pytest.hookimpl(wrapper=True)
@@ -200,14 +200,14 @@ def _wants_coverage(config: pytest.Config) -> bool:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Take over what a worker of pytest-xdist has seen."""
+    """Add the coverage of a pytest-xdist worker."""
     seen = getattr(node, "workeroutput", {}).get(_OUTPUT, "[]")
     node.config.stash[_COVERAGE].extend(json.loads(seen))
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Hand over what this worker has seen, or write what all of them have."""
+    """Pass on this worker's coverage, or write the coverage of all workers."""
     config = session.config
     seen = config.stash[_COVERAGE]
     output = getattr(config, "workeroutput", None)
@@ -222,7 +222,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Print what of the platform was exercised."""
+    """Print which parts of the platform the tests used."""
     if not _wants_coverage(config):
         return
     from sandbox.testing.coverage import merged, table

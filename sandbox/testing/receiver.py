@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 TOOK: Final = 200
 FORGED: Final = 401
-"""How what is not genuine is answered."""
+"""The answer to a webhook that is not genuine."""
 
 _PARTS: Final = ("id", "timestamp", "signature")
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the receiver answers."""
+    """An answer of the receiver."""
 
     status: int = TOOK
     headers: tuple[tuple[str, str], ...] = ()
@@ -29,8 +29,8 @@ class Reply:
 class Arrival:
     """One POST as it came; `headers` by lower-case name.
 
-    `attempt` counts the arrivals of this `id` from 1. `problem` says why it is not genuine, None
-    where it is. `answered` is the status that it was answered with.
+    `attempt` counts the arrivals of this `id` from 1. `problem` says why it is not genuine; None
+    if it is. `answered` is the status of the receiver's answer.
     """
 
     id: str
@@ -43,9 +43,9 @@ class Arrival:
 
 @dataclass
 class Inbox:
-    """What came for one world, and how the next is answered. Safe between threads.
+    """The webhooks that arrived for one world, and the answer to the next. Thread-safe.
 
-    `secret` is what signs; None takes nothing as genuine.
+    `secret` is the signing secret; without one no webhook is genuine.
     """
 
     secret: str | None = field(default=None, repr=False)
@@ -60,7 +60,7 @@ class Inbox:
             return list(self._arrivals)
 
     def wait_for_more_than(self, count: int, deadline: "Deadline") -> bool:
-        """Wait until more has come than so many; False where it did not in time."""
+        """Wait until more than `count` have arrived; False after the timeout."""
         with self._changed:
             return self._changed.wait_for(lambda: len(self._arrivals) > count, deadline.left_s)
 
@@ -73,14 +73,14 @@ class Inbox:
                 self._planned.extend([reply] * times)
 
     def clear(self) -> None:
-        """Forget what came, and answer as usual."""
+        """Forget all webhooks, and answer as usual."""
         with self._changed:
             self._arrivals.clear()
             self._planned.clear()
             self._usual = Reply()
 
     def take(self, headers: Mapping[str, str], raw: bytes) -> Reply:
-        """Keep what came, and say how it is answered."""
+        """Store a webhook, and return the answer to it."""
         prefix = _prefix(headers)
         named = {f"webhook-{part}": headers.get(f"{prefix}-{part}", "") for part in _PARTS}
         problem = _problem(self.secret, named, raw)
@@ -113,7 +113,7 @@ class Receiver:
         self._boxes: dict[str, Inbox] = {}
 
     def open(self, world_id: str) -> Inbox:
-        """A letterbox for a world, empty."""
+        """An empty inbox for a world."""
         box = self._boxes[self._path(world_id)] = Inbox()
         return box
 
@@ -162,7 +162,7 @@ async def _nothing_to_begin(receive: Any, send: Any) -> None:
 
 
 def _prefix(headers: Mapping[str, str]) -> str:
-    """What the three headers begin with, which a server's profile chooses."""
+    """The prefix of the three headers, which the server's profile defines."""
     ends: Sequence[str] = [f"-{part}" for part in _PARTS]
     for name in headers:
         prefix = name.removesuffix(ends[0])
@@ -172,7 +172,7 @@ def _prefix(headers: Mapping[str, str]) -> str:
 
 
 def _problem(secret: str | None, headers: dict[str, str], raw: bytes) -> str | None:
-    """Why a receiver with this secret must not take it; None where it may."""
+    """Why a receiver with this secret must refuse it; None if it must not."""
     from standardwebhooks import Webhook, WebhookVerificationError
 
     if secret is None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 TITLE: Final = "sandbox journal"
 CHARS_MAX: Final = 16_000
-"""So long is the report of a world; the newest requests are kept."""
+"""The most lines of a world's report; the newest requests stay."""
 
 _BODY_CHARS_MAX: Final = 400
 _MESSAGES_MAX: Final = 30
@@ -37,7 +37,7 @@ def report(worlds: Iterable["World"]) -> str:
 def _of_world(world: "World") -> Iterator[str]:
     try:
         journal, unkeyed, messages = world.journal, world.unkeyed, world.messages
-        clock, refused = world.clock, world.webhooks.refused if world.hears_webhooks else []
+        clock, refused = world.clock, world.webhooks.refused if world.receives_webhooks else []
     except Exception as error:
         # The test has failed for a reason of its own, which must not be lost.
         yield f"{world.id}: cannot be read: {error}"
@@ -96,7 +96,7 @@ def _request(entry: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _short(body: Any) -> str:
-    """The body, or of a long one the fields that tell most."""
+    """The body, or the most useful fields of a long one."""
     text = json.dumps(body, ensure_ascii=False)
     if len(text) <= _BODY_CHARS_MAX:
         return text
@@ -116,6 +116,6 @@ def _message(message: Mapping[str, Any]) -> str:
 def _fate(delivery: Mapping[str, Any]) -> str:
     to = "" if delivery["endpoint_id"] == ENDPOINT_ID else f" to {delivery['endpoint_id']}"
     attempts = delivery["attempts"]
-    said = [one["error"] or f"answered {one['status_code']}" for one in attempts]
+    results = [one["error"] or f"answered {one['status_code']}" for one in attempts]
     times = f" after {len(attempts)} attempts" if len(attempts) > 1 else ""
-    return f"{delivery['status']}{to}{times}" + (f" ({said[-1]})" if said else "")
+    return f"{delivery['status']}{to}{times}" + (f" ({results[-1]})" if results else "")

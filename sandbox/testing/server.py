@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from sandbox.testing.world import World
 
 WORLD_OPTIONS: Final = ("name", "seed", "clock", "fixture", "scenario", "switches", "invent")
-"""What can be said of a new world, see `Server.world`."""
+"""The options of a new world, see `Server.world`."""
 
 _LOOPBACK: Final = "127.0.0.1"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """A sandbox that answers at `url`, and where tests get their worlds.
+    """A sandbox that answers at `url`, and creates the worlds of tests.
 
-    `why_no_receiver` says why webhooks of its worlds do not reach this process, None where they do.
+    `why_no_receiver` says why webhooks of its worlds cannot reach this process; None if they can.
     """
 
     url: str
@@ -57,7 +57,7 @@ class Server:
     def asgi(self) -> "ThreadedApp":
         """The same sandbox as an ASGI application, without a socket.
 
-        Raises SandboxError where it runs elsewhere.
+        Raises SandboxError if it runs elsewhere.
         """
         from sandbox.testing.threaded_app import ThreadedApp
 
@@ -76,18 +76,18 @@ class Server:
         switches: Mapping[str, Any] | None = None,
         invent: Mapping[str, int] | None = None,
     ) -> "World":
-        """A new world, to be used in a `with` block, or closed; at the latest the server does.
+        """A new world. Use it in a `with` block, or close it; the server closes it at the end.
 
-        An instant as `clock` freezes it there; `{"now", "mode", "rate"}` says more. `scenario` is
-        the name of one of the library, a file, or a whole one; `invent` is
+        A `clock` that is an instant freezes the clock there; `{"now", "mode", "rate"}` sets more.
+        `scenario` is a name from the library, a file, or a whole scenario; `invent` is
         `{"merchants", "terminals_per_merchant", "locations_per_merchant"}`.
 
-        Raises SandboxRefused for what cannot be.
+        Raises SandboxRefused for invalid options.
         """
         from sandbox.testing.world import World
         from sandbox.testing.world_control import document_of, instant
 
-        said = {
+        fields = {
             "name": name,
             "seed": seed,
             "clock": instant(clock) if isinstance(clock, str | datetime) else clock,
@@ -96,7 +96,7 @@ class Server:
             "switches": switches,
             "invent": invent,
         }
-        body = {option: value for option, value in said.items() if value is not None}
+        body = {option: value for option, value in fields.items() if value is not None}
         world = World(self, self.control.ask("POST", "/worlds", body))
         self._worlds[world.id] = world
         return world
@@ -111,7 +111,7 @@ class Server:
             world.close()
 
     def unkeyed_count(self) -> int:
-        """How many requests have come so far that lead to no world of their own; elsewhere 0."""
+        """The number of requests so far whose key belongs to no world; 0 for a remote server."""
         return 0 if self.built is None else self.built.worlds.default.journal.numbered
 
     def unkeyed(self, after: int) -> list[dict[str, Any]]:
@@ -122,14 +122,14 @@ class Server:
         return [one for one in entries if int(one["id"].removeprefix("req_")) > after]
 
     def note_coverage(self, world_id: str) -> None:
-        """Keep what a world was used for: it is about to be forgotten."""
+        """Save the coverage of a world that is about to be deleted."""
         if self.built is None:
             self._coverage.append(self.control.ask("GET", f"/worlds/{world_id}/coverage"))
 
     def coverage(self) -> Coverage:
-        """What the worlds of this test run were used for, and what never.
+        """The parts of the platform that this test run used, and those that it never used.
 
-        Elsewhere these are the worlds for which it was noted.
+        For a remote server it covers the worlds that were saved here.
         """
         if self.built is not None:
             found: Coverage = self.control.ask("GET", "/coverage")
@@ -141,8 +141,8 @@ class Server:
 def sandbox_server(settings: "Settings | None" = None) -> Iterator[Server]:
     """A sandbox in this process, on a free port, until the block ends.
 
-    It is always on 127.0.0.1, whatever the settings say, and keeps its worlds until they are
-    closed. Raises SettingsError, FixtureError, ScenarioError or StoreError, as any start does.
+    It is always on 127.0.0.1, whatever the settings say, and holds its worlds until they are
+    closed. Raises SettingsError, FixtureError, ScenarioError or StoreError, like any start.
     """
     from dataclasses import replace
 
@@ -196,10 +196,10 @@ def sandbox_at(
     receiver_host: str | None = None,
     api_key_header: str = "x-service-apikey",
 ) -> Iterator[Server]:
-    """The sandbox that runs at this URL. Worlds are made there, and deleted when they are closed.
+    """The sandbox at this URL. Worlds are created there, and deleted when they are closed.
 
-    `receiver_host` is the name or address under which that server reaches this machine; it need
-    not be said of a server on the same one. Raises SandboxError where no sandbox answers.
+    `receiver_host` is the name or address under which that server reaches this machine; a
+    server on the same machine does not need it. Raises SandboxError if no sandbox answers.
     """
     from sandbox.testing.loop_thread import LoopThread
 
@@ -241,7 +241,7 @@ def _receiver(background: "LoopThread", host: str) -> "Receiver":
 
 
 def _address(host: str) -> str:
-    """What to listen at: who is reached under a name does not know by which of its addresses."""
+    """The address to listen on: a name does not tell which address a client will use."""
     if _is_loopback(host):
         return _LOOPBACK if host == "localhost" else host
     return "::" if ":" in host else "0.0.0.0"  # noqa: S104 - the test asked for a reachable one

@@ -26,15 +26,15 @@ class ThreadedApp:
         receive: Callable[[], Awaitable[_Message]],
         send: Callable[[_Message], Awaitable[None]],
     ) -> None:
-        """Serve one request, on whatever asyncio loop it is asked."""
+        """Serve one request, on any asyncio loop."""
         import asyncio
 
         here = asyncio.get_running_loop()
         answer: asyncio.Queue[_Message | None] = asyncio.Queue()
 
         async def receive_from_here() -> _Message:
-            asked = asyncio.run_coroutine_threadsafe(_awaited(receive), here)
-            return await asyncio.wrap_future(asked)
+            message = asyncio.run_coroutine_threadsafe(_awaited(receive), here)
+            return await asyncio.wrap_future(message)
 
         async def send_to_here(message: _Message) -> None:
             here.call_soon_threadsafe(answer.put_nowait, message)

@@ -8,14 +8,14 @@ WAIT_S: Final = 5.0
 
 
 class NothingCame(AssertionError):
-    """What a test waited for did not come; the message says what came instead."""
+    """The expected webhook or payment did not come; the message lists what came instead."""
 
 
 class Deadline:
-    """The end of a wait, so many seconds of real time from now.
+    """The end of a wait, in seconds of real time from now.
 
-    freezegun stops the clock functions that modules have by name; this one goes on, since a wait
-    in a frozen test has to end too.
+    freezegun stops the clock functions that modules import by name. This one keeps running, since
+    a wait in a frozen test must end too.
     """
 
     _now_s = staticmethod(time.monotonic)
@@ -25,5 +25,5 @@ class Deadline:
 
     @property
     def left_s(self) -> float:
-        """What is left of it, never less than 0."""
+        """The remaining seconds, never less than 0."""
         return max(0.0, self._end_s - self._now_s())

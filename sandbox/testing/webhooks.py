@@ -19,10 +19,10 @@ _NEAR_MISSES_MAX: Final = 12
 class Webhook:
     """One webhook as it arrived.
 
-    `body` is what `raw` says, None where that is not JSON. `event_type` and `subject` are those of
-    its message in the world, which bodies do not repeat; None where the world has none of this id.
+    `body` is `raw` parsed as JSON, or None. `event_type` and `subject` come from the message in the
+    world, because bodies do not contain them; None if the world has no message of this id.
     `attempt` counts the arrivals of this `id` from 1, `number` all arrivals from 0. `problem` says
-    why it is not genuine. `answered` is what the receiver answered.
+    why it is not genuine. `answered` is the status of the receiver's answer.
     """
 
     id: str
@@ -44,14 +44,14 @@ class Webhook:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What a webhook is to be like. `fields` are those of its body."""
+    """The expected webhook. `fields` are fields of its body."""
 
     event_type: str | None
     subject: str | None
     fields: Mapping[str, Any]
 
-    def misfits(self, webhook: Webhook) -> list[str]:
-        """How it differs; nothing where it fits."""
+    def mismatches(self, webhook: Webhook) -> list[str]:
+        """The differences; empty if it matches."""
         found = []
         if self.event_type not in (None, webhook.event_type):
             found.append(f"it is {webhook.event_type}")
@@ -75,9 +75,9 @@ class _Wanted:
 
 @dataclass(repr=False)
 class Webhooks:
-    """What a world sent to the test's own receiver, a real one, with every signature checked.
+    """The webhooks that a world sent to the test's own receiver, with every signature checked.
 
-    The receiver gets all webhooks of the world from its beginning.
+    It is a real receiver, and gets all webhooks of the world from the beginning.
     """
 
     world_id: str
@@ -88,14 +88,14 @@ class Webhooks:
     _messages_read: int = 0
 
     def __repr__(self) -> str:
-        # What its letterbox knows is no matter for a report.
+        # A report does not need the contents of the inbox.
         return f"<Webhooks of {self.world_id}>"
 
     def __post_init__(self) -> None:
         self._box = self._receiver.open(self.world_id)
         self._register()
 
-    # --- what came
+    # --- arrivals
 
     @property
     def received(self) -> list[Webhook]:
@@ -123,11 +123,11 @@ class Webhooks:
         timeout_s: float = WAIT_S,
         **fields: Any,
     ) -> Webhook:
-        """The first genuine webhook that fits, at once where it is there already.
+        """The first genuine webhook that matches, at once if it is there already.
 
-        `subject` is the id of the resource that it is about; further names are fields of its body,
-        such as `status`. The same question gets the same answer: with `after`, a webhook of before,
-        only what came later counts. Raises NothingCame, which says what did come.
+        `subject` is the id of its resource; further names are fields of its body, such as
+        `status`. Repeated calls return the same webhook; with `after`, an earlier webhook, only
+        later ones count. Raises NothingCame, which lists what did come.
         """
         __tracebackhide__ = True
         self._must_be_known(event_type)
@@ -137,11 +137,11 @@ class Webhooks:
         while True:
             arrived = self.arrived
             for webhook in arrived[first:]:
-                if webhook.is_genuine and not wanted.misfits(webhook):
+                if webhook.is_genuine and not wanted.mismatches(webhook):
                     return webhook
             if not self._box.wait_for_more_than(len(arrived), deadline):
-                said = [f"no {wanted} came within {timeout_s:g} s", *self._instead(wanted, first)]
-                raise NothingCame("\n".join(said))
+                lines = [f"no {wanted} came within {timeout_s:g} s", *self._instead(wanted, first)]
+                raise NothingCame("\n".join(lines))
 
     def expect_none(
         self,
@@ -151,21 +151,21 @@ class Webhooks:
         after: Webhook | None = None,
         **fields: Any,
     ) -> None:
-        """Once all that is to be sent now was sent: none of it fits.
+        """Wait until all due webhooks are sent, and check that none matches.
 
-        Raises AssertionError with the one that does.
+        Raises AssertionError with the one that matches.
         """
         __tracebackhide__ = True
         self._must_be_known(event_type)
         self.settle()
         wanted = _Wanted(event_type, subject, fields)
         for webhook in self.arrived[0 if after is None else after.number + 1 :]:
-            if webhook.is_genuine and not wanted.misfits(webhook):
+            if webhook.is_genuine and not wanted.mismatches(webhook):
                 shown = json.dumps(webhook.body, indent=2)
                 raise AssertionError(f"{wanted}: none was expected, and {webhook.id} came\n{shown}")
 
     def settle(self) -> None:
-        """Wait until all webhooks of the world that are to be sent now were, wherever they go."""
+        """Wait until all due webhooks of the world are sent, to any endpoint."""
         self._control.ask("POST", f"/worlds/{self.world_id}/clock/advance", {"by": "0s"})
 
     # --- how it is received
@@ -189,9 +189,9 @@ class Webhooks:
         headers: Mapping[str, str] | None = None,
         body: bytes | str = b"",
     ) -> None:
-        """Answer genuine webhooks like this: so many `times`, or from now on.
+        """Answer genuine webhooks like this, for a number of `times` or from now on.
 
-        What is said with `times` comes in the order in which it was said, and before anything else.
+        Answers with `times` apply in the order of the calls, before any other answer.
         """
         from sandbox.testing.receiver import Reply
 
@@ -222,7 +222,7 @@ class Webhooks:
             },
         )
 
-    # --- what the world calls
+    # --- calls of the world
 
     def register_anew(self) -> None:
         """Have the world, which is another one now, send to the receiver."""
@@ -273,7 +273,7 @@ class Webhooks:
         )
 
     def _learn(self, ids: set[str]) -> None:
-        """Ask the world which events these are; a body does not say."""
+        """Look up the event types in the world, because bodies do not contain them."""
         while ids - self._messages.keys():
             new = self._control.ask(
                 "GET", f"/worlds/{self.world_id}/messages", query={"offset": self._messages_read}
@@ -291,12 +291,12 @@ class Webhooks:
             raise ValueError(f"there is no event {event_type!r}{did_you_mean(event_type, EVENTS)}")
 
     def _instead(self, wanted: _Wanted, first: int) -> list[str]:
-        """What came, each with how it differs; then what was emitted and did not come."""
+        """The arrivals with their differences; then the messages that did not arrive."""
         arrived = self.arrived
         lines = []
         for webhook in arrived[first:]:
             why = webhook.problem and f"not genuine: {webhook.problem}"
-            why = why or "; ".join(wanted.misfits(webhook))
+            why = why or "; ".join(wanted.mismatches(webhook))
             lines.append(f"  {webhook.event_type} {webhook.id}: {why}")
         if not lines:
             lines = ["  nothing came" if first == 0 else "  nothing came after that one"]

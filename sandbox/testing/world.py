@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Home(Protocol):
-    """What a world needs of its server."""
+    """The parts of the server that a world uses."""
 
     @property
     def url(self) -> str:
@@ -39,11 +39,11 @@ class Home(Protocol):
 
     @property
     def why_no_receiver(self) -> str | None:
-        """Why webhooks do not reach this process; None where they do."""
+        """Why webhooks cannot reach this process; None if they can."""
 
     @property
     def asgi(self) -> "ThreadedApp":
-        """The sandbox as an ASGI application. Raises SandboxError where it runs elsewhere."""
+        """The sandbox as an ASGI application. Raises SandboxError if it runs elsewhere."""
 
     @property
     def is_here(self) -> bool:
@@ -57,7 +57,7 @@ class Home(Protocol):
         """The world is closed."""
 
     def unkeyed_count(self) -> int:
-        """How many requests have come so far without a key of any world."""
+        """The number of requests so far without a key of any world."""
 
     def unkeyed(self, after: int) -> list[dict[str, Any]]:
         """Those that came after so many."""
@@ -87,7 +87,7 @@ class World(WorldControl):
             try:
                 self._webhooks = Webhooks(self.id, server.control, server.receiver)
             except SandboxRefused as error:
-                # Only a test that wants webhooks need fail.
+                # Fail only the tests that use webhooks.
                 self._why_no_webhooks = str(error)
 
     def __repr__(self) -> str:
@@ -184,14 +184,14 @@ class World(WorldControl):
             transport=self.transport() if self._server.is_here else None,
         )
 
-    # --- what happened
+    # --- history
 
     @property
     def unkeyed(self) -> Journal:
         """Requests since this world began whose key no world has, or that came without one.
 
-        They stand in no journal but that of the world `default`. Seen only where the sandbox is in
-        this process.
+        Only the journal of the world `default` has them. They are visible only if the sandbox runs
+        in this process.
         """
         return Journal(self._server.unkeyed(self._unkeyed_before))
 
@@ -202,13 +202,13 @@ class World(WorldControl):
 
     @property
     def webhooks(self) -> Webhooks:
-        """What came to the test's own receiver. Raises SandboxError where nothing can."""
+        """The webhooks at the test's own receiver. Raises SandboxError if none can reach it."""
         if self._webhooks is None:
             raise SandboxError(f"no webhook can come: {self._why_no_webhooks}")
         return self._webhooks
 
     @property
-    def hears_webhooks(self) -> bool:
+    def receives_webhooks(self) -> bool:
         """Whether webhooks of this world reach this process."""
         return self._webhooks is not None
 
@@ -238,7 +238,7 @@ class World(WorldControl):
         """Back to the fixture, with the same keys, and nothing received."""
         self._note_coverage()
         if self._webhooks is not None:
-            # What is on its way would arrive afterwards, under an id that may come again.
+            # Webhooks in flight would arrive afterwards, under an id that may come again.
             self._webhooks.settle()
         self.control("POST", "/reset")
         if self._webhooks is not None:

@@ -10,7 +10,7 @@ from sandbox.testing.waiting import WAIT_S, Deadline, NothingCame
 
 _READ: Final = "(read)"
 _POLL_S: Final = 20.0
-"""One question is kept open for so long at most."""
+"""The longest time for one long poll."""
 
 
 class Journal(list[dict[str, Any]]):
@@ -18,16 +18,16 @@ class Journal(list[dict[str, Any]]):
 
     @property
     def last(self) -> dict[str, Any]:
-        """The newest. Raises LookupError where there is none."""
+        """The newest item. Raises LookupError if there is none."""
         if not self:
             raise LookupError("no request with a key of this world has come yet")
         return self[-1]
 
 
 class WorldControl:
-    """What can be said to a world, and asked of it, beside what the platform itself offers.
+    """The control API of one world.
 
-    Whatever the control API refuses is raised as SandboxRefused.
+    Refusals of the control API are raised as SandboxRefused.
     """
 
     def __init__(self, control: Control, world_id: str) -> None:
@@ -72,12 +72,12 @@ class WorldControl:
         delay_ms: int | None = None,
         approved_amount: int | None = None,
     ) -> dict[str, Any]:
-        """Queue how the next attempt that fits is to end.
+        """Queue the outcome of the next attempt that matches.
 
-        `operation` and `amount` (minor units) say which attempts fit. Words are those of
-        `/_sandbox/outcomes`.
+        `operation` and `amount` (minor units) select the attempts. `/_sandbox/outcomes` lists the
+        outcomes.
         """
-        said = {
+        fields = {
             "outcome": outcome,
             "fault": fault,
             "operation": operation,
@@ -85,17 +85,17 @@ class WorldControl:
             "delay_ms": delay_ms,
             "approved_amount": approved_amount,
         }
-        body = {name: value for name, value in said.items() if value is not None}
+        body = {name: value for name, value in fields.items() if value is not None}
         return self._object("POST", "/scenario/next", body)
 
     def scenario(
         self, which: str | Path | Mapping[str, Any] | None = _READ
     ) -> dict[str, Any] | None:
-        """Have a scenario run: one of the library by name or title, a TOML file, or a whole one.
+        """Run a scenario: a name or title from the library, a TOML file, or a whole scenario.
 
-        None stops what runs. Without an argument nothing changes. Answers with what runs then, and
-        how often each of its rules applied; None where nothing does. Raises ScenarioError for a
-        file that cannot be used.
+        None stops the running scenario. Without an argument nothing changes. Returns the running
+        scenario with the number of times each rule applied, or None. Raises ScenarioError for an
+        unusable file.
         """
         if which is None:
             self.control("DELETE", "/scenario")
@@ -132,22 +132,24 @@ class WorldControl:
         mode: Literal["running", "frozen"] | None = None,
         rate: float | None = None,
     ) -> dict[str, Any]:
-        """Set the clock; what is not given stays. What falls due on the way ahead happens."""
-        said = {"now": instant(now), "mode": mode, "rate": rate}
-        return self._object("PUT", "/clock", {name: value for name, value in said.items() if value})
+        """Set the clock; omitted values stay. Moving it ahead fires all timers on the way."""
+        fields = {"now": instant(now), "mode": mode, "rate": rate}
+        return self._object(
+            "PUT", "/clock", {name: value for name, value in fields.items() if value}
+        )
 
     def advance(
         self, by: str | timedelta | None = None, *, to: str | datetime | None = None
     ) -> list[dict[str, Any]]:
-        """Move the clock ahead, by a length of time or to an instant.
+        """Advance the clock by a length of time or to an instant.
 
-        Everything that falls due happens, each thing at its own moment, webhooks and their retries
-        included. Answers with what did, in order: `at`, `kind` and `subject`.
+        Everything due on the way happens at its own moment, including webhooks and their retries.
+        Returns these events in order: `at`, `kind` and `subject`.
         """
         if isinstance(by, timedelta):
             by = f"PT{by.total_seconds():.3f}S"
-        said = {"by": by, "to": instant(to)}
-        body = {name: value for name, value in said.items() if value is not None}
+        fields = {"by": by, "to": instant(to)}
+        body = {name: value for name, value in fields.items() if value is not None}
         fired: list[dict[str, Any]] = self._object("POST", "/clock/advance", body)["fired"]
         return fired
 
@@ -174,8 +176,8 @@ class WorldControl:
         payment waits in time.
         """
         __tracebackhide__ = True
-        said = {"card": card, "outcome": outcome, "cancel": cancel}
-        body = {name: value for name, value in said.items() if value is not None}
+        fields = {"card": card, "outcome": outcome, "cancel": cancel}
+        body = {name: value for name, value in fields.items() if value is not None}
         waiting = self._waiting(transaction_id, Deadline(timeout_s))
         if waiting is None:
             about = "no payment" if transaction_id is None else f"payment {transaction_id}"
@@ -188,7 +190,7 @@ class WorldControl:
         return self._object("POST", f"/taps/{waiting}", body)
 
     def _waiting(self, transaction_id: str | None, deadline: Deadline) -> str | None:
-        """The payment that waits; None where none came in time."""
+        """The waiting payment; None after the timeout."""
         while True:
             # A payment that starts to wait has just been recorded, which is a message.
             newest = self._list("messages", limit=1)

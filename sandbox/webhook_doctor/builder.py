@@ -78,7 +78,7 @@ class ProbeBuilder:
 
     def webhook(
         self,
-        said: Fields | bytes,
+        content: Fields | bytes,
         *,
         label: str = "",
         id: str | None = None,
@@ -86,7 +86,7 @@ class ProbeBuilder:
         signed_with: Iterable[str] | None = None,
     ) -> Webhook:
         """A webhook with this body, signed correctly unless another secret is given."""
-        body = said if isinstance(said, bytes) else compact(said)
+        body = content if isinstance(content, bytes) else compact(content)
         headers = headers_of(
             self.header_prefix,
             id or self.ids.message_id(),
@@ -104,12 +104,12 @@ class ProbeBuilder:
 
     def without_headers(self, webhook: Webhook) -> Webhook:
         """The same without any header that makes it a webhook."""
-        kept = {
+        headers = {
             name: value
             for name, value in webhook.headers.items()
             if not name.startswith(f"{self.header_prefix}-")
         }
-        return Webhook(webhook.label, kept, webhook.body)
+        return Webhook(webhook.label, headers, webhook.body)
 
     def nullable(self) -> set[str]:
         """The fields that some event of the usual one's category has as null."""

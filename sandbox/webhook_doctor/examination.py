@@ -28,10 +28,10 @@ async def examine(
     slow_after_ms: float,
     told: Callable[[], None],
 ) -> Examination:
-    """Send the probes, the good one first, and judge the answers.
+    """Send the probes, the good one first, and grade the answers.
 
     If a receiver refuses the good one, its other answers mean nothing, and the other probes are
-    skipped. `told` is called after each. Raises Unreachable.
+    skipped. `told` is called after each probe. Raises Unreachable.
     """
     findings: list[Finding] = []
     for probe in probes:
@@ -50,5 +50,5 @@ async def _send(sender: ProbeSender, probe: Probe, builder: ProbeBuilder) -> lis
     for burst in probe.plan(builder):
         answers += await sender.send(burst)
         if probe is GOOD and answers[0].way == Way.UNREACHABLE:
-            raise Unreachable(answers[0].said)
+            raise Unreachable(answers[0].summary)
     return answers

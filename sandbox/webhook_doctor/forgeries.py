@@ -98,8 +98,8 @@ FORGERIES: Final[Sequence[Probe]] = (
         plan=plans.stale_timestamp,
         advice={
             TAKEN: (
-                "Refuse timestamps more than five minutes old: otherwise whoever recorded a "
-                "webhook can send it again for ever. Retries carry a time of their own."
+                "Refuse timestamps more than five minutes old: otherwise an attacker who recorded "
+                "a webhook can send it again forever. Retries carry a time of their own."
             ),
         },
     ),

@@ -202,7 +202,7 @@ GENUINE: Final[Sequence[Probe]] = (
         advice=dict.fromkeys(
             (REFUSED, BROKE),
             "Let the database decide who was first (`INSERT ... ON CONFLICT DO NOTHING` on "
-            "the webhook-id), and answer 2xx to whoever was second.",
+            "the webhook-id), and answer 2xx to the second one.",
         ),
     ),
     Probe(
@@ -215,8 +215,8 @@ GENUINE: Final[Sequence[Probe]] = (
         plan=plans.out_of_order,
         advice=dict.fromkeys(
             (REFUSED, BROKE),
-            "Write what the body says, whether or not you know the resource: each webhook "
-            "carries the whole of it. Compare the times in the body to see what is newer.",
+            "Store the body, whether or not you know the resource: each webhook "
+            "carries the whole resource. Compare the times in the body to find the newer one.",
         ),
     ),
     Probe(
@@ -258,5 +258,5 @@ GET: Final = Probe(
     weight=0,
     source="Standard Webhooks, which sends POST alone",
     plan=plans.get,
-    advice={TAKEN: "Serve POST alone, so that a health check does not take GET for a webhook."},
+    advice={TAKEN: "Serve POST alone, so a health check with GET is not taken for a webhook."},
 )

@@ -146,8 +146,8 @@ def unknown_field(builder: ProbeBuilder) -> Sequence[Burst]:
 
 def unknown_event(builder: ProbeBuilder) -> Sequence[Burst]:
     """A body of no shape that a receiver knows."""
-    said = {"voucher_id": builder.ids.uuid(), "state": "issued", "worth": 500, "lines": []}
-    return one(builder.webhook(said))
+    fields = {"voucher_id": builder.ids.uuid(), "state": "issued", "worth": 500, "lines": []}
+    return one(builder.webhook(fields))
 
 
 def field_order(builder: ProbeBuilder) -> Sequence[Burst]:

@@ -16,12 +16,12 @@ TAKEN, REFUSED, BROKE = Way.TAKEN, Way.REFUSED, Way.BROKE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """One probe. `expects` is how the receiver is to answer each of its requests.
+    """One probe. `expects` is the right answer of the receiver to each of its requests.
 
-    `severity` is that of the failure which the probe looks for: a genuine webhook not taken, a
-    forged one not refused. `otherwise` is that of a forged one that is refused in a wrong way.
-    `advice` is what to change, by way of answering; `ADVICE_TAKEN` and `ADVICE_REFUSED` have the
-    rest. `is_one_by_one`: nothing else is sent meanwhile.
+    `severity` belongs to the failure that the probe looks for: a genuine webhook refused, or a
+    forged one accepted. `otherwise` belongs to a forged one that is refused in a wrong way.
+    `advice` tells what to change, by the way of answering; `ADVICE_TAKEN` and `ADVICE_REFUSED` have
+    the rest. `is_one_by_one`: nothing else is sent meanwhile.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Probe:
         return self.otherwise
 
     def advice_on(self, way: Way) -> str:
-        """What to change in a receiver that answers like this."""
+        """The advice for a receiver that answers like this."""
         general = ADVICE_TAKEN if self.expects == "taken" else ADVICE_REFUSED
         return self.advice.get(way) or general[way]
 
@@ -85,7 +85,7 @@ ADVICE_TAKEN: Final[Mapping[Way, str]] = {
     ),
     BROKE: (
         "Find the exception in the receiver's log. Store what was verified before you interpret "
-        "it, so that a surprise in its content does not have it sent again and again."
+        "it, so unexpected content does not cause endless retries."
     ),
     Way.SLOW: (
         "Answer first and work later: put the webhook into a queue or a table, answer 204, and do "
@@ -104,7 +104,7 @@ ADVICE_REFUSED: Final[Mapping[Way, str]] = {
         "included. With 5xx, forgeries set off the alarms that are meant for your own errors."
     ),
     Way.SILENT: (
-        "Verify before anything that takes time, and answer 401 at once: otherwise whoever likes "
+        "Verify before anything that takes time, and answer 401 at once: otherwise anyone "
         "can keep the receiver busy."
     ),
     Way.CLOSED: f"{_REFUSE}: a closed connection looks like a crash, and may be one.",

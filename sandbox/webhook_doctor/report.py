@@ -23,7 +23,7 @@ _TONES: Final[dict[Severity | None, Tone]] = {
 }
 
 _TELLING: Final = (Way.REFUSED, Way.GONE, Way.BROKE)
-"""The ways of answering of which the body may say why."""
+"""The ways of answering whose body may explain the failure."""
 
 
 def lines(
@@ -55,8 +55,8 @@ def _result(examination: Examination, paint: Paint) -> str:
     """The last line, which a terminal still shows after a long report."""
     if examination.grade is None:
         failed = len(examination.failures)
-        said = f"{failed} failed" if failed else "passed"
-        return f"{paint(said, 'bad' if failed else 'good')}; a grade takes all probes"
+        result = f"{failed} failed" if failed else "passed"
+        return f"{paint(result, 'bad' if failed else 'good')}; a grade takes all probes"
     tone: Tone = "good" if examination.grade == GRADES[0][0] else "doubtful"
     if not examination.is_healthy:
         tone = "bad"
@@ -93,12 +93,12 @@ def _change(
 
 def _quoted(one: Finding, scrub: Callable[[str], str]) -> Iterator[str]:
     """The receiver's answer, if it may help."""
-    text = _said(one, scrub)
+    text = _replies(one, scrub)
     if text:
         yield f"it said: {text}"
 
 
-def _said(one: Finding, scrub: Callable[[str], str]) -> str | None:
+def _replies(one: Finding, scrub: Callable[[str], str]) -> str | None:
     if one.worst is None or one.worst.way not in _TELLING:
         return None
     return readable(scrub(one.worst.text))[:TEXT_CHARS_MAX] or None
@@ -131,7 +131,7 @@ def _shown(one: Finding, scrub: Callable[[str], str]) -> dict[str, Any]:
         "way": worst and worst.way,
         "status_code": worst and worst.status_code,
         "told": readable(scrub(one.told)),
-        "said": _said(one, scrub),
+        "said": _replies(one, scrub),
         "duration_ms": None if duration_ms is None else round(duration_ms, 1),
         "costs": one.probe.weight * one.costs_percent / 100,
         "advice": one.advice,

@@ -11,7 +11,7 @@ from sandbox.webhook_doctor.sender import ReceiverAnswer
 Verdict = Literal["passed", "failed", "skipped"]
 
 _NAMED_MAX: Final = 5
-"""So many of the requests of a probe are named one by one."""
+"""The most requests of a probe to name one by one."""
 
 _WITHOUT_PROOF: Final = frozenset(
     {"bad-signature", "tampered-body", "missing-signature", "unsigned"}
@@ -70,10 +70,12 @@ class Finding:
         """The receiver's reaction in words."""
         if self.is_skipped:
             return "not tried"
-        said = [f"{one.label}: {one.said}" if one.label else one.said for one in self.wrong]
-        more = len(said) - _NAMED_MAX
-        if said:
-            return "; ".join(said[:_NAMED_MAX]) + (f"; and {more} more" if more > 0 else "")
+        replies = [
+            f"{one.label}: {one.summary}" if one.label else one.summary for one in self.wrong
+        ]
+        more = len(replies) - _NAMED_MAX
+        if replies:
+            return "; ".join(replies[:_NAMED_MAX]) + (f"; and {more} more" if more > 0 else "")
         statuses = sorted({one.status_code for one in self.answers if one.status_code is not None})
         times = f"{len(self.answers)} times " if len(self.answers) > 1 else ""
         return times + ", ".join(map(str, statuses))
@@ -105,7 +107,7 @@ class Examination:
 
     @property
     def is_healthy(self) -> bool:
-        """Whether nothing failed that has to be right."""
+        """Whether no required probe failed."""
         return not any(STANDINGS[severity].is_failure for severity in self.severities)
 
     @property
@@ -135,12 +137,10 @@ class Examination:
             if one.worst is not None and one.worst.way == Way.TAKEN
         }
         if taken >= _WITHOUT_PROOF:
-            return "It takes whatever comes: no signature is verified at all."
+            return "It accepts everything: it does not verify signatures at all."
         skipped = sum(one.is_skipped for one in self.findings)
         if skipped:
-            return (
-                f"It does not take a genuine webhook, so that {skipped} probes would tell nothing."
-            )
+            return f"It refuses a genuine webhook, so {skipped} probes would prove nothing."
         return None
 
 
@@ -162,6 +162,6 @@ def judge_pace(probe: Probe, findings: Sequence[Finding], slow_after_ms: float) 
     took_ms = slowest.duration_ms
     if took_ms <= slow_after_ms:
         return Finding(probe, [slowest])
-    said = f"took {took_ms:,.0f} ms, more than {slow_after_ms:g}"
-    slow = ReceiverAnswer(name, Way.SLOW, said, slowest.status_code, took_ms)
+    summary = f"took {took_ms:,.0f} ms, more than {slow_after_ms:g}"
+    slow = ReceiverAnswer(name, Way.SLOW, summary, slowest.status_code, took_ms)
     return Finding(probe, [slow], [slow])

@@ -17,7 +17,7 @@ CONNECT_S: Final = 5.0
 """Time limit for a connection; after it the receiver counts as unreachable."""
 
 ANSWER_BYTES_MAX: Final = 4_096
-"""So much of an answer is read."""
+"""The most bytes of an answer to read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class ReceiverAnswer:
 
     label: str
     way: Way
-    said: str
+    summary: str
     status_code: int | None
     duration_ms: float
     text: str = ""
@@ -69,17 +69,17 @@ class ProbeSender:
             async with asyncio.timeout(self._timeout_s):
                 await self._ask(webhook, came)
         except TimeoutError:
-            way, said = Way.SILENT, f"no complete answer within {self._timeout_s:g} s"
+            way, summary = Way.SILENT, f"no complete answer within {self._timeout_s:g} s"
         except (HTTPError, InvalidURL) as problem:
-            way, said = _way_of_problem(problem)
+            way, summary = _way_of_problem(problem)
         else:
             assert came.status_code is not None
-            way, said = way_of(came.status_code), f"answered {came.status_code}"
+            way, summary = way_of(came.status_code), f"answered {came.status_code}"
             if came.location:
-                said += f" to {came.location}"
+                summary += f" to {came.location}"
         duration_ms = (perf_counter() - started) * 1000
         text = (came.text or b"").decode("utf-8", "replace")
-        return ReceiverAnswer(webhook.label, way, said, came.status_code, duration_ms, text)
+        return ReceiverAnswer(webhook.label, way, summary, came.status_code, duration_ms, text)
 
     async def _ask(self, webhook: Webhook, came: _Came) -> None:
         async with self._client.stream(
@@ -102,7 +102,7 @@ def _client(url: str, timeout_s: float) -> "AsyncClient":
         verify=True if url.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         trust_env=False,
         follow_redirects=False,
-        # Each request has one limit for all of it, see `_send`; this one tells nobody from silence.
+        # `_send` limits each request as a whole; this limit detects connections without any answer.
         timeout=Timeout(None, connect=min(CONNECT_S, timeout_s / 2)),
         limits=Limits(max_keepalive_connections=0),
         headers={"user-agent": f"uat-sandbox/{__version__}", "accept-encoding": "identity"},
@@ -110,7 +110,7 @@ def _client(url: str, timeout_s: float) -> "AsyncClient":
 
 
 def _way_of_problem(problem: "HTTPError | InvalidURL") -> tuple[Way, str]:
-    """The way of an attempt that got no answer, and what to say of it."""
+    """The way of an attempt without an answer, and a summary."""
     from httpx2 import (
         ConnectError,
         ConnectTimeout,
@@ -121,11 +121,11 @@ def _way_of_problem(problem: "HTTPError | InvalidURL") -> tuple[Way, str]:
 
     why = str(problem)
     if isinstance(problem, ConnectTimeout):
-        return Way.UNREACHABLE, "cannot be connected to: nobody takes the connection"
+        return Way.UNREACHABLE, "cannot be connected to: no program accepts connections there"
     if isinstance(problem, ConnectError | InvalidURL | LocalProtocolError):
         return Way.UNREACHABLE, f"cannot be connected to: {why}"
-    # The client has one exception for both; the other one tells of what it could not read.
+    # The client has one exception for both; this text belongs to an unreadable answer.
     closed = ("Server disconnected", "peer closed")
     if isinstance(problem, RemoteProtocolError) and not why.startswith(closed):
-        return Way.NOT_HTTP, "answered what is not HTTP"
+        return Way.NOT_HTTP, "did not answer in HTTP"
     return Way.CLOSED, "closed the connection before there was a complete answer"

@@ -1,4 +1,4 @@
-"""The addresses that webhooks may go to, so that others cannot reach internal hosts through us.
+"""Limits the addresses that webhooks may go to: users must not reach internal hosts through us.
 
 A server on loopback may send anywhere. Any other server refuses loopback, private and other
 internal addresses, unless they are listed.
@@ -21,7 +21,7 @@ _HOST_NAME: Final = re.compile(
 
 
 class Special(NamedTuple):
-    """A network without public receivers, and the document that says so."""
+    """A network without public receivers, and the document that reserves it."""
 
     network: Network
     source: str

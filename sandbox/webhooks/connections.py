@@ -16,8 +16,8 @@ from aiohttp import ClientError, TCPConnector
 from aiohttp.client_proto import ResponseHandler
 
 ANSWER_BYTES_MAX: Final = 65_536
-"""Bytes of one answer that are taken: all its heads, and its body with the framing until enough of
-that is read. Servers send heads of 1 KiB; clients and proxies refuse more than 8 to 64 KiB."""
+"""The most bytes of one answer: all its heads, and its body with the framing until enough of it
+is read. Servers send heads of 1 KiB; clients and proxies refuse more than 8 to 64 KiB."""
 
 INTERIM_MAX: Final = 20
 """Interim answers (1xx) before the final one. Servers send one or two; each costs parsing."""
@@ -83,7 +83,7 @@ class Connection(ResponseHandler):
             return
         self._taken += len(piece)
         if self._body is not None and self._body.is_eof():
-            self._close_unasked()
+            self._close_unrequested()
         elif self._taken <= ANSWER_BYTES_MAX:
             super().data_received(piece)
         elif self._body is None:
@@ -97,7 +97,7 @@ class Connection(ResponseHandler):
         """A head was parsed. Interim ones are counted and dropped: the client waits for none."""
         message, body = data
         if self._body is not None:
-            self._close_unasked()
+            self._close_unrequested()
         elif message.code >= _FINAL or message.code == _SWITCHING:
             self._body = body
             super().feed_data(data, size)
@@ -107,7 +107,7 @@ class Connection(ResponseHandler):
                 self._refuse(f"more than {INTERIM_MAX} interim answers came before the final one")
 
     def _refuse(self, why: str) -> None:
-        """Take no more, and tell the one who waits for the answer."""
+        """Stop reading, and fail the request that waits for the answer."""
         if self._is_refused:
             return
         self._is_refused = True
@@ -118,8 +118,8 @@ class Connection(ResponseHandler):
         if self.transport is not None:
             self.transport.abort()
 
-    def _close_unasked(self) -> None:
-        """A receiver that sends more than it was asked for gets no other request here."""
+    def _close_unrequested(self) -> None:
+        """Do not reuse a connection whose receiver sent unrequested data."""
         self._is_refused = True
         self.force_close()
         if self.transport is not None:

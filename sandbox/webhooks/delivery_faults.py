@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sandbox.scenarios.webhooks import WebhookThen
 
 STALE_S: Final = 600
-"""So far in the past a stale timestamp lies: twice as much as verifiers allow (assumed D1)."""
+"""The age of a stale timestamp: twice as much as verifiers allow (assumed D1)."""
 
 _PLACES: Final = {"first": -1, None: 0, "last": 1}
 
@@ -32,14 +32,14 @@ def ruled(
 
     `wanted` are the messages of one commit, each with its body and its subscribers.
     """
-    asked = []
+    matched = []
     for message, body, endpoints in wanted:
         fields = from_json(body) if endpoints else {}
         for endpoint in endpoints:
             then = scenario.for_webhook(_words(message, endpoint, fields))
-            asked.append((message, endpoint, then))
+            matched.append((message, endpoint, then))
     # Equal ranks keep their order.
-    return sorted(asked, key=lambda one: _PLACES[one[2].order if one[2] is not None else None])
+    return sorted(matched, key=lambda one: _PLACES[one[2].order if one[2] is not None else None])
 
 
 def _words(message: Message, endpoint: Endpoint, fields: Mapping[str, Any]) -> dict[str, Any]:

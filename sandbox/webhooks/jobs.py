@@ -69,7 +69,7 @@ class PreAnswer(dict[str, set[str]]):
             self.setdefault(job.message.request_id, set()).add(job.delivery.subject)
 
     def settle(self, job: Job) -> bool:
-        """Whether an answer waited for this attempt; it does no more, whatever came of it."""
+        """Whether an answer waited for this attempt; it no longer waits in any case."""
         request_id, subject = job.message.request_id, job.delivery.subject
         if job.then is None or request_id is None or subject not in self.get(request_id, ()):
             return False

@@ -36,7 +36,7 @@ class Outbox:
 
     `on_work` is called with an endpoint's id when its queue gets a job, `on_delivery` with a
     delivery before it changes, `on_change` after an attempt. The code that answers a request
-    awaits `owed` first. `meant_for` are the messages that a scenario made up for one endpoint
+    awaits `pre_answer` first. `only_for` are the messages that a scenario made up for one endpoint
     alone.
     """
 
@@ -111,7 +111,7 @@ class Outbox:
 
     @property
     def is_idle(self) -> bool:
-        """Whether no job is due and no attempt is under way.
+        """Whether no job is due and no attempt is in progress.
 
         Webhooks that a scenario delays do not count as due (assumed D23).
         """
@@ -132,7 +132,7 @@ class Outbox:
     # --- messages come in
 
     def accept(self, messages: Sequence[Message]) -> None:
-        """Have messages that were committed together go to every endpoint that wants them."""
+        """Queue the messages of one commit for every endpoint that subscribes to them."""
         scenario = self._world.scenario
         if scenario is not None and scenario.is_about_webhooks:
             self._accept_by_rules(messages, scenario)
@@ -300,7 +300,7 @@ class Outbox:
             self.disable(endpoint.id, f"every attempt failed for {DEAD_AFTER.days} days")
 
     def _is_tried_again(self, delivery: Delivery) -> bool:
-        """Whether another attempt at this delivery is planned, waits or is under way."""
+        """Whether another attempt at this delivery is planned, queued or in progress."""
         waiting = self._waiting.get(delivery.endpoint_id, ())
         return (
             delivery.next_attempt_at is not None
@@ -373,7 +373,7 @@ class Outbox:
         unit.commit()
 
     def resend(self, message: Message, endpoint: Endpoint) -> None:
-        """One more attempt, whatever came of the earlier ones. Source: assumed D22."""
+        """One more attempt, whatever the earlier results. Source: assumed D22."""
         self._enqueue(message, endpoint, "manual", is_single=True)
 
     def recover(self, endpoint_id: str, since: datetime) -> Iterator[bool]:

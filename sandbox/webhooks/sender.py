@@ -137,7 +137,7 @@ class Sender:
         return Sent(
             status,
             duration_ms,
-            kept_text(came.text, self._mask),
+            stored_text(came.text, self._mask),
             error and self._mask(error)[:ERROR_CHARS_MAX],
             came.retry_after_s,
             is_timeout,
@@ -147,7 +147,7 @@ class Sender:
     async def _ask(self, url: str, body: bytes, headers: Mapping[str, str], came: "_Came") -> bool:
         """Send once. False if the receiver had closed an old connection.
 
-        This says nothing about the receiver: the next connection is tried, and at last a new one.
+        The receiver may still be fine: the next connection is tried, and at last a new one.
         """
         from aiohttp import ClientConnectionError
 
@@ -223,7 +223,7 @@ async def _read_beginning(response: "ClientResponse", text: bytearray) -> None:
         response.close()
 
 
-def kept_text(answer: bytes | bytearray, mask: Callable[[str], str]) -> str:
+def stored_text(answer: bytes | bytearray, mask: Callable[[str], str]) -> str:
     """The stored part of an answer's body, without secrets. Source: assumed D5."""
     if not answer:
         return ""

@@ -1,4 +1,4 @@
-"""What a world gives its outbox."""
+"""The services that a world gives its outbox."""
 
 from datetime import datetime
 from typing import Protocol
@@ -8,7 +8,7 @@ from sandbox.store.port import Store
 
 
 class OutboxServices(Protocol):
-    """What a world gives its outbox."""
+    """The services that a world gives its outbox."""
 
     @property
     def store(self) -> Store:

@@ -20,7 +20,7 @@ def headers_of(
 ) -> dict[str, str]:
     """The three headers of an attempt at that system time, signed by each of the secrets.
 
-    The time is real whatever a world's clock says: receivers compare it with their own clocks
+    The time is real, not that of the world's clock: receivers compare it with their own clocks
     (assumed D1).
     """
     timestamp = int(sent_at)

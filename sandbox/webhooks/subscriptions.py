@@ -17,7 +17,7 @@ def subscribers(
     store: Store,
     body: Callable[[Message], bytes],
 ) -> Iterator[Endpoint]:
-    """The endpoints that are to get this message; its body is only asked for by filters."""
+    """The endpoints that get this message. The body is rendered only if filters need it."""
     path = _path(message, store)
     fields: dict[str, Any] | None = None
     for endpoint in list(endpoints.values()):
@@ -36,6 +36,6 @@ def _path(message: Message, store: Store) -> tuple[str, ...]:
     if account is not None:
         return (*account.parent_account_ids, message.account_id)
     # A sample about an account that does not exist names the accounts above it.
-    said = message.said()
-    above = said.get("parent_account_ids") if isinstance(said, dict) else None
+    content = message.content()
+    above = content.get("parent_account_ids") if isinstance(content, dict) else None
     return (*(map(str, above) if isinstance(above, list) else ()), message.account_id)

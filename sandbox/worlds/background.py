@@ -7,10 +7,10 @@ W = TypeVar("W", contravariant=True)
 
 
 class Scheduler(Protocol[W]):
-    """What a server does in the background for worlds of type W."""
+    """The background work of a server for worlds of type W."""
 
     def work(self, world: W, endpoint_id: str) -> None:
-        """Send what the world has for this endpoint."""
+        """Send the world's pending webhooks to this endpoint."""
 
     def arm_wakeup(self, world: W, wait_s: float | None) -> None:
         """Wake the world after so many seconds of the system clock; None: no timer is set."""

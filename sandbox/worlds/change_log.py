@@ -1,4 +1,4 @@
-"""What a world tells of its changes, for a state file or a snapshot that is being written."""
+"""The changes of a world, for a state file or a snapshot that is being written."""
 
 from collections.abc import Callable
 from typing import Protocol, TypeVar
@@ -27,10 +27,10 @@ class ChangeLog(Protocol):
         """Everything in the world is different."""
 
     def change(self) -> Steps[Change | None]:
-        """What changed until the first step is taken; None when nothing did."""
+        """The changes up to the first step; None if there are none."""
 
     def everything(self, take: Take) -> Steps[None]:
-        """The whole world as it is when the first step is taken, table by table."""
+        """The whole world as of the first step, table by table."""
 
 
 class DeliveryKeeper(Protocol):

@@ -55,7 +55,7 @@ class Clock:
     """One world's clock."""
 
     def __init__(self, system_clock: SystemClock, setting: ClockSetting) -> None:
-        self._wall = system_clock
+        self._system_clock = system_clock
         self.on_set: Callable[[], None] | None = None
         self.restart(setting)
 
@@ -63,18 +63,18 @@ class Clock:
         """Start again at the system time, except for the given settings."""
         self.mode: Mode = "running"
         self.rate = 1.0
-        self._wall_anchor = self._wall()
-        self._anchor = datetime.fromtimestamp(self._wall_anchor, UTC)
-        self._follows_wall = True
+        self._system_anchor = self._system_clock()
+        self._anchor = datetime.fromtimestamp(self._system_anchor, UTC)
+        self._follows_system = True
         self.set(setting)
 
     def now(self) -> datetime:
         """The world's present instant, to the millisecond."""
         if self.mode == "frozen":
             return self._anchor
-        if self._follows_wall:
-            return from_ms(int(self._wall() * 1000))
-        elapsed_s = (self._wall() - self._wall_anchor) * self.rate
+        if self._follows_system:
+            return from_ms(int(self._system_clock() * 1000))
+        elapsed_s = (self._system_clock() - self._system_anchor) * self.rate
         try:
             return min(to_millisecond(self._anchor + timedelta(seconds=elapsed_s)), LATEST)
         except OverflowError:
@@ -83,12 +83,12 @@ class Clock:
     def set(self, setting: ClockSetting) -> None:
         """Set the given values of the clock. Setting it back is allowed (assumed D21)."""
         now = self.now() if setting.now is None else to_millisecond(setting.now)
-        self._anchor, self._wall_anchor = now, self._wall()
+        self._anchor, self._system_anchor = now, self._system_clock()
         self.mode = setting.mode or self.mode
         self.rate = self.rate if setting.rate is None else setting.rate
         # A running clock that was never moved is the system clock, without drift or rounding.
-        self._follows_wall = (
-            self._follows_wall
+        self._follows_system = (
+            self._follows_system
             and setting.now is None
             and self.rate == 1.0
             and self.mode == "running"
@@ -96,35 +96,35 @@ class Clock:
         if self.on_set is not None:
             self.on_set()
 
-    def kept(self) -> dict[str, Any]:
+    def saved(self) -> dict[str, Any]:
         """The values with which another run can continue this clock."""
-        if self._follows_wall:
+        if self._follows_system:
             return {"mode": self.mode, "rate": self.rate}
         anchor = {"now": to_wire(self._anchor)}
         if self.mode == "running":
-            anchor["wall"] = to_wire(from_ms(int(self._wall_anchor * 1000)))
+            anchor["wall"] = to_wire(from_ms(int(self._system_anchor * 1000)))
         return {"mode": self.mode, "rate": self.rate, **anchor}
 
-    def restore(self, kept: Mapping[str, Any]) -> None:
+    def restore(self, saved: Mapping[str, Any]) -> None:
         """Continue the clock of an earlier run; a running one has run on.
 
-        Raises ValueError or KeyError for values that `kept` never gives.
+        Raises ValueError or KeyError for values that no clock would save.
         """
-        if kept["mode"] not in ("running", "frozen"):
+        if saved["mode"] not in ("running", "frozen"):
             raise ValueError("clock.mode: must be running or frozen")
-        self.mode, self.rate = kept["mode"], float(kept["rate"])
-        self._follows_wall = "now" not in kept
-        if not self._follows_wall:
-            self._anchor = parse_rfc3339(kept["now"])
-            self._wall_anchor = self._wall()
-        if "wall" in kept:
-            self._wall_anchor = parse_rfc3339(kept["wall"]).timestamp()
+        self.mode, self.rate = saved["mode"], float(saved["rate"])
+        self._follows_system = "now" not in saved
+        if not self._follows_system:
+            self._anchor = parse_rfc3339(saved["now"])
+            self._system_anchor = self._system_clock()
+        if "wall" in saved:
+            self._system_anchor = parse_rfc3339(saved["wall"]).timestamp()
 
     def go_on_as(self, other: "Clock") -> None:
         """Tell the other's time, and go as that one goes."""
         self.mode, self.rate = other.mode, other.rate
-        self._anchor, self._wall_anchor = other._anchor, other._wall_anchor
-        self._follows_wall = other._follows_wall
+        self._anchor, self._system_anchor = other._anchor, other._system_anchor
+        self._follows_system = other._follows_system
 
     def view(self) -> ClockView:
         """The clock as the control API shows it."""

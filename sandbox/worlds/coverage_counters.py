@@ -20,7 +20,7 @@ SCENARIOS_MAX: Final = 200
 counts live as long as the server."""
 
 OTHERS: Final = "other scenarios"
-"""What all further scenarios are counted as, together."""
+"""The name under which all further scenarios are counted."""
 
 SETTLES: Final = frozenset({"batch.accepted", "batch.partially_accepted"})
 """Events after which members of a batch are settled, of which they have none of their own."""
@@ -116,10 +116,10 @@ class CoverageCounters:
             self._looked_at += 1
             record = message.record
             if isinstance(record, Transaction):
-                said = MessageKind(message.event_type, record.status, record.status_reason)
+                kind = MessageKind(message.event_type, record.status, record.status_reason)
             else:
-                said = MessageKind(message.event_type, None, None)
-            self.messages[said] += 1
+                kind = MessageKind(message.event_type, None, None)
+            self.messages[kind] += 1
             yield
 
     def add(self, other: "CoverageCounters") -> None:

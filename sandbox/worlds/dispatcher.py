@@ -27,7 +27,7 @@ PATIENCE_S: Final = 0.5
 does not keep the next from being sent."""
 
 UNDER_WAY_MAX: Final = 16
-"""So many attempts at one endpoint are under way at most."""
+"""The most attempts at one endpoint at a time."""
 
 STARTS_IN_A_TURN: Final = 8
 """Endpoints to which sending begins in one round of the loop. Signing and connecting take half a
@@ -35,7 +35,7 @@ millisecond each. The rest begin in the next rounds, so requests get their turn 
 
 DOWN_S: Final = 0.1
 """Real seconds in which an unreachable endpoint is not tried again while a clock advances: in so
-short a time nothing has changed, whatever time passes in the world."""
+short a time it is still unreachable, however much time passes in the world."""
 
 _LOOK_AGAIN_S: Final = 3_600.0
 """A clock is read again after this many seconds, to notice jumps of the system clock."""
@@ -164,13 +164,13 @@ class Dispatcher:
             if lane.runner is runner:
                 lane.runner = None
             elif lane.runner is None and self._loop.is_running():
-                # It was the last of too many under way: the next may go.
+                # The number of attempts was at its limit: the next may start.
                 self.work(lane.world, lane.endpoint_id)
             if not lane.under_way and lane.runner is None:
                 self._lanes.pop((id(lane.world), lane.endpoint_id), None)
 
     def _overtake(self, lane: _Lane, runner: object) -> None:
-        """The attempt under way takes too long for the others to wait for it."""
+        """The current attempt takes too long; the others stop waiting for it."""
         if lane.runner is runner:
             lane.runner = None
             self.work(lane.world, lane.endpoint_id)
@@ -179,7 +179,7 @@ class Dispatcher:
         endpoint = world.outbox.endpoints[job.delivery.endpoint_id]
         try:
             if world.saver is not None:
-                # Don't send what is not yet durable.
+                # Don't send messages that are not durable yet.
                 await world.saver.saved()
             body = world.outbox.body(job.message)
             headers, body = self._written(world, job, endpoint, body)

@@ -27,7 +27,7 @@ GAP: Final = "gap"
 """Marks the place at which a slow subscriber missed events."""
 
 WAITING_MAX: Final = 1_000
-"""So much waits for one reader at most."""
+"""The most events that wait for one subscriber."""
 
 
 class AttemptEvent(NamedTuple):
@@ -43,12 +43,13 @@ class AttemptEvent(NamedTuple):
 class StreamEvent(NamedTuple):
     """Something that happened: a number that grows, its kind, and the thing itself.
 
-    An Entry, a Message, a Tried, a ClockView; of a gap, how many were missed up to that number.
+    The thing is an Entry, a Message, an AttemptEvent or a ClockView. For a gap it is the number of
+    missed events.
     """
 
     number: int
     kind: str
-    what: Any
+    content: Any
 
 
 class Subscriber:
@@ -65,7 +66,7 @@ class Subscriber:
         self.over = Event()
 
     def push(self, event: StreamEvent) -> None:
-        """Have it wait to be read."""
+        """Queue an event for reading."""
         if self.over.is_set():
             return
         if self._missed or len(self._waiting) >= WAITING_MAX:
@@ -76,7 +77,7 @@ class Subscriber:
             self._wake()
 
     def end(self) -> None:
-        """Nothing more comes; what waits can still be read."""
+        """End the stream; events that wait can still be read."""
         self.over.set()
         self._wake()
 
@@ -136,19 +137,19 @@ class Subscriptions:
             self.leave(subscriber)
 
     def _listen(self, *, is_on: bool) -> None:
-        self._journal.on_add = self._asked if is_on else None
+        self._journal.on_add = self._on_request if is_on else None
         self.on_messages = self._announced if is_on else None
         self._outbox.on_attempt = self._tried if is_on else None
         self._world_clock.on_set = self._set if is_on else None
 
-    def _tell(self, kind: str, what: object) -> None:
+    def _tell(self, kind: str, content: object) -> None:
         self._numbered += 1
-        event = StreamEvent(self._numbered, kind, what)
+        event = StreamEvent(self._numbered, kind, content)
         for subscriber in self._subscribers:
             if kind in subscriber.kinds:
                 subscriber.push(event)
 
-    def _asked(self, entry: Entry) -> None:
+    def _on_request(self, entry: Entry) -> None:
         self._tell(REQUEST, entry)
 
     def _announced(self, messages: Sequence[Message]) -> None:

@@ -19,8 +19,8 @@ _VARIANT: Final = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abc
 class Ids:
     """The draws of one world.
 
-    `drawn` counts the bytes that were drawn, and is all that has to be remembered: a hash gives
-    64 at a time, and a draw that the rest of them cannot fill begins with the next 64.
+    `drawn` counts the drawn bytes, and is the only state to save. A hash gives 64 bytes at a time.
+    A draw that needs more than the rest of them starts with the next 64.
 
     With a `secret` key material cannot be worked out from seed and world; ids are the same. An id
     in `taken` is not drawn again: it came with documents whose `drawn` may be wrong.
@@ -38,7 +38,7 @@ class Ids:
 
     @property
     def drawn(self) -> int:
-        """How many bytes were drawn so far, those that were skipped included."""
+        """The number of bytes drawn so far, including skipped ones."""
         return self._number * _BLOCK + self._taken
 
     def go_on(self, drawn: int) -> None:

@@ -151,7 +151,7 @@ def captured(
         return None
     # Looking for one byte is many times as fast as looking for two.
     has_escapes = b"\\" in body and b"\\u" in body
-    # Where none of them begins in the part that is kept, none of them is kept.
+    # If none of them begins in the part that is stored, none is stored.
     if secrets and (has_escapes or _any_of(secrets).search(body, 0, CAPTURE_BYTES_MAX)):
         body = _without(body, secrets)
     hint = profile.key_format.hint_bytes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sandbox.domain.keys import ApiKey, expiry_of
 from sandbox.store.building import build_index
-from sandbox.store.generated_data import invent
+from sandbox.store.generated_data import generate
 from sandbox.store.memory.store import MemoryStore
 from sandbox.store.preparing import ROWS_AT_ONCE_MAX
 from sandbox.store.seeding import Cast, seed
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
     from sandbox.worlds.saved_world import SavedWorld
 
 
-def fill(world: World, kept: "SavedWorld | None" = None) -> Steps[None]:
-    """Fill an empty world from its fixture, or from what an earlier run saved.
+def fill(world: World, saved: "SavedWorld | None" = None) -> Steps[None]:
+    """Fill an empty world from its fixture, or from a saved world.
 
-    Nothing uses the world before the last step. Raises NotRestored.
+    The world is not used before the last step. Raises NotRestored.
     """
-    world.has_begun = kept is None
-    if kept is None:
+    world.has_begun = saved is None
+    if saved is None:
         yield from _begin(world)
     else:
-        yield from _restore(world, kept)
+        yield from _restore(world, saved)
     yield from _prepare(world)
     if world.is_saved:
-        yield from _have_changes_noted(world, kept)
-    if kept is not None:
+        yield from _have_changes_noted(world, saved)
+    if saved is not None:
         from sandbox.worlds.restore import end_what_was_under_way
 
-        # It is a change of its own: it has to be noted.
-        end_what_was_under_way(world, kept)
+        # This is a change too, and must be noted.
+        end_what_was_under_way(world, saved)
     world.coverage.begin(world.store.messages(), world.scenario)
 
 
@@ -77,14 +77,14 @@ def _begin(world: World) -> Steps[None]:
         from sandbox.worlds.restore import end_what_was_under_way
         from sandbox.worlds.snapshot import parse_snapshot
 
-        kept = yield from parse_snapshot(spec.fixture.snapshot)
-        yield from _restore(world, kept, is_beginning=True)
+        saved = yield from parse_snapshot(spec.fixture.snapshot)
+        yield from _restore(world, saved, is_beginning=True)
         world.switches.update(spec.switches)
-        end_what_was_under_way(world, kept)
+        end_what_was_under_way(world, saved)
     else:
         world.cast = yield from _seed(world, world.store, world.draws)
     if spec.generated_data is not None:
-        yield from invent(
+        yield from generate(
             world.store, spec.generated_data, world.draws, seed=spec.seed, now=world.clock.now()
         )
     if spec.fixture.snapshot is None:
@@ -106,18 +106,18 @@ def _schedule_expiries(world: World) -> Steps[None]:
     unit.commit()
 
 
-def _restore(world: World, kept: "SavedWorld", *, is_beginning: bool = False) -> Steps[None]:
+def _restore(world: World, saved: "SavedWorld", *, is_beginning: bool = False) -> Steps[None]:
     """Fill the world from the documents of an earlier run or of a saved world."""
     # Most worlds are neither restored nor saved, and start without this import.
     from sandbox.worlds.restore import restore, seed_of
 
     scratch = MemoryStore()
     # The ids of the cast are those of the seed that they were made with.
-    draws = world.draws_of(seed_of(kept))
+    draws = world.draws_of(seed_of(saved))
     cast = yield from _seed(world, scratch, draws)
     fresh_keys = {key.id: key for key in scratch.begin().find(ApiKey, {})[0]}
     world.cast = cast
-    yield from restore(world, kept, fresh_keys, is_beginning=is_beginning)
+    yield from restore(world, saved, fresh_keys, is_beginning=is_beginning)
     world.cast = cast.of_those(world.has_record)
     yield from world.note_records()
 
@@ -133,17 +133,17 @@ def _prepare(world: World) -> Steps[None]:
                 yield from build_index(rows, name)
 
 
-def _have_changes_noted(world: World, kept: "SavedWorld | None") -> Steps[None]:
+def _have_changes_noted(world: World, saved: "SavedWorld | None") -> Steps[None]:
     """Record every change from here on, and everything if the world is new to the file."""
     from sandbox.worlds.recorder import Recorder
 
     recorder = Recorder(world)
     world.recorder = recorder
-    for table, document in kept.placed() if kept is not None else ():
+    for table, document in saved.placed() if saved is not None else ():
         recorder.place(table, document.id, document.number)
         yield
     world.store.on_commit = world.note_commit
-    if kept is None or not kept.is_from_file:
+    if saved is None or not saved.is_from_file:
         recorder.begin_anew()
     else:
-        recorder.restored(kept.state_text())
+        recorder.restored(saved.state_text())

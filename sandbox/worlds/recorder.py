@@ -29,10 +29,10 @@ from sandbox.worlds.saved_world import (
     DELIVERIES,
     ENDPOINTS,
     FIXTURE,
+    KEY_USAGE,
     OF_THE_SERVER,
     SCENARIO,
     TIMERS,
-    USES,
     WORLD,
 )
 from sandbox.worlds.world import World
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from sandbox.scenarios.shapes import Scenario
 
 WHOLE_REMEMBERED_MAX: Final = 50_000
-"""So many parts of payments are at hand while the messages about them are written."""
+"""The parts of payments that are cached while the messages about them are written."""
 
 Put = tuple[str, Document]
 
 
 class Recorder:
-    """Notes what a world changes. `numbers` are the places of endpoints and deliveries."""
+    """Notes the changes of a world. `numbers` are the places of endpoints and deliveries."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -57,7 +57,7 @@ class Recorder:
         self.forget()
 
     def forget(self) -> None:
-        """Nothing has changed."""
+        """Start with no changes."""
         self._world.last_used_at.take_touched()
         self._records: dict[tuple[str, str], Rows] = {}
         self._messages: list[tuple[int, Message]] = []
@@ -133,8 +133,8 @@ class Recorder:
         self._records, self._messages = {}, []
         self._take_timers(puts, gone)
         self._take_webhooks(puts, gone)
-        uses = world.last_used_at
-        puts += [(USES, self.use_document(id, uses[id])) for id in uses.take_touched()]
+        usage = world.last_used_at
+        puts += [(KEY_USAGE, self.usage_document(id, usage[id])) for id in usage.take_touched()]
         scenario = world.scenario and world.scenario.scenario
         if scenario is not self._scenario:
             self._scenario = scenario
@@ -171,7 +171,7 @@ class Recorder:
             self._endpoints = dict(outbox.endpoints)
 
     def everything(self, take: Take) -> Steps[None]:
-        """The whole world as it is when the first step is taken, table by table."""
+        """The whole world as of the first step, table by table."""
         moment = Moment(self._world)
         self._world.moments[id(moment)] = moment
         try:
@@ -180,10 +180,10 @@ class Recorder:
             moment.close()
             del self._world.moments[id(moment)]
 
-    def use_document(self, id: str, last_used_at: datetime) -> Document:
+    def usage_document(self, id: str, last_used_at: datetime) -> Document:
         """The document of a key that was used."""
         at = to_wire(last_used_at)
-        return Document(id, self.place(USES, id), to_json({"last_used_at": at}).decode())
+        return Document(id, self.place(KEY_USAGE, id), to_json({"last_used_at": at}).decode())
 
     def document(self, table: str, id: str, record: Any) -> Document:
         """The document of an endpoint or a delivery."""
@@ -201,7 +201,7 @@ class Recorder:
 
 def _of_message(number: int, message: Message, texts: Texts) -> Iterator[Put]:
     yield MESSAGES, Document(message.id, number, message_text(message))
-    yield RECORDS, Document(message.id, number, texts.of_what_is_said(message))
+    yield RECORDS, Document(message.id, number, texts.of_message(message))
 
 
 def _timer_document(number: int, timer: Timer) -> Document:
@@ -271,7 +271,7 @@ class Moment:
             take(TIMERS, _timer_document(number, timer))
             yield
         for id, at in self._uses.items():
-            take(USES, recorder.use_document(id, at))
+            take(KEY_USAGE, recorder.usage_document(id, at))
 
     def _write_messages(self, recorder: Recorder, texts: Texts, take: Take) -> Steps[None]:
         for number in range(len(self._messages)):
@@ -314,9 +314,9 @@ def state_of(world: World) -> dict[str, Any]:
         "name": spec.name,
         "seed": spec.seed,
         "fixture": spec.fixture.name,
-        # Left out where they are known, as it was before there were others.
+        # Omitted for documented keys, as in files from before other keys existed.
         "keys": "" if spec.keys_are_known else OF_THE_SERVER,
-        "clock": world.clock.kept(),
+        "clock": world.clock.saved(),
         "drawn": world.draws.drawn,
         "requests": world.journal.numbered,
         "switches": dict(world.switches),

@@ -31,11 +31,11 @@ WORLDS_MAX: Final = 1_000
 JOURNAL_ENTRIES_MAX: Final = 1_000
 
 SKIPPED_MAX: Final = 1_000
-"""So many numbers of worlds are passed over in one go because their keys are taken."""
+"""The most world numbers to skip at once because their keys are taken."""
 
 
 Ticks = Callable[[], float]
-"""Seconds that pass evenly, whatever is done to the clock of the host."""
+"""Seconds of a steady clock, which changes of the system clock do not affect."""
 
 
 class WorldTaken(ValueError):
@@ -75,7 +75,7 @@ class Worlds:
         profile: Profile,
         system_clock: SystemClock,
         limits: Limits,
-        host: Scheduler[World],
+        scheduler: Scheduler[World],
         on_timer: TimerHandler,
         saver: "Saver | None" = None,
         ticks: Ticks = monotonic,
@@ -83,12 +83,12 @@ class Worlds:
     ) -> None:
         self.profile = profile
         self.limits = limits
-        self._wall = system_clock
+        self._system_clock = system_clock
         self._ticks = ticks
-        # The server's own secret. Keys of new worlds depend on it, unless they are to be known.
+        # The server's own secret. Keys of new worlds depend on it, unless they are documented keys.
         self.secret = b""
         self.known_keys = known_keys
-        self._host = host
+        self._scheduler = scheduler
         self._on_timer = on_timer
         self.saver = saver
         self.slices = Slices()
@@ -156,21 +156,24 @@ class Worlds:
         return world
 
     def _make(
-        self, spec: WorldSpec, kept: SavedWorld | None = None, host: Scheduler[World] | None = None
+        self,
+        spec: WorldSpec,
+        saved: SavedWorld | None = None,
+        scheduler: Scheduler[World] | None = None,
     ) -> Steps[World]:
         """A world that is not registered yet. It is filled beside the worlds in use."""
         world = World(
             spec,
             profile=self.profile,
-            system_clock=self._wall,
+            system_clock=self._system_clock,
             journal_entries_max=self.limits.journal_entries_max,
             key_is_free=self.is_free,
-            host=host or self._host,
+            scheduler=scheduler or self._scheduler,
             on_timer=self._on_timer,
             secret=self.secret,
             is_saved=self.saver is not None,
         )
-        yield from fill(world, kept)
+        yield from fill(world, saved)
         self.touch(world)
         return world
 
@@ -182,19 +185,19 @@ class Worlds:
         world.note_change()
         world.outbox.resume()
 
-    def restoring(self, spec: WorldSpec, kept: SavedWorld) -> Steps[World]:
+    def restoring(self, spec: WorldSpec, saved: SavedWorld) -> Steps[World]:
         """A world restored from documents, which replaces a world with the same id.
 
         Raises NotRestored; then nothing changed. Unfinished work of the old world is over.
         """
         before = self._by_id.get(spec.id)
-        if not kept.is_from_file:
-            # The keys are the world's own, whatever the saved world's keys depend on.
+        if not saved.is_from_file:
+            # The world gets keys of its own, independent of the saved world's keys.
             known = self.known_keys if before is None else before.spec.keys_are_known
             spec = replace(spec, keys_are_known=known)
         elif not (spec.keys_are_known or self.secret):
             raise NotRestored("its keys are made of the server's secret, which the file has lost")
-        world = yield from self._make(spec, kept)
+        world = yield from self._make(spec, saved)
         before = self._by_id.get(spec.id)
         if before is not None:
             yield from before.coverage.count()
@@ -205,7 +208,7 @@ class Worlds:
             self._forget_keys(before)
             self._count_in(before)
             left = before.close()
-            self._host.arm_wakeup(before, None)
+            self._scheduler.arm_wakeup(before, None)
         self._put_in_use(world)
         yield from let_go(left)
         return world
@@ -273,7 +276,7 @@ class Worlds:
         self._count_in(world)
         self._forget_keys(world)
         left = world.close()
-        self._host.arm_wakeup(world, None)
+        self._scheduler.arm_wakeup(world, None)
         yield from let_go(left)
 
     def resetting(self, world: World) -> Steps[None]:
@@ -282,7 +285,7 @@ class Worlds:
         Raises NotRestored if the fixture is a saved world that cannot be used, or if another world
         now has one of the keys; then nothing changed.
         """
-        fresh = yield from self._make(world.spec, host=NullScheduler())
+        fresh = yield from self._make(world.spec, scheduler=NullScheduler())
         yield from world.coverage.count()
         # No other task runs from here until the world is reset.
         if not world.has_begun:
@@ -301,7 +304,7 @@ class Worlds:
             while len(fire_due(world)) == TIMERS_IN_A_ROW:
                 pass
             for endpoint_id in world.outbox.endpoints:
-                self._host.work(world, endpoint_id)
+                self._scheduler.work(world, endpoint_id)
 
     async def note_reading(self) -> None:
         """Have written what reading changes: how many requests came, and which keys were used."""

@@ -42,10 +42,10 @@ from sandbox.worlds.saved_world import (
     DELIVERIES,
     ENDPOINTS,
     FIXTURE,
+    KEY_USAGE,
     OF_THE_SERVER,
     SCENARIO,
     TIMERS,
-    USES,
     WORLD,
     NotRestored,
     SavedWorld,
@@ -62,11 +62,11 @@ FixtureOf = Callable[[str, Any], Fixture]
 """Gives the fixture of that name; with the document if the file holds one, else None."""
 
 
-def spec_of(kept: SavedWorld, fixture_of: FixtureOf, *, id: str) -> WorldSpec:
+def spec_of(saved: SavedWorld, fixture_of: FixtureOf, *, id: str) -> WorldSpec:
     """How the world of these documents began. Raises NotRestored."""
-    own = kept.tables.get(FIXTURE) or ()
+    own = saved.tables.get(FIXTURE) or ()
     with _Place(WORLD, id):
-        state = _state(kept)
+        state = _state(saved)
         begins = state.get("begins", {})
         clock = begins.get("clock", {})
         now, generated_data = clock.get("now"), begins.get("invention")
@@ -87,7 +87,7 @@ def spec_of(kept: SavedWorld, fixture_of: FixtureOf, *, id: str) -> WorldSpec:
 
 def restore(
     world: World,
-    kept: SavedWorld,
+    saved: SavedWorld,
     fresh_keys: Mapping[str, ApiKey],
     *,
     is_beginning: bool = False,
@@ -97,13 +97,13 @@ def restore(
     `fresh_keys` are the keys of the cast as this world would have them. A new world has its own
     clock if it was given one, its own draws if it has another seed, and no requests yet.
     """
-    state, tables = _state(kept), kept.tables
-    yield from _keep_records(world, kept)
-    if not kept.is_from_file:
+    state, tables = _state(saved), saved.tables
+    yield from _keep_records(world, saved)
+    if not saved.is_from_file:
         _give_keys_of_its_own(world, fresh_keys, keeps_others=state.get("id") == world.id)
     yield from _check(world)
-    world.store.restore_messages(tables.get(MESSAGES, ()), kept.read)
-    if not kept.is_trusted:
+    world.store.restore_messages(tables.get(MESSAGES, ()), saved.read)
+    if not saved.is_trusted:
         yield from _check_messages(world, tables.get(MESSAGES, ()))
     for document in tables.get(TIMERS, ()):
         with _Place(TIMERS, document.id):
@@ -113,10 +113,10 @@ def restore(
         yield
     # The number of draws is not trusted: ids that already exist are drawn again.
     taken: Collection[str] = ()
-    if not kept.is_trusted or TAKEN_IDS in tables:
+    if not saved.is_trusted or TAKEN_IDS in tables:
         taken = yield from _ids(world, tables)
     with _Place(WORLD, world.id):
-        _restore_state(world, state, kept)
+        _restore_state(world, state, saved)
         if not is_beginning or world.spec.clock == ClockSetting():
             world.clock.restore(state["clock"])
         if not is_beginning or world.spec.seed == state.get("seed", 1):
@@ -125,18 +125,18 @@ def restore(
             world.draws.taken = taken
         if not is_beginning:
             world.journal.numbered = int(state.get("requests", 0))
-    yield from _restore_webhooks(world, state, kept)
+    yield from _restore_webhooks(world, state, saved)
 
 
-def _restore_webhooks(world: World, state: Mapping[str, Any], kept: SavedWorld) -> Steps[None]:
-    tables = kept.tables
+def _restore_webhooks(world: World, state: Mapping[str, Any], saved: SavedWorld) -> Steps[None]:
+    tables = saved.tables
     endpoints = [_record(Endpoint, ENDPOINTS, one) for one in tables.get(ENDPOINTS, ())]
-    _must_be_few(kept, ENDPOINTS, len(endpoints), ENDPOINTS_MAX)
+    _must_be_few(saved, ENDPOINTS, len(endpoints), ENDPOINTS_MAX)
     deliveries = []
     for one in tables.get(DELIVERIES, ()):
         deliveries.append(_record(Delivery, DELIVERIES, one))
         yield
-    if not kept.is_trusted:
+    if not saved.is_trusted:
         yield from _check_webhooks(endpoints, deliveries, tables)
     world.outbox.restore(endpoints, deliveries, state.get("meant_for", {}))
 
@@ -147,12 +147,12 @@ _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
 """Checks of a record beyond its types."""
 
 
-def _keep_records(world: World, kept: SavedWorld) -> Steps[None]:
+def _keep_records(world: World, saved: SavedWorld) -> Steps[None]:
     for table, rows in world.store.tables():
-        for document in kept.tables.get(table, ()):
+        for document in saved.tables.get(table, ()):
             with _Place(table, document.id):
-                rows.keep(document, partial(kept.read, table))
-                if not kept.is_trusted and (check := _CHECKS.get(table)) is not None:
+                rows.keep(document, partial(saved.read, table))
+                if not saved.is_trusted and (check := _CHECKS.get(table)) is not None:
                     check(rows.get(document.id))
             yield
 
@@ -184,25 +184,25 @@ class _Place:
             ArithmeticError,
         )
         if isinstance(error, expected) and not isinstance(error, NotRestored):
-            raise NotRestored(f"{self._place}: {_said(error)}") from None
+            raise NotRestored(f"{self._place}: {_message_of(error)}") from None
 
 
-def _said(error: BaseException) -> str:
-    said = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
-    return said if len(said) <= SAID_MAX else said[:SAID_MAX] + "…"
+def _message_of(error: BaseException) -> str:
+    message = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
+    return message if len(message) <= SAID_MAX else message[:SAID_MAX] + "…"
 
 
-def _state(kept: SavedWorld) -> Mapping[str, Any]:
-    state = kept.state()
+def _state(saved: SavedWorld) -> Mapping[str, Any]:
+    state = saved.state()
     with _Place(WORLD, str(state.get("id", ""))):
         check_state(state)
     return state
 
 
-def seed_of(kept: SavedWorld) -> int:
+def seed_of(saved: SavedWorld) -> int:
     """The seed that ids were made with. Raises NotRestored."""
     with _Place(WORLD, ""):
-        return int(_state(kept).get("seed", 1))
+        return int(_state(saved).get("seed", 1))
 
 
 # --- records ----------------------------------------------------------------------------------
@@ -213,13 +213,13 @@ def _give_keys_of_its_own(
 ) -> None:
     """The keys of the cast are this world's; in another world no other key leads to two worlds."""
     rows = next(rows for table, rows in world.store.tables() if table == API_KEYS)
-    kept = [key for _, key in sorted(_records(rows), key=lambda one: rows.number_of[one[0]])]
+    saved = [key for _, key in sorted(_records(rows), key=lambda one: rows.number_of[one[0]])]
     own = [
         _with_material(key, fresh_keys.get(key.id))
-        for key in kept
+        for key in saved
         if keeps_others or key.id in fresh_keys
     ]
-    if own == kept:
+    if own == saved:
         return
     rows.forget()
     for key in own:
@@ -291,16 +291,16 @@ def _records(rows: Rows) -> Iterator[tuple[str, Any]]:
 # --- the rest ---------------------------------------------------------------------------------
 
 
-def _restore_state(world: World, state: Mapping[str, Any], kept: SavedWorld) -> None:
+def _restore_state(world: World, state: Mapping[str, Any], saved: SavedWorld) -> None:
     world.set_switches(state.get("switches", {}))
     world.terminal_outcomes.update(state.get("terminal_outcomes", {}))
-    for document in kept.tables.get(USES, ()):
+    for document in saved.tables.get(KEY_USAGE, ()):
         at = parse_rfc3339(fields_of(document)["last_used_at"])
         world.last_used_at[document.id] = at
     queue = [_queued(entry) for entry in state.get("queue", [])]
-    _must_be_few(kept, "queue", len(queue), QUEUE_MAX)
+    _must_be_few(saved, "queue", len(queue), QUEUE_MAX)
     world.queue.restore(queue)
-    for document in kept.tables.get(SCENARIO, ()):
+    for document in saved.tables.get(SCENARIO, ()):
         with _Place(SCENARIO, document.id):
             scenario = parse_scenario(dict(fields_of(document)))
             running = world.run_scenario(scenario)
@@ -314,9 +314,9 @@ def _queued(entry: Mapping[str, Any]) -> Queued:
     return Queued(**{**entry, "operation": Operation(operation) if operation else None})
 
 
-def _must_be_few(kept: SavedWorld, what: str, count: int, most: int) -> None:
+def _must_be_few(saved: SavedWorld, what: str, count: int, most: int) -> None:
     """Raises NotRestored. A state file may hold more, from a version without this limit."""
-    if count > most and not kept.is_from_file:
+    if count > most and not saved.is_from_file:
         raise NotRestored(f"{what}: has {count}, and a world takes at most {most}")
 
 
@@ -333,8 +333,8 @@ def _check_messages(world: World, documents: Sequence[Document | Parsed]) -> Ste
             message = world.store.messages()[place]
             check_message(message, document.id, ids)
         with _Place(RECORDS, document.id):
-            if isinstance(said := message.said(), Transaction):
-                check_payment(said)
+            if isinstance(record := message.content(), Transaction):
+                check_payment(record)
             # It can be written.
             body_of(message)
         ids.add(document.id)
@@ -356,9 +356,9 @@ def _check_webhooks(
         yield
 
 
-def end_what_was_under_way(world: World, kept: SavedWorld) -> None:
+def end_what_was_under_way(world: World, saved: SavedWorld) -> None:
     """End a payment whose request was waiting for the processor: its client is gone."""
-    for id in _state(kept).get("busy", []):
+    for id in _state(saved).get("busy", []):
         number = world.store.timers.number_of(TAP_EXPIRES, id, "")
         tx = world.store.begin().get(Transaction, id)
         if number is None and tx is not None:

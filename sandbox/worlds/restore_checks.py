@@ -1,6 +1,6 @@
 """Checks of the documents that are not records, because people can edit them.
 
-Every check raises ValueError with the field and what it must be, and repeats no value.
+Every check raises ValueError with the field and its rule, and never repeats a value.
 """
 
 import re
@@ -137,7 +137,7 @@ def check_timer(timer: Timer, timers: Timers) -> None:
     if timer.kind not in TIMER_KINDS:
         raise Unreadable(f"kind: must be one of {', '.join(sorted(TIMER_KINDS))}")
     if timers.get(timer.kind, timer.subject, timer.tag) is not None:
-        raise Unreadable("stands twice: a subject has one timer of a kind and tag")
+        raise Unreadable("appears twice: a subject has one timer of a kind and tag")
     if timer.kind == "late_answer" and timer.detail not in OUTCOMES:
         raise Unreadable("detail: must be a known outcome")
 

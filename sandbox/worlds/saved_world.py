@@ -15,7 +15,7 @@ FIXTURE: Final = "fixture"
 TIMERS: Final = "timers"
 ENDPOINTS: Final = "endpoints"
 DELIVERIES: Final = "deliveries"
-USES: Final = "uses_of_keys"
+KEY_USAGE: Final = "uses_of_keys"
 """The tables besides records and messages."""
 
 OF_THE_SERVER: Final = "of the server"
@@ -55,6 +55,6 @@ class SavedWorld:
 
     def placed(self) -> "Iterator[tuple[str, Document | Parsed]]":
         """The documents that have a place of their own in their table."""
-        for table in (ENDPOINTS, DELIVERIES, USES):
+        for table in (ENDPOINTS, DELIVERIES, KEY_USAGE):
             for document in self.tables.get(table, ()):
                 yield table, document

@@ -1,4 +1,4 @@
-"""Writing the changes of worlds to a state file, so that an answer can wait until it is durable.
+"""Writes the changes of worlds to a state file, so answers can wait until they are durable.
 
 Commits that come together share one write. While one write runs, further commits gather for the
 next. A failed write is repeated with the next one, and no request is answered as saved before.
@@ -16,7 +16,7 @@ SOON_S: Final = 0.05
 """Changes without a request are written after this many seconds."""
 
 UNREAD_MAX: Final = 100
-"""So many damaged documents are named on the log; by then the file as a whole is in question."""
+"""The most damaged documents to log; with more, the whole file is in question."""
 
 log = logging.getLogger("sandbox.store")
 
@@ -70,7 +70,7 @@ class Saver:
     # --- writing
 
     async def saved(self) -> None:
-        """Wait until everything that was noted so far is written. Raises StoreError."""
+        """Wait until all changes noted so far are written. Raises StoreError."""
         wanted = self._noted
         while self._written < wanted:
             if self._under_way is None:
@@ -95,7 +95,7 @@ class Saver:
             if not self._is_slow:
                 self.save()
                 return
-            # All that was committed while the last write was under way is in this one.
+            # This write contains all commits made during the last one.
             await asyncio.sleep(0)
             noted, changes = self._noted, self._take()
             try:
@@ -143,11 +143,11 @@ class Saver:
         self.problem = str(error)
 
     def note_unread(self, error: StoreError) -> None:
-        """Something in the file could not be read: say so once, however often it is asked for."""
-        said = str(error)
-        if said not in self._unread and len(self._unread) < UNREAD_MAX:
-            self._unread.add(said)
-            log.error("%s", said)
+        """Log a document that could not be read, once, however often it is requested."""
+        message = str(error)
+        if message not in self._unread and len(self._unread) < UNREAD_MAX:
+            self._unread.add(message)
+            log.error("%s", message)
 
     def _done(self, noted: int) -> None:
         self._written = noted

@@ -18,7 +18,7 @@ log = logging.getLogger("sandbox.worlds")
 
 
 def fire_due(world: World) -> list[Timer]:
-    """Fire the timers that are due, in order; returns what happened.
+    """Fire the timers that are due, in order; returns the events.
 
     Fires a limited number at a time. The dispatcher fires the rest in the next rounds of the loop;
     `catch_up` waits for all of them.
@@ -35,7 +35,7 @@ def fire_due(world: World) -> list[Timer]:
 
 
 async def catch_up(world: World, slices: Slices) -> list[Timer]:
-    """Fire all timers that are due, however many; returns what happened, in order."""
+    """Fire all timers that are due, however many; returns the events in order."""
     fired = fire_due(world)
     if len(fired) < TIMERS_IN_A_ROW:
         return fired
@@ -52,10 +52,10 @@ def _fire_the_rest(world: World) -> Steps[list[Timer]]:
 
 
 async def advance_to(world: World, to: datetime, slices: Slices) -> list[Timer]:
-    """Go through the world's time up to that moment; what happened on the way, in order.
+    """Advance the world's clock to that moment; returns the events on the way, in order.
 
-    Every timer fires at its own moment, and so do the timers that it creates. Time goes on only
-    after the webhooks that are due have been sent.
+    Every timer fires at its own moment, and so do the timers that it creates. Time continues only
+    after the due webhooks have been sent.
     """
     async with world.advancing:
         world.advances += 1

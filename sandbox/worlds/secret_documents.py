@@ -20,15 +20,15 @@ _READABLE: Final = "readable_key"
 _OURS: Final = (KeyKind.V5, KeyKind.LEGACY)
 
 
-def refuse_secrets(kept: SavedWorld, key_format: KeyFormat) -> Steps[None]:
+def refuse_secrets(saved: SavedWorld, key_format: KeyFormat) -> Steps[None]:
     """Raises NotRestored if a saved world holds a secret that must never be stored."""
-    for table, documents in kept.tables.items():
+    for table, documents in saved.tables.items():
         for document in documents:
             _check(table, document.id, fields_of(document), key_format)
             yield
-    for message in kept.tables.get(MESSAGES, ()):
-        said = from_json(kept.read(RECORDS, message.id))
-        _check(RECORDS, message.id, said, key_format)
+    for message in saved.tables.get(MESSAGES, ()):
+        record = from_json(saved.read(RECORDS, message.id))
+        _check(RECORDS, message.id, record, key_format)
         yield
 
 

@@ -27,7 +27,7 @@ ROUNDS_BETWEEN: Final = 8
 A request that came in meanwhile is answered in them, and waits for one such piece and not four."""
 
 LARGE_AT_ONCE: Final = 4
-"""So many pieces of work that need much memory are under way; others wait until one is done."""
+"""The most large works at a time; others wait until one is done."""
 
 
 class Slices:
@@ -97,7 +97,7 @@ class Slices:
             self._spend(self.slice_s)
 
     def _go_on(self, steps: Steps[T]) -> Aside | None:
-        """Take steps until the slice is over, or something is to be done aside, which is returned.
+        """Take steps until the slice is over, or until a step returns work for a thread.
 
         Raises StopIteration with the result of the steps.
         """
@@ -139,7 +139,7 @@ class Slices:
     # --- turns
 
     def _spend(self, seconds: float) -> None:
-        """So much of this round's time is used up."""
+        """Count time that this round has used."""
         self._spent_s += seconds
         self._await_round()
 

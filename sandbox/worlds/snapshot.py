@@ -30,13 +30,13 @@ from sandbox.worlds.world import World
 PROGRAM: Final = "uat-sandbox"
 
 WRITTEN_MAX: Final = 10_000
-"""So many snapshots that this process has written are known again, the newest of them."""
+"""The number of snapshots written by this process that it recognizes, the newest ones."""
 
 _written_here: Final[dict[str, None]] = {}
 """Their digests, in the order in which they were written. Anybody can write a digest into the head
 of a snapshot; only this process can put one here (decision 45)."""
 DOCUMENTS_AT_ONCE: Final = 64
-"""So many documents are one part of a snapshot."""
+"""The number of documents in one part of a snapshot."""
 
 DIGESTED_AT_ONCE: Final = 1_048_576
 SPACES_MAX: Final = 16
@@ -210,10 +210,10 @@ def _documents(table: str, entries: Any, has_claims: bool) -> Steps[list[Parsed]
 
 
 def read_snapshot(body: bytes | bytearray) -> Steps[SavedWorld]:
-    """The same from bytes. Raises NotRestored.
+    """Parse a snapshot from bytes. Raises NotRestored.
 
-    What this process has written is trusted: to look at everything that its messages say would
-    take several times as long as all the rest.
+    A snapshot that this process wrote is trusted: checking the records of all its messages would
+    take several times as long as the rest.
     """
     try:
         document = yield from json_pieces.parse(body)

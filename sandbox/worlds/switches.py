@@ -12,9 +12,9 @@ from sandbox.domain.words import did_you_mean
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Switch:
-    """One choice: its name, its values, the default, and what it changes.
+    """One switch: its name, its values, its default, and its effect.
 
-    A switch without `values` takes a number from 0 to `number_max`.
+    A switch without `values` accepts a number from 0 to `number_max`.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Switch:
             return f"a number from 0 to {self.number_max:g}"
         return "one of " + ", ".join(map(str, self.values)).lower()
 
-    def takes(self, value: Any) -> bool:
+    def accepts(self, value: Any) -> bool:
         """Whether the value is one of its own."""
         if self.values:
             return any(value is one or (value == one and type(value) is str) for one in self.values)
@@ -115,7 +115,7 @@ def checked(wanted: Mapping[str, Any]) -> dict[str, Any]:
         switch = SWITCHES.get(name)
         if switch is None:
             raise UnknownSwitch(f"{name!r} is not a switch{did_you_mean(name, SWITCHES)}")
-        if not switch.takes(value):
+        if not switch.accepts(value):
             raise UnknownSwitch(f"{name}: must be {switch.choices}")
     return dict(wanted)
 

@@ -70,7 +70,7 @@ class World:
         system_clock: SystemClock,
         journal_entries_max: int,
         key_is_free: Callable[[str], bool],
-        host: Scheduler["World"],
+        scheduler: Scheduler["World"],
         on_timer: "TimerHandler",
         secret: bytes = b"",
         is_saved: bool = False,
@@ -95,12 +95,12 @@ class World:
             },
             on_messages=self._announce,
         )
-        # Writes its changes once it is in use; `is_saved` says whether anything does.
+        # Saves the changes once the world is in use; `is_saved` tells whether there is a saver.
         self.saver: ChangeWriter[World] | None = None
         self.is_saved = is_saved
-        self._host = host
+        self._scheduler = scheduler
         self.on_timer = on_timer
-        # Those that were put before anybody was to be told of them.
+        # The messages stored before there was anyone to notify.
         self._new_keys: list[ApiKey] = []
         self._on_new_key: Callable[[ApiKey], None] = self._new_keys.append
         # How often an account, a terminal, a location or a key was put.
@@ -108,30 +108,30 @@ class World:
         self._listening = ChangeSignal()
         self.outbox = Outbox(
             self,
-            on_work=lambda endpoint_id: host.work(self, endpoint_id),
+            on_work=lambda endpoint_id: scheduler.work(self, endpoint_id),
             on_change=self._listening.tell,
             on_delivery=self._note_delivery,
-            later=host.later,
+            later=scheduler.later,
         )
         self.recorder: ChangeLog | None = None
         self.has_begun = False
         self.cast = Cast()
-        self._note_nobody()
+        self._reset_ephemeral_state()
         self._begin()
 
-    def _note_nobody(self) -> None:
-        """Nobody waits, walks, reads along or writes down how the world is."""
-        # The timer for which the host watches the clock.
+    def _reset_ephemeral_state(self) -> None:
+        """Forget who waits for this world, advances its clock, or saves it."""
+        # The timer that the scheduler will wake up for.
         self.watched: Timer | None = None
         self.advancing = Lock()
         # Held while the store is prepared for a query.
         self.preparing = Lock()
-        # The number of the walk through the world's time that is going on; None: none is.
+        # The id of the clock advance in progress, or None.
         self.advance_id: int | None = None
         self.advances = 0
         # Requests of the control API that wait for a message.
         self.waits = 0
-        # Those who write down how the world is at a moment, by identity.
+        # Savers that are writing a state of this world, by identity.
         self.moments: dict[int, DeliveryKeeper] = {}
         self.subscriptions = Subscriptions(self.journal, self.outbox, self.clock)
 
@@ -272,20 +272,20 @@ class World:
 
     async def wait_idle(self) -> None:
         """Wait until every due webhook was sent."""
-        await self._host.wait_idle(self)
+        await self._scheduler.wait_idle(self)
 
     def watch(self, timer: Timer | None) -> None:
-        """Have the host watch the clock for this timer, which is the next."""
+        """Have the scheduler wake this world up for its next timer."""
         self.watched = timer
         wait_s = None
         if timer is not None:
             wait_s = (timer.due - self.clock.now()).total_seconds() / self.clock.rate
             if wait_s > 0 and self.clock.mode == "frozen":
                 wait_s = None
-        self._host.arm_wakeup(self, wait_s if wait_s is None else max(0.0, wait_s))
+        self._scheduler.arm_wakeup(self, wait_s if wait_s is None else max(0.0, wait_s))
 
     def check_tap_desk(self) -> None:
-        """Tell the payments at the tap desk that have ended by themselves."""
+        """Wake up the requests whose payment ended without a tap."""
         for waiting in self.tap_desk:
             tx = self.store.begin().get(Transaction, waiting.tap.transaction_id)
             if (tx is None or tx.status != "pending") and not waiting.came.done():

@@ -257,7 +257,7 @@ def test_a_broken_connection_is_made_again_and_what_was_missed_is_shown(tmp_path
                 left = endpoints(second, "default")
 
     assert "the connection broke" in broken
-    assert "connected again" in connected
+    assert "reconnected" in connected
     assert len({line.rpartition("msg_")[2] for line in lines}) == 2
     assert (code, left) == (0, [])
 

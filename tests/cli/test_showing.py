@@ -73,7 +73,7 @@ def test_every_command_that_asks_a_server_says_when_there_is_none(words):
         done = ask(*words.split(), *arguments.get(words, []), "--url", url)
 
     assert done.exit_code == 2
-    assert done.stderr.startswith("sandbox: nobody answers at ")
+    assert done.stderr.startswith("sandbox: no server answers at ")
     assert "Traceback" not in done.output
 
 

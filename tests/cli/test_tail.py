@@ -97,7 +97,7 @@ def test_what_cannot_be_filtered_by_is_refused(served, world, arguments, code, w
 def test_where_nobody_listens_it_says_how_to_start_a_server():
     done = ask("tail", "--url", "http://127.0.0.1:9")
 
-    assert_refused(done, 2, "nobody answers at", "`sandbox serve`")
+    assert_refused(done, 2, "no server answers at", "`sandbox serve`")
 
 
 def test_requests_are_shown_as_they_come(served):
@@ -205,7 +205,7 @@ def test_after_a_break_what_was_missed_is_shown_once(tmp_path):
             with serving("--port", port) as second:
                 pay(second, world)
                 lines.append(tail.line())
-                while "connected again" not in tail.complaint():
+                while "reconnected" not in tail.complaint():
                     pass
                 pay(second, world)
                 lines.append(tail.line())

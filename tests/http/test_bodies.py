@@ -162,7 +162,7 @@ def test_without_a_usable_key_the_answer_does_not_wait_for_the_body(client, serv
     assert answer.status == 401
     entry = entry_of(served, answer)
     assert entry["request"] is None
-    assert "the body was neither read nor kept: the key comes first" in str(entry["notes"])
+    assert "the body was neither read nor stored: the key is checked first" in str(entry["notes"])
     client.send(NEW_KEY)
     assert client.ask(HEALTH).status == 200
 

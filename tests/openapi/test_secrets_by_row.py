@@ -31,14 +31,14 @@ from tests.openapi.planting import (
 )
 from tests.platform.refusals import FROZEN
 from tests.platform.test_secrets import everything_kept, secret_of
-from tests.state.keeping import keeping
+from tests.state.saved_worlds import serving_saved
 
 SETTINGS = Settings(clock=FROZEN, log_requests=True)
 
 SENTENCES = (
     "a production key must never be sent to a sandbox",
-    "an API key stands where none belongs",
-    "a card number stands where none belongs",
+    "an API key is not allowed here",
+    "a card number is not allowed here",
 )
 
 SCENARIO = {
@@ -233,7 +233,7 @@ def test_the_refusal_names_the_field(sandbox, name):
     answer = sandbox.ask(method, f"/_sandbox{path}", body=body).json()
 
     field = ".".join(part for part in place if part != "[]")
-    assert answer["message"] == f"{field}: a card number stands where none belongs"
+    assert answer["message"] == f"{field}: a card number is not allowed here"
     assert answer["details"] == "a test card is named by its token"
 
 
@@ -302,7 +302,7 @@ def _filled(path: str, secret: str) -> str:
 def test_a_server_writes_none_to_its_log_or_its_state_file(tmp_path):
     state = tmp_path / "state.json"
     secrets = list(SECRETS.values())
-    with keeping(state, "--clock", NOW, "--log-requests") as server:
+    with serving_saved(state, "--clock", NOW, "--log-requests") as server:
         tried = 0
         for name in PLATFORM:
             request = Request(a_sandbox(), name)

@@ -326,7 +326,7 @@ def test_a_processor_that_takes_its_time_does_so_after_the_tap(sandbox):
     assert (body["status"], body["card_brand"]) == ("captured", "Amex")
 
 
-# --- nobody taps ------------------------------------------------------------------------------
+# --- no tap -----------------------------------------------------------------------------------
 
 
 @pytest.mark.proves("assumed D24, 8.2-deadline", "spec 2.4-processor_timeout, 2.4-timed_out")
@@ -491,7 +491,7 @@ def test_the_end_of_its_world_ends_the_waiting(sandbox):
         ({}, "give one of card, outcome and cancel", None),
         ({"card": "tok_amex", "cancel": "user"}, "give one of", None),
         ({"card": "tok_amx"}, "card: there is no 'tok_amx'", "tok_amex"),
-        ({"card": "4111 1111 1111 1111"}, "card: a card number stands where none belongs", None),
+        ({"card": "4111 1111 1111 1111"}, "card: a card number is not allowed here", None),
         ({"card": "4111"}, "card: name a test card by its token", None),
         ({"outcome": "lost_crd"}, "outcome: there is no 'lost_crd'", "lost_card"),
         ({"outcome": "refund_declined"}, "outcome: refund_declined is for refund", None),

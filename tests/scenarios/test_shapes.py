@@ -254,7 +254,7 @@ def test_an_operation_that_no_example_can_send_is_refused_with_those_that_it_can
         ('card = ["tok_visa_debit", "tok_amex"], card_brand = "Visa"', "card_brand: tok_amex"),
         (f"{CLOSING}, amount = 5", "amount: closing a batch has none"),
         (f'{CLOSING}, card = "tok_amex"', "card: closing a batch has none"),
-        ('operation = ["sale", "close_batch"]', "operation: close_batch stands alone"),
+        ('operation = ["sale", "close_batch"]', "operation: close_batch cannot be combined"),
     ],
 )
 def test_a_rule_that_can_never_fit_is_refused(when, said):

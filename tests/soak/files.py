@@ -15,7 +15,7 @@ import httpx2
 from tests.soak.rounds import Round
 from tests.soak.served import Refused, Target, look_over_http
 from tests.soak.spoiling import spoilt, spoilt_bytes, written
-from tests.state.keeping import KINDS
+from tests.state.saved_worlds import KINDS
 
 STEPS = 4
 BLOCK = 512

@@ -1,7 +1,7 @@
 """`kill -9` under load now and then: what was acknowledged is there afterwards, once."""
 
 from tests.soak.rounds import Round
-from tests.state.keeping import KINDS
+from tests.state.saved_worlds import KINDS
 from tests.webhooks.receiving import receiving
 
 KILLS = 2

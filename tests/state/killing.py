@@ -24,7 +24,7 @@ from tests.payments.driving_money import (
     shown_sums,
     sums_of,
 )
-from tests.state.keeping import SavedWorld, keeping
+from tests.state.saved_worlds import SavedWorld, serving_saved
 from tests.support.payments import PATHS
 from tests.webhooks.receiving import Received, Receiver
 
@@ -123,14 +123,14 @@ class Ordeal:
 
     def run(self, rounds: int) -> None:
         for number in range(rounds):
-            with keeping(self._path) as server:
+            with serving_saved(self._path) as server:
                 if number == 0:
                     self._register(server)
                 else:
                     self._check(server)
                 self._load(server, number)
                 self.numbers.kills += 1
-        with keeping(self._path) as server:
+        with serving_saved(self._path) as server:
             self._check(server)
 
     def _register(self, server: SavedWorld) -> None:

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from tests.driving import Response
-from tests.state.keeping import SavedWorld
+from tests.state.saved_worlds import SavedWorld
 from tests.webhooks.hooked import until
 
 

@@ -22,8 +22,8 @@ from tests.state.filling import KEPT_KEY, a_sandbox, fill
 
 SECRETS = {
     "a production key": (PRODUCTION, "a production key must never be sent to a sandbox"),
-    "a whole key": (f"key {WHOLE}", "an API key stands where none belongs"),
-    "a card number": ("4532.0151.1283.0366", "a card number stands where none belongs"),
+    "a whole key": (f"key {WHOLE}", "an API key is not allowed here"),
+    "a card number": ("4532.0151.1283.0366", "a card number is not allowed here"),
 }
 
 
@@ -167,7 +167,7 @@ def test_nor_may_one_of_a_saved_world_that_is_given_as_a_fixture(tmp_path: Path,
     broken = full | {"endpoints": full["endpoints"] | {number: endpoint}}
     path.write_text(json.dumps(broken), encoding="utf-8")
 
-    with pytest.raises(FixtureError, match="description: a card number stands where none"):
+    with pytest.raises(FixtureError, match="description: a card number is not allowed"):
         build(Settings(fixture=str(path)))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from sandbox.store.files.opening import open_file
 from sandbox.store.files.port import Change, Document, StateFile
 
-KEPT = Path(__file__).parent / "kept"
+FORMATS = Path(__file__).parent / "formats"
 PROJECT = Path(__file__).parents[2]
 
 
@@ -49,10 +49,10 @@ def plain(file: StateFile) -> dict[str, dict[str, list[tuple[str, int, Any]]]]:
 def kept(path: Path) -> Path:
     """The file of format 1, put at this path."""
     if path.suffix == ".json":
-        path.write_bytes((KEPT / "format-1.json").read_bytes())
+        path.write_bytes((FORMATS / "format-1.json").read_bytes())
     else:
         with closing(sqlite3.connect(path)) as database:
-            database.executescript((KEPT / "format-1.sql").read_text(encoding="utf-8"))
+            database.executescript((FORMATS / "format-1.sql").read_text(encoding="utf-8"))
     return path
 
 

@@ -226,7 +226,7 @@ def test_on_a_full_disk_nothing_is_lost_and_the_same_changes_can_be_tried_again(
         file.write(changes)
 
     assert str(path) in str(refused.value)
-    assert "cannot write what was committed" in str(refused.value)
+    assert "cannot write the committed changes" in str(refused.value)
     assert "try again" in str(refused.value)
     assert file.read("demo", "accounts", "b") is None
     assert plain(file) == {"demo": {"accounts": [("a", 1, {"name": "before"})]}}
@@ -296,7 +296,7 @@ def test_a_file_that_was_closed_is_not_written_any_more(path: Path, file: StateF
     put(file, document("a", 1))
     file.close()
 
-    with pytest.raises(StoreError, match=r"cannot write what was committed: .*closed"):
+    with pytest.raises(StoreError, match=r"cannot write the committed changes: .*closed"):
         put(file, document("b", 2))
 
     assert loaded(path) == {"demo": {"accounts": [("a", 1, {})]}}
@@ -418,7 +418,7 @@ def test_a_torn_file_is_refused_and_left_as_it_is(path: Path, part: float):
 def test_nonsense_is_refused_and_left_as_it_is(path: Path, content: bytes):
     path.write_bytes(content)
 
-    unusable(path, "cannot be read.*the file is as it was")
+    unusable(path, "cannot be read.*the file was not changed")
 
 
 def test_a_file_that_lost_all_its_content_is_refused(path: Path):

@@ -12,7 +12,7 @@ from sandbox import __version__
 from sandbox.store.files import json_file
 from sandbox.store.files.json_file import JsonFile
 from sandbox.store.files.port import RECORDS, Change, Document, StoreError
-from tests.store.state_files import KEPT, contents, document, kept, loaded, put, write
+from tests.store.state_files import FORMATS, contents, document, kept, loaded, put, write
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_the_file_reads_as_a_person_would_write_it(path: Path):
     # The version that wrote it is the only thing that may differ.
     written = path.read_text(encoding="utf-8").replace(__version__, "0.1.0")
 
-    assert written == (KEPT / "format-1.json").read_text(encoding="utf-8")
+    assert written == (FORMATS / "format-1.json").read_text(encoding="utf-8")
 
 
 def test_tables_and_documents_stand_in_one_order_however_they_came(tmp_path: Path):
@@ -115,14 +115,14 @@ ABOUT = '"file": {"1": {"program": "uat-sandbox", "format": 1}}'
         (f'{{{ABOUT}, "d.a": {{"1": {{}}}}}}', "table 'd.a', document '1': _id is not a text"),
         (f'{{{ABOUT}, "accounts": {{}}}}', "table 'accounts' is not named <world>.<table>"),
         (f'{{{ABOUT}, "Demo.accounts": {{}}}}', "is not named <world>.<table>"),
-        (f'{{{ABOUT}, "d.a": {{}}, "d.a": {{}}}}', "'d.a' stands twice in one object"),
+        (f'{{{ABOUT}, "d.a": {{}}, "d.a": {{}}}}', "'d.a' appears twice in one object"),
         (
             f'{{{ABOUT}, "d.a": {{"7": {{"_id": "x", "in": [{{"b": 1, "b": 2}}]}}}}}}',
-            "table 'd.a', document '7': 'b' stands twice in one object",
+            "table 'd.a', document '7': 'b' appears twice in one object",
         ),
         (
             f'{{{ABOUT}, "d.a": {{"7": {{}}, "7": {{}}}}}}',
-            "table 'd.a': '7' stands twice in one object",
+            "table 'd.a': '7' appears twice in one object",
         ),
         (
             f'{{{ABOUT}, "d.a": {{"7": {{"_id": "x", "amount": NaN}}}}}}',
@@ -130,7 +130,7 @@ ABOUT = '"file": {"1": {"program": "uat-sandbox", "format": 1}}'
         ),
         (
             f'{{{ABOUT}, "d.a": {{"7": {{"_id": "x"}}, "8": {{"_id": "x"}}}}}}',
-            "table 'd.a': _id 'x' stands in it twice",
+            "table 'd.a': _id 'x' appears twice",
         ),
         ("[" * 100_000, "it is nested too deeply"),
         ('{"a": 1' + "0" * 5000 + "}", "it cannot be read as JSON"),

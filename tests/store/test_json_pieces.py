@@ -56,7 +56,7 @@ def test_what_is_refused_at_once_is_refused_and_nothing_else_but_a_name_that_sta
         read = run_through(parse(body))
     except NotJson as error:
         read = str(error).partition(" in ")[0]
-    assert read in (expected, "a name stands twice")
+    assert read in (expected, "a name appears twice")
 
 
 @pytest.mark.parametrize(

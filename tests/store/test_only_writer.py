@@ -121,7 +121,7 @@ def test_of_two_that_write_one_goes_on_and_the_other_is_refused(path: Path, no_l
         put(second, document("b", 2))
 
         for _ in range(2):
-            with pytest.raises(StoreError, match=r"cannot write what was committed: another"):
+            with pytest.raises(StoreError, match=r"cannot write the committed changes: another"):
                 put(first, document("lost", 3))
 
         put(second, document("c", 3))
@@ -134,7 +134,7 @@ def test_a_second_one_that_read_what_is_old_by_now_is_refused(path: Path, no_loc
     with two_on(path) as (first, second):
         put(first, document("b", 2))
 
-        with pytest.raises(StoreError, match=r"cannot write what was committed: another"):
+        with pytest.raises(StoreError, match=r"cannot write the committed changes: another"):
             put(second, document("lost", 3))
 
         put(first, document("c", 3))

@@ -129,7 +129,7 @@ def test_a_document_that_stands_twice_is_refused(path: Path):
         database.execute("INSERT INTO documents VALUES (9, 'demo', 'accounts', 'a', '5', '{}', '')")
         database.commit()
 
-    with closing(SqliteFile(path)) as file, pytest.raises(StoreError, match="an id stands twice"):
+    with closing(SqliteFile(path)) as file, pytest.raises(StoreError, match="an id appears twice"):
         file.load()
 
 

@@ -21,7 +21,7 @@ WAIT_S = 5.0
 class Received:
     """One request as it came: headers by lower-case name, the raw bytes of its body.
 
-    `at` is the wall time at which it was complete; `number` counts the receiver's requests from 0.
+    `at` is the real time at which it was complete; `number` counts the receiver's requests from 0.
     """
 
     number: int

@@ -96,7 +96,7 @@ def test_taking_whatever_comes_is_said_in_one_sentence():
     with receiving(of.without_verifying) as one:
         _, report = examine(one.url, *only)
 
-    assert "no signature is verified at all" in report["diagnosis"]
+    assert "does not verify signatures at all" in report["diagnosis"]
     assert failed(report)["bad-signature"] == ("critical", "taken")
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.state.keeping import KINDS
 from tests.state.killing import Ordeal
+from tests.state.saved_worlds import KINDS
 from tests.webhooks.receiving import receiving
 
 ROUNDS = int(os.environ.get("SANDBOX_KILLS", "1"))

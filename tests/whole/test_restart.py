@@ -14,8 +14,8 @@ import pytest
 from sandbox.domain.instants import from_ms, parse_rfc3339
 from tests.conftest import NOW
 from tests.state.filling import STATES, control, fill, ok
-from tests.state.keeping import KINDS, SavedWorld, keeping
 from tests.state.remote import Remote
+from tests.state.saved_worlds import KINDS, SavedWorld, serving_saved
 from tests.support.payments import acted, paid, pay, read
 from tests.webhooks.hooked import until
 from tests.webhooks.receiving import receiving
@@ -55,7 +55,7 @@ def shown(world: Remote) -> dict[str, bytes]:
 
 
 def test_every_world_is_there_again_as_it_was(path: Path):
-    with keeping(path, *FROZEN) as server:
+    with serving_saved(path, *FROZEN) as server:
         worlds = [Remote(server), another(server, "second", seed=7)]
         for world in worlds:
             fill(world)
@@ -65,7 +65,7 @@ def test_every_world_is_there_again_as_it_was(path: Path):
         before = [world.saved() for world in worlds]
         keys = [world.view["keys"] for world in worlds]
 
-    with keeping(path) as server:
+    with serving_saved(path) as server:
         worlds = [Remote(server), Remote(server, "second")]
         assert [world.saved() for world in worlds] == before
         assert [shown(world) for world in worlds] == listed
@@ -131,14 +131,14 @@ def documents(saved: bytes) -> dict[str, list[Any]]:
 
 
 def test_the_same_requests_are_answered_the_same_with_a_restart_between(path: Path):
-    with keeping(path, *FROZEN) as server:
+    with serving_saved(path, *FROZEN) as server:
         straight = another(server, "straight")
         expected = [story(straight, part) for part in (0, 1)]
         whole = straight.saved()
     path.unlink()
-    with keeping(path, *FROZEN) as server:
+    with serving_saved(path, *FROZEN) as server:
         first = story(another(server, "straight"), 0)
-    with keeping(path) as server:
+    with serving_saved(path) as server:
         world = Remote(server, "straight")
         second = story(world, 1)
 
@@ -148,7 +148,7 @@ def test_the_same_requests_are_answered_the_same_with_a_restart_between(path: Pa
 
 
 def test_the_story_has_in_it_what_a_forgetful_server_would_tell_otherwise(db: Path):
-    with keeping(db, *FROZEN) as server:
+    with serving_saved(db, *FROZEN) as server:
         world = another(server, "straight")
         story(world, 0)
         second = story(world, 1)
@@ -167,13 +167,13 @@ def test_the_story_has_in_it_what_a_forgetful_server_would_tell_otherwise(db: Pa
 
 
 def test_a_clock_with_an_offset_and_a_rate_ran_on_meanwhile(db: Path):
-    with keeping(db) as server:
+    with serving_saved(db) as server:
         world = Remote(server)
         control(world, "PUT", "/clock", {"now": NOW, "mode": "running", "rate": 60})
         set_at = time()
         before = parse_rfc3339(control(world, "GET", "/clock")["now"])
 
-    with keeping(db) as server:
+    with serving_saved(db) as server:
         view = control(Remote(server), "GET", "/clock")
         now, elapsed_s = parse_rfc3339(view["now"]), time() - set_at
 
@@ -185,7 +185,7 @@ def test_a_clock_with_an_offset_and_a_rate_ran_on_meanwhile(db: Path):
 
 def test_what_fell_due_while_the_server_was_down_happens_at_its_own_moment_unasked(path: Path):
     with receiving() as receiver:
-        with keeping(path) as server:
+        with serving_saved(path) as server:
             world = Remote(server)
             control(world, "PUT", "/clock", {"now": NOW, "mode": "running", "rate": 60})
             held = paid(world, operation="auth")
@@ -195,7 +195,7 @@ def test_what_fell_due_while_the_server_was_down_happens_at_its_own_moment_unask
             control(world, "PUT", "/clock", {"now": f"{nearly:%Y-%m-%dT%H:%M:%S}.000Z"})
             control(world, "POST", "/endpoints", {"url": receiver.url})
             server.kill()
-        with keeping(path) as server:
+        with serving_saved(path) as server:
             (told,) = receiver.wait_for(1, timeout_s=10)
 
             now = read(Remote(server), held["transaction_id"])
@@ -214,7 +214,7 @@ def _expiry(world: Remote, id: str) -> datetime:
 
 
 def test_a_world_that_was_put_in_place_lets_things_happen_unasked(db: Path):
-    with receiving() as receiver, keeping(db) as server:
+    with receiving() as receiver, serving_saved(db) as server:
         world = another(server, "first")
         control(world, "PUT", "/clock", {"mode": "running", "rate": 60})
         held = paid(world, operation="auth")
@@ -273,7 +273,7 @@ def _pending(server: SavedWorld) -> str:
 def test_a_payment_that_waited_ends_as_timed_out_and_that_is_all(
     db: Path, waits_for: str, how: str
 ):
-    with keeping(db, *FROZEN) as server:
+    with serving_saved(db, *FROZEN) as server:
         world = Remote(server)
         if waits_for == "processor":
             slow = {"outcome": "approved", "delay_ms": 60_000}
@@ -291,7 +291,7 @@ def test_a_payment_that_waited_ends_as_timed_out_and_that_is_all(
         server.kill() if how == "kill" else server.end()
         thread.join()
 
-    with keeping(db) as server:
+    with serving_saved(db) as server:
         world = Remote(server)
         control(world, "DELETE", "/scenario")
         control(world, "POST", "/clock/advance", {"by": "10m"})
@@ -308,12 +308,12 @@ def test_a_payment_that_waited_ends_as_timed_out_and_that_is_all(
 
 
 def test_request_ids_and_uses_of_keys_go_on_after_an_end_though_nothing_was_changed(path: Path):
-    with keeping(path, *FROZEN) as server:
+    with serving_saved(path, *FROZEN) as server:
         world = Remote(server)
         answers = [world.ask("GET", "/v2/transactions", key="merchant") for _ in range(3)]
         numbers = [one.headers["x-sandbox-request-id"] for one in answers]
 
-    with keeping(path) as server:
+    with serving_saved(path) as server:
         world = Remote(server)
         later = world.ask("GET", "/v5/apikeys", key="partner", query="limit=100")
 
@@ -323,14 +323,14 @@ def test_request_ids_and_uses_of_keys_go_on_after_an_end_though_nothing_was_chan
 
 
 def test_a_reset_and_a_deletion_are_kept(path: Path):
-    with keeping(path, *FROZEN) as server:
+    with serving_saved(path, *FROZEN) as server:
         for id in ("reset", "deleted"):
             paid(another(server, id))
         assert server.control("POST", "/worlds/reset/reset").status_code == 200
         assert server.control("DELETE", "/worlds/deleted").status_code == 204
         server.kill()
 
-    with keeping(path) as server:
+    with serving_saved(path) as server:
         worlds = server.control("GET", "/worlds").json()["worlds"]
         assert sorted(one["id"] for one in worlds) == ["default", "reset"]
         world = Remote(server, "reset")
@@ -340,7 +340,7 @@ def test_a_reset_and_a_deletion_are_kept(path: Path):
 
 
 def test_a_world_that_was_put_in_place_is_kept(path: Path):
-    with keeping(path, *FROZEN) as server:
+    with serving_saved(path, *FROZEN) as server:
         world = Remote(server)
         sale = paid(world)
         saved = world.saved()
@@ -349,7 +349,7 @@ def test_a_world_that_was_put_in_place_is_kept(path: Path):
         paid(world, 5)
         server.kill()
 
-    with keeping(path) as server:
+    with serving_saved(path) as server:
         world = Remote(server)
         listed = world.ask("GET", "/v2/transactions", key="partner").json()["transactions"]
         assert [one["total_amount"] for one in listed] == [5, 1000]
@@ -357,7 +357,7 @@ def test_a_world_that_was_put_in_place_is_kept(path: Path):
 
 
 def test_a_switch_that_was_just_set_is_kept_when_the_server_is_killed(path: Path):
-    with keeping(path, *FROZEN) as server:
+    with serving_saved(path, *FROZEN) as server:
         world = Remote(server)
         control(world, "PUT", "/switches", {"idempotency.duplicate": "replay"})
         control(world, "POST", "/clock/advance", {"by": "1d"})
@@ -365,7 +365,7 @@ def test_a_switch_that_was_just_set_is_kept_when_the_server_is_killed(path: Path
         control(world, "POST", "/scenario/next", {"outcome": "lost_card"})
         server.kill()
 
-    with keeping(path) as server:
+    with serving_saved(path) as server:
         world = Remote(server)
         assert control(world, "GET", "/switches")["idempotency.duplicate"] == "replay"
         assert control(world, "GET", "/clock") == now
@@ -375,7 +375,7 @@ def test_a_switch_that_was_just_set_is_kept_when_the_server_is_killed(path: Path
 
 def test_undelivered_webhooks_go_on_with_their_attempts_counted(path: Path):
     with receiving(503) as receiver:
-        with keeping(path, *FROZEN) as server:
+        with serving_saved(path, *FROZEN) as server:
             world = Remote(server)
             control(world, "POST", "/endpoints", {"id": "ep", "url": receiver.url})
             secret = control(world, "GET", "/endpoints/ep")["secret"]
@@ -385,7 +385,7 @@ def test_undelivered_webhooks_go_on_with_their_attempts_counted(path: Path):
             before = control(world, "GET", f"/messages/{message}")["deliveries"]
             server.kill()
         receiver.behave(200)
-        with keeping(path) as server:
+        with serving_saved(path) as server:
             world = Remote(server)
             assert control(world, "GET", f"/messages/{message}")["deliveries"] == before
             control(world, "POST", "/clock/advance", {"by": "1h"})

@@ -199,7 +199,7 @@ def test_a_token_is_wanted_and_taken_from_the_environment_too(tmp_path):
 def test_where_nobody_listens_it_says_how_to_start_a_server():
     done = run("save", "--url", f"http://127.0.0.1:{free_port()}")
 
-    assert_refused(done, 2, "nobody answers at", "`sandbox serve`", "--url")
+    assert_refused(done, 2, "no server answers at", "`sandbox serve`", "--url")
 
 
 @pytest.mark.parametrize("url", ["", "127.0.0.1:8080", "ftp://127.0.0.1", "http://[::", "http://"])

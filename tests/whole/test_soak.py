@@ -22,8 +22,8 @@ from tests.soak.parts import PARTS
 from tests.soak.report import COLUMNS, Report
 from tests.soak.rounds import Means, Part, Round, Wanted, soak
 from tests.soak.served import Refused, Target
-from tests.state.keeping import SavedWorld
 from tests.state.killing import Ordeal
+from tests.state.saved_worlds import SavedWorld
 
 Scope = dict[str, Any]
 App = Callable[..., Awaitable[None]]

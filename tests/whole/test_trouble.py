@@ -19,8 +19,8 @@ from sandbox.domain.payments.cards import CARDS
 from tests.conftest import NOW
 from tests.platform.minting import mint
 from tests.state.filling import KEPT_KEY, control, fill
-from tests.state.keeping import KINDS, SavedWorld, keeping, refused
 from tests.state.remote import Remote
+from tests.state.saved_worlds import KINDS, SavedWorld, refused, serving_saved
 from tests.support.payments import paid, pay, read
 from tests.webhooks.hooked import until
 from tests.webhooks.receiving import receiving
@@ -36,7 +36,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 def with_a_sale(path: Path) -> str:
     """The id of a sale in a file that a server has left."""
-    with keeping(path, *FROZEN) as server:
+    with serving_saved(path, *FROZEN) as server:
         return str(paid(Remote(server))["transaction_id"])
 
 
@@ -44,7 +44,7 @@ def with_a_sale(path: Path) -> str:
 
 
 def test_a_second_server_on_a_file_is_refused_and_the_first_goes_on(path: Path):
-    with keeping(path, *FROZEN) as server:
+    with serving_saved(path, *FROZEN) as server:
         said = refused(path)
 
         assert str(path) in said
@@ -55,7 +55,7 @@ def test_a_second_server_on_a_file_is_refused_and_the_first_goes_on(path: Path):
 @pytest.mark.skipif(sys.platform != "linux", reason="locks of what was opened")
 @pytest.mark.parametrize("how", ["hard link", "lock removed"])
 def test_nor_does_a_second_one_get_in_by_another_name_or_without_the_lock(path: Path, how: str):
-    with keeping(path, *FROZEN) as server:
+    with serving_saved(path, *FROZEN) as server:
         world = Remote(server)
         kept = [paid(world)["transaction_id"]]
         name = path
@@ -72,13 +72,13 @@ def test_nor_does_a_second_one_get_in_by_another_name_or_without_the_lock(path: 
         kept += [paid(world)["transaction_id"] for _ in range(3)]
         server.kill()
 
-    with keeping(path) as server:
+    with serving_saved(path) as server:
         for id in kept:
             assert read(Remote(server), id)["status"] == "captured"
 
 
 def test_what_was_put_in_the_place_of_a_file_in_use_is_not_written_over(path: Path):
-    with keeping(path, *FROZEN) as server:
+    with serving_saved(path, *FROZEN) as server:
         world = Remote(server)
         first = paid(world)["transaction_id"]
         aside = path.with_name(f"aside-{path.name}")
@@ -132,7 +132,7 @@ def _torn(content: bytes) -> bytes:
 def test_a_torn_file_is_refused_and_the_good_copy_goes_on(path: Path):
     id = with_a_sale(path)
     # The second start keeps a copy of what it found good.
-    with keeping(path):
+    with serving_saved(path):
         pass
     good = path.with_name(path.name + ".good")
     path.write_bytes(torn := _torn(path.read_bytes()))
@@ -143,7 +143,7 @@ def test_a_torn_file_is_refused_and_the_good_copy_goes_on(path: Path):
     assert str(good) in said
     assert path.read_bytes() == torn
     shutil.copy(good, path)
-    with keeping(path) as server:
+    with serving_saved(path) as server:
         assert read(Remote(server), id)["status"] == "captured"
 
 
@@ -222,7 +222,7 @@ def _sold(folder: Path) -> Path:
     good = folder / "state.json.good"
     if not _KEPT:
         with_a_sale(path)
-        with keeping(path):
+        with serving_saved(path):
             pass
         _KEPT["json"] = path.read_bytes(), good.read_bytes()
     content, copy = _KEPT["json"]
@@ -263,7 +263,7 @@ def _said_why(server: SavedWorld) -> None:
 
 def test_on_a_full_disk_nothing_is_acknowledged_and_reading_goes_on(path: Path):
     first = with_a_sale(path)
-    with keeping(path, before=_limit(path)) as server:
+    with serving_saved(path, before=_limit(path)) as server:
         world = Remote(server)
         kept = _pay_until_full(world)
 
@@ -277,7 +277,7 @@ def test_on_a_full_disk_nothing_is_acknowledged_and_reading_goes_on(path: Path):
         _said_why(server)
         server.kill()
 
-    with keeping(path) as server:
+    with serving_saved(path) as server:
         world = Remote(server)
         for id in (first, *kept):
             assert read(world, id)["status"] == "captured"
@@ -307,7 +307,7 @@ def _small_disk() -> Iterator[Path]:
 def test_when_there_is_room_again_everything_is_written(kind: str):
     with _small_disk() as folder:
         path, ballast = folder / f"state.{kind}", folder / "ballast"
-        with keeping(path, *FROZEN) as server:
+        with serving_saved(path, *FROZEN) as server:
             world = Remote(server)
             first = paid(world)["transaction_id"]
             with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
@@ -323,7 +323,7 @@ def test_when_there_is_room_again_everything_is_written(kind: str):
             assert any("again" in one["message"] for one in server.said())
             server.kill()
 
-        with keeping(path) as server:
+        with serving_saved(path) as server:
             world = Remote(server)
             for id in (first, *kept):
                 assert read(world, id)["status"] == "captured"
@@ -341,7 +341,7 @@ STRAY = "4539578763621486"
 @pytest.mark.proves("assumed D26")
 def test_no_secret_stands_in_a_file_but_those_that_may_be_read_again(path: Path):
     with receiving() as receiver:
-        with keeping(path, *FROZEN) as server:
+        with serving_saved(path, *FROZEN) as server:
             world = Remote(server)
             control(world, "POST", "/endpoints", {"url": receiver.url})
             fill(world)

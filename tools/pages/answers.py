@@ -1,4 +1,4 @@
-"""What can be answered, and what chooses it: outcomes, transport faults, cards, amounts."""
+"""The possible answers and their causes: outcomes, transport faults, cards, amounts."""
 
 from typing import Final
 
@@ -29,7 +29,7 @@ def outcomes() -> str:
     )
     return page(
         "Outcomes",
-        "What a processor can answer, one line each. The keys are stable; [cards](cards.md) and\n"
+        "The answers of a processor, one line each. The keys are stable; [cards](cards.md) and\n"
         "[amounts](triggers.md) choose them. Where an outcome is not for the operation at hand,\n"
         "the operation is approved (assumed 5.1).",
         f"There are {len(OUTCOMES)}. `ok` is the operation's own success. Without a code no\n"
@@ -37,14 +37,14 @@ def outcomes() -> str:
         "nominal: the switch `latency.scale` says how much of it is waited. `retry`: whether to\n"
         "try the same again, another card or amount (other), to mend something first (fix), to\n"
         "look the event_id up first (recon), or never (no).\n\n"
-        "A surcharge is asked for at sales only; where it cannot be, `surcharge_prompt` is an\n"
+        "Only sales can prompt for a surcharge; where they cannot, `surcharge_prompt` is an\n"
         f"approval. At a sale, {listed(sorted(AFTER_PROMPT))}\n"
         "show the prompt and resolve it by themselves.\n"
         f"{listed(sorted(FORCED_RULES))}\n"
         "answer as the rule failures of that name ([transactions](transactions.md)).\n",
         table(head, [_outcome(row) for row in OUTCOMES.values()]),
         "## Transport faults\n",
-        "What goes wrong between client and platform instead, for any operation (assumed 5.3).\n",
+        "Failures between client and platform, for any operation (assumed 5.3).\n",
         table(
             ("key", "what happens", "the payment", "default"),
             [_fault(fault) for fault in TRANSPORT_FAULTS.values()],
@@ -80,7 +80,7 @@ def _yes(is_so: bool) -> str:
 
 
 def _as_increment(row: Outcome) -> str | None:
-    """The reason at an increment, where it is another."""
+    """The reason at an increment, if it differs."""
     found = for_operation(row.key, Operation.INCREMENT)
     return found.status_reason if found and found.status_reason != row.status_reason else None
 
@@ -122,8 +122,8 @@ def cards() -> str:
     return page(
         "Test cards",
         f"Sent as `{READER_FIELD}.{CARD_FIELD}`: the token, or the number, which is published for\n"
-        "tests and belongs to nobody (assumed 6.4). Any other number is refused; anything else\n"
-        f"stands for a reader's data and means `{DEFAULT_CARD.token}`. The keys are those of\n"
+        "tests and is not a real card (assumed 6.4). Any other number is refused; anything else\n"
+        f"represents a reader's data and means `{DEFAULT_CARD.token}`. The keys are those of\n"
         "[outcomes](outcomes.md). A card that does not choose leaves it to the\n"
         "[amount](triggers.md), and is approved where that is no trigger.",
         table(("token", "number", "shown as", "brand", "type", "what it does"), rows),
@@ -131,18 +131,18 @@ def cards() -> str:
 
 
 def _does(card: Card) -> str:
-    """What a card does, in words."""
-    said = []
+    """The effect of a card, in words."""
+    notes = []
     if card.outcome is not None:
-        said.append(f"{' and '.join(_starts())}: {code(card.outcome)}")
+        notes.append(f"{' and '.join(_starts())}: {code(card.outcome)}")
     if card.limit is not None:
         limit = dollars(card.limit)
-        said.append(f"{' and '.join(_starts())} above {limit}: {code(PARTIAL.key)}, of {limit}")
-    said += [f"{operation}: {code(key)}" for operation, key in card.later.items()]
-    said = said or ["does not choose"]
+        notes.append(f"{' and '.join(_starts())} above {limit}: {code(PARTIAL.key)}, of {limit}")
+    notes += [f"{operation}: {code(key)}" for operation, key in card.later.items()]
+    notes = notes or ["does not choose"]
     if not card.is_credit:
-        said.append("never surcharged")
-    return "; ".join(said)
+        notes.append("never surcharged")
+    return "; ".join(notes)
 
 
 def _starts() -> list[str]:
@@ -158,11 +158,11 @@ def triggers() -> str:
     return page(
         "Amounts that choose",
         f"From {dollars(FIRST_AMOUNT)} to {dollars(LAST_AMOUNT)}; an amount that is not listed is\n"
-        "ordinary. What counts is the amount that the operation itself asks for, before automatic\n"
-        "tax and surcharge (assumed 6.2-amount). Whatever else chooses, such as a\n"
-        "[card](cards.md), comes first (assumed D4), and the switch `triggers.enabled` turns all\n"
-        "of them off. The names are those of [outcomes](outcomes.md); what happens at settlement\n"
-        "stands under [batches](batches.md).",
+        "ordinary. The amount that counts is the one in the request, before automatic\n"
+        "tax and surcharge (assumed 6.2-amount). Other choices, such as a\n"
+        "[card](cards.md), come first (assumed D4), and the switch `triggers.enabled` turns all\n"
+        "of them off. The names are those of [outcomes](outcomes.md); the results of settlement\n"
+        "are listed under [batches](batches.md).",
         table(("amount", "in dollars", "kind", "what happens", "for"), rows),
     )
 

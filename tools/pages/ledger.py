@@ -1,6 +1,6 @@
 """The ledger: for every clause its title, the code that cites it, its table rows and its proofs.
 
-Two forms leave out the names of tests and are kept in the repository: `ledger_file()` and
+Two forms leave out the names of tests and are committed to the repository: `ledger_file()` and
 `ledger()`. `python -m tools.ledger` writes the whole one.
 """
 
@@ -62,9 +62,9 @@ class Entry:
 
 
 def _rows() -> Iterator[tuple[str, str]]:
-    """Every row of every table that has a source, by what it is called, with that source.
+    """Every row of every table that has a source: its name and that source.
 
-    A status and a status reason are clauses of their own, so that rows which name one come of it.
+    A status and a status reason are clauses of their own, which the rows that name them cite.
     """
     yield from ((operation.name, operation.source) for operation in OPERATIONS)
     for row in TRANSITIONS:
@@ -87,7 +87,7 @@ def _rows() -> Iterator[tuple[str, str]]:
 def _nearest(
     clause: tuple[str, str], found: Mapping[tuple[str, str], dict[str, None]]
 ) -> Iterable[str]:
-    """Where the clause is cited; else where that is of which it is a part, 2.4 for 2.4-card."""
+    """The files that cite the clause, else those that cite its parent, 2.4 for 2.4-card."""
     kind, id = clause
     while (kind, id) not in found and re.search(r"[.-]", id):
         id = re.sub(r"[.-][^.-]*$", "", id)
@@ -109,17 +109,17 @@ def entries() -> tuple[Entry, ...]:
     return tuple(
         Entry(
             id=f"{kind} {id}",
-            title=said["title"],
-            summary=said["summary"],
-            fills=tuple(f"spec {filled}" for filled in said.get("fills", ())),
+            title=clause["title"],
+            summary=clause["summary"],
+            fills=tuple(f"spec {filled}" for filled in clause.get("fills", ())),
             code=tuple(_nearest((kind, id), files)),
             rows=tuple(rows.get((kind, id), ())),
             tests=tuple(tests.get((kind, id), ())),
             parts=_parts(kind, id, {one for its_kind, one in tests if its_kind == kind}),
-            needs_no_proof=said.get("needs_no_proof"),
+            needs_no_proof=clause.get("needs_no_proof"),
         )
         for kind, ids in clauses().items()
-        for id, said in ids.items()
+        for id, clause in ids.items()
     )
 
 
@@ -132,7 +132,7 @@ def _parts(kind: str, id: str, proved: set[str]) -> tuple[str, ...]:
 
 
 def by_parts(id: str, ids: Iterable[str], proved: Set[str], needless: Set[str]) -> tuple[str, ...]:
-    """The clauses that prove one of which they are the parts; none where they do not.
+    """The parts of a clause that prove it; none if they do not.
 
     The parts of 5 are 5.1 and 5-accept. Each has to be proved, by a test or by parts of its own,
     unless it is `needless`; at least one has to be proved.

@@ -56,8 +56,8 @@ def states() -> str:
         parts.append(f"## {machine.name}\n\n{_drawn(machine, begins)}\n{_steps(machine)}\n")
     return page(
         "State machines",
-        "Drawn from the rows that the code walks. Those of a payment and of a batch have pages of\n"
-        "their own: [transactions](transactions.md), [batches](batches.md).",
+        "Generated from the rows that the code executes. Payments and batches have pages of their\n"
+        "own:  [transactions](transactions.md), [batches](batches.md).",
         *parts,
     )
 
@@ -81,17 +81,17 @@ def transactions() -> str:
     """The machine of a payment: every row, every refused pair, and the diagram."""
     return page(
         "Transitions of a payment",
-        "One line per row that the code walks. Rows of one trigger and state are tried from the\n"
-        "top, and the first whose condition and answer hold is taken.",
+        "One line per row that the code executes. Rows of one trigger and state are tried from\n"
+        "the top; the first whose condition and answer hold applies.",
         "## The states\n",
         "Drawn from the rows that change something.\n",
         diagram(_arrows()),
         "## The rows\n",
         f"State `{BEGINNING}`: there is no record yet; what begins fires `transaction.create`\n"
-        "before the event of its row. `same`: as it was. `as answered`: what the processor, or an\n"
+        "before the event of its row. `same`: as it was. `as answered`: as the processor, or an\n"
         "edit, says. Without an `answer` a row does not wait for the processor. Whatever ends as\n"
         "canceled fires `transaction.cancel`. A row with an error and an event is a rule failure:\n"
-        "refused, and yet announced and kept in the history; the switch\n"
+        "refused, but announced and stored in the history; the switch\n"
         "`lifecycle.rule_failures` has it answered as the failed transaction. After a part was\n"
         "refunded, the switch `refund.partial_status` has the payment shown as refunded; it can\n"
         "be refunded further all the same.\n\n"
@@ -119,7 +119,7 @@ _COLUMNS: Final = (
 
 
 def _told() -> tuple[str, ...]:
-    """The statuses that an edit can say."""
+    """The statuses that an edit can set."""
     choices, _ = get_args(EditTransaction.model_fields["status"].annotation)
     return get_args(choices)
 
@@ -168,7 +168,7 @@ _FORMULAS: Final = {
     "F29": "F grows",
     "D24": "as I1 to I9 have it",
 }
-"""What the letters of assumed 2.2 come to, for a reader. The code computes it from `money`."""
+"""The formulas of assumed 2.2, for a reader. The code computes it from `money`."""
 
 
 def _money(row: Transition) -> str:
@@ -182,7 +182,7 @@ def _shown(row: Transition) -> str:
 
 
 def _type(row: Transition) -> str:
-    """The transaction_type of an attempt. Calling off and expiring keep what the payment was."""
+    """The transaction_type of an attempt. Canceling and expiring leave it unchanged."""
     if row.trigger == Operation.CONFIRM:
         return Operation.SALE
     if row.trigger in INITIATING or (row.trigger in _FOLLOW_UPS and row.next_status != "canceled"):
@@ -234,7 +234,7 @@ _BY_TRIGGER: Final = {
     LATE_ANSWER: ("authorized", "captured", "declined", "error"),
     LATE_APPROVAL: ("authorized", "captured"),
 }
-"""Where a row leads that is taken as somebody tells."""
+"""The next status of a row whose outcome is reported."""
 
 
 def _failures(trigger: str) -> tuple[str, ...]:
@@ -251,16 +251,16 @@ def batches() -> str:
     frozen = listed(status for status in BATCH_STATUSES if status in FROZEN)
     return page(
         "Transitions of a batch",
-        "Drawn from the rows that the code walks. A pair of state and action that has no row is\n"
-        f"{_error(VALIDATION_ERROR)}. Sums and members no longer change in {frozen}.",
+        "Generated from the rows that the code executes. A pair of state and action without a\n"
+        f"row is {_error(VALIDATION_ERROR)}. Sums and members no longer change in {frozen}.",
         "## The states\n",
         _drawn(BATCH_LIFE),
         "## The rows\n",
         _steps(BATCH_LIFE),
         "## Why a batch is rejected\n",
-        f"A rejection for which nobody gives a reason has {code(DEFAULT_REASON)}.\n",
+        f"A rejection without a reason has {code(DEFAULT_REASON)}.\n",
         table(("key", "`rejection_reason`", "source"), _reasons()),
-        "## What an amount does to the batch of its payment\n",
+        "## Amounts that decide the result of a batch\n",
         "The payment itself is approved. A member that keeps the result away counts before all\n"
         "others, then the first that has the whole batch rejected; else the records that are\n"
         "refused by themselves (assumed 6.2-settlement). All amounts that choose:\n"

@@ -1,4 +1,4 @@
-"""What every generated page is made of: a head, tables, diagrams, words in code."""
+"""The parts of every generated page: a heading, tables, diagrams, code."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 _HEAD: Final = "<!-- Written by `make golden` from the tables in the code. Do not edit. -->\n\n"
 
 NONE: Final = "-"
-"""What a cell says that has nothing to say."""
+"""The content of an empty cell."""
 
 BEGINNING: Final = "-"
 """How the rows name the state before there is a record."""
@@ -49,12 +49,12 @@ def _drawn(state: str) -> str:
 
 
 def _label(words: Iterable[str]) -> str:
-    said = ", ".join(filter(None, words))
-    return f": {said}" if said else ""
+    joined = ", ".join(filter(None, words))
+    return f": {joined}" if joined else ""
 
 
 def code(word: str | None) -> str:
-    """The word as code; nothing where there is none."""
+    """The word as code; empty if there is none."""
     return NONE if word is None else f"`{word}`"
 
 

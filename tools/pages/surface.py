@@ -1,4 +1,4 @@
-"""What stands on the surface: endpoints, access, events, errors, control, switches."""
+"""The pages about the APIs: endpoints, access, events, errors, control, switches."""
 
 from collections.abc import Iterator
 
@@ -50,7 +50,7 @@ def access() -> str:
     permissions = [(code(resource), listed(names)) for resource, names in ACTIONS.items()]
     return page(
         "Who may see and do what",
-        "What the caller's key holds for an operation, against where the target account stands.\n"
+        "The permissions of the caller's key, against the position of the target account.\n"
         "`hidden` and `gone` are 404 and look the same; `denied` is 401. Only API keys tell the\n"
         "base and the :sub form apart.",
         table(("the key holds", *(relation.value for relation in Relation)), rows),
@@ -67,7 +67,7 @@ def events() -> str:
     ]
     return page(
         "Events",
-        "Every event of the platform. Which of them are fired already stands in the README.",
+        "Every event of the platform, with its fields.",
         table(("event", "meaning", "body"), rows),
     )
 

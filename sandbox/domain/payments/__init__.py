@@ -1,6 +1,6 @@
-"""Payments: what a transaction is, what may happen to it, and what the processor may answer.
+"""Payments: transactions, their transitions, and the answers of the processor.
 
-`moves` has the state machine as rows, `outcomes` the processor's answers as rows; `initiating` and
-`follow_ups` walk both. `pricing` and `action_plans` own the money. Caller, time and chosen
-outcome are arguments.
+`transitions` holds the state machine as rows, `outcomes` the answers of the processor as rows;
+`initiation` and `follow_ups` apply both. `pricing` and `action_plans` compute the money. The
+caller, the time and the chosen outcome are arguments.
 """

@@ -14,7 +14,7 @@ from sandbox.domain.payments.pricing import Breakdown, tip_type_of
 from sandbox.domain.payments.transactions import Rates, TipCapture, Transaction
 
 TIP_HEADROOM_PERCENT: Final = 100
-"""How far a tip may lift a capture above what was held, in percent of the subtotal.
+"""The most by which a tip may raise a capture above the hold, in percent of the subtotal.
 
 Source: assumed 2.5-headroom.
 """
@@ -22,9 +22,9 @@ Source: assumed 2.5-headroom.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionRequest:
-    """What a client asks of a payment. Amounts are minor units; None: not stated.
+    """A client's request for an action. Amounts are minor units; None means not stated.
 
-    `confirms` is False where the cardholder declined the surcharge; `percentage` is the tip in
+    `confirms` is False if the cardholder declined the surcharge; `percentage` is the tip in
     percent of the subtotal.
     """
 
@@ -54,17 +54,17 @@ class Plan(NamedTuple):
 
 
 def plan(tx: Transaction, action: ActionRequest) -> Plan:
-    """What the action would make of the payment. Raises ValueError when that is nonsense."""
+    """The payment after the action. Raises ValueError if the request makes no sense."""
     return _PLANS[action.operation](tx, action)
 
 
 def headroom(amounts: Amounts) -> int:
-    """How much a tip may add to what was held. Source: assumed 2.5-headroom."""
+    """The most that a tip may add to the hold. Source: assumed 2.5-headroom."""
     return amounts.subtotal * TIP_HEADROOM_PERCENT // 100
 
 
-def _kept(tx: Transaction, amount: int, **changes: object) -> Plan:
-    """A plan that leaves alone what it does not name."""
+def _plan(tx: Transaction, amount: int, **changes: object) -> Plan:
+    """A plan that changes only the named fields."""
     unchanged = Plan(
         amount=amount,
         amounts=tx.amounts,
@@ -81,7 +81,7 @@ def _kept(tx: Transaction, amount: int, **changes: object) -> Plan:
 
 
 def _capture(tx: Transaction, action: ActionRequest) -> Plan:
-    """The one capture of an authorization; what is left of the hold is released.
+    """The one capture of an authorization; the rest of the hold is released.
 
     `amount` is the whole captured total, tip included; a tip alone captures the whole hold plus
     the tip (assumed D15).
@@ -94,17 +94,17 @@ def _capture(tx: Transaction, action: ActionRequest) -> Plan:
     if rest < 1:
         raise ValueError("tip_amount: leaves nothing of the amount")
     if rest > held:
-        return _kept(tx, amount, exceeds=True)
-    # What was approved in part keeps showing what was asked for (assumed 2.7).
+        return _plan(tx, amount, exceeds=True)
+    # A partial approval keeps showing the requested amount (assumed 2.7).
     amounts = tx.amounts if tx.is_partial else tx.amounts.scaled_to(rest)
     if tip > headroom(amounts):
-        return _kept(tx, amount, exceeds=True)
+        return _plan(tx, amount, exceeds=True)
     changes: dict[str, object] = {}
     if tip:
         amounts = amounts.with_tip(amounts.tip + tip)
         changes = {"tip_type": "fixed", "tip_capture_mode": "capture"}
     ledger = tx.ledger._replace(captured=amount, added=max(0, amount - held))
-    return _kept(tx, amount, amounts=amounts, ledger=ledger, **changes)
+    return _plan(tx, amount, amounts=amounts, ledger=ledger, **changes)
 
 
 def _with_tip(breakdown: Breakdown, tip: int | None) -> Breakdown:
@@ -120,7 +120,7 @@ def _capture_as_stated(tx: Transaction, action: ActionRequest, stated: Breakdown
     amounts = _stated(tx, stated, action.amount)
     amount, held = amounts.total, tx.ledger.held
     ledger = tx.ledger._replace(captured=amount, added=max(0, amount - held))
-    return _kept(
+    return _plan(
         tx,
         amount,
         amounts=amounts,
@@ -149,7 +149,7 @@ def _stated(tx: Transaction, stated: Breakdown, amount: int | None) -> Amounts:
 
 
 def _is_above_its_own_rate(stated: Breakdown, amounts: Amounts) -> bool:
-    """Whether a surcharge is more than one cent above what the rate beside it gives."""
+    """Whether a surcharge is more than one cent above the result of its rate."""
     if stated.surcharge_amount is None or stated.surcharge_rate is None:
         return False
     base = amounts.without_surcharge().total
@@ -200,7 +200,7 @@ def _increment(tx: Transaction, action: ActionRequest) -> Plan:
     if amounts.total > AMOUNT_MAX:
         raise ValueError(f"amount: the authorization would exceed {AMOUNT_MAX}")
     ledger = tx.ledger._replace(authorized=tx.ledger.authorized + more.total)
-    return _kept(tx, more.total, amounts=amounts, ledger=ledger, **changes)
+    return _plan(tx, more.total, amounts=amounts, ledger=ledger, **changes)
 
 
 def _adjust(tx: Transaction, action: ActionRequest) -> Plan:
@@ -213,7 +213,7 @@ def _adjust(tx: Transaction, action: ActionRequest) -> Plan:
         tip, tip_type = percent_of(tx.amounts.subtotal, action.percentage), "percentage"
     captured = ledger.captured - tx.amounts.tip + tip
     limit = ledger.held + headroom(tx.amounts)
-    return _kept(
+    return _plan(
         tx,
         tip,
         amounts=tx.amounts.with_tip(tip),
@@ -228,16 +228,16 @@ def _adjust(tx: Transaction, action: ActionRequest) -> Plan:
 
 
 def _reverse(tx: Transaction, action: ActionRequest) -> Plan:
-    """Before the capture some of the hold is voided, after it some of what was captured."""
+    """Before the capture this voids part of the hold, afterwards part of the captured amount."""
     ledger = tx.ledger
     if tx.status in ("pending", "surcharge_pending"):
-        # Nothing is held for good yet: it can only be called off as a whole (assumed F5).
+        # Nothing is held yet, so it can only be canceled as a whole (assumed F5).
         whole = tx.amounts.total
         amount = whole if action.amount is None else action.amount
         back = tx.amounts
         if tx.status == "surcharge_pending":
             back = back.without_surcharge()
-        return _kept(tx, amount, amounts=back, is_full=amount in (whole, back.total))
+        return _plan(tx, amount, amounts=back, is_full=amount in (whole, back.total))
     is_captured = tx.status == "captured"
     there = ledger.kept if is_captured else ledger.held
     amount = there if action.amount is None else action.amount
@@ -245,14 +245,14 @@ def _reverse(tx: Transaction, action: ActionRequest) -> Plan:
         after = ledger._replace(reversed=ledger.reversed + amount)
     else:
         after = ledger._replace(voided=ledger.voided + amount)
-    return _kept(tx, amount, ledger=after, exceeds=amount > there, is_full=amount == there)
+    return _plan(tx, amount, ledger=after, exceeds=amount > there, is_full=amount == there)
 
 
 def _refund(tx: Transaction, action: ActionRequest) -> Plan:
     """The surcharge is given back pro rata by being part of the amount (assumed 2.5-refund)."""
     ledger = tx.ledger
     amount = ledger.refundable if action.amount is None else action.amount
-    return _kept(
+    return _plan(
         tx,
         amount,
         ledger=ledger._replace(refunded=ledger.refunded + amount),
@@ -272,7 +272,7 @@ def _confirm(tx: Transaction, action: ActionRequest) -> Plan:
     amounts, rates = tx.amounts, tx.rates
     if not action.confirms:
         back = amounts.without_surcharge()
-        return _kept(tx, back.total, amounts=back)
+        return _plan(tx, back.total, amounts=back)
     changes: dict[str, object] = {}
     if action.breakdown is not None:
         amounts = _stated(tx, action.breakdown, action.amount)
@@ -284,7 +284,7 @@ def _confirm(tx: Transaction, action: ActionRequest) -> Plan:
             raise ValueError("amount: is less than the total without a surcharge")
         amounts = amounts._replace(surcharge=surcharge)
     ledger = Ledger(authorized=amounts.total, captured=amounts.total)
-    return _kept(tx, amounts.total, amounts=amounts, ledger=ledger, rates=rates, **changes)
+    return _plan(tx, amounts.total, amounts=amounts, ledger=ledger, rates=rates, **changes)
 
 
 _PLANS: Final[dict[Operation, Callable[[Transaction, ActionRequest], Plan]]] = {

@@ -15,8 +15,8 @@ _HUNDRED: Final = Decimal(100)
 
 
 def percent_of(amount: int, percent: float) -> int:
-    """So many percent of an amount, rounded half up: 3.5 % of 13875 is 486."""
-    # A float prints as the decimal that was sent; its binary neighbour is not what was meant.
+    """A percentage of an amount, rounded half up: 3.5 % of 13875 is 486."""
+    # A float prints as the decimal that was sent; its binary value differs slightly.
     exact = amount * Decimal(str(percent)) / _HUNDRED
     return int(exact.quantize(_ONE, ROUND_HALF_UP))
 
@@ -40,8 +40,8 @@ class Amounts(NamedTuple):
 
     @property
     def total(self) -> int:
-        """What the cardholder pays."""
-        # Most often nothing is added; then it is that very number, which is kept once.
+        """The amount that the cardholder pays."""
+        # Usually nothing is added, so the same number object is stored once.
         added = self.tax + self.tip + self.surcharge
         return self.subtotal + added if added else self.subtotal
 
@@ -86,10 +86,10 @@ class Amounts(NamedTuple):
 
 
 class Ledger(NamedTuple):
-    """What became of a payment's money, in minor units. Source: assumed 2.2.
+    """The state of a payment's money, in minor units. Source: assumed 2.2.
 
     In the order of its letters there: A authorized, R0 `voided` before the capture, C captured,
-    R1 `reversed` after it, F refunded, H `added` at capture or adjustment above what was held.
+    R1 `reversed` after it, F refunded, H `added` at capture or adjustment beyond the hold.
     """
 
     authorized: int = 0
@@ -101,22 +101,22 @@ class Ledger(NamedTuple):
 
     @property
     def held(self) -> int:
-        """What is still held of the authorization, or was when it was captured: A - R0."""
+        """The amount still held, or held when it was captured: A - R0."""
         return self.authorized - self.voided
 
     @property
     def kept(self) -> int:
-        """What the merchant captured and did not reverse: C - R1."""
+        """The captured amount less reversals: C - R1."""
         return self.captured - self.reversed
 
     @property
     def refundable(self) -> int:
-        """What can still be given back: C - R1 - F."""
+        """The amount that can still be refunded: C - R1 - F."""
         return self.captured - self.reversed - self.refunded
 
     @property
     def reversed_in_all(self) -> int:
-        """What the wire calls `reversed`: R0 + R1."""
+        """The JSON field `reversed`: R0 + R1."""
         return self.voided + self.reversed
 
 

@@ -12,7 +12,7 @@ _TO_GATEWAY_CHARS: Final = bytes(ord(_GATEWAY_ALPHABET[byte % 36]) for byte in r
 
 
 class Conclusion(NamedTuple):
-    """How an attempt ended: the row taken, the record to keep, and the one to show.
+    """The result of an attempt: the row, the record to store, and the one to show.
 
     They differ where a failed attempt is laid over an unchanged record (assumed 2.1-failed).
     `events` are announced in this order, each with the record of its moment.
@@ -25,7 +25,7 @@ class Conclusion(NamedTuple):
 
 
 def host_answer(outcome: Outcome | None, event_id: str) -> HostAnswer | None:
-    """What the gateway said; None where no answer came. Source: assumed 5.1."""
+    """The gateway's answer; None if no answer came. Source: assumed 5.1."""
     if outcome is None or outcome.response_code is None:
         return None
     return HostAnswer(

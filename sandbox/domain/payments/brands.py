@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 DIGITS_MIN, DIGITS_MAX = 13, 19
-"""How long a card number is. A number of 12 digits is far more often a processor's reference."""
+"""The lengths of card numbers. A number of 12 digits is usually a processor's reference."""
 
 
 class Brand(NamedTuple):
@@ -37,7 +37,7 @@ BRANDS: Final = (
 )
 
 PAIRS: Final = 100
-"""So many values have two digits."""
+"""The number of values with two digits."""
 
 
 def beginnings(length: int) -> Iterator[tuple[int, range]]:

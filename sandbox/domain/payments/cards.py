@@ -19,8 +19,8 @@ TOKEN_PREFIX: Final = "tok_"  # noqa: S105 - what the names of test cards begin 
 class Card:
     """One test card.
 
-    `outcome` is what its issuer answers to an initiation, None where the card does not choose
-    (assumed D13); `later` what it answers to later operations. With `limit`, an initiation above
+    `outcome` is its issuer's answer to an initiation, None if the card does not choose
+    (assumed D13); `later` has the answers to later operations. With `limit`, an initiation above
     so many minor units is approved in part, up to the limit.
     """
 

@@ -1,6 +1,6 @@
 """The edit of a passthrough transaction: the processor's final outcome, reported afterwards.
 
-Source: spec 4.3-search-edit; the body and what it does assumed 1.7-edit, F8.
+Source: spec 4.3-search-edit; the body and its effects assumed 1.7-edit, F8.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from sandbox.domain.payments.transitions import EDIT, TRANSITIONS
 
 _EDIT: Final = next(row for row in TRANSITIONS if row.trigger == EDIT)
 EDITABLE: Final = _EDIT.states
-"""States in which an outcome can still be told; settlement and what is finished are final."""
+"""States in which an outcome can still be reported; settled and finished payments are final."""
 
 _REASONS: Final[dict[str, str]] = {
     "declined": "declined",
@@ -28,7 +28,7 @@ _REASONS: Final[dict[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """What the edit says; None leaves a thing as it is. A breakdown replaces all of it."""
+    """The content of the edit; None changes nothing. A breakdown replaces all amounts."""
 
     authorized_amount: int | None = None
     breakdown: Breakdown | None = None
@@ -44,7 +44,7 @@ def edited(tx: Transaction, edit: Edit, *, partial_refund_shows: str = "unchange
     `partial_refund_shows` is the switch refund.partial_status. Raises ValueError when the money
     would no longer add up.
     """
-    head = edit.status or tx.status
+    status = edit.status or tx.status
     amounts = edit.breakdown.amounts if edit.breakdown else tx.amounts
     authorized = edit.authorized_amount
     if authorized is None:
@@ -52,13 +52,13 @@ def edited(tx: Transaction, edit: Edit, *, partial_refund_shows: str = "unchange
     authorized = authorized or amounts.total
     if authorized > amounts.total:
         raise ValueError("authorized_amount: is more than the total")
-    ledger = _ledger(tx, edit, head, authorized)
-    is_partial = head in _APPROVED and authorized < amounts.total
+    ledger = _ledger(tx, edit, status, authorized)
+    is_partial = status in _APPROVED and authorized < amounts.total
     reason = edit.status_reason or tx.status_reason
     if edit.status is not None and edit.status_reason is None:
-        reason = _REASONS.get(head, "partial_approval" if is_partial else "approved")
+        reason = _REASONS.get(status, "partial_approval" if is_partial else "approved")
     after = tx._replace(
-        status=head,
+        status=status,
         status_reason=reason,
         amounts=amounts,
         ledger=ledger,
@@ -68,7 +68,7 @@ def edited(tx: Transaction, edit: Edit, *, partial_refund_shows: str = "unchange
     )
     if wrong := broken(after):
         raise ValueError("; ".join(ABOUT[clause] for clause in wrong))
-    if head == "refunded" and ledger.refunded < ledger.kept and partial_refund_shows != head:
+    if status == "refunded" and ledger.refunded < ledger.kept and partial_refund_shows != status:
         # Source: assumed M6.
         raise ValueError(
             f"refunded: {ledger.refunded} is a part of {ledger.kept}, and a partial refund leaves "
@@ -80,22 +80,22 @@ def edited(tx: Transaction, edit: Edit, *, partial_refund_shows: str = "unchange
 _APPROVED: Final = ("authorized", "captured", "refunded", "reversed")
 
 
-def _ledger(tx: Transaction, edit: Edit, head: str, authorized: int) -> Ledger:
+def _ledger(tx: Transaction, edit: Edit, status: str, authorized: int) -> Ledger:
     refunded = tx.ledger.refunded if edit.refunded is None else edit.refunded
     back = tx.ledger.reversed_in_all if edit.reversed is None else edit.reversed
-    if head not in _APPROVED:
+    if status not in _APPROVED:
         return Ledger(voided=back, refunded=refunded)
     was_captured = tx.ledger.captured > 0
-    if head == "authorized":
+    if status == "authorized":
         return Ledger(authorized=authorized, voided=back, refunded=refunded)
-    if head == "reversed":
+    if status == "reversed":
         back = authorized if edit.reversed is None else edit.reversed
         if was_captured:
             return Ledger(
                 authorized=authorized, captured=authorized, reversed=back, refunded=refunded
             )
         return Ledger(authorized=authorized, voided=back, refunded=refunded)
-    if head == "refunded" and edit.refunded is None:
+    if status == "refunded" and edit.refunded is None:
         refunded = authorized - back
     return Ledger(authorized=authorized, captured=authorized, reversed=back, refunded=refunded)
 
@@ -126,7 +126,7 @@ def conclude(
 
 
 def _shown_as(tx: Transaction, status: str) -> tuple[str, str]:
-    """Transaction type and event of a status that was told. Source: assumed F8, D17."""
+    """Transaction type and event of a reported status. Source: assumed F8, D17."""
     operation = tx.origin.operation
     by_status = {
         "authorized": ("auth", "transaction.authorize"),

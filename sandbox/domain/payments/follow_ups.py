@@ -1,4 +1,4 @@
-"""What happens to a payment after it began: actions of its merchant, and the passing of time.
+"""Changes of a payment after its initiation: actions of the merchant, and timers.
 
 Applies the rows F1 to F41 of `transitions`.
 """
@@ -24,7 +24,7 @@ from sandbox.domain.payments.transitions import (
 
 @dataclass(slots=True)
 class Case:
-    """What the rows of a follow-up are decided by.
+    """The facts that decide the row of a follow-up.
 
     `batch_is_closed`: the batch of the payment was submitted or has its result. The plan is made
     when a row first asks for it, because it may be refused (ValueError) as nonsense.
@@ -37,14 +37,14 @@ class Case:
 
     @property
     def plan(self) -> Plan:
-        """What the action would make of the money."""
+        """The plan of the action for the money."""
         if self._plan is None:
             self._plan = plan(self.tx, self.action)
         return self._plan
 
     @property
     def amount(self) -> int:
-        """The amount of this operation, as far as it is known."""
+        """The amount of this operation, or None if unknown."""
         return self._plan.amount if self._plan else self.action.amount or 0
 
     @property
@@ -82,14 +82,14 @@ CONDITIONS: Final[Mapping[str, Callable[[Case], bool]]] = {
 
 
 def rule_for(case: Case) -> Transition | None:
-    """The row that decides before the processor is asked; None when it has to be asked.
+    """The row that decides without the processor; None if the processor decides.
 
     Raises ValueError when the amounts cannot be.
     """
     for row in transitions_from(case.action.operation, case.state):
         if row.answer is None and CONDITIONS[row.when](case):
             return row
-    # Nothing refuses it: what cannot be an amount has to be said now, not after the answer.
+    # No row refuses it. Report an invalid amount now, not after the processor's answer.
     _ = case.plan
     return None
 
@@ -131,9 +131,9 @@ def conclude(
     batch_id: str | None = None,
     switches: Mapping[str, Any] = MappingProxyType({}),
 ) -> Conclusion:
-    """The payment after a row was taken, at that many Unix milliseconds.
+    """The payment after a row was applied; `at` is in Unix milliseconds.
 
-    `batch_id` is the batch that the row's entry joins. `switches` are those of the world.
+    `batch_id` is the batch of the row's entry. `switches` are those of the world.
     """
     tx, operation = case.tx, case.action.operation
     shown_type = "sale" if operation is Operation.CONFIRM else operation.value
@@ -190,7 +190,7 @@ def _failed(
         # Confirming completes the sale, so its failure is the sale's (assumed F2).
         over = over._replace(amounts=over.amounts.without_surcharge(), ledger=EMPTY)
         if status == "canceled":
-            event = "transaction.cancel"  # spec 6.3-transaction.cancel: whatever is canceled
+            event = "transaction.cancel"  # spec 6.3-transaction.cancel: for every cancellation
         record = over = _with(over, case, at)
     else:
         over = _with(over, case, at)
@@ -235,7 +235,7 @@ def expire(tx: Transaction, taken: Transition, *, event_id: str, at: int) -> Con
 
 
 def disarmed(conclusion: Conclusion) -> Conclusion:
-    """The same with what was armed used up: it happens once (assumed 6.2-later)."""
+    """The payment without its armed outcome: it applies only once (assumed 6.2-later)."""
     return conclusion._replace(
         record=conclusion.record._replace(armed=None),
         shown=conclusion.shown._replace(armed=None),

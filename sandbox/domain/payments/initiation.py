@@ -1,4 +1,4 @@
-"""How a payment begins: the record as it is created, and what the processor's answer makes of it.
+"""The initiation of a payment: the new record, and the effect of the processor's answer on it.
 
 Applies the rows I1 to I10 of `transitions`.
 """
@@ -31,7 +31,7 @@ def created(
 ) -> Transaction:
     """The record at its creation: pending, in no batch. Source: spec 6.3-transaction.create.
 
-    A surcharge that has to be confirmed is not in it yet (assumed D12).
+    It leaves out a surcharge that is still to be confirmed (assumed D12).
     """
     amounts = price.amounts.without_surcharge() if price.needs_prompt else price.amounts
     first = Attempt(
@@ -68,7 +68,7 @@ def created(
 class Start(NamedTuple):
     """The facts that decide the row of an initiation.
 
-    `outcome` is None if the processor was not asked. `approved_amount` is the issuer's maximum.
+    `outcome` is None if no processor answered. `approved_amount` is the issuer's maximum.
     """
 
     tx: Transaction
@@ -80,9 +80,9 @@ class Start(NamedTuple):
 
     @property
     def approved_part(self) -> int | None:
-        """What is approved where it is less than was asked for; None where all of it is.
+        """The amount of a partial approval; None if everything was approved.
 
-        Half by default, rounded down (assumed 2.7), and never nothing.
+        Half by default, rounded down (assumed 2.7), and never zero.
         """
         if self.outcome is not PARTIAL:
             return None
@@ -113,7 +113,7 @@ CONDITIONS: Final[Mapping[str, Callable[[Start], bool]]] = {
     "": lambda start: True,
     "misconfigured": lambda start: start.is_misconfigured,
     "passthrough": lambda start: start.is_passthrough,
-    "kept pending": _has_verdict(Verdict.PENDING),
+    "left pending": _has_verdict(Verdict.PENDING),
     "canceled at the reader": _has_verdict(Verdict.CANCELED),
     "declined": _has_verdict(Verdict.DECLINED),
     "host failure": _has_verdict(Verdict.ERROR),
@@ -150,15 +150,15 @@ def resolves_prompt(start: Start) -> bool:
 def conclude(
     start: Start, taken: Transition, *, at: int, batch_id: str | None = None
 ) -> Conclusion:
-    """The payment after the processor's answer, at that many Unix milliseconds.
+    """The payment after the processor's answer; `at` is in Unix milliseconds.
 
-    `taken` is the row of `transition_for`; `batch_id` is the batch that a capture entry joins. What
-    stays pending is one attempt with its creation and adds nothing to the history (assumed D11,
-    D17).
+    `taken` is the row of `transition_for`; `batch_id` is the batch of a capture entry. A
+    payment that stays pending adds nothing to the history: it is one attempt with its creation
+    (assumed D11, D17).
     """
     tx, outcome = start.tx, start.outcome
     if taken.is_told_later:
-        # The processor tells the outcome later, through an edit (spec 4.3-search-edit).
+        # The outcome is reported later, through an edit (spec 4.3-search-edit).
         return Conclusion(taken, tx, tx)
     reason = taken.reason
     if reason == AS_ANSWERED:
@@ -203,7 +203,7 @@ def conclude(
 
 
 def _money(start: Start, taken: Transition) -> tuple[Amounts, Ledger, bool]:
-    """Amounts, ledger, and whether less was approved than was asked for, as the row says."""
+    """Amounts, ledger, and whether the approval is partial, as the row says."""
     tx = start.tx
     if taken.money == "proposed":
         return start.price.amounts, Ledger(authorized=tx.amounts.total), False

@@ -24,7 +24,7 @@ def _captures_no_more_than_was_held(tx: Transaction) -> bool:
     return ledger.captured <= ledger.held + ledger.added and 0 <= ledger.added <= limit
 
 
-def _refunds_no_more_than_was_kept(tx: Transaction) -> bool:
+def _refunds_at_most_the_captured(tx: Transaction) -> bool:
     return tx.ledger.refunded <= tx.ledger.kept
 
 
@@ -73,7 +73,7 @@ def _surcharge_is_applied_when_there_is_one(tx: Transaction) -> bool:
 INVARIANTS: Final[Mapping[str, Callable[[Transaction], bool]]] = {
     "M2": _components_are_not_negative,
     "M3": _captures_no_more_than_was_held,
-    "M4": _refunds_no_more_than_was_kept,
+    "M4": _refunds_at_most_the_captured,
     "M5": _reverses_no_more_than_there_was,
     "M6": _money_fits_the_status,
     "M7": _the_total_is_what_was_approved,

@@ -11,9 +11,9 @@ from typing import Final
 
 
 class Operation(StrEnum):
-    """What is attempted. A value is the `transaction_type` that the attempt shows.
+    """The operations. Each value is the `transaction_type` that the attempt shows.
 
-    CONFIRM completes a sale and shows itself as one (assumed F1).
+    CONFIRM completes a sale and appears as one (assumed F1).
     """
 
     SALE = "sale"
@@ -43,7 +43,7 @@ SCOPES: Final[dict[str, frozenset[Operation]]] = {
 
 
 class Verdict(StrEnum):
-    """What an outcome comes to for the attempt. OK is the operation's own success."""
+    """The verdict of an outcome for the attempt. OK is the operation's own success."""
 
     OK = "ok"
     DECLINED = "declined"
@@ -166,7 +166,7 @@ pending_forever | init | pending | pending | E | null | PENDING | null | yes | 5
 refund_declined | ref | declined | declined | D | 05 | DECLINE | null | yes | 1000 | other
 capture_declined | cap | declined | declined | D | 05 | DECLINE | null | yes | 900 | fix
 """  # noqa: E501
-# There, do_not_honor is for confirmations too: the triggers say so (assumed D9).
+# do_not_honor also applies to confirmations: the triggers need it (assumed D9).
 
 OUTCOMES: Final[dict[str, Outcome]] = _rows()
 APPROVED: Final = OUTCOMES["approved"]
@@ -174,7 +174,7 @@ PARTIAL: Final = OUTCOMES["partial_approval"]
 MISCONFIGURED: Final = OUTCOMES["invalid_terminal"]
 
 TIMED_OUT: Final = ("processor_timeout", "timed_out")
-"""Outcomes that leave open what the processor did: its answer may come late (assumed D24)."""
+"""Outcomes without a result from the processor: its answer may come late (assumed D24)."""
 
 FORCED_RULES: Final = frozenset(
     {"exceeds_original_auth", "invalid_capture_sequence", "invalid_tip_adjustment"}
@@ -182,7 +182,7 @@ FORCED_RULES: Final = frozenset(
 """Outcomes that answer as the rule failures of that name. Source: assumed 5.2-forced."""
 
 AFTER_PROMPT: Final = frozenset({"surcharge_declined_by_payer", "surcharge_expired"})
-"""At initiation these show the prompt and resolve it by themselves. Source: assumed 5.2-prompt."""
+"""At initiation these show the prompt, and resolve it later. Source: assumed 5.2-prompt."""
 
 
 @cache
@@ -193,10 +193,11 @@ def of_host_code(code: str) -> Outcome | None:
 
 @cache
 def for_operation(key: str, operation: Operation) -> Outcome | None:
-    """The outcome as this operation has it; None where it is not for this operation.
+    """The outcome in its form for this operation; None if it does not apply to it.
 
-    Whatever declines an initiation declines an increment too, as incremental_auth_declined with
-    the outcome's own host code (assumed 5.2-increment, which wins over 5.1: assumed D9).
+    Every outcome that declines an initiation declines an increment too, as
+    incremental_auth_declined with the outcome's own host code (assumed 5.2-increment, which wins
+    over 5.1: assumed D9).
     """
     row = OUTCOMES[key]
     if operation is Operation.INCREMENT and row.verdict is Verdict.DECLINED:

@@ -18,21 +18,21 @@ from sandbox.domain.payments.brands import DIGITS_MAX, DIGITS_MIN, PAIRS, beginn
 from sandbox.domain.payments.pan_writing import Found, is_written_as_one
 
 SEPARATORS_MAX: Final = 2
-"""So many characters that are neither letters nor digits may separate two digits (assumed)."""
+"""The most characters, neither letters nor digits, that may separate two digits (assumed)."""
 
 EXPIRY_YEARS: Final = range(20, 50)
-"""What the year of an expiry date that touches a number can be (assumed 6.4-spelling)."""
+"""The possible years of an expiry date that touches a number (assumed 6.4-spelling)."""
 
 CODE_DIGITS: Final = 3
 """How many digits may follow that date: a service code or a security code."""
 
 DISMISSED_MAX: Final = 5_000
-"""After so many places in a text where only the writing tells against a number, it no longer does.
+"""How often in one text the spelling alone may rule out a number; later matches count as numbers.
 
-Only a text that was made for it has so many; each of them takes its time.
+Only a text made for this purpose has so many, and each of them costs time.
 """
 
-# What a character can be. Digits are their value; a digit has marks where a group begins or ends.
+# The classes of characters. Digits are their value; a digit has marks where a group begins or ends.
 _BREAK, _LETTER, _D, _MIXED, _SEPARATOR, _NOTHING = 0x40, 0x41, 0x42, 0x43, 0x80, 0x81
 _BEGINS, _ENDS = 0x10, 0x20
 
@@ -44,7 +44,7 @@ _ID: Final = re.compile(
     r"(?<![0-9a-z])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-z])",
     re.ASCII | re.IGNORECASE,
 )
-"""An id is no card, whatever its digits are."""
+"""An id is never a card number."""
 
 _BEGINNING: Final = re.compile(rb"[\x02-\x06\x08][\x00-\x09]{12}")
 """How a number of any brand begins; the time in milliseconds does not, of which texts are full."""
@@ -65,12 +65,12 @@ _TOUCHING_TOO: Final = re.compile(
 
 
 def _table(values: dict[int, int], otherwise: int = 0) -> bytes:
-    """What to make of each byte."""
+    """The class of each byte."""
     return bytes(values.get(code, otherwise) for code in range(256))
 
 
 def _of_digits(values: list[int], otherwise: int = 0) -> bytes:
-    """What to make of digits, whatever their marks, and of anything else."""
+    """The table that strips the marks of digits and drops all else."""
     marks = (0, _BEGINS, _ENDS, _BEGINS | _ENDS)
     return _table({digit | mark: values[digit] for digit in _DIGITS for mark in marks}, otherwise)
 
@@ -151,7 +151,7 @@ def mentions(text: str) -> bool:
 def find(text: str) -> Iterable[Found]:
     """The card numbers in the text that do not overlap: at each beginning the longest."""
     row = _looked_through(text)
-    # Nearly no text has one, and many are asked.
+    # Almost no text has one, and many are scanned.
     return () if row is None else _apart(text, row)
 
 
@@ -176,7 +176,7 @@ def _apart(text: str, row: "_Row") -> Iterator[Found]:
 
 
 def _looked_through(text: str) -> "_Row | None":
-    """The row of the text's digits; None where there is no card number among them."""
+    """The row of the text's digits; None if they contain no card number."""
     raw = text.encode("ascii") if text.isascii() else _in_ascii(text)
     if b"\\" in raw:
         raw = _unescaped(raw)
@@ -190,12 +190,12 @@ def _looked_through(text: str) -> "_Row | None":
         return None
     if not _Row(classes).hits:
         return None
-    # Hardly ever gets this far what is no card number.
+    # Text without a card number rarely gets this far.
     row = _Row(_without_ids(text, classes))
     return row if row.hits else None
 
 
-# --- from a text to what its characters are ---------------------------------------------------
+# --- from a text to the classes of its characters ---------------------------------------------
 
 
 def _unescaped(raw: bytes) -> bytes:
@@ -212,7 +212,7 @@ def _in_ascii(text: str) -> bytes:
 
 @cache
 def _ascii_of() -> str:
-    """What each character up to U+1FFFF is written as. Further up, Unicode has no digits.
+    """The class of each character up to U+1FFFF. Further up, Unicode has no digits.
 
     Full-width digits, Arabic ones, circled ones: NFKC and Unicode's values of digits say which.
     """
@@ -247,7 +247,7 @@ def _number(row: bytes) -> int:
 
 
 class _Row:
-    """The digits of a text, side by side, and where among them card numbers begin.
+    """The digits of a text, side by side, and the places where card numbers begin.
 
     `classes` are the characters of the text. `row` has a byte for each of its digits, with marks
     where a group of them begins or ends, and for each letter. `hits` has, for each length that
@@ -315,5 +315,5 @@ class _Row:
 
 
 def _bytes(number: int, size: int) -> bytes:
-    """The number as a row; what is beyond its end is left out."""
+    """The number as a row, without the digits after its end."""
     return (number & ((1 << 8 * size) - 1)).to_bytes(size, "little")

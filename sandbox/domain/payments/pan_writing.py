@@ -24,7 +24,7 @@ PRODUCT_CODE_DIGITS: Final = 13
 
 
 class Found(NamedTuple):
-    """A card number: where it begins and ends in the text, and its digits alone."""
+    """A card number: its start and end in the text, and its digits."""
 
     start: int
     end: int

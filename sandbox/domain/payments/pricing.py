@@ -20,7 +20,7 @@ PROHIBITED_STATES: Final = frozenset({"CT", "MA", "ME", "PR"})
 DEFAULT_TAX_BASIS: Final = "subtotal"
 DEFAULT_SURCHARGE_BASIS: Final = "total"
 FORCED_SURCHARGE_RATE: Final = 3.0
-"""The rate of a prompt that was asked for where none is configured. Source: assumed 6.2."""
+"""The rate of a requested prompt if none is configured. Source: assumed 6.2."""
 
 Level = Account | Terminal | Location
 _T = TypeVar("_T")
@@ -28,9 +28,9 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Breakdown:
-    """How a client splits an amount, in minor units; rates are percentages. None: not stated.
+    """A client's breakdown of an amount, in minor units; rates are percentages. None: not stated.
 
-    With `bypass` no surcharge is taken. `surcharge_amount` and `surcharge_rate` together come only
+    With `bypass` there is no surcharge. `surcharge_amount` and `surcharge_rate` together come only
     from the older, flat form.
     """
 
@@ -46,14 +46,14 @@ class Breakdown:
 
     @property
     def tax(self) -> int:
-        """The stated tax, or what the stated rate makes of the subtotal (assumed 2.8-tax)."""
+        """The stated tax, or the stated rate applied to the subtotal (assumed 2.8-tax)."""
         if self.tax_amount is not None:
             return self.tax_amount
         return percent_of(self.subtotal, self.tax_rate) if self.tax_rate else 0
 
     @property
     def tip(self) -> int:
-        """The stated tip, or what the stated rate makes of the subtotal (assumed 2.9)."""
+        """The stated tip, or the stated rate applied to the subtotal (assumed 2.9)."""
         if self.tip_amount is not None:
             return self.tip_amount
         return percent_of(self.subtotal, self.tip_rate) if self.tip_rate else 0
@@ -70,7 +70,7 @@ class Breakdown:
 
     @property
     def surcharge(self) -> int:
-        """The stated surcharge, or what the stated percentage makes of the rest."""
+        """The stated surcharge, or the stated percentage of the rest."""
         if self.surcharge_amount is not None:
             return self.surcharge_amount
         base = self.subtotal + self.tax + self.tip
@@ -82,10 +82,10 @@ class Breakdown:
         return Amounts(self.subtotal, self.tax, self.tip, self.surcharge)
 
     def must_sum_to(self, amount: int) -> None:
-        """Raises ValueError when the parts are not the amount. Source: assumed 1.8-sum.
+        """Raises ValueError if the parts do not add up to the amount. Source: assumed 1.8-sum.
 
-        A surcharge that is stated as a percentage is the server's to compute, so that an amount
-        without it adds up too.
+        The server computes a surcharge stated as a percentage, so an amount without it adds up
+        too.
         """
         amounts = self.amounts
         possible = {amounts.total}
@@ -126,7 +126,7 @@ class PointOfSale(NamedTuple):
 
 
 class Price(NamedTuple):
-    """What a payment comes to. With `needs_prompt` the surcharge is only proposed so far."""
+    """The price of a payment. With `needs_prompt` the surcharge is only proposed so far."""
 
     amounts: Amounts
     rates: Rates
@@ -143,9 +143,9 @@ def price(
     is_credit: bool,
     forces_prompt: bool = False,
 ) -> Price:
-    """The price of an initiation. Raises ValueError when the breakdown cannot be.
+    """The price of an initiation. Raises ValueError if the breakdown is invalid.
 
-    With `forces_prompt` an automatic surcharge is proposed even where none is configured.
+    With `forces_prompt` a surcharge is proposed even if none is configured.
     """
     if breakdown is not None:
         breakdown.must_sum_to(amount)
@@ -179,7 +179,7 @@ def tip_type_of(breakdown: Breakdown) -> str:
 
 
 def _is_plain(place: PointOfSale) -> bool:
-    """Whether no level says anything of rates, as with most merchants."""
+    """Whether no level configures any rates, as with most merchants."""
     location, terminal, account = place.location, place.terminal, place.account
     return (
         account.surcharge_rate is None
@@ -237,7 +237,7 @@ def _surcharge(
     found = first_of([(name, level.surcharge_rate) for name, level in place.levels])
     if found is None and forced:
         found = ("transaction", FORCED_SURCHARGE_RATE)
-    # On a preauthorization only what the request states is taken (assumed Q15).
+    # A preauthorization has only the parts that the request states (assumed Q15).
     if found is None or not is_sale or not is_credit or not place.may_surcharge:
         return _Surcharge()
     source, rate = found
@@ -245,7 +245,7 @@ def _surcharge(
     basis = _first_stated(bases) or DEFAULT_SURCHARGE_BASIS
     amount = percent_of(based_on(basis, before), rate)
     required = _first_stated([level.surcharge_confirmation_required for _, level in place.levels])
-    # Null at every level asks: card brands want the disclosure before the sale is complete.
+    # Null at every level prompts: card brands require disclosure before the sale completes.
     asks = forced or required is None or required
     return _Surcharge(amount, rate, source, basis, bool(asks), asks and amount > 0)
 
@@ -268,7 +268,7 @@ def _stated_surcharge(
 
 
 def based_on(basis: str, amounts: Amounts) -> int:
-    """What a rate is a percentage of. Source: assumed 2.8-values."""
+    """The base of a percentage rate. Source: assumed 2.8-values."""
     base = amounts.subtotal
     if basis in ("subtotal_plus_tax", "total"):
         base += amounts.tax

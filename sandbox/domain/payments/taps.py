@@ -13,7 +13,7 @@ from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tap:
-    """What is waited for at the tap desk. `amount` is in minor units."""
+    """A tap that a payment waits for. `amount` is in minor units."""
 
     transaction_id: str
     operation: Operation
@@ -24,7 +24,7 @@ class Tap:
 
 
 class Tapped(NamedTuple):
-    """What came of it: a card, whose issuer is asked then, or how the attempt ends."""
+    """The result of a tap: a card, whose issuer then answers, or the end of the attempt."""
 
     card: Card | None = None
     outcome: Outcome | None = None
@@ -34,4 +34,4 @@ CANCELED_BY: Final = {
     "user": OUTCOMES["user_canceled"],
     "merchant": OUTCOMES["merchant_canceled"],
 }
-"""Who cancels at the reader, and what the payment then ends as."""
+"""Who can cancel at the reader, and the resulting status of the payment."""

@@ -117,8 +117,8 @@ class TransactionView(TypedDict):
 
 # --- writing ----------------------------------------------------------------------------------
 #
-# Every answer and every webhook of a payment is written here, so that it is written the quick way:
-# by a template, with what a place and a card contribute prepared once.
+# Every answer and every webhook of a payment is rendered here, so it has to be quick: a template,
+# with the parts of the place and the card prepared once.
 
 
 def body_of(tx: Transaction) -> bytes:
@@ -241,10 +241,10 @@ def _of_attempt(attempt: Attempt) -> str:
 
 
 def _details(tx: Transaction) -> str:
-    """The client's own details, and what became of the authorization (assumed 2.2).
+    """The client's own details, and the amounts of the authorization (assumed 2.2).
 
-    Once a hold is released there is nothing authorized any more (assumed D12). What remains of an
-    approval in part is what is still to be paid: a tip that changes later changes both sides.
+    Once a hold is released nothing is authorized (assumed D12). The remainder of a partial approval
+    is the amount still to be paid; a tip that changes later changes both sides.
     """
     ledger = tx.ledger
     authorized = 0 if tx.status == "canceled" else ledger.authorized
@@ -281,7 +281,7 @@ def _of_card(card: Card) -> str:
 
 @lru_cache(maxsize=4096)
 def _of_site(site: TransactionSite) -> tuple[str, str, str]:
-    """Ids, place and owner: what all transactions of a place show alike."""
+    """Ids, place and owner: the fields that all transactions of a place share."""
     ids = {
         "mid": site.account_id,
         "tid": site.terminal_id,

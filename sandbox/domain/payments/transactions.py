@@ -68,7 +68,7 @@ TipCapture = Literal["sale", "capture", "adjust"]
 
 
 class TransactionSite(NamedTuple):
-    """Where payments are taken: what all transactions of a place have in common (assumed 7.1).
+    """The place of a payment: the fields that all its transactions share (assumed 7.1).
 
     `device_id` is that of the terminal, for clients that name none.
     """
@@ -88,12 +88,12 @@ class TransactionSite(NamedTuple):
 
     @property
     def owner_id(self) -> str:
-        """The immediate parent, or the account itself where it is a root (assumed 7.1-owner)."""
+        """The immediate parent, or the account itself if it is a root (assumed 7.1-owner)."""
         return self.parent_account_ids[-1] if self.parent_account_ids else self.account_id
 
 
 class Origin(NamedTuple):
-    """What a payment is from its first moment on, and never ceases to be.
+    """The parts of a payment that never change after its creation.
 
     `created_at` is in Unix milliseconds; `details` are the client's own, as it sent them.
     """
@@ -129,7 +129,7 @@ NO_RATES: Final = Rates()
 
 
 class HostAnswer(NamedTuple):
-    """What the gateway said of an attempt. Source: spec 2.4-response."""
+    """The gateway's answer to an attempt. Source: spec 2.4-response."""
 
     response_code: str | None
     message: str | None
@@ -158,11 +158,11 @@ class Attempt(NamedTuple):
 
 
 class Transaction(NamedTuple):
-    """A payment as it is kept.
+    """A payment as stored.
 
-    `ledger` says what became of the money. `is_partial` marks an approval for less than was asked;
-    `armed` is a later operation that will fail once, with its outcome and the amount that armed
-    it; `settlement` is how this record will settle (a key of `triggers.SETTLEMENTS`).
+    `ledger` is the state of the money. `is_partial` marks a partial approval; `armed` is a later
+    operation that will fail once, with its outcome and the amount that armed it; `settlement` is
+    the future settlement of this record (a key of `triggers.SETTLEMENTS`).
     """
 
     origin: Origin
@@ -201,7 +201,7 @@ class Transaction(NamedTuple):
 
 
 def attempt_of(tx: Transaction, amount: int, at: int, *, batch_id: str | None = None) -> Attempt:
-    """The history element for what the record shows at this moment."""
+    """The history element for the record's present state."""
     return Attempt(
         event_id=tx.event_id,
         transaction_type=tx.transaction_type,

@@ -1,13 +1,13 @@
-"""The transaction state machine: every row, and the walk through them.
+"""The transaction state machine: every row, and the functions that select one.
 
 A payment begins by a sale or an authorization (rows I1 to I10). Later its merchant acts on it (F1
-to F35, F39 to F41), or something happens without a request: a deadline passes, a batch settles, an
+to F35, F39 to F41), or it changes without a request: a deadline passes, a batch settles, an
 operator edits a passthrough payment, a scenario has the processor answer late.
 
 How to read a row: for its `trigger` in one of its `states`, if `when` holds, and if the processor
 has given the `answer`, the payment takes `next_status`. The rows of one trigger and state are tried
-in order; the first that holds is taken. A row without an `answer` is decided before the processor
-is asked. Every column is executed: `initiation`, `follow_ups`, `editing` and the handlers of timers
+in order; the first that holds applies. A row without an `answer` is decided without the processor.
+ Every column is executed: `initiation`, `follow_ups`, `editing` and the handlers of timers
 apply them. OpenAPI, the reference and the tests read the same rows.
 
 Two things are decided before any row: a duplicate event_id (F38, assumed D9), and amounts that make
@@ -39,12 +39,12 @@ Entry = Literal["capture", "refund"]
 Money = Literal[
     "unchanged", "proposed", "authorized", "captured", "planned", "released", "emptied", "given"
 ]
-"""What a row does to the money.
+"""The effect of a row on the money.
 
 `proposed` holds the total without a surcharge, which the cardholder has to confirm. `authorized`
-holds what was approved, `captured` takes it. `planned` is what the action makes of it (see
-`action_plans`). `released` gives up the hold and a proposed surcharge, `emptied` all of the ledger.
-`given` is what an edit says.
+holds the approved amount, `captured` captures it. `planned` is the plan of the action (see
+`action_plans`). `released` gives up the hold and a proposed surcharge, `emptied` clears the ledger.
+`given` is the content of an edit.
 """
 
 NEW: Final = "-"
@@ -65,12 +65,12 @@ FINISHED: Final = ("refunded", "reversed", "declined", "error", "canceled")
 class Transition:
     """One row.
 
-    `trigger` is the operation, the kind of a timer, or what else happens without a request. `when`
+    `trigger` is the operation, the kind of a timer, or another cause without a request. `when`
     names a condition of `initiation` or `follow_ups`; "" always holds. `next_status` is stored;
     `shown_status` and `reason` are those of the attempt, in the answer and the event. `fault` is
     the 400 of a refusal. With an `event` too the row is a rule failure: the attempt is announced
-    and kept in the history (assumed 2.1-rule). `batch_entry` is the entry that joins a batch, and
-    `leaves_batch` takes the payment out of its own. `is_told_later`: the outcome comes by an edit.
+    and stored in the history (assumed 2.1-rule). `batch_entry` is the new entry in a batch;
+    `leaves_batch` removes the payment from its own. `is_told_later`: the outcome comes by an edit.
     `status_switch` names the switch that may show another status.
     """
 
@@ -97,7 +97,7 @@ class Transition:
 
     @property
     def is_rule_failure(self) -> bool:
-        """Refused, and yet an attempt: kept in the history and announced."""
+        """Whether a refused request counts as an attempt: stored in the history and announced."""
         return self.fault is not None and self.event is not None
 
     @property
@@ -131,7 +131,7 @@ def _states(state: str | tuple[str, ...]) -> tuple[str, ...]:
     return (state,) if isinstance(state, str) else state
 
 
-# Four shapes that most rows have. What a shape leaves out has the default of its column.
+# Four shapes that most rows have. Columns left out have their defaults.
 
 
 def _refused(
@@ -144,7 +144,7 @@ def _refused(
 def _rule(
     id: str, trigger: str, state: str | tuple[str, ...], fault: Fault, event: str, when: str = ""
 ) -> Transition:
-    """A rule failure: refused, announced, kept in the history."""
+    """A rule failure: refused, announced, stored in the history."""
     return Transition(
         id=id,
         trigger=trigger,
@@ -158,7 +158,7 @@ def _rule(
 
 
 def _failed(id: str, trigger: str, state: str, event: str, when: str = "") -> Transition:
-    """The processor said no: an attempt that leaves the payment as it is."""
+    """The processor declined: an attempt that leaves the payment unchanged."""
     return Transition(
         id=id,
         trigger=trigger,
@@ -174,7 +174,7 @@ def _failed(id: str, trigger: str, state: str, event: str, when: str = "") -> Tr
 def _done(
     id: str, trigger: str, state: str, next_status: str, event: str, when: str = "", **more: Any
 ) -> Transition:
-    """The processor said yes."""
+    """The processor approved."""
     columns = {"money": "planned", **more}
     return Transition(
         id=id,
@@ -209,7 +209,7 @@ def _ended(
 def _not_approved(
     id: str, trigger: str, when: str, status: str, event: str | None, **more: Any
 ) -> Transition:
-    """A beginning that moves no money."""
+    """An initiation that was not approved."""
     return Transition(
         id=id,
         trigger=trigger,
@@ -229,7 +229,7 @@ _PENDING: Final[Mapping[str, Any]] = {"reason": "pending"}
 def _beginnings(begun: Operation, event: str) -> Iterator[Transition]:
     yield _not_approved("I10", begun, "misconfigured", "error", event, reason="invalid_terminal")
     yield _not_approved("I7", begun, "passthrough", "pending", None, is_told_later=True, **_PENDING)
-    yield _not_approved("I7", begun, "kept pending", "pending", None, **_PENDING)
+    yield _not_approved("I7", begun, "left pending", "pending", None, **_PENDING)
     yield _not_approved(
         "I6", begun, "canceled at the reader", "canceled", "transaction.cancel", **_FAILED
     )
@@ -328,7 +328,7 @@ SETTLE: Final = "settle"
 
 
 def _late(trigger: str, state: str) -> Transition:
-    """Answered after the request: the row of the initiation is taken then. Source: assumed D24."""
+    """A late answer: the row of the initiation applies then. Source: assumed D24."""
     return Transition(id="D24", trigger=trigger, states=(state,), next_status=AS_ANSWERED,
                       shown_status=AS_ANSWERED, reason=AS_ANSWERED, event=AS_ANSWERED)
 
@@ -341,7 +341,7 @@ BY_ITSELF: Final[tuple[Transition, ...]] = (
     _ended("F5", CANCEL, _WAITING, "merchant_canceled"),
     _late(LATE_ANSWER, "pending"),
     _late(LATE_APPROVAL, "error"),
-    # --- an edit. The spec has it for what is pending; until settlement it can correct an outcome.
+    # --- an edit: for pending payments in the spec; until settlement it can correct an outcome
     Transition(id="F8", trigger=EDIT, states=("pending", "authorized", "captured"),
                next_status=AS_ANSWERED, shown_status=AS_ANSWERED, reason=AS_ANSWERED,
                money="given", event=AS_ANSWERED),
@@ -355,7 +355,7 @@ TRANSITIONS: Final[tuple[Transition, ...]] = (*INITIATION, *FOLLOW_UPS, *BY_ITSE
 """Every row."""
 
 
-# --- the walk ---------------------------------------------------------------------------------
+# --- selecting a row --------------------------------------------------------------------------
 
 
 def _by_pair() -> dict[tuple[str, str], tuple[Transition, ...]]:

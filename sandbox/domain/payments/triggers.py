@@ -19,8 +19,8 @@ Kind = Literal["outcome", "later", "fault", "settlement"]
 class Trigger:
     """The meaning of one amount.
 
-    `key` is an outcome, a transport fault, or what happens at settlement. A `later` trigger makes
-    the named `operation` fail once; a settlement is kept with the payment until its batch closes.
+    `key` is an outcome, a transport fault, or a settlement. A `later` trigger makes the named
+    `operation` fail once; a settlement is stored with the payment until its batch closes.
     """
 
     amount: int
@@ -37,10 +37,10 @@ class Trigger:
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """How a batch answers because a certain record is in it. Source: assumed 6.2-settlement.
+    """The result of a batch that contains a certain record. Source: assumed 6.2-settlement.
 
-    `answer` is what the batch comes to; `reason` a key of `batches.REASONS`. `is_once` is used up
-    by the first close.
+    `answer` is the result of the batch; `reason` is a key of `batches.REASONS`. With `is_once` it
+    applies to the first close only.
     """
 
     key: str

@@ -8,19 +8,19 @@ from datetime import datetime
 from typing import Final, Literal, NamedTuple
 
 ATTEMPTS_MAX: Final = 200
-"""Attempts that are kept of one delivery, the newest. The schedule makes eight and a scenario at
-most a hundred copies; sending again by hand has no end, and each attempt has 4 KiB of an answer."""
+"""The newest attempts to store of one delivery. The schedule makes eight and a scenario at most a
+hundred copies; resending by hand has no limit, and each attempt has up to 4 KiB of an answer."""
 
 DeliveryStatus = Literal["pending", "delivered", "failed", "dropped", "canceled"]
-"""`canceled` is what its endpoint no longer wanted; `dropped` is what a scenario kept back."""
+"""`canceled`: its endpoint no longer subscribes. `dropped`: a scenario suppressed it."""
 
 AttemptTrigger = Literal["scheduled", "manual", "scenario"]
 
 
 class Sent(NamedTuple):
-    """What came of an attempt. `error` None means that the endpoint took the message.
+    """The result of an attempt. `error` None means that the endpoint accepted the message.
 
-    `is_unreachable`: there was not even a connection.
+    `is_unreachable`: there was no connection.
     """
 
     status_code: int | None
@@ -33,9 +33,9 @@ class Sent(NamedTuple):
 
 
 class DeliveryAttempt(NamedTuple):
-    """One try. `at` is the world's moment; `status_code` None where no answer came.
+    """One attempt. `at` is the world's time; `status_code` is None if no answer came.
 
-    `response` is the beginning of the answer's body; `error` says in words what stood in the way.
+    `response` is the beginning of the answer's body; `error` gives the reason of a failure.
     """
 
     at: datetime

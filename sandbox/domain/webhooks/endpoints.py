@@ -1,6 +1,6 @@
 """The endpoint: its URL, its filters, and its signing secrets.
 
-Source: spec 6.1.3, 6.1.11; audience and filters assumed 8.3; rotation assumed D22.
+Source: spec 6.1.3, 6.1.11; subscriptions and filters assumed 8.3; rotation assumed D22.
 """
 
 from collections.abc import Mapping
@@ -27,18 +27,18 @@ GRACE: Final = timedelta(hours=24)
 BY_HAND: Final = "disabled by hand"
 
 ENDPOINTS_MAX: Final = 100
-"""Endpoints of one world. Each message is compared with all of them, signed and sent for each that
-wants it; platforms allow some 20 to 100."""
+"""The most endpoints of one world. Each message is compared with all of them, then signed and sent
+for each subscriber. Platforms allow some 20 to 100."""
 
 
 FilterName = Literal["transaction_type", "status", "processor"]
-"""The fields of a body that an endpoint can ask for."""
+"""The fields of a body that an endpoint can select."""
 
 FILTER_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
     "transaction_type": TRANSACTION_TYPES,
     "status": (*STATUSES, *BATCH_STATUSES, "active", "blocked", "revoked", "deleted"),
 }
-"""What the filters can ask for. Processors may have any name."""
+"""The allowed values of filters. Processors may have any name."""
 
 
 def _known_event(event_type: str) -> str:

@@ -16,10 +16,10 @@ THROTTLED_MIN_S: Final = 60
 """After a 429 or a time-out at least so long."""
 
 TIMEOUT_S: Final = 15.0
-"""How long an endpoint may take to answer."""
+"""The time limit for an endpoint's answer."""
 
 DEAD_AFTER: Final = timedelta(days=5)
-"""So long after its first failure, with no success since, an endpoint is disabled."""
+"""An endpoint is disabled this long after its first failure, if nothing succeeded since."""
 
 GONE: Final = 410
 TOO_MANY_REQUESTS: Final = 429
@@ -33,10 +33,10 @@ def wait_after(
     is_throttled: bool = False,
     scale: float = 1,
 ) -> timedelta | None:
-    """How long to wait after so many failures in a row; None when there are no more attempts.
+    """The wait after this many failures in a row; None if there are no more attempts.
 
-    `jitter` lies between 0 and 1. What the endpoint asks for by `Retry-After` is heeded between
-    the planned wait and twice as long. `scale` stretches or compresses all of it.
+    `jitter` lies between 0 and 1. A `Retry-After` of the endpoint is respected between the planned
+    wait and twice as long. `scale` stretches or compresses all of it.
     """
     if failures > len(RETRIES_S):
         return None

@@ -14,7 +14,7 @@ _Configs = Annotated[list[Text], CONFIGS]
 class CreateAccount(CreateBody, PricedBody):
     """Body of the creation of an account. Source: assumed 1.3-create."""
 
-    not_kept = frozenset({"parent_id", "admin_email", "admin_first_name", "admin_last_name"})
+    not_stored = frozenset({"parent_id", "admin_email", "admin_first_name", "admin_last_name"})
 
     type: AccountType
     name: Text

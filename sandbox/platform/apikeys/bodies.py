@@ -11,7 +11,7 @@ from sandbox.domain.keys import LOOKUP_CHARS, SECRET_CHARS
 from sandbox.domain.permissions import ALL, CONCRETE
 from sandbox.domain.words import OneOf
 
-# What else is no permission, the operation says with the nearest one (spec 4.1.2).
+# The operation refuses other unknown permissions, naming the nearest one (spec 4.1.2).
 _Permission = Annotated[StrictStr, OneOf((*CONCRETE, ALL))]
 
 

@@ -96,9 +96,9 @@ def _mint(context: OperationContext) -> str:
 
 
 def _permissions(requested: Iterable[str]) -> tuple[str, ...]:
-    """The permissions as they are kept: as sent, duplicates dropped, order kept (assumed 4.4).
+    """The permissions as stored: in the order sent, without duplicates (assumed 4.4).
 
-    Raises Refusal for a string that is no permission (spec 4.1.2) and for `legacy_all` (4.1.6).
+    Raises Refusal for a string that is not a permission (spec 4.1.2) and for `legacy_all` (4.1.6).
     """
     permissions = tuple(dict.fromkeys(requested))
     for permission in permissions:
@@ -163,9 +163,7 @@ def _must_be_grantable(context: OperationContext, permissions: tuple[str, ...]) 
             source=refusal.source,
             step="grant",
         )
-    context.decided(
-        "grant", "ok", "the caller may hand on every permission asked for", "spec 4.1.4"
-    )
+    context.decided("grant", "ok", "the caller may grant every requested permission", "spec 4.1.4")
 
 
 # --- read -------------------------------------------------------------------------------------
@@ -219,7 +217,7 @@ def update(context: OperationContext) -> ApiKeyView:
 
 
 def move(context: OperationContext, key: ApiKey, trigger: str) -> ApiKey:
-    """Revoke or reinstate the key, announced where that changes something; the key as it is then.
+    """Revoke or reinstate the key, with an event if its status changes; returns the key.
 
     Raises NoSuchStep for a deleted key.
     """

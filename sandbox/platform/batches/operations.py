@@ -57,7 +57,7 @@ def list_all(context: OperationContext) -> Page:
 
 
 def read(context: OperationContext) -> Any:
-    """One batch, with its members where asked for. Source: assumed 1.11-members."""
+    """One batch, with its members on request. Source: assumed 1.11-members."""
     query: ReadBatch = context.query
     batch = cast(Batch, context.record)
     if not query.include_transactions:
@@ -121,7 +121,7 @@ def edit(context: OperationContext) -> Batch:
 
 
 def _moved(tx: Transaction, batch_id: str | None) -> Transaction:
-    """The payment in another batch, or in none; what was captured settles there (assumed 2.10)."""
+    """The payment in another batch, or in none; its capture settles there (assumed 2.10)."""
     history = tuple(
         attempt._replace(batch_id=batch_id)
         if attempt.status == "captured" and attempt.transaction_type != "refund"
@@ -203,7 +203,7 @@ def _result_to_come(context: OperationContext, batch: Batch) -> Timer | None:
 
 
 def _ruling(context: OperationContext, batch: Batch) -> MatchedRule | None:
-    """What the scenario that is running says of closing this batch."""
+    """The running scenario's choice for closing this batch."""
     assert context.world.scenario
     words = {
         "operation": "close_batch",
@@ -233,7 +233,7 @@ def _step(batch: Batch, trigger: str) -> Step:
 
 
 def answer_by_itself(context: OperationContext, batch_id: str, planned: str) -> None:
-    """The processor's result: what a scenario planned, else as the amounts of the members make it.
+    """The processor's result: planned by a scenario, else chosen by the amounts of the members.
 
     Source: assumed 6.2-settlement, D4.
     """
@@ -247,7 +247,7 @@ def answer_by_itself(context: OperationContext, batch_id: str, planned: str) -> 
 
 
 def _planned(then: dict[str, Any], members: list[Transaction]) -> Result:
-    """What the scenario has in store; so many of the first members where it says a number."""
+    """The result that the scenario planned. A number rejects that many of the first members."""
     ids = [tx.transaction_id for tx in members]
     wanted = then["rejected"] or 0
     rejected = wanted if isinstance(wanted, list) else ids[:wanted]
@@ -260,7 +260,7 @@ def answer(
     result: Result,
     members: list[Transaction] | None = None,
 ) -> Batch:
-    """What the processor says of a submitted batch. Source: assumed B10 to B12, F36, F37.
+    """Apply the processor's result to a submitted batch. Source: assumed B10 to B12, F36, F37.
 
     Raises NoSuchStep when the batch is not submitted.
     """
@@ -296,7 +296,7 @@ def _counts(batch: Batch, rejected: int) -> dict[str, int]:
 
 
 def _settled(tx: Transaction) -> Transaction:
-    """Captured becomes settled; what was refunded in full stays refunded (assumed F36, F37)."""
+    """Captured payments become settled; fully refunded ones stay refunded (assumed F36, F37)."""
     rows = transitions_from(SETTLE, tx.status)
     return tx._replace(status=rows[0].next_status) if rows else tx
 

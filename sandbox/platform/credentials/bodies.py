@@ -12,7 +12,7 @@ _Pin = Annotated[StrictStr, Field(min_length=PIN_CHARS, max_length=PIN_CHARS)]
 
 
 class CreateCredential(CreateBody):
-    """Body of the creation of a credential; a code is made up when none is given."""
+    """Body of the creation of a credential; without a code, the platform generates one."""
 
     account_id: StrictStr | None = None
     code: CredentialCode | None = None
@@ -20,7 +20,7 @@ class CreateCredential(CreateBody):
 
 
 class UpdateCredential(Body):
-    """Body of the update of a credential. A PIN is checked and not kept."""
+    """Body of the update of a credential. A PIN is checked and not stored."""
 
     is_active: StrictBool = True
     pin: _Pin = ""

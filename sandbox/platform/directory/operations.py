@@ -49,7 +49,7 @@ def page_of(context: OperationContext, directory: Directory, **filters: str | No
     for name, value in filters.items():
         if value:
             where[name] = in_scope(scope, value) if name.startswith("scope_") else value
-    # An index within the scope has asked for the scope already.
+    # An index within the scope has applied the scope already.
     if not any(name.startswith("scope_") for name in where):
         where["scope"] = scope
     rows, total = context.unit.find(

@@ -16,7 +16,7 @@ class LocationsQuery(AccountsOwnQuery):
 class UpdateLocation(PricedBody):
     """Body of the update of a location; its account never changes. Source: assumed 1.5."""
 
-    not_kept = frozenset({"metadata"})
+    not_stored = frozenset({"metadata"})
 
     name: Text = ""
     address: AddressBody = Field(default_factory=AddressBody)

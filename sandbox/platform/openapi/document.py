@@ -63,11 +63,11 @@ class _Types:
     responses: Schema = field(default_factory=dict)
 
     def shown(self, one: Any) -> Schema:
-        """What is rendered of a type."""
+        """The schema of a type as rendered."""
         return self.refs[id(one), "serialization"]
 
     def read(self, shape: Any) -> Schema:
-        """What is read in a shape."""
+        """The schema of a body or query as read."""
         return self.refs[id(shape), "validation"]
 
     def response(self, response: Any) -> Schema:
@@ -80,7 +80,7 @@ class _Types:
         return self.shown(response)
 
     def _extended(self, response: Extended) -> Schema:
-        """The record with its further field, which is only there when it was asked for."""
+        """The record with its further field, which is only present on request."""
         record = self.named[response.of.__name__]
         fields = {**record["properties"], response.name: self.shown(response.extra)}
         return {**record, "properties": fields}
@@ -175,20 +175,20 @@ def _operation(row: Row, profile: Profile, types: _Types, cast: Cast) -> Schema:
 
 
 def _description(row: Row) -> str:
-    said = []
+    sentences = []
     if row.need is not None:
         words = " or ".join(f"`{one}`" for one in row.need.base)
-        said.append(f"Needs {words}.")
+        sentences.append(f"Needs {words}.")
         if row.need.sub:
-            said.append(f"On the account of a descendant it needs `{row.need.sub}` instead.")
+            sentences.append(f"On the account of a descendant it needs `{row.need.sub}` instead.")
     if row.run is None:
-        said.append("Retired: it is answered before the key is looked at.")
-    said.append(f"Source: {row.source}.")
-    return " ".join(said)
+        sentences.append("Retired: it is answered before the key is looked at.")
+    sentences.append(f"Source: {row.source}.")
+    return " ".join(sentences)
 
 
 def _beforehand(example: Example, cast: Cast) -> Schema:
-    """Who sends the example, and what has to be made for it."""
+    """The caller of the example, and the records that it needs."""
     shown: Schema = {"by": example.by}
     if example.first is not None:
         first = example.first
@@ -246,12 +246,12 @@ def _success(row: Row, types: _Types) -> dict[str, Schema]:
     if row.run is None:
         return {}
     headers = {**_HEADERS, **(_OUTCOME if row.is_attempt else {})}
-    shown: Schema = {"description": _said(row), "headers": headers}
+    shown: Schema = {"description": _description_of(row), "headers": headers}
     if row.response is not None:
         schema = types.response(row.response)
         shown["content"] = {"application/json": {"schema": schema}}
     return {str(row.status): shown}
 
 
-def _said(row: Row) -> str:
+def _description_of(row: Row) -> str:
     return {201: "Made.", 204: "Done; there is nothing to show."}.get(row.status, "Done.")

@@ -87,7 +87,7 @@ def _response(faults: list[Fault], profile: Profile, *, is_for_keys: bool) -> Sc
 
 
 def _schema(codes: Iterable[str], profile: Profile, *, is_for_keys: bool) -> Schema:
-    """As `error_body` writes it: three fields for API keys, elsewhere what the profile says."""
+    """As `error_body` writes it: three fields for API keys, elsewhere those of the profile."""
     code: Schema = {"enum": list(codes)}
     if is_for_keys or profile.errors.shape == "error_message_details":
         return record({"error": code, "message": _TEXT, "details": _TEXT})

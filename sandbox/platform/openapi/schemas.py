@@ -22,7 +22,7 @@ _LIMITS: Final = {"ge": "minimum", "le": "maximum"}
 
 
 class _Writer(GenerateJsonSchema):
-    """Schemas without made-up titles. What is rendered has all of its fields and no others."""
+    """Schemas without generated titles. A rendered type has all of its fields and no others."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -145,7 +145,7 @@ def query_of(shape: type[BaseModel]) -> tuple[Schema, Schema]:
         schema_generator=_OfQueries, mode="validation", ref_template=TEMPLATE
     )
     fields = {
-        # A limit on what a validator has made of the text comes under its name in Python.
+        # A limit on a validator's result appears under its Python name.
         name: {_LIMITS.get(word, word): value for word, value in field.items()}
         for name, field in shown.get("properties", {}).items()
     }

@@ -56,7 +56,7 @@ def increment(context: OperationContext) -> Any:
 
 
 def reverse(context: OperationContext) -> Any:
-    """Give back what was held or captured, before settlement. Source: assumed 1.8-reverse."""
+    """Reverse a held or captured amount, before settlement. Source: assumed 1.8-reverse."""
     body: Reverse = context.body
     return _act(context, ActionRequest(operation=Operation.REVERSE, amount=body.amount))
 
@@ -76,7 +76,7 @@ def adjust(context: OperationContext) -> Any:
 
 
 def refund(context: OperationContext) -> Any:
-    """Give back what was captured. Source: assumed 1.8-refund, 1.8-standalone."""
+    """Refund a captured amount. Source: assumed 1.8-refund, 1.8-standalone."""
     body: Refund = context.body
     try:
         card_of(body.card_data)
@@ -157,7 +157,7 @@ def _act(context: OperationContext, action: ActionRequest) -> Any:
 def _ruled(
     context: OperationContext, tx: Transaction, action: ActionRequest
 ) -> tuple[Case, Transition | None]:
-    """The row that decides before anybody is asked, if one does. A silent refusal is raised."""
+    """The row that decides without the processor, if any. A silent refusal is raised."""
     case = Case(tx, action, persist.is_closed(context, tx.batch_id))
     try:
         ruled = follow_ups.rule_for(case)
@@ -184,7 +184,7 @@ def _finish(
     context: OperationContext,
     key_was_lost: bool,
 ) -> Any:
-    """The second breath: the processor has answered, and the record is looked at again."""
+    """The second phase: the processor has answered, and the record is read again."""
     tx = context.unit.get(Transaction, transaction_id)
     assert tx
     case, ruled = _ruled(context, tx, action)
@@ -204,7 +204,7 @@ def _conclude(
     *,
     disarms: bool = False,
 ) -> Any:
-    """Keep and announce what the row says; what it refuses is returned as a refusal."""
+    """Store the result of the row and fire its events; returns a refusal if the row refuses."""
     tx = case.tx
     batch = persist.batch_for_entry(context, tx) if taken.batch_entry else None
     conclusion = follow_ups.conclude(

@@ -58,11 +58,11 @@ def earlier_use(
     amount: int | None,
     payment: str | None = None,
 ) -> Transaction | None:
-    """The transaction to answer again, where this event_id was used for the very same before.
+    """The transaction to answer again, if this event_id was used for the same attempt before.
 
-    None where it is new. Any other repetition is refused, silently, before the state is looked at
-    (assumed F38, 2.6); whether it is ever answered again is the switch idempotency.duplicate.
-    `payment` is the one to act on, None where one begins.
+    None if the event_id is new. Any other repetition is refused silently, before the state is
+    checked (assumed F38, 2.6). The switch idempotency.duplicate decides whether an attempt is
+    answered again. `payment` is the one to act on, None for an initiation.
     """
     if sent is None:
         return None
@@ -85,9 +85,9 @@ def earlier_use(
 def _is_same(
     tx: Transaction, event_id: str, operation: Operation, amount: int | None, *, begins: bool
 ) -> bool:
-    """Whether this operation with this amount is what the event_id stood for.
+    """Whether the event_id belongs to this operation with this amount.
 
-    What a payment began with is the event_id of its first attempt, and of no action on it.
+    The event_id of the initiation belongs to the first attempt, and to no action on the payment.
     """
     shown = "sale" if operation is Operation.CONFIRM else operation.value
     return begins == (tx.history[0].event_id == event_id) and any(
@@ -143,7 +143,7 @@ def decide_at_tap(
     tapped: Tapped,
     terminal_id: str,
 ) -> ChosenOutcome:
-    """How the attempt ends now that there was a tap, or something else at the desk."""
+    """The outcome of the attempt after a tap, a cancellation or an outcome at the tap desk."""
     if tapped.outcome is not None:
         choice = replace(waiting, outcome=tapped.outcome, fault=waiting.fault)
         why = "at the tap desk"
@@ -171,7 +171,7 @@ _ABOUT_TERMINAL = (BLOCK_TERMINAL, UNBLOCK_TERMINAL)
 def schedule_follow_ups(
     context: OperationContext, follow: "Iterable[FollowUp]", *, terminal_id: str, payment: str = ""
 ) -> None:
-    """Put on the agenda what a scenario has follow. Source: assumed D24.
+    """Schedule the follow-ups of a scenario. Source: assumed D24.
 
     The expiry of a prompt is set with the prompt (see `persist`).
     """
@@ -195,7 +195,7 @@ def schedule_follow_ups(
 
 
 def words_of(context: OperationContext, site: TransactionSite, **more: Any) -> Words:
-    """What the rules of a scenario can ask for that every attempt has."""
+    """The facts of every attempt that the rules of a scenario can use."""
     return {
         "currency": site.currency,
         "location": site.location_id,
@@ -209,7 +209,7 @@ def words_of(context: OperationContext, site: TransactionSite, **more: Any) -> W
 def _fail_before(fault: TransportFault) -> None:
     if fault.answer is None:
         raise Dropped(fault.key)
-    raise Refusal(fault.answer, reason=f"{fault.key} was asked for", step="outcome")
+    raise Refusal(fault.answer, reason=f"{fault.key} was requested", step="outcome")
 
 
 def delay_ms(context: OperationContext, choice: ChosenOutcome, outcome: Outcome) -> int:

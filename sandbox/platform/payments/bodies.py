@@ -31,9 +31,9 @@ _Details = Annotated[
 
 
 def _unless(*names: str) -> dict[str, Any]:
-    """For the schema: not all of these are said at once, with something other than nothing."""
-    said = {"not": {"enum": [None, False, 0]}}
-    return {"not": {"required": list(names), "properties": dict.fromkeys(names, said)}}
+    """For the schema: at most some of these are set at once."""
+    unset = {"not": {"enum": [None, False, 0]}}
+    return {"not": {"required": list(names), "properties": dict.fromkeys(names, unset)}}
 
 
 def _is_given(name: str) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def _is_given(name: str) -> dict[str, Any]:
 
 
 class SurchargeBody(Body):
-    """What a client says of the surcharge: an amount, a percentage, or that there is none."""
+    """The client's surcharge: an amount, a percentage, or none."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -116,7 +116,7 @@ class BreakdownBody(Body):
 
 
 class ReaderBody(Body):
-    """What a card reader sends. Only `paymentCardData` tells the card (assumed 6.4)."""
+    """The data of a card reader. Only `paymentCardData` identifies the card (assumed 6.4)."""
 
     id: StrictStr | None = None
     payment_card_data: StrictStr | None = Field(default=None, validation_alias="paymentCardData")
@@ -137,7 +137,7 @@ class _WithReader(Body):
 
     @property
     def card_data(self) -> str | None:
-        """What the reader read, in either form."""
+        """The reader data, in either form."""
         reader = self.card_reader_data
         return (reader.payment_card_data if reader else None) or self.payment_card_data
 
@@ -172,7 +172,7 @@ class StartPayment(_WithReader):
     @classmethod
     def _leaves_our_names_alone(cls, details: dict[str, Any] | None) -> dict[str, Any] | None:
         if details and (taken := sorted(RESERVED_DETAILS & set(details))):
-            raise ValueError(f"{', '.join(taken)}: reserved for what the platform reports")
+            raise ValueError(f"{', '.join(taken)}: reserved for fields that the platform sets")
         return details
 
 

@@ -41,7 +41,7 @@ FallsDue = Callable[[OperationContext, Timer], None]
 
 
 def _end(context: OperationContext, timer: Timer) -> None:
-    """End a payment as the row of this timer says, unless it has moved on."""
+    """End a payment as the row of this timer says, unless its state has changed."""
     tx = context.unit.get(Transaction, timer.subject)
     rows = transitions_from(timer.kind, tx.status) if tx is not None else ()
     if tx is None or not rows:
@@ -116,11 +116,11 @@ TIMER_HANDLERS: Final[Mapping[str, FallsDue]] = {
     BLOCK_TERMINAL: _terminal("block"),
     UNBLOCK_TERMINAL: _terminal("unblock"),
 }
-"""What each kind of timer does."""
+"""The handler of each kind of timer."""
 
 
 def carry_out(world: World, unit: UnitOfWork, timer: Timer) -> None:
-    """Do what the timer is for, in the unit of work, at the moment at which it was due."""
+    """Handle the timer in the unit of work, at the moment at which it was due."""
     waiting = world.tap_desk.get(timer.subject)
     # A payment that waits for its tap still belongs to its request.
     request_id = waiting.request_id if waiting else None

@@ -35,7 +35,7 @@ _EITHER = need("payments:tap-ios", "payments:tap-android")
 
 
 def need_to_tap(sent: dict[str, Any]) -> Need:
-    """The permission for the platform that the body tells, or shows. Source: assumed 1.9, D16."""
+    """The permission for the platform that the body names or implies. Source: assumed 1.9, D16."""
     platform = sent.get("platform")
     if platform is None and sent.get("apple_transaction_id"):
         platform = "ios"
@@ -43,7 +43,7 @@ def need_to_tap(sent: dict[str, Any]) -> Need:
 
 
 def pay(context: OperationContext) -> Any:
-    """A sale, or an authorization where the body says so. Source: assumed 1.8-start."""
+    """A sale, or an authorization if the body says so. Source: assumed 1.8-start."""
     body: StartPayment = context.body
     return _start(context, Operation(body.type or "sale"))
 
@@ -104,14 +104,14 @@ def _start(context: OperationContext, operation: Operation) -> Any:
     return awaiting
 
 
-# --- what happens -----------------------------------------------------------------------------
+# --- carrying out -----------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class _Decision:
-    """How the initiation will end, decided before its record exists.
+    """The plan of an initiation, decided before its record exists.
 
-    `choice` is None if the processor is not asked: a passthrough or misconfigured terminal.
+    `choice` is None if no processor is involved: a passthrough or misconfigured terminal.
     """
 
     outcome: Outcome
@@ -159,7 +159,7 @@ def _price(
     card: Card,
     decision: _Decision,
 ) -> Price:
-    """The price; a prompt that was asked for and cannot be shown is an ordinary approval."""
+    """The price. A requested prompt that cannot be shown becomes an ordinary approval."""
     body: StartPayment = context.body
     is_sale = operation is Operation.SALE
     try:
@@ -216,11 +216,11 @@ class _Begun:
     card: Card | None = None
 
     def finish(self, context: OperationContext, key_was_lost: bool) -> Transaction:
-        """The second breath: the processor has answered."""
+        """The second phase: the processor has answered."""
         tx = context.unit.get(Transaction, self.origin.transaction_id)
         assert tx
         if tx.status != "pending":
-            # It ended by itself meanwhile, and stays as it ended.
+            # It ended meanwhile through a timer, and stays ended.
             return tx
         decision = self.decision
         choice = decision.choice
@@ -283,7 +283,7 @@ def _wait_for_tap(
 
 @dataclass(slots=True)
 class _AtTheDesk:
-    """A payment that waits for its tap, by a request whose body may still be asked."""
+    """A payment that waits for its tap, and the request that began it."""
 
     context: OperationContext
     begun: _Begun
@@ -300,7 +300,7 @@ class _AtTheDesk:
         return None
 
     def tapped(self, context: OperationContext, tapped: Tapped) -> int:
-        """Take what came of it; how long the processor takes now, in ms."""
+        """Apply the result of the tap; returns the processor's delay in ms."""
         begun, operation = self.begun, self.begun.origin.operation
         waiting = begun.decision.choice
         assert waiting

@@ -21,7 +21,7 @@ def save(
     before: Transaction | None,
     joined: Batch | None = None,
 ) -> None:
-    """Put the record, count it in its batches, set its timers, and announce what happened."""
+    """Store the record, count it in its batches, set its timers, and fire its events."""
     record = conclusion.record
     context.unit.put(record)
     count(context, before, record, joined)
@@ -44,7 +44,7 @@ def count(
 ) -> None:
     """Bring the sums of the payment's batches up to date. Source: assumed B2 to B4, D10.
 
-    `joined` is the batch of a new entry, where that is not the batch of the payment itself.
+    `joined` is the batch of a new entry, if it differs from the payment's own batch.
     """
     batches = {} if joined is None else {joined.id: joined}
     for tx in (before, after):
@@ -96,7 +96,7 @@ def open_batch_of(context: OperationContext, terminal_id: str) -> Batch | None:
 
 
 def batch_for_entry(context: OperationContext, tx: Transaction) -> Batch:
-    """The open batch of the payment's terminal, opened now where there is none (assumed B2, B3)."""
+    """The open batch of the payment's terminal; opens one if needed (assumed B2, B3)."""
     terminal_id = tx.origin.site.terminal_id
     batch = open_batch_of(context, terminal_id)
     if batch is not None:

@@ -21,12 +21,12 @@ from sandbox.store.port import R, Where
 REMEMBERED_MAX: Final = 10_000
 
 Named = tuple[str | None, str | None, str | None]
-"""What a body names: terminal_id, location_id, account_id."""
+"""The ids in a body: terminal_id, location_id, account_id."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownPlace:
-    """A place, the facts that its transactions carry, and whether any processor serves it.
+    """A place, the fields of its transactions, and whether any processor serves it.
 
     `version` is the directory's when this was worked out.
     """
@@ -113,7 +113,7 @@ def _location_of(context: OperationContext, terminal: Terminal) -> Location | No
 
 
 def _find_first(context: OperationContext, kind: type[R], where: Where) -> tuple[list[R], int]:
-    """Find what a payment asks for before it does anything: it can begin again after a wait."""
+    """Run the payment's queries before it changes anything: it can start again after a wait."""
     context.unit.can_wait = True
     found = context.unit.find(kind, where)
     context.unit.can_wait = False
@@ -121,7 +121,7 @@ def _find_first(context: OperationContext, kind: type[R], where: Where) -> tuple
 
 
 def _misconfiguration(place: PointOfSale) -> str | None:
-    """Why no processor would take a sale from here; None when one would. Source: assumed I10."""
+    """Why no processor would accept a sale from here; None if one would. Source: assumed I10."""
     terminal, location = place.terminal, place.location
     if terminal.status == "blocked":
         return "the terminal is blocked"
@@ -133,7 +133,7 @@ def _misconfiguration(place: PointOfSale) -> str | None:
 
 
 def _site(place: PointOfSale) -> TransactionSite:
-    """What every transaction of the place carries. Source: assumed 7.1."""
+    """The fields of every transaction of the place. Source: assumed 7.1."""
     account, terminal, location = place.account, place.terminal, place.location
     processor = processor_of(terminal.processor_config_id)
     return TransactionSite(
@@ -156,7 +156,7 @@ def _site(place: PointOfSale) -> TransactionSite:
 def _currency(place: PointOfSale) -> str:
     """The currency of the location, else of the terminal. Source: assumed 1.8-currency.
 
-    A VAR sheet names currencies by number; those say nothing here (assumed 7.2).
+    A VAR sheet names currencies by number; those are ignored (assumed 7.2).
     """
     if place.location is not None and place.location.currency:
         return place.location.currency

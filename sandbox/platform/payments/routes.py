@@ -39,7 +39,7 @@ _PAYMENT: Final = Target(where="path", name="id", kind=Transaction)
 
 
 def _refusals(operation: Operation) -> tuple[Fault, ...]:
-    """What the rows of the operation refuse, and a repeated event_id (assumed F38)."""
+    """The refusals of the operation's rows, and of a repeated event_id (assumed F38)."""
     found = [row.fault for row in TRANSITIONS if row.trigger == operation and row.fault is not None]
     return tuple(dict.fromkeys((DUPLICATE_EVENT, *found)))
 

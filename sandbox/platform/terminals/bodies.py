@@ -46,9 +46,9 @@ _SHEET_SAYS_BOTH: dict[str, Any] = {
 
 
 class _TerminalBody(PricedBody):
-    """What both bodies share. A VAR sheet fills what is not given beside it."""
+    """The fields of both bodies. A VAR sheet supplies the fields that are not given."""
 
-    not_kept = frozenset({"var_sheet"})
+    not_stored = frozenset({"var_sheet"})
 
     description: StrictStr = Field(
         default="", validation_alias=AliasChoices("description", "terminal_description")
@@ -88,7 +88,7 @@ class _TerminalBody(PricedBody):
 class CreateTerminal(CreateBody, _TerminalBody):
     """Body of the creation of a terminal. Source: assumed 1.4-create."""
 
-    # A VAR sheet may tell what has to be told.
+    # A VAR sheet may supply required fields.
     model_config = ConfigDict(
         json_schema_extra={
             "required": ["account_id", "processor_config_id", "name"],

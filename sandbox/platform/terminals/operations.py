@@ -50,7 +50,9 @@ def _must_be_boardable(context: OperationContext, terminal: Terminal, account: A
             "processor_config_id: is not among the account's available_processor_configs",
             source="assumed 1.4-config",
         )
-    _, taken = context.unit.find(Terminal, {"board": processor_identity(terminal)}, limit=0)
+    _, taken = context.unit.find(
+        Terminal, {"processor_identity": processor_identity(terminal)}, limit=0
+    )
     if taken:
         raise Refusal(
             CONFLICT,

@@ -108,7 +108,7 @@ class ListTransactions(Query):
 class EditTransaction(Body):
     """Body of the edit of a passthrough transaction; null changes nothing (assumed 1.7-edit).
 
-    What is settled is settled by its batch, and nothing goes back to waiting.
+    Only a batch settles a payment, and no payment becomes pending again.
     """
 
     authorized_amount: PositiveAmount | None = None

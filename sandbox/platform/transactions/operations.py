@@ -48,7 +48,7 @@ _FILTERS = ("min_amount", "max_amount", "card_number", "search_term")
 def search(context: OperationContext) -> Page:
     """Transactions of the accounts that the query names, or of the caller's hierarchy.
 
-    Filters compare what the record shows now (assumed 1.7-values); an event_id fits every attempt
+    Filters compare the current record (assumed 1.7-values); an event_id matches every attempt
     of the payment, so a client can look up its result (assumed 2.6).
     Source: spec 4.3-search-scope, 4.3-search-account.
     """
@@ -134,7 +134,7 @@ def must_be_passthrough(context: OperationContext) -> None:
 
 
 def edit(context: OperationContext) -> Transaction:
-    """The processor's outcome of a passthrough payment, told afterwards. Source: assumed F8."""
+    """The processor's outcome of a passthrough payment, reported afterwards. Source: assumed F8."""
     body: EditTransaction = context.body
     tx = cast(Transaction, context.record)
     if tx.status not in editing.EDITABLE or persist.is_closed(context, tx.batch_id):

@@ -1,6 +1,6 @@
-"""Disk operations of both kinds of file: a lock for one server, and replacing a file whole.
+"""Disk operations for both kinds of file: locking one, and replacing it atomically.
 
-Errors of the operating system become messages here: what was tried, what failed, what is possible.
+Errors of the operating system become messages here: the operation, the error, the remedy.
 """
 
 import errno
@@ -23,36 +23,36 @@ again (assumed D26)."""
 
 
 def cannot(path: Path, tried: str, why: Exception | str, possible: str) -> StoreError:
-    """The error that says what was tried here, what stood in the way, and what is possible."""
+    """The error with the failed operation, its reason, and the remedy."""
     if isinstance(why, OSError):
         why = why.strerror or str(why)
     return StoreError(f"{path}: cannot {tried}: {why}; {possible}")
 
 
 def good_copy(path: Path) -> Path:
-    """Where the last good copy of a file is kept."""
+    """The path of the last good copy of a file."""
     return path.with_name(path.name + ".good")
 
 
 def about_good_copy(path: Path) -> str:
-    """What is possible when the content of a file cannot be used. Nothing was changed."""
+    """The remedy when the content of a file is unusable. Nothing was changed."""
     good = good_copy(path)
     if good.exists():
-        return f"the file is as it was, mend it; the last good copy is {good}"
-    return "the file is as it was: mend it, or move it away to begin with nothing"
+        return f"the file was not changed; mend it; the last good copy is {good}"
+    return "the file was not changed; mend it, or move it away to start empty"
 
 
-WRITING: Final = "write what was committed"
+WRITING: Final = "write the committed changes"
 START_ANEW: Final = (
-    "nothing is written over it; end this server, and start one that goes on from what is there"
+    "the server will not overwrite it; stop this server, and start one that continues from the file"
 )
 
 LOCKED_BYTE: Final = 2**62
-"""The byte of a file that is locked: far beyond what it holds, and what SQLite locks."""
+"""The byte of a file to lock: far beyond its content and the bytes that SQLite locks."""
 
 
 class Seen(NamedTuple):
-    """Which file a path led to, and how it looked: another one, or another content, differs."""
+    """The identity and version of a file: another file, or other content, compares unequal."""
 
     device: int
     inode: int
@@ -60,7 +60,7 @@ class Seen(NamedTuple):
     changed_ns: int
 
     def is_same_file(self, other: "Seen | None") -> bool:
-        """Whether this is the same file, whatever it holds by now."""
+        """Whether this is the same file, even if its content changed."""
         return other is not None and self[:2] == other[:2]
 
 
@@ -71,9 +71,9 @@ def _seen(status: os.stat_result) -> Seen:
 class Hold:
     """A file of which this process is the only user, by two locks (decision 45).
 
-    The one on `<path>.lock` names the process that has it. The one on the file itself, where the
-    system has such locks, is there under every name of the file, and after somebody has removed
-    the other. Both are let go of by `release`, and by the end of the process, whatever ended it.
+    The lock on `<path>.lock` names the process that holds it. The lock on the file itself, if the
+    system has such locks, works under every name of the file, and even after the lock file was
+    removed. `release` frees both, and so does the end of the process.
     `path` is the real file, symbolic links followed. Raises StoreError when another server uses the
     file, and when it could not be written.
     """
@@ -85,11 +85,11 @@ class Hold:
                 # Links in a circle, from Python 3.13 on; before that it is a RuntimeError.
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
             _check(self.path)
-        # ValueError: what no system takes as a name.
+        # ValueError: the name is not valid on any system.
         except (OSError, RuntimeError, ValueError) as error:
             raise cannot(path, "be opened", error, "name another file") from error
         note = self.path.with_name(self.path.name + ".lock")
-        # Without this a lock that one thread has taken could not be let go of by another.
+        # Without this, only the thread that took a lock could release it.
         self._lock = FileLock(note, thread_local=False)
         try:
             self._lock.acquire(blocking=False)
@@ -145,12 +145,12 @@ class Hold:
         self._hold(file)
 
     def prepare(self, file: int) -> None:
-        """Lock this open file, which is about to take the place of the one that is held."""
+        """Lock this open file, which is about to replace the locked one."""
         self._next = os.dup(file)
         lock_byte(self._next)
 
     def settle(self) -> None:
-        """Hold the file that was prepared, if it has taken the place."""
+        """Hold the prepared file, if it has replaced the other."""
         prepared, self._next = self._next, None
         if prepared is None:
             return
@@ -186,7 +186,7 @@ class Hold:
             raise cannot(self.path, WRITING, "another program has changed it", START_ANEW)
 
     def now(self) -> Seen | None:
-        """How the file at the path looks now; None when there is none. Raises OSError."""
+        """The identity and version of a file; None if it does not exist. Raises OSError."""
         try:
             return _seen(self.path.stat())
         except FileNotFoundError:
@@ -198,12 +198,12 @@ class Hold:
 
 
 def lock_byte(file: int) -> bool:
-    """Lock an open file as long as it is open; False where the system has no such lock.
+    """Lock an open file until it is closed; False if the system has no such lock.
 
-    Raises BlockingIOError where it is locked.
+    Raises BlockingIOError if it is locked already.
 
-    The lock belongs to what was opened, not to the process: SQLite, which locks the same file
-    byte by byte, neither meets it nor undoes it.
+    The lock belongs to the open file, not to the process. SQLite locks byte ranges of the same
+    file, which do not interfere with this lock.
     """
     if sys.platform != "linux":
         return False
@@ -240,12 +240,12 @@ def _check(path: Path) -> None:
 
 
 def _holder(note: Path) -> str:
-    """The process that wrote itself into a lock file, for people; empty when it says nothing."""
+    """The process named in a lock file, for a message; empty if it names none."""
     try:
-        said = note.read_text(encoding="ascii").strip()
+        process = note.read_text(encoding="ascii").strip()
     except (OSError, ValueError):
         return ""
-    return f" (process {said})" if said.isdecimal() else ""
+    return f" (process {process})" if process.isdecimal() else ""
 
 
 def replace_file(

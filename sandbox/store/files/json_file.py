@@ -41,18 +41,18 @@ log = logging.getLogger("sandbox.store")
 
 PROGRAM: Final = "uat-sandbox"
 FILE: Final = "file"
-"""The table that says what wrote the file. It has no dot, as the tables of worlds have."""
+"""The table with the program that wrote the file. It has no dot, unlike the tables of worlds."""
 
 ID: Final = "_id"
 DOCUMENTS_MAX: Final = 5_000
-"""Above this the file says that it is of the wrong kind: every write writes all of it."""
+"""Above this size the server recommends SQLite: every write rewrites the whole JSON file."""
 
 _TABLE = re.compile(r"([a-z0-9_-]{1,64})\.(.+)", re.DOTALL)
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _INDENTED = json.JSONEncoder(ensure_ascii=False, indent=2)
 
 
-class _Kept(NamedTuple):
+class _Row(NamedTuple):
     """A document, and the lines that it has in the file."""
 
     document: Document
@@ -63,7 +63,7 @@ class _Kept(NamedTuple):
 class _Table:
     """One table of one world: its documents by id, and all its lines in the file."""
 
-    kept: Mapping[str, _Kept]
+    rows: Mapping[str, _Row]
     lines: bytes
 
 
@@ -74,8 +74,8 @@ Names = tuple[str, str]
 class JsonFile:
     """A `StateFile` in JSON, for about a thousand documents that people want to read.
 
-    A write costs what it takes to write the whole file. Texts come back with the same values in the
-    same order, in the shortest JSON there is for them, and without their claims.
+    Every write rewrites the whole file. Texts come back with the same values in the same order, as
+    compact JSON, and without their unique values.
     """
 
     def __init__(self, path: Path, migrations: Migrations = MIGRATIONS) -> None:
@@ -113,17 +113,17 @@ class JsonFile:
         for (world, name), table in tables.items():
             found = worlds.setdefault(world, {})
             if name != RECORDS:
-                found[name] = [one.document for one in table.kept.values()]
+                found[name] = [one.document for one in table.rows.values()]
         return worlds
 
     def read(self, world: str, table: str, id: str) -> str | None:
         found = self._loaded().get((world, table))
-        kept = found.kept.get(id) if found else None
-        return kept.document.text if kept else None
+        saved = found.rows.get(id) if found else None
+        return saved.document.text if saved else None
 
     def records(self, world: str) -> Iterator[Document]:
         found = self._loaded().get((world, RECORDS))
-        return iter([one.document for one in found.kept.values()] if found else [])
+        return iter([one.document for one in found.rows.values()] if found else [])
 
     def keep_good_copy(self) -> None:
         content, self._as_opened = self._as_opened, None
@@ -162,13 +162,13 @@ class JsonFile:
 
     def _loaded(self) -> dict[Names, _Table]:
         if self._tables is None:
-            # Nothing is written over a file that was not understood.
+            # Never overwrite a file that could not be read.
             self.load()
         assert self._tables is not None
         return self._tables
 
     def _content(self) -> bytes | None:
-        """What the file holds; None when there is none."""
+        """The content of the file; None if there is no file."""
         self._hold.look()
         try:
             return self._path.read_bytes() if self._hold.seen else None
@@ -179,7 +179,7 @@ class JsonFile:
 
     def _parse(self, content: bytes) -> dict[Names, _Table]:
         try:
-            # TinyDB hands on to the storage what it is given.
+            # TinyDB passes extra arguments on to the storage.
             with TinyDB(content, storage=StrictStorage) as database:
                 found, self._secret = _head(database, self._migrations)
                 return _tables(_worlds(database, found, self._migrations))
@@ -191,12 +191,12 @@ class JsonFile:
         self, before: Mapping[Names, _Table], changes: Sequence[Change]
     ) -> dict[Names, _Table]:
         """All tables after these changes; those before stay as they are. Raises StoreError."""
-        drafts: dict[Names, dict[str, _Kept]] = {}
+        drafts: dict[Names, dict[str, _Row]] = {}
 
-        def draft(world: str, table: str) -> dict[str, _Kept]:
+        def draft(world: str, table: str) -> dict[str, _Row]:
             names = (world, table)
             if names not in drafts:
-                drafts[names] = dict(before[names].kept) if names in before else {}
+                drafts[names] = dict(before[names].rows) if names in before else {}
             return drafts[names]
 
         try:
@@ -207,16 +207,16 @@ class JsonFile:
                 for table, id in change.gone:
                     draft(change.world, table).pop(id, None)
                 for table, document in change.puts:
-                    draft(change.world, table)[document.id] = _kept(document)
-            after = {**before, **{names: _table(names, kept) for names, kept in drafts.items()}}
+                    draft(change.world, table)[document.id] = _row(document)
+            after = {**before, **{names: _table(names, saved) for names, saved in drafts.items()}}
         except Contents as error:
             raise cannot(self._path, WRITING, str(error), "the file is as it was before") from error
         # Sorted, so files of the same documents are equal.
-        return {names: after[names] for names in sorted(after) if after[names].kept}
+        return {names: after[names] for names in sorted(after) if after[names].rows}
 
     def _warn(self, tables: Mapping[Names, _Table]) -> None:
         """Say once that there are too many documents for a file of this kind."""
-        count = sum(len(table.kept) for table in tables.values())
+        count = sum(len(table.rows) for table in tables.values())
         if count > DOCUMENTS_MAX and not self._has_warned:
             self._has_warned = True
             log.warning(
@@ -245,7 +245,7 @@ def _head(database: TinyDB, migrations: Migrations) -> tuple[int, bytes]:
 def _worlds(
     database: TinyDB, found: int, migrations: Migrations
 ) -> dict[str, dict[str, list[Plain]]]:
-    """What the file says of each world, in today's format. Raises Contents."""
+    """The documents of each world, in the current format. Raises Contents."""
     worlds: dict[str, dict[str, list[Plain]]] = {}
     for name in sorted(database.tables() - {FILE}):
         names = _TABLE.fullmatch(name)
@@ -268,27 +268,27 @@ def _id(table: str, number: int, fields: dict[str, Any]) -> str:
 
 
 def _tables(worlds: Mapping[str, Mapping[str, Sequence[Plain]]]) -> dict[Names, _Table]:
-    """The tables that are kept of these documents. Raises Contents."""
+    """The tables to hold for these documents. Raises Contents."""
     tables = {}
     for world, its in worlds.items():
         for name, documents in its.items():
-            kept: dict[str, _Kept] = {}
+            saved: dict[str, _Row] = {}
             for one in documents:
-                if one.id in kept:
-                    raise Contents(f"table '{world}.{name}': {ID} {one.id!r} stands in it twice")
+                if one.id in saved:
+                    raise Contents(f"table '{world}.{name}': {ID} {one.id!r} appears twice")
                 document = Document(one.id, one.number, _COMPACT.encode(one.fields))
-                kept[one.id] = _Kept(document, _lines(document, one.fields))
-            tables[world, name] = _table((world, name), kept)
+                saved[one.id] = _Row(document, _lines(document, one.fields))
+            tables[world, name] = _table((world, name), saved)
     return tables
 
 
-def _kept(document: Document) -> _Kept:
+def _row(document: Document) -> _Row:
     """A document that is being written. Raises Contents."""
     fields = json.loads(document.text)
     if ID in fields:
         raise Contents(f"document {document.id!r} has a field {ID}, which is the file's own")
     document = document._replace(text=_COMPACT.encode(fields), unique_values="")
-    return _Kept(document, _lines(document, fields))
+    return _Row(document, _lines(document, fields))
 
 
 def _lines(document: Document, fields: Mapping[str, Any]) -> bytes:
@@ -297,9 +297,9 @@ def _lines(document: Document, fields: Mapping[str, Any]) -> bytes:
     return _utf8(f'    "{document.number}": {text}')
 
 
-def _table(names: Names, kept: Mapping[str, _Kept]) -> _Table:
+def _table(names: Names, saved: Mapping[str, _Row]) -> _Table:
     """A table in the order of its numbers. Raises Contents."""
-    ordered = dict(sorted(kept.items(), key=lambda item: item[1].document.number))
+    ordered = dict(sorted(saved.items(), key=lambda item: item[1].document.number))
     name = ".".join(names)
     if not _TABLE.fullmatch(name):
         raise Contents(f"{name!r} is no <world>.<table> for a file of this kind")

@@ -1,7 +1,7 @@
-"""Reading a JSON document as TinyDB wants it, more strictly than TinyDB does.
+"""Reads a JSON document for TinyDB, more strictly than TinyDB does.
 
-TinyDB accepts everything that Python's parser accepts: two fields of one name, numbers that JSON
-does not have, documents that are no objects. People edit these files, so all of this is an error
+TinyDB accepts everything that Python's parser accepts: duplicate fields, numbers that JSON does
+not have, documents that are not objects. People edit these files, so each of these is an error
 that names the place.
 """
 
@@ -12,7 +12,7 @@ from tinydb import Storage
 
 
 class Contents(ValueError):
-    """What a file holds, or would hold, is not what it should; the message says where."""
+    """The content of a file is invalid; the message names the place."""
 
 
 class StrictStorage(Storage):
@@ -40,7 +40,7 @@ def _parse(content: bytes) -> Any:
         if len(fields) != len(found):
             names = [name for name, _ in found]
             twice = next(name for name in names if names.count(name) > 1)
-            faults.append((fields, f"{twice!r} stands twice in one object"))
+            faults.append((fields, f"{twice!r} appears twice in one object"))
         return fields
 
     def constant(name: str) -> object:

@@ -2,7 +2,7 @@
 
 A migration converts the documents of one world to the next format. It is pure, and works on plain
 fields, because the records of today know only today's format. When FORMAT grows, add the step here,
-put a file of the format before into tests/store/kept, and never change either again.
+put a file of the format before into tests/store/formats, and never change either again.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,11 +28,11 @@ MIGRATIONS: Final[Migrations] = {}
 
 
 class UnknownFormat(ValueError):
-    """A file is of a format that this version cannot read; the message says which."""
+    """The file has a format that this version cannot read; the message names it."""
 
 
 def check_format(found: object, newest: int, migrations: Migrations) -> int:
-    """The format that a file says it has. Raises UnknownFormat when it cannot be brought here."""
+    """The format named in a file. Raises UnknownFormat if no migration reaches today's."""
     if type(found) is not int:
         raise UnknownFormat(f"its format is {found!r}, which is none")
     if found > newest:

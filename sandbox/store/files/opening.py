@@ -10,9 +10,9 @@ SQLITE: Final = (".db", ".sqlite", ".sqlite3")
 
 
 def open_file(path: Path) -> StateFile:
-    """The file at this path, ready to be loaded; it need not be there yet. Raises StoreError.
+    """The state file at this path, ready to load; it need not exist yet. Raises StoreError.
 
-    What a kind of file needs is imported only when one is opened.
+    The modules of a kind of file are imported only when one is opened.
     """
     suffix = path.suffix.lower()
     if suffix in JSON:
@@ -45,7 +45,7 @@ def copy(source: StateFile, target: StateFile) -> None:
         puts: list[tuple[str, Document]] = [
             (table, _whole(source, world, table, document))
             for table, documents in tables.items()
-            # A file that people edit is not believed how much was drawn, and need not say so.
+            # The draw count of a file that people edit is not trusted, and may be missing.
             if table != TAKEN_IDS or not target.is_for_people
             for document in documents
         ]

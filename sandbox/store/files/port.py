@@ -11,16 +11,16 @@ from typing import Any, Final, NamedTuple, Protocol
 from pydantic_core import from_json, to_json
 
 FORMAT: Final = 1
-"""The version of what is written. A later one reads every earlier one."""
+"""The format of new files. Every version reads all earlier formats."""
 
 FILE: Final = "file"
-"""The table that says what wrote a document, and in which format."""
+"""The table with the program that wrote the file, and the format."""
 
 MESSAGES: Final = "messages"
 """The table of messages. One is never put twice, nor does one go while its world stays."""
 
 RECORDS: Final = "records"
-"""The table that is read one document at a time: what messages say, by the id of the message."""
+"""The table that is read one document at a time: the records of messages, by message id."""
 
 TAKEN_IDS: Final = "taken_ids"
 """The table that says of a world that ids in it may be drawn again: its documents, and with them
@@ -31,7 +31,7 @@ SECRET_BYTES: Final = 32
 
 
 def read_secret(text: Any) -> bytes:
-    """The secret that a file holds as text; empty where it holds none. Raises ValueError."""
+    """The secret that a file holds as text; empty if it holds none. Raises ValueError."""
     if text is None:
         return b""
     secret = bytes.fromhex(text) if isinstance(text, str) else b""
@@ -43,7 +43,7 @@ def read_secret(text: Any) -> bytes:
 class Document(NamedTuple):
     """One document of a table. `number` is its place in the table: tables are read in this order.
 
-    `claims` are the values that it takes in unique indexes, as JSON; empty where it takes none.
+    `claims` are its values in unique indexes, as JSON; empty if it has none.
     """
 
     id: str
@@ -68,16 +68,15 @@ class Parsed:
 
 
 def fields_of(document: "Document | Parsed") -> Any:
-    """What a document says."""
+    """The content of a document."""
     return document.fields if isinstance(document, Parsed) else from_json(document.text)
 
 
 class Change(NamedTuple):
-    """What one commit of a world changes.
+    """The changes of one commit of a world.
 
-    `puts` are documents by table, added or in place of the one with their id; `gone` are table and
-    id. With `anew` everything that the world had is forgotten first: a world that is deleted is
-    one that begins anew with nothing.
+    `puts` are documents to add or replace, by table; `gone` are the table and id of deleted ones.
+    With `anew` the world is emptied first; a deleted world is emptied and gets no documents.
     """
 
     world: str
@@ -91,7 +90,7 @@ Tables = Mapping[str, Sequence[Document]]
 
 
 class StoreError(Exception):
-    """A file cannot be used, or not be written; the message names it, says why, and what to do."""
+    """A file cannot be read or written; the message gives its name, the reason and the remedy."""
 
 
 class StateFile(Protocol):
@@ -99,7 +98,7 @@ class StateFile(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is, for people: `state.json (JSON)`."""
+        """The name and kind of the file, for messages: `state.json (JSON)`."""
 
     @property
     def is_for_people(self) -> bool:
@@ -107,7 +106,7 @@ class StateFile(Protocol):
 
     @property
     def secret(self) -> bytes:
-        """The secret of the server whose worlds it keeps; empty where there is none.
+        """The secret of the server whose worlds it stores; empty if there is none.
 
         Raises StoreError.
         """
@@ -118,18 +117,18 @@ class StateFile(Protocol):
     def load(self) -> Mapping[str, Tables]:
         """All worlds by id, without the tables of RECORDS. Raises StoreError.
 
-        Of transactions with claims the text may be left empty: `read` has it. Messages may be
+        Transactions with claims may come without their text; `read` gives it. Messages may be
         read when they are needed.
         """
 
     def read(self, world: str, table: str, id: str) -> str | None:
-        """The text of one document; None when there is none."""
+        """The text of one document; None if it does not exist."""
 
     def records(self, world: str) -> Iterator[Document]:
         """The documents of RECORDS, one at a time, in no order. For copying a file."""
 
     def keep_good_copy(self) -> None:
-        """The content was found good: keep a copy of the file as it was opened.
+        """The content was found good: make a copy of the file as it was opened.
 
         Raises StoreError.
         """
@@ -138,4 +137,4 @@ class StateFile(Protocol):
         """Write all of these, or none. Raises StoreError; the same changes may be tried again."""
 
     def close(self) -> None:
-        """Let go of the file. What was written stays."""
+        """Close and unlock the file."""

@@ -22,14 +22,14 @@ TEXT_BITS: Final = 32
 
 
 class Damaged(ValueError):
-    """A row is not as it was written; the message says which."""
+    """A row was changed or damaged since it was written; the message names it."""
 
 
 def digest_of(world: str, table: str, id: str, number: str, text: str, unique_values: str) -> int:
-    """What tells that a letter of a row has changed: a sum of its text, beside one of the rest.
+    """Checksums that reveal damage to a row: one of its text, one of its other columns.
 
-    The rest is looked at when the row is found, the text when it is read. These are no proof
-    against changes on purpose.
+    The columns are checked when the row is found, the text when it is read. The sums do not
+    protect against deliberate changes.
     """
     rest = crc32(f"{world}\0{table}\0{id}\0{number}\0{unique_values}".encode())
     return _SMALLEST + (rest << TEXT_BITS | crc32(text.encode()))
@@ -41,9 +41,9 @@ _SMALLEST: Final = -(2**63)
 def check_row(
     world: str, table: str, id: str, number: str, text: str, unique_values: str, digest: int | None
 ) -> None:
-    """Raises Damaged unless the row is as it was written. One without a digest is taken as it is.
+    """Raises Damaged unless the row is as it was written. A row without a digest passes.
 
-    A text that was left out is not looked at.
+    A text that was left out is not checked.
     """
     if digest is None:
         return
@@ -82,8 +82,8 @@ class Digests:
         """The transaction was committed."""
         self._missing = []
 
-    def asked(self, query: str) -> str:
-        """The query, which asks for no digest where there are none."""
+    def readable(self, query: str) -> str:
+        """The query, without the digest column if the table has none."""
         return query.replace("digest", "NULL") if self._missing else query
 
     def check_all(self) -> None:

@@ -55,8 +55,8 @@ Places = dict[tuple[str, str], dict[str, int]]
 class SqliteFile:
     """A `StateFile` in SQLite, for any number of documents that fits in memory.
 
-    Every write is a transaction in the write-ahead log: it outlives the process, and what the
-    system had not yet put on the disk when the power failed is lost from the end, never torn.
+    Every write is a transaction in the write-ahead log, so it outlives the process. A power failure
+    can lose the last writes that the system had not put on disk yet, but never part of one.
     """
 
     def __init__(self, path: Path, migrations: Migrations = MIGRATIONS) -> None:
@@ -113,7 +113,7 @@ class SqliteFile:
 
     def load(self) -> Mapping[str, Tables]:
         self._places = None
-        # A collection looks at all that was read so far, over and over; none of it is garbage.
+        # Garbage collection would scan all rows read so far again and again, and find nothing.
         was_enabled = gc.isenabled()
         gc.disable()
         try:
@@ -132,11 +132,11 @@ class SqliteFile:
     def read(self, world: str, table: str, id: str) -> str | None:
         try:
             if table == RECORDS:
-                query = self._digests.asked(READ_RECORD)
+                query = self._digests.readable(READ_RECORD)
                 found = self._database.execute(query, (RECORDS, world, id)).fetchone()
             else:
                 place = self._known().get((world, table), {}).get(id)
-                query = self._digests.asked(READ)
+                query = self._digests.readable(READ)
                 found = self._database.execute(query, (place,)).fetchone()
             if found is None:
                 return None
@@ -146,7 +146,7 @@ class SqliteFile:
         return str(found[4])
 
     def records(self, world: str) -> Iterator[Document]:
-        query = self._digests.asked(READ_RECORDS)
+        query = self._digests.readable(READ_RECORDS)
         try:
             for row in self._database.execute(query, (RECORDS, world)):
                 check_row(*row)
@@ -186,7 +186,7 @@ class SqliteFile:
             with suppress(sqlite3.Error):
                 if self._database.in_transaction:
                     execute("ROLLBACK")
-            # OverflowError, UnicodeEncodeError: texts that SQLite does not take.
+            # OverflowError, UnicodeEncodeError: texts that SQLite does not accept.
             if isinstance(error, sqlite3.Error | OverflowError | UnicodeEncodeError):
                 raise cannot(
                     self._path,
@@ -238,9 +238,9 @@ class SqliteFile:
         """All worlds, and the places of their documents. Raises sqlite3.Error and StoreError."""
         found: dict[tuple[str, str], tuple[list[Document], list[int]]] = {}
         last = 0
-        # Done half a million times at a start: to call Document would take as long as reading.
+        # Runs half a million times at a start: calling Document would take as long as reading.
         make = tuple.__new__
-        for row in self._database.execute(self._digests.asked(LOAD)):
+        for row in self._database.execute(self._digests.readable(LOAD)):
             last, world, name, id, number, text, unique_values, _ = row
             check_row(*row[1:])
             table = found.get((world, name))
@@ -254,7 +254,7 @@ class SqliteFile:
             ids = map(itemgetter(0), documents)
             places[world, name] = its = dict(zip(ids, stand, strict=True))
             if len(its) != len(documents):
-                raise self._unusable(f"an id stands twice in table {name!r} of world {world!r}")
+                raise self._unusable(f"an id appears twice in table {name!r} of world {world!r}")
             # They are nearly in this order already, so sorting costs next to nothing.
             documents.sort(key=itemgetter(1))
             worlds.setdefault(world, {})[name] = documents
@@ -262,7 +262,7 @@ class SqliteFile:
             worlds.setdefault(world, {})
         counts = "SELECT world, count(*) FROM messages GROUP BY world"
         for world, count in self._database.execute(counts):
-            query = self._digests.asked(READ_MESSAGES)
+            query = self._digests.readable(READ_MESSAGES)
             worlds.setdefault(world, {})[MESSAGES] = MessageRows(
                 self._database, query, world, count, self._unusable
             )
@@ -299,7 +299,7 @@ class SqliteFile:
                 digest = digest_of(world, table, id, at, text, unique_values)
                 rows[PUT_RECORD].append((world, id, at, text, unique_values, digest))
             elif table == MESSAGES:
-                # They take no values that are to be unique.
+                # They have no unique values.
                 digest = digest_of(world, table, id, at, text, "")
                 rows[PUT_MESSAGE].append((world, id, at, text, digest))
             else:
@@ -330,7 +330,7 @@ class SqliteFile:
         self._database.execute("DELETE FROM messages WHERE world = ?", (world,))
 
     def _migrate(self) -> None:
-        """Write the whole file anew in today's format, in one transaction, a copy kept before."""
+        """Rewrite the whole file in the current format, in one transaction, after making a copy."""
         self._keep_good_copy()
         execute = self._database.execute
         changes = [
@@ -367,7 +367,7 @@ class SqliteFile:
     def _unusable(self, why: Exception | str) -> StoreError:
         possible = about_good_copy(self._path)
         if good_copy(self._path).exists():
-            # SQLite would take what stands in them for a part of the copy.
+            # SQLite would treat their content as part of the copy.
             possible += (
                 f" (to go back to it, remove {self._path.name}-wal and -shm if they are there)"
             )

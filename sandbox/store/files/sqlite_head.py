@@ -13,7 +13,7 @@ PROGRAM: Final = "uat-sandbox"
 
 
 class Head:
-    """The table meta of one file. A secret that is to be kept is written with the next commit."""
+    """The table meta of one file. A new secret is written with the next commit."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
@@ -33,19 +33,19 @@ class Head:
         meta = dict(execute("SELECT name, value FROM meta"))
         if meta.get("program") != PROGRAM:
             raise UnknownFormat(f"its table meta does not say that {PROGRAM} has made it")
-        said = meta.get("format", "")
-        found = check_format(int(said) if said.isdecimal() else said, FORMAT, migrations)
+        version = meta.get("format", "")
+        found = check_format(int(version) if version.isdecimal() else version, FORMAT, migrations)
         self._secret = _read(meta.get("secret"))
         return found
 
     def sign(self) -> None:
-        """Say in the file what has written it, and in which format. Raises sqlite3.Error."""
+        """Write the program's name and the format into the file. Raises sqlite3.Error."""
         rows = {"program": PROGRAM, "format": str(FORMAT), "version": __version__}
         self._database.executemany(PUT_META, rows.items())
 
     @property
     def secret(self) -> bytes:
-        """The secret of the server; empty where there is none."""
+        """The secret of the server; empty if there is none."""
         return self._new_secret or self._secret
 
     def keep(self, secret: bytes) -> None:
@@ -53,7 +53,7 @@ class Head:
         self._new_secret = secret
 
     def put_secret(self) -> None:
-        """Write a secret that is to be kept. Called within a transaction. Raises sqlite3.Error."""
+        """Write a new secret. Called within a transaction. Raises sqlite3.Error."""
         if self._new_secret:
             self._database.execute(PUT_META, ("secret", _with_sum(self._new_secret)))
 

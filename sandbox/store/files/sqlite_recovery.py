@@ -19,11 +19,11 @@ def has_log(path: Path) -> bool:
 
 
 def torn(path: Path) -> str | None:
-    """How a file is shorter than it says; None when it is whole, or not there. Raises OSError.
+    """A message if a file is shorter than its header says; None if it is whole or missing.
 
-    SQLite begins anew in a file of no bytes, and takes zeros for the end of a page that is torn.
-    Beside a log a file may be short, as the process may have been killed while the log went into
-    it; `damage` sees what is missing there.
+    Raises OSError. SQLite starts anew in an empty file, and reads zeros for a torn page. Beside a
+    log a file may be short, because the process may have been killed during a checkpoint; `damage`
+    finds missing pages there.
     Source: sqlite.org/fileformat2.html, the database header.
     """
     if not path.exists():
@@ -35,14 +35,14 @@ def torn(path: Path) -> str | None:
         head = file.read(HEAD_BYTES)
     if has_log(path) or len(head) < HEAD_BYTES or not head.startswith(MAGIC):
         return None
-    # 1 stands for 65,536, which does not fit.
+    # 1 means 65,536, which does not fit.
     page = int.from_bytes(head[16:18]) if head[16:18] != b"\0\1" else 65_536
     whole = page * int.from_bytes(head[28:32])
     return f"it is torn: it has {size:,} bytes of {whole:,}" if size < whole else None
 
 
 def damage(database: sqlite3.Connection, check: str = "quick_check") -> str | None:
-    """What is wrong with the pages of a database; None when nothing is. Raises sqlite3.Error.
+    """The damage to the pages of a database; None if it is sound. Raises sqlite3.Error.
 
     It reads the whole file: about a second for 700 MB. An `integrity_check` also compares indexes
     with what they lead to.
@@ -52,7 +52,7 @@ def damage(database: sqlite3.Connection, check: str = "quick_check") -> str | No
 
 
 def back_up(database: sqlite3.Connection, path: Path) -> None:
-    """Put a copy of a database at this path, whole and on the disk, or leave what is there.
+    """Put a complete copy of a database at this path and sync it, or leave the path as it was.
 
     Raises OSError and sqlite3.Error with nothing left behind.
     """
@@ -60,7 +60,7 @@ def back_up(database: sqlite3.Connection, path: Path) -> None:
     try:
         new.unlink(missing_ok=True)
         with closing(sqlite3.connect(new)) as copy:
-            # What is not whole is thrown away; what is goes to the disk below.
+            # An incomplete copy is discarded; a complete one is synced below.
             copy.execute("PRAGMA synchronous = OFF")
             database.backup(copy)
         with new.open("rb+") as file:
@@ -73,7 +73,7 @@ def back_up(database: sqlite3.Connection, path: Path) -> None:
 
 
 def words(error: BaseException) -> str:
-    """What an error says of itself, or what it means where that is not plain."""
+    """The text of an error, or an explanation if the text is not clear."""
     if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
         return "another program is writing to it"
     return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -58,7 +58,7 @@ PUT_RECORD: Final = (
 )
 # A jump from one world to the next; to look at every record would be to read the whole index.
 # Of payments only their unique values: a text is read when it is needed. One without claims
-# may be of another hand, and has to be looked at.
+# may come from another program, and is read in full.
 LOAD: Final = """
 SELECT place, world, tbl, id, number,
     CASE WHEN tbl = 'transactions' AND claims <> '' THEN '' ELSE text END,

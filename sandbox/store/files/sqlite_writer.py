@@ -14,14 +14,14 @@ from sandbox.store.files.sqlite_tables import PUT_META
 
 
 class OnlyWriter:
-    """What a server knows of itself as the only one that writes to a file."""
+    """Detects whether another process has written to the file."""
 
     def __init__(self, database: sqlite3.Connection, path: Path) -> None:
         self._execute = database.execute
         self._path = path
         self._name = token_hex(8)
         self._is_named = False
-        # How far the file was changed by others, when it was read.
+        # The change counter of the file at the last read.
         self._changes: int | None = None
 
     def look(self) -> None:

@@ -53,7 +53,7 @@ def read_message(document: "Document | Parsed", read: ReadText, origin_of: Origi
         fields["created_at"] = read_instant(fields["created_at"])
         id, subject = fields["id"], fields["subject"]
         record = LazyRecord(
-            lambda: read(RECORDS, id), lambda said: _read_record(said, subject, origin_of)
+            lambda: read(RECORDS, id), lambda text: _read_record(text, subject, origin_of)
         )
         message = Message(**fields, record=record)
     except (KeyError, TypeError, ValueError) as error:
@@ -81,12 +81,12 @@ class Messages(Sequence[Message]):
 
     def __init__(
         self,
-        kept: "Sequence[Document | Parsed]" = (),
+        saved: "Sequence[Document | Parsed]" = (),
         read: ReadText | None = None,
         origin_of: OriginOf | None = None,
     ) -> None:
-        self._kept = kept
-        self._kept_count = len(kept)
+        self._saved = saved
+        self._saved_count = len(saved)
         self._woken: dict[int, Message] = {}
         self._new: list[Message] = []
         self._read = read
@@ -94,7 +94,7 @@ class Messages(Sequence[Message]):
         self._places: dict[str, int] = {}
 
     def __len__(self) -> int:
-        return self._kept_count + len(self._new)
+        return self._saved_count + len(self._new)
 
     @overload
     def __getitem__(self, index: int) -> Message: ...
@@ -104,13 +104,13 @@ class Messages(Sequence[Message]):
         if isinstance(index, slice):
             return [self[place] for place in range(*index.indices(len(self)))]
         place = index + len(self) if index < 0 else index
-        if place >= self._kept_count:
-            return self._new[place - self._kept_count]
+        if place >= self._saved_count:
+            return self._new[place - self._saved_count]
         message = self._woken.get(place)
         if message is None:
             assert self._read
             assert self._origin_of
-            message = read_message(self._kept[place], self._read, self._origin_of)
+            message = read_message(self._saved[place], self._read, self._origin_of)
             self._woken[place] = message
         return message
 
@@ -123,26 +123,26 @@ class Messages(Sequence[Message]):
 
         Unread messages of an earlier run stay unread.
         """
-        if place < self._kept_count and place not in self._woken:
+        if place < self._saved_count and place not in self._woken:
             from sandbox.store.files.port import MESSAGES, RECORDS
 
             assert self._read
-            kept = self._kept[place]
-            text = kept.text or self._read(MESSAGES, kept.id)
-            return kept.id, text, self._read(RECORDS, kept.id)
+            saved = self._saved[place]
+            text = saved.text or self._read(MESSAGES, saved.id)
+            return saved.id, text, self._read(RECORDS, saved.id)
         message = self[place]
-        return message.id, message_text(message), texts.of_what_is_said(message)
+        return message.id, message_text(message), texts.of_message(message)
 
     def as_now(self) -> "Messages":
-        """The same messages, to which none is added."""
-        now = Messages(self._kept, self._read, self._origin_of)
+        """The same messages, as a view that never grows."""
+        now = Messages(self._saved, self._read, self._origin_of)
         now._woken, now._new = self._woken.copy(), self._new.copy()
         return now
 
     def containers(self) -> list[Container]:
         """All containers of messages, to be freed."""
         # The first list may be in use elsewhere.
-        self._kept, self._kept_count = (), 0
+        self._saved, self._saved_count = (), 0
         return [self._woken, self._new, self._places]
 
     def extend(self, messages: Iterable[Message]) -> None:
@@ -153,8 +153,8 @@ class Messages(Sequence[Message]):
         """The index of the message with this id in the list, or None."""
         # Hardly anybody asks: they are put in order for it only then.
         for place in range(len(self._places), len(self)):
-            is_new = place >= self._kept_count
-            one = self._new[place - self._kept_count] if is_new else self._kept[place]
+            is_new = place >= self._saved_count
+            one = self._new[place - self._saved_count] if is_new else self._saved[place]
             self._places[one.id] = place
         return self._places.get(id)
 

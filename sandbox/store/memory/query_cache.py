@@ -1,7 +1,7 @@
 """Cached results of queries that no single index answers.
 
 The first time, a query goes through the rows of the shortest index. After that it looks only at the
-rows that changed, so paging through a search, or polling it, costs the same whatever is stored.
+rows that changed, so paging through a search, or polling it, costs the same however much is stored.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -18,7 +18,7 @@ CHANGES_MAX: Final = 50_000
 """After this many changes the cached results are dropped instead of updated."""
 
 SEEN_AT_ONCE_MAX: Final = 1_000
-"""So many changes are caught up with in passing; with more it is work of its own."""
+"""The most changes that a query catches up with itself; more are prepared in steps."""
 
 Query = frozenset[tuple[str, Hashable]]
 RankOf = Callable[[int], int]
@@ -65,7 +65,7 @@ class _Answer:
 
 
 class Answers:
-    """The remembered answers of one table, those not asked for longest forgotten first."""
+    """The cached results of one table; the least recently used go first."""
 
     def __init__(self) -> None:
         self._by_question: dict[tuple[Query, str], _Answer] = {}
@@ -84,7 +84,7 @@ class Answers:
             self._forgotten += 1
 
     def is_ready(self, question: Query, order: str) -> bool:
-        """Whether the answer to this is at hand, all but a few changes included."""
+        """Whether the result is cached and at most a few changes behind."""
         answer = self._by_question.get((question, order))
         return answer is not None and len(self._changes) - answer.changes_seen <= SEEN_AT_ONCE_MAX
 
@@ -95,7 +95,7 @@ class Answers:
         order: str = "",
         rank_of: RankOf | None = None,
     ) -> Steps[None]:
-        """Have the answer at hand. What changes meanwhile is caught up with when it is asked."""
+        """Fill the cache. The next query catches up with changes made meanwhile."""
         key = (question, order)
         answer = self._by_question.get(key)
         if answer is None:

@@ -95,7 +95,7 @@ class MemoryStore:
 
     @property
     def timers(self) -> Timers:
-        """What will happen later."""
+        """The timers, by due time."""
         return self._timers
 
     def tables(self) -> Iterator[tuple[str, Rows]]:

@@ -181,17 +181,17 @@ class Rows:
     def document(self, id: str, texts: "Texts") -> "Document":
         """The stored form of the record with this id."""
         number = self.number_of[id]
-        kept = self.by_number.documents.get(number)
-        if kept is not None:
-            return self.unread_document(kept)
+        saved = self.by_number.documents.get(number)
+        if saved is not None:
+            return self.unread_document(saved)
         return self.document_of(number, self.by_number[number], texts)
 
-    def unread_document(self, kept: "Document | Parsed") -> "Document":
+    def unread_document(self, saved: "Document | Parsed") -> "Document":
         """The document of an unread record."""
         from sandbox.store.files.port import Document
 
-        text = kept.text or self.by_number.read(kept.id)
-        return Document(kept.id, kept.number, text, kept.unique_values)
+        text = saved.text or self.by_number.read(saved.id)
+        return Document(saved.id, saved.number, text, saved.unique_values)
 
     def document_of(self, number: int, record: Any, texts: "Texts") -> "Document":
         """The document of a record with that number."""
@@ -236,7 +236,7 @@ class Rows:
     def find(
         self, where: Where, limit: int | None, offset: int, between: Between, order: Order
     ) -> tuple[list[Any], int]:
-        """A page in the order asked for, and the total."""
+        """A page in the requested order, and the total."""
         if offset == 0 and limit is not None and order is NEWEST_FIRST and between == ANY_TIME:
             numbers = self.matching(where)
             newest = numbers[len(numbers) - limit :] if limit < len(numbers) else numbers

@@ -50,7 +50,7 @@ class Texts:
         # It begins with the origin, which is none.
         return f'{rest[len(_NO_ORIGIN) : -1]},"history":[{history}]}}'
 
-    def of_what_is_said(self, message: Message) -> str:
+    def of_message(self, message: Message) -> str:
         """The document of a message's body: the record of its moment, or a body as it is."""
         record = message.record
         if isinstance(record, LazyRecord):
@@ -59,8 +59,8 @@ class Texts:
             return to_json({BODY: record}).decode()
         if type(record) is Transaction:
             # The payment itself has the origin; only the card may differ.
-            said = self._after_origin(record)
-            return f'{{"{CARD}":"{record.origin.card.token}","{_NAMES[Transaction]}":{{{said}}}'
+            fields = self._after_origin(record)
+            return f'{{"{CARD}":"{record.origin.card.token}","{_NAMES[Transaction]}":{{{fields}}}'
         if isinstance(record, ApiKey):
             # Only the key's own record has a key that can be read again (D26).
             record = replace(record, readable_key=None)

@@ -9,7 +9,7 @@ from sandbox.store.steps import Container
 
 
 class Timers:
-    """What will happen later. A subject has one timer of a kind and tag; a new one replaces it."""
+    """Pending timers. A subject has one timer of each kind and tag; a new one replaces it."""
 
     def __init__(self) -> None:
         self._by_subject: dict[tuple[str, str, str], tuple[float, int, Timer]] = {}

@@ -1,4 +1,4 @@
-"""`sandbox next` sets the next outcome, `sandbox tap` taps a card for a waiting payment."""
+"""`sandbox tap` taps a card for a waiting payment, or lists the payments that wait."""
 
 from typing import Any
 
@@ -7,55 +7,6 @@ import click
 from sandbox.cli.control import Remote, server_options, world_path
 from sandbox.cli.exit_status import EXIT_REFUSED, refuse
 from sandbox.cli.tables import json_option, say, show_json, show_table
-
-
-@click.command(name="next")
-@click.argument("outcome", required=False)
-@click.option("--operation", help="Only for this operation: sale, auth, capture, refund, ...")
-@click.option("--amount", type=click.IntRange(1), help="Only for this amount, in minor units.")
-@click.option("--delay-ms", type=click.IntRange(0), help="Time that the processor takes.")
-@click.option("--fault", help="Transport fault, like drop_after or http_503.")
-@click.option(
-    "--approved-amount", type=click.IntRange(1), help="For partial_approval, in minor units."
-)
-@click.option("--clear", is_flag=True, help="Clear the queue.")
-@server_options
-@json_option
-def next_outcome(
-    *, clear: bool, world_id: str, url: str, token: str | None, as_json: bool, **entry: Any
-) -> None:
-    """Set the outcome of the next payment.
-
-    It applies once, to the next attempt that matches. Without OUTCOME, lists the queue.
-
-    `sandbox outcomes` lists the outcomes and faults that there are.
-
-    \b
-    Examples:
-      sandbox next insufficient_funds
-      sandbox next partial_approval --operation sale --approved-amount 500
-      sandbox next --fault drop_after --operation capture
-      sandbox next --clear
-    """
-    server = Remote(url=url, token=token)
-    path = world_path(world_id, "scenario", "next")
-    body = {name: value for name, value in entry.items() if value is not None}
-    if clear:
-        if body:
-            raise click.UsageError("--clear forgets all that waits, and takes nothing else")
-        server.ask("DELETE", path)
-    elif body:
-        server.read("POST", path, body)
-    waiting = server.read("GET", path)
-    if as_json:
-        show_json(waiting)
-        return
-    columns = ("outcome", "fault", "operation", "amount", "approved_amount", "delay_ms")
-    if waiting["queue"]:
-        rows = [[entry[name] for name in columns] for entry in waiting["queue"]]
-        show_table([name.replace("_", " ") for name in columns], rows)
-    else:
-        say("nothing waits: payments end as the scenario, the card or the amount say")
 
 
 @click.command()
@@ -94,7 +45,7 @@ def tap(
     waiting = server.read("GET", world_path(world_id, "taps"))
     if not body:
         if id is not None:
-            raise click.UsageError("say what comes of it: --card, --outcome or --cancel")
+            raise click.UsageError("give one of --card, --outcome and --cancel")
         _show_waiting(waiting, as_json=as_json)
         return
     id = id or _only(waiting["taps"])

@@ -47,11 +47,11 @@ def test_what_happens_at_the_desk_is_part_of_an_example(tap, expect):
     ("rules", "send", "said"),
     [
         ([], {"tap": {"card": "tok_amex"}}, "send.tap: the payment did not wait for a tap"),
-        ([WAITING], {}, "send: the payment waits for a tap; say with tap what comes of it"),
+        ([WAITING], {}, "send: the payment waits for a tap; add tap with its result"),
         (
             [WAITING],
             {"tap": {"after": "5s"}},
-            "send.tap: the payment still waits, and nobody does anything",
+            "send.tap: the payment still waits, and the example does not tap or cancel",
         ),
         (
             [WAITING],
@@ -166,8 +166,8 @@ def test_headers_of_the_answer_are_compared():
         ({"then": {}}, "then: says nothing"),
         ({"then": {"times": 1}}, "then: says nothing"),
         ({"then": {"drop": False}}, "then: says nothing"),
-        ({"then": {"drop": True, "duplicate": 2}}, "then.duplicate: what is dropped is not sent"),
-        ({"then": {"before_answer": True, "delay_ms": 5}}, "then.before_answer: what is delayed"),
+        ({"then": {"drop": True, "duplicate": 2}}, "then.duplicate: a dropped webhook is not sent"),
+        ({"then": {"before_answer": True, "delay_ms": 5}}, "then.before_answer: a delayed webhook"),
         ({"then": {"duplicate": 1}}, "then.duplicate: "),
         ({"then": {"truncate": -1}}, "then.truncate: "),
         ({"then": {"signature": "old"}}, "then.signature: Input should be 'wrong', 'missing' or"),

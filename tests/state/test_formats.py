@@ -21,7 +21,7 @@ from tests.driving import InProcess
 from tests.payments.tapping import advance
 from tests.support.payments import chosen, pay
 
-KEPT = Path(__file__).parent / "kept"
+FORMATS = Path(__file__).parent / "formats"
 
 
 class Taking:
@@ -44,15 +44,15 @@ def sandbox():
 
 
 def test_there_is_a_snapshot_of_every_format():
-    names = [path.name for path in sorted(KEPT.iterdir())]
+    names = [path.name for path in sorted(FORMATS.iterdir())]
 
     assert names == [f"snapshot-format-{number}.json" for number in range(1, FORMAT + 1)]
 
 
-@pytest.mark.parametrize("name", [path.name for path in sorted(KEPT.iterdir())])
+@pytest.mark.parametrize("name", [path.name for path in sorted(FORMATS.iterdir())])
 def test_a_kept_snapshot_opens_and_goes_on(sandbox, name):
     answer = sandbox.ask(
-        "PUT", "/_sandbox/worlds/default/snapshot", body=(KEPT / name).read_bytes()
+        "PUT", "/_sandbox/worlds/default/snapshot", body=(FORMATS / name).read_bytes()
     )
 
     listed = sandbox.ask("GET", "/v2/transactions", key="psp").json()["transactions"]
@@ -76,7 +76,7 @@ def test_a_kept_snapshot_opens_and_goes_on(sandbox, name):
 
 
 def test_an_earlier_format_is_brought_here_step_by_step():
-    document = json.loads((KEPT / "snapshot-format-1.json").read_text(encoding="utf-8"))
+    document = json.loads((FORMATS / "snapshot-format-1.json").read_text(encoding="utf-8"))
 
     def renamed(tables):
         return tables | {

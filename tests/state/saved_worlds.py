@@ -51,7 +51,7 @@ def command(path: Path, *options: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def keeping(
+def serving_saved(
     path: Path, *options: str, before: Callable[[], None] | None = None
 ) -> Iterator[SavedWorld]:
     """A server on that file, ready; ended when the block ends, unless that was done before.

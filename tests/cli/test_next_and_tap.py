@@ -39,7 +39,7 @@ def test_the_next_attempt_that_fits_ends_as_was_said(served, world):
     assert shown.splitlines()[1].split() == ["partial_approval", "-", "sale", "-", "400", "0"]
     assert paid["status_reason"] == "partial_approval"
     assert paid["additional_details"]["captured_amount"] == 400
-    assert after.startswith("nothing waits")
+    assert after.startswith("the queue is empty")
 
 
 def test_what_waits_can_be_forgotten(served, world):
