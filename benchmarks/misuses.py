@@ -277,7 +277,7 @@ def large_batch(server: Server) -> Do:
     return do
 
 
-def walk(server: Server) -> Do:
+def advance(server: Server) -> Do:
     """Move a clock over the moment at which 10,000 authorizations run out."""
     user = User(server, clock="2026-03-01T00:00:00Z")
     user.take(10_000, "preauth")
@@ -366,7 +366,7 @@ MISUSES: Final[tuple[Misuse, ...]] = (
     Misuse("first searches over 200,000 payments", broad_searches),
     Misuse("first searches over 40,000 terminals", many_terminals),
     Misuse("a batch with 20,000 transactions", large_batch),
-    Misuse("a clock moved over 10,000 deadlines", walk),
+    Misuse("a clock moved over 10,000 deadlines", advance),
 )
 
 

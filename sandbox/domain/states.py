@@ -1,6 +1,6 @@
 """State machines as tables: a row is a state, a trigger, the next state, and the event it fires.
 
-This file has the walker; each resource has its rows. A pair without a row is refused, and the
+This file looks up rows; each resource has its own rows. A pair without a row is refused, and the
 refusal lists what is possible instead.
 """
 

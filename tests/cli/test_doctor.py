@@ -156,7 +156,7 @@ def test_a_wrong_secret_is_told_and_neither_is_shown():
         done = doctor(one.url, "--secret", OTHER_SECRET)
 
     assert done.exit_code == 1
-    assert "does not take a genuine webhook" in done.stdout
+    assert "refuses a genuine webhook" in done.stdout
     assert "grade F, 0 of 100" in done.stdout
     assert "Compare the secret with the receiver's" in done.stdout
     assert SECRET not in done.output
