@@ -75,7 +75,7 @@ class Measured:
     lines: list[Line]
     few_bytes: int
     filled_bytes: int
-    asked_bytes: int
+    queried_bytes: int
     fill_s: float
 
 
@@ -137,14 +137,14 @@ def main() -> None:
     lines = [_line("a sale, nothing searched yet", _sales, many, few, rounds)]
     lines.append(_line("read a transaction", _reads, many, few, rounds))
     lines += [_search_line(name, many, few, rounds) for name in _SEARCHES]
-    asked_bytes = resident_bytes()
+    queried_bytes = resident_bytes()
     lines.append(_line("a sale, all indexes in use", _sales, many, few, rounds))
     lines.append(_line_after_a_sale(many, few, rounds))
     outcome = Measured(
         lines=lines,
         few_bytes=few_bytes,
         filled_bytes=filled_bytes,
-        asked_bytes=asked_bytes,
+        queried_bytes=queried_bytes,
         fill_s=fill_s,
     )
     json.dump(asdict(outcome), sys.stdout)
