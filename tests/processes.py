@@ -157,6 +157,8 @@ def _command(
     sys.stdin, sys.stdout, sys.stderr = _opened(0, "r"), _opened(1, "w"), _opened(2, "w")
     os.environ.clear()
     os.environ.update(env)
+    # A shell has commands in the background ignore it, and whatever they start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if before is not None:
         before()
     from sandbox.cli.main import main
