@@ -201,7 +201,7 @@ def test_a_missing_path_is_told_from_a_wrong_secret():
         (bad.hang_up, "closed", "closed the connection"),
         (bad.reset, "closed", "closed the connection"),
         (bad.break_off, "closed", "closed the connection"),
-        (bad.garbage, "not_http", "not HTTP"),
+        (bad.garbage, "not_http", "in HTTP"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )

@@ -91,7 +91,7 @@ def test_what_was_put_in_the_place_of_a_file_in_use_is_not_written_over(path: Pa
         assert read(world, first)["status"] == "captured"
         refusal = world.control("PUT", "/worlds/default/switches", {"strict_headers": True})
         assert refusal.status == 507
-        assert "end this server" in refusal.json()["details"]
+        assert "stop this server" in refusal.json()["details"]
         problems = [one for one in server.said() if one["level"] == "error"]
         assert len(problems) == 1
         server.kill()
