@@ -43,6 +43,8 @@ async function ask(path, options = {}) {
 
 async function load() {
   const [platform, control] = await Promise.all([ask("platform/openapi.json"), ask("openapi.json")]);
+  // Before there is a list: one that is drawn anew loses what the keyboard has reached.
+  await loadCast();
   known.documents = { platform, control };
   $("version").textContent = platform.info.version;
   for (const [surface, doc] of Object.entries(known.documents)) {
@@ -56,7 +58,6 @@ async function load() {
       known.operations.set(operation.operationId, { surface, path: event, method: "hook", operation });
     }
   }
-  await loadCast();
   show();
 }
 
