@@ -11,10 +11,16 @@ import pytest
 
 from sandbox.domain.profile import Profile
 from sandbox.domain.words import nearest
-from sandbox.worlds.journal import ADDRESS_CHARS_MAX, CAPTURE_BYTES_MAX, REASON_CHARS_MAX
+from sandbox.worlds.journal import (
+    ADDRESS_CHARS_MAX,
+    CAPTURE_BYTES_MAX,
+    REASON_CHARS_MAX,
+    captured,
+)
 from tests.directory.making import terminal_id
-from tests.domain.test_pan_scan import SOUPS, steps_of
+from tests.domain.test_pan_scan import SOUPS
 from tests.platform.test_secrets import secret_of
+from tests.steps import steps_of
 
 MIB = 1_048_576
 NUMBER = "4532015112830366"
@@ -108,6 +114,16 @@ def test_a_number_where_a_body_is_cut_is_not_kept_in_part(sandbox, spelling):
         assert entry.request.endswith(b" ... cut off")
         assert _shown_of(entry.request.decode()) <= 6, before
         assert len(entry.request) <= CAPTURE_BYTES_MAX + 12
+
+
+def test_a_secret_field_where_a_body_is_cut_is_not_kept_in_part():
+    for before in range(CAPTURE_BYTES_MAX - 40, CAPTURE_BYTES_MAX + 9):
+        body = b'{"x":"' + b"-" * (before - 6) + b'","pin":"hush-hush","y":"' + b"-" * 99 + b'"}'
+
+        kept = captured(body, Profile(), ("pin",))
+
+        assert kept is not None
+        assert b"hush" not in kept, before
 
 
 @pytest.mark.parametrize("spelling", ["plain", "digit by digit"])
