@@ -30,8 +30,8 @@ UNDER_WAY_MAX: Final = 16
 """The most attempts at one endpoint at a time."""
 
 STARTS_IN_A_TURN: Final = 8
-"""Endpoints to which sending begins in one round of the loop. Signing and connecting take half a
-millisecond each. The rest begin in the next rounds, so requests get their turn in between."""
+"""Attempts that begin in one round of the loop. Signing and connecting take half a millisecond
+each. The rest begin in the next rounds, so requests get their turn in between."""
 
 DOWN_S: Final = 0.1
 """Real seconds in which an unreachable endpoint is not tried again while a clock advances: in so
@@ -79,8 +79,9 @@ class Dispatcher:
         self._alarms: dict[int, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._in_line: deque[asyncio.Future[None]] = deque()
-        self._to_start: deque[tuple[_Lane, object]] = deque()
-        self._started_in_turn = 0
+        # Attempts that wait for a turn of the loop, and how many have begun in this one.
+        self._to_begin: deque[asyncio.Future[None]] = deque()
+        self._begun_in_turn = 0
         # By world and endpoint: the last failure to reach it, the clock advance in which it
         # happened, and the system time until which it counts.
         self._down: dict[tuple[int, str], tuple[Sent, int, float]] = {}
@@ -99,21 +100,29 @@ class Dispatcher:
                 self._arm(later)
         return True
 
-    def _start_some(self) -> None:
-        """Begin to send to as many endpoints as may be begun with in this turn."""
+    async def _may_begin(self) -> None:
+        """Wait until one more attempt may begin in this turn of the loop."""
         assert self._loop
-        while self._to_start and self._started_in_turn < STARTS_IN_A_TURN:
-            if not self._started_in_turn:
-                self._loop.call_soon(self._begin_turn)
-            self._started_in_turn += 1
-            task = self._loop.create_task(self._run(*self._to_start.popleft()))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        if not self._to_begin and self._begun_in_turn < STARTS_IN_A_TURN:
+            self._count_begun()
+            return
+        place = self._loop.create_future()
+        self._to_begin.append(place)
+        await place
+
+    def _count_begun(self) -> None:
+        assert self._loop
+        if not self._begun_in_turn:
+            self._loop.call_soon(self._begin_turn)
+        self._begun_in_turn += 1
 
     def _begin_turn(self) -> None:
-        self._started_in_turn = 0
-        if not self._is_closed:
-            self._start_some()
+        self._begun_in_turn = 0
+        while self._to_begin and self._begun_in_turn < STARTS_IN_A_TURN:
+            place = self._to_begin.popleft()
+            if not place.done():
+                place.set_result(None)
+                self._count_begun()
 
     # --- webhooks
 
@@ -129,8 +138,10 @@ class Dispatcher:
             lane = self._lanes[key] = _Lane(world, endpoint_id)
         if lane.runner is None and lane.under_way < UNDER_WAY_MAX:
             lane.runner = object()
-            self._to_start.append((lane, lane.runner))
-            self._start_some()
+            assert self._loop
+            task = self._loop.create_task(self._run(lane, lane.runner))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
     def _fails_at_once(self, world: World, key: tuple[int, str]) -> bool:
         """Whether everything due there has failed, because the endpoint was just unreachable."""
@@ -150,6 +161,7 @@ class Dispatcher:
         assert self._loop
         try:
             while lane.runner is runner:
+                await self._may_begin()
                 job = lane.world.outbox.take(lane.endpoint_id)
                 if job is None:
                     break

@@ -178,6 +178,36 @@ def test_a_message_for_all_endpoints_is_sent_to_a_few_of_them_in_each_turn():
     assert max(noting.sent_in.values()) <= STARTS_IN_A_TURN
 
 
+class Refusing(Noting):
+    """Refuses every webhook, all that came in a turn together in the next one."""
+
+    async def send(self, url, body, headers):
+        self.sent_in[self.turn] += 1
+        await asyncio.sleep(0)
+        return Sent(None, 0, "", "connection refused", is_unreachable=True)
+
+
+def test_many_messages_for_all_endpoints_are_few_attempts_in_each_turn_to_the_last():
+    """Before, only the first attempt at each endpoint waited for a turn."""
+    noting, count = Refusing(), 5
+    sandbox = noted(noting)
+    fill(sandbox)
+
+    async def story():
+        async with living(sandbox):
+            counting = asyncio.create_task(noting.count_turns())
+            await turns(50)
+            for _ in range(count):
+                sample(sandbox)
+            await world_of(sandbox).wait_idle()
+            counting.cancel()
+
+    asyncio.run(story())
+
+    assert noting.sent_in.total() == count * ENDPOINTS_MAX
+    assert max(noting.sent_in.values()) <= STARTS_IN_A_TURN
+
+
 RULES = {
     "none": [],
     "other endpoints": [
