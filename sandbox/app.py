@@ -114,7 +114,7 @@ def build(
         on_begin=worlds.wake,
         on_end=[
             dispatcher.close,
-            *([worlds.note_reading, saver.close] if saver is not None else []),
+            *([saver.close] if saver is not None else []),
         ],
     )
     return Sandbox(

@@ -142,11 +142,19 @@ def _beginning(saved: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, Any]:
     while isinstance(own, dict) and FILE in own:
         name, own = _beginning_of(own)
         ((number, state),) = saved["world"].items()
-        snapshot = {**saved, "world": {number: {**state, "fixture": name}}}
+        snapshot = {**saved, "world": {number: _begun_with(state, name)}}
         snapshot.pop("fixture")
         if own is not None:
             snapshot["fixture"] = {"0": {"_id": "fixture", **own}}
     return snapshot, name, own
+
+
+def _begun_with(state: Mapping[str, Any], fixture: str) -> dict[str, Any]:
+    """The document of a world, in any format, that began with that fixture."""
+    if "fixture" in state:
+        # Format 1.
+        return {**state, "fixture": fixture}
+    return {**state, "begins": {**state["begins"], "fixture": fixture}}
 
 
 def _beginning_of(saved: Mapping[str, Any]) -> tuple[str, Any]:
@@ -157,7 +165,7 @@ def _beginning_of(saved: Mapping[str, Any]) -> tuple[str, Any]:
         )
     try:
         (state,) = saved["world"].values()
-        name = state["fixture"]
+        name = state["fixture"] if "fixture" in state else state["begins"]["fixture"]
         own = next(iter(saved.get("fixture", {}).values()), None)
         if own is not None:
             own = {table: documents for table, documents in own.items() if table != "_id"}

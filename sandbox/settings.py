@@ -8,10 +8,10 @@ from typing import Final, Literal
 
 from pydantic_core import ValidationError
 
+from sandbox.domain.clock import ClockSetting
 from sandbox.domain.profile import Profile, parse_profile
-from sandbox.store.generated_data import GeneratedData
+from sandbox.store.world_state import GeneratedData
 from sandbox.tokens import TokenError, check_token
-from sandbox.worlds.clock import ClockSetting
 from sandbox.worlds.registry import Limits
 
 _HOST_NAME: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import settings
 
 from sandbox.app import build
+from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.settings import Settings
-from sandbox.worlds.clock import ClockSetting
 from tests.driving import InProcess, Served, serving
 from tests.properties import examples
 

@@ -19,6 +19,7 @@ from sandbox.domain.payments.transactions import STATUSES
 from sandbox.domain.payments.transitions import TRANSITIONS
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.domain.payments.triggers import TRIGGERS
+from sandbox.domain.switches import SWITCHES
 from sandbox.domain.webhooks.deliveries import ATTEMPTS_MAX
 from sandbox.domain.webhooks.endpoints import ENDPOINTS_MAX
 from sandbox.domain.webhooks.schedule import TIMEOUT_S
@@ -33,7 +34,6 @@ from sandbox.worlds.dispatcher import UNDER_WAY_MAX
 from sandbox.worlds.event_stream import WAITING_MAX
 from sandbox.worlds.journal import CAPTURE_BYTES_MAX, REASON_CHARS_MAX
 from sandbox.worlds.registry import JOURNAL_ENTRIES_MAX, WORLDS_MAX
-from sandbox.worlds.switches import SWITCHES
 from tools.generate import (
     FOLDER,
     LEDGER,

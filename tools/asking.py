@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from sandbox.app import build
+from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.in_process import json_request
 from sandbox.settings import Settings
-from sandbox.worlds.clock import ClockSetting
 from sandbox.worlds.world import DEFAULT_WORLD
 
 

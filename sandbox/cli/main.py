@@ -51,7 +51,7 @@ class _ClockType(click.ParamType[Any]):
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """The clock setting. Fails for any other text."""
-        from sandbox.worlds.clock import ClockSetting
+        from sandbox.domain.clock import ClockSetting
 
         if not isinstance(value, str):
             return value

@@ -199,9 +199,6 @@ class Control:
             request.body = _body(row.body(), bytes(body), self._services.worlds.profile.key_format)
         shown = await _result(row, request, receive)
         if (saver := self._services.worlds.saver) is not None:
-            if row.method != "GET" and request.found is not None:
-                # It may have changed state beside the records: a switch, the clock, the queue.
-                request.found.note_change()
             try:
                 await saver.saved()
             except StoreError as error:

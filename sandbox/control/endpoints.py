@@ -71,8 +71,7 @@ def create(request: ControlRequest) -> dict[str, Any]:
         disabled_reason=BY_HAND if fields.pop("disabled", False) else None,
         **fields,
     )
-    world.outbox.endpoints[endpoint.id] = endpoint
-    return view(endpoint)
+    return view(world.outbox.store_endpoint(endpoint))
 
 
 def _free_id(world: World) -> str:
@@ -96,7 +95,7 @@ def _checked(request: ControlRequest, sent: dict[str, Any]) -> dict[str, Any]:
 def _check_audience(request: ControlRequest, fields: dict[str, Any]) -> None:
     """Filters by account, type and content; lists are converted for storing."""
     account_id = fields.get("account_id")
-    if account_id is not None and request.world.store.begin().get(Account, account_id) is None:
+    if account_id is not None and request.world.store.get(Account, account_id) is None:
         raise invalid("account_id: the world has no account with this id")
     for event_type in fields.get("event_types", ()):
         must_be_known("event_types", event_type, EVENTS)
@@ -145,7 +144,7 @@ def change(request: ControlRequest) -> dict[str, Any]:
     endpoint, outbox = _found(request), request.world.outbox
     fields = _checked(request, body.model_dump(exclude_unset=True))
     disabled = fields.pop("disabled", None)
-    outbox.endpoints[endpoint.id] = replace(endpoint, **fields)
+    outbox.store_endpoint(replace(endpoint, **fields))
     if disabled is True and not endpoint.is_disabled:
         outbox.disable(endpoint.id, BY_HAND)
     elif disabled is False and endpoint.is_disabled:
@@ -174,8 +173,7 @@ def rotate_secret(request: ControlRequest) -> dict[str, Any]:
     changed = replace(
         endpoint, secret=secret, old_secrets=tuple(old), replaced_secret=endpoint.secret
     )
-    world.outbox.endpoints[endpoint.id] = changed
-    return view(changed)
+    return view(world.outbox.store_endpoint(changed))
 
 
 def enable(request: ControlRequest) -> dict[str, Any]:

@@ -11,10 +11,10 @@ from typing import Any, Final
 from sandbox.control import views
 from sandbox.control.rows import JSON, ControlRow
 from sandbox.control.shapes import NoQuery, Switches
+from sandbox.domain.switches import SWITCHES, Switch
 from sandbox.platform.openapi.document import DIALECT, VERSION
 from sandbox.platform.openapi.examples import Cast, with_ids
 from sandbox.platform.openapi.schemas import Mode, Schema, query_of, record, schemas_of
-from sandbox.worlds.switches import SWITCHES, Switch
 
 _ABOUT: Final = (
     "The control API of uat-sandbox: worlds, clocks, scenarios, webhooks, the journal. "

@@ -7,6 +7,7 @@ from sandbox.control.rows import ControlFault, ControlRequest, invalid, must_be_
 from sandbox.domain.batches import REASONS, Batch, Result
 from sandbox.domain.payments.cards import CARDS, Card
 from sandbox.domain.payments.outcomes import OUTCOMES, Outcome, for_operation
+from sandbox.domain.payments.queued import Queued
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS, TransportFault
 from sandbox.domain.payments.triggers import TRIGGERS, Trigger
@@ -14,7 +15,7 @@ from sandbox.domain.rendering import to_wire_fields
 from sandbox.domain.timers import BATCH_RESULT
 from sandbox.platform.batches import operations as batches
 from sandbox.platform.operation_context import OperationContext
-from sandbox.scenarios.queue import Queued, QueueFull
+from sandbox.scenarios.queue import QueueFull
 
 if TYPE_CHECKING:
     from sandbox.control.shapes import BatchAnswer, NextOutcome

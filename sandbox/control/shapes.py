@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, field_validator, model_validator
 
+from sandbox.domain.clock import EARLIEST, LATEST, RATE_MAX, ClockSetting
 from sandbox.domain.durations import parse_duration
 from sandbox.domain.field_types import (
     DelayMs,
@@ -16,8 +17,7 @@ from sandbox.domain.field_types import (
 )
 from sandbox.domain.instants import Instant, parse_rfc3339
 from sandbox.domain.payments.outcomes import Operation
-from sandbox.store.generated_data import GeneratedData, MerchantCount, PerMerchantCount
-from sandbox.worlds.clock import EARLIEST, LATEST, RATE_MAX, ClockSetting
+from sandbox.store.world_state import GeneratedData, MerchantCount, PerMerchantCount
 
 LIST_MAX = 1_000
 

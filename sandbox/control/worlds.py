@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 from sandbox.control import scenarios
 from sandbox.control.long import alone, written_list
 from sandbox.control.rows import ControlFault, ControlRequest, invalid
+from sandbox.domain import switches
+from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import to_wire
 from sandbox.domain.words import nearest
 from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.steps import Steps
-from sandbox.worlds import switches
-from sandbox.worlds.clock import ClockSetting
 from sandbox.worlds.registry import Protected, TooManyWorlds, WorldTaken
 from sandbox.worlds.saved_world import NotRestored
 from sandbox.worlds.scheduler import advance_to, catch_up
@@ -207,10 +207,10 @@ async def advance_clock(request: ControlRequest) -> dict[str, Any]:
 
 def read_switches(request: ControlRequest) -> dict[str, Any]:
     """The current switches of a world."""
-    return request.world.switches
+    return dict(request.world.switches)
 
 
 def set_switches(request: ControlRequest) -> dict[str, Any]:
     """Set switches of a world; those not named stay."""
     request.world.set_switches(_switches(request.body))
-    return request.world.switches
+    return dict(request.world.switches)

@@ -102,7 +102,8 @@ class Message(NamedTuple):
 
     `record` is frozen, so its body can be rendered when it is read or sent, and is the
     same bytes every time; of a sample it is the body itself. `subject` is the id of the resource;
-    `request_id` is None for an event that no request caused.
+    `request_id` is None for an event that no request caused. `only_for` is the id of the endpoint
+    for which a scenario made the message up; None for every endpoint.
     """
 
     id: str
@@ -112,6 +113,7 @@ class Message(NamedTuple):
     request_id: str | None
     created_at: Instant
     record: Record | dict[str, Any] | LazyRecord
+    only_for: str | None = None
 
     def content(self) -> Record | dict[str, Any]:
         """The record, or for a sample the body itself."""

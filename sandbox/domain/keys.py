@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import sha256
 from hmac import compare_digest
-from typing import Final, Literal, TypedDict
+from typing import Final, Literal, NamedTuple, TypedDict
 
 from sandbox.domain.field_types import Digest, Flag, Lookup, Permissions, Text
 from sandbox.domain.instants import Instant, add_years, to_wire
@@ -54,6 +54,13 @@ class ApiKey:
     is_legacy: Flag = False
     always_retrievable: Flag = False
     readable_key: str | None = None
+
+
+class KeyUsage(NamedTuple):
+    """When a key last authenticated."""
+
+    key_id: str
+    last_used_at: Instant
 
 
 class ApiKeyView(TypedDict):

@@ -81,9 +81,8 @@ class WorldServices(Protocol):
     def terminal_outcomes(self) -> Mapping[str, str]:
         """The fixed outcomes of test terminals, by terminal id."""
 
-    @property
-    def last_used_at(self) -> Mapping[str, datetime]:
-        """By key id, when a key last authenticated."""
+    def last_used_at(self, key_id: str) -> datetime | None:
+        """When the key last authenticated, or None."""
 
     def key_is_free(self, plaintext: str) -> bool:
         """Whether no world has this very key."""

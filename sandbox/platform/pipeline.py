@@ -30,6 +30,7 @@ from sandbox.domain.faults import (
 )
 from sandbox.domain.instants import Instant
 from sandbox.domain.keys import ApiKey
+from sandbox.domain.payments.busy import BusyPayment
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.taps import Tap
 from sandbox.domain.payments.transactions import Transaction
@@ -206,6 +207,10 @@ async def _wait(context: RequestContext, pending: PendingPayment) -> None:
     done = busy[pending.subject] = asyncio.Event()
     if pending.event is not None:
         taken[pending.event] = pending.subject
+    # If the server dies, the next start ends the payment.
+    unit = context.world.store.begin()
+    unit.put(BusyPayment(pending.subject))
+    unit.commit()
     try:
         await asyncio.sleep(pending.delay_ms / 1000)
     except asyncio.CancelledError:
@@ -216,6 +221,10 @@ async def _wait(context: RequestContext, pending: PendingPayment) -> None:
             context.unit.commit()
         raise
     finally:
+        if busy is context.world.busy:
+            unit = context.world.store.begin()
+            unit.remove(BusyPayment, pending.subject)
+            unit.commit()
         # The next waiting request runs only after the code below, which never pauses.
         done.set()
         del busy[pending.subject]
@@ -279,7 +288,7 @@ def authenticate(context: RequestContext, worlds: Worlds) -> None:
         context.notes.append(presented.reason)
     key, account = usable(presented, context.unit, context.now)
     context.caller = Caller(key, account, grants_of(key.permissions))
-    context.world.last_used_at[key.id] = context.now
+    context.world.note_use(key.id, context.now)
     worlds.touch(context.world)
     context.decisions.append(
         ("authenticate", "ok", _introduction(key.id, key.name, account.id), "spec 5.1")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from sandbox.app import build
+from sandbox.domain.clock import ClockSetting
 from sandbox.scenario_examples.comparison import ExampleResult, compare
 from sandbox.scenario_examples.receiver import URL, Receiver
 from sandbox.scenario_examples.requests import ExampleAnswer, Request, ask
 from sandbox.settings import Settings
-from sandbox.worlds.clock import ClockSetting
 
 if TYPE_CHECKING:
     from sandbox.scenarios.examples import Example, Send

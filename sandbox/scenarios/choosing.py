@@ -108,7 +108,7 @@ def check_word(word: str) -> str:
     return word
 
 
-def choose(facts: AttemptFacts, queue: Queue) -> ChosenOutcome:
+def choose(facts: AttemptFacts, queue: Queue | None) -> ChosenOutcome:
     """The outcome of this attempt. A next outcome that is used leaves the queue."""
     near = NearMisses()
     # Source of the order: assumed D4. Empty sources are skipped.
@@ -133,7 +133,7 @@ def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome) -> ChosenOutcome:
     """
     if waiting.is_final:
         return waiting
-    choice = choose(facts, Queue())
+    choice = choose(facts, None)
     if choice.fault is not None and choice.fault.when == "before":
         choice.near_misses.append(f"{choice.rule}: {choice.fault.key} is too late for a tap")
         choice = ChosenOutcome(APPROVED, "default", "default", near_misses=choice.near_misses)

@@ -22,6 +22,9 @@ A tuple holds several names of one thing.
 Resolve = Callable[[str, str], str]
 """Gives for a kind (terminal, location, account, key) and a cast name or id the id."""
 
+RuleCounts = list[int]
+"""How many attempts or deliveries fitted a rule, and to how many of them it applied."""
+
 _NAMED = ("terminal", "location", "account", "key")
 
 
@@ -40,8 +43,17 @@ class _Entry:
     name: str
     wanted: "dict[str, Wanted]"
     nth: frozenset[int] | None
-    fitted: int = 0
-    applied: int = 0
+    counts: RuleCounts
+
+    @property
+    def fitted(self) -> int:
+        """How many attempts or deliveries fitted."""
+        return self.counts[0]
+
+    @property
+    def applied(self) -> int:
+        """To how many of them the rule applied."""
+        return self.counts[1]
 
     @property
     def is_used_up(self) -> bool:
@@ -58,12 +70,12 @@ class _Entry:
 
     def use(self) -> str | None:
         """Count one more that fits, and that the rule applies to it; why it does not, if so."""
-        self.fitted += 1
+        self.counts[0] += 1
         if self.nth is not None and self.fitted not in self.nth:
             return f"this is number {self.fitted}"
         if self.is_used_up:
             return "used up"
-        self.applied += 1
+        self.counts[1] += 1
         return None
 
     def view(self) -> dict[str, Any]:
@@ -111,6 +123,7 @@ class Running:
                 rule.name or str(number),
                 self._wanted(rule, f"{kind} {number}"),
                 None if rule.when.nth is None else frozenset(rule.when.nth),
+                [0, 0],
             )
             for number, rule in enumerate(rules, start=1)
         ]
@@ -169,20 +182,20 @@ class Running:
                 return entry.rule.then  # type: ignore[return-value]
         return None
 
+    def counts(self) -> list[RuleCounts]:
+        """The counts of each rule, in order. They go on counting."""
+        return [one.counts for one in (*self._attempts, *self._webhooks)]
+
     def restart(self) -> None:
         """Forget how often each rule applied."""
-        for entry in (*self._attempts, *self._webhooks):
-            entry.fitted = entry.applied = 0
+        for counts in self.counts():
+            counts[:] = 0, 0
 
-    def counts(self) -> list[list[int]]:
-        """How often each rule fitted and applied, in order."""
-        return [[one.fitted, one.applied] for one in (*self._attempts, *self._webhooks)]
-
-    def restore(self, counts: Sequence[Sequence[int]]) -> None:
-        """Take over how often each rule fitted and applied."""
+    def go_on_from(self, counts: Sequence[Sequence[int]]) -> None:
+        """Take over the counts of an earlier run. Raises ValueError if they are of other rules."""
         entries = (*self._attempts, *self._webhooks)
         for entry, (fitted, applied) in zip(entries, counts, strict=True):
-            entry.fitted, entry.applied = fitted, applied
+            entry.counts[:] = fitted, applied
 
     def view(self) -> dict[str, Any]:
         """The scenario as the control API shows it."""

@@ -113,6 +113,8 @@ class _Paths:
         self._known: dict[str, Path] = {}
 
     def of(self, record: Any) -> Path:
+        if not self._rows.table.has_path:
+            return ()
         id = account_id_of(record)
         path = self._known.get(id)
         if path is None:

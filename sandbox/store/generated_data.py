@@ -5,45 +5,20 @@ it is needed. They may change with its version, so tests should rely on counts a
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from sandbox.domain.accounts import Account, AccountType, Address
-from sandbox.domain.field_types import Limits
 from sandbox.domain.locations import Location
 from sandbox.domain.terminals import Terminal
 from sandbox.store.fixture import FixtureError
 from sandbox.store.port import Store, UnitOfWork
 from sandbox.store.seeding import put_all
 from sandbox.store.steps import Steps
+from sandbox.store.world_state import RECORDS_MAX, GeneratedData
 
 if TYPE_CHECKING:
     from faker import Faker
-
-MERCHANTS_MAX: Final = 10_000
-PER_MERCHANT_MAX: Final = 1_000
-RECORDS_MAX: Final = 50_000
-"""The most terminals, and the most locations, in all. To generate them takes seconds and a sixth of
-a gigabyte; meanwhile all worlds of the server run at half speed (decision 43)."""
-
-MerchantCount = Annotated[int, Limits("int", ge=0, le=MERCHANTS_MAX)]
-PerMerchantCount = Annotated[int, Limits("int", ge=0, le=PER_MERCHANT_MAX)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GeneratedData:
-    """How much data to generate."""
-
-    merchants: MerchantCount
-    terminals_per_merchant: PerMerchantCount = 1
-    locations_per_merchant: PerMerchantCount = 1
-
-    def check(self) -> None:
-        """Raises ValueError if the total is too large."""
-        each = max(self.terminals_per_merchant, self.locations_per_merchant)
-        if self.merchants * each > RECORDS_MAX:
-            raise ValueError(f"at most {RECORDS_MAX} terminals or locations in all")
 
 
 class IdDraws(Protocol):

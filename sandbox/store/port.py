@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
 from sandbox.domain.events import Message
-from sandbox.domain.records import Record
 from sandbox.domain.timers import Timer
+from sandbox.store.tables import Row
+from sandbox.store.world_state import Counters
 
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", bound=Row)
 
 Where = Mapping[str, str | int | Collection[str]]
 """Index name to the wanted value, or to several values of which one must match.
@@ -43,6 +44,7 @@ class Order:
 
 
 NEWEST_FIRST: Final = Order()
+OLDEST_FIRST: Final = Order(is_descending=False)
 
 
 class UnitOfWork(Protocol):
@@ -77,10 +79,16 @@ class UnitOfWork(Protocol):
         update does not change it.
         """
 
-    def put(self, record: Record) -> None:
+    def put(self, record: Row) -> None:
         """Add the record, or replace the one with its id, when this unit is committed.
 
         An account is put before what belongs to it, and never changes its parents.
+        """
+
+    def remove(self, kind: type[R], id: str) -> None:
+        """Remove the record, if there is one, when this unit is committed.
+
+        Only for kinds without indexes: the records of the platform are marked as deleted and stay.
         """
 
     def emit(self, message: Message) -> None:
@@ -102,6 +110,12 @@ class Store(Protocol):
     def begin(self) -> UnitOfWork:
         """A new unit of work."""
 
+    def get(self, kind: type[R], id: str) -> R | None:
+        """The committed record with this id, or None."""
+
+    def all(self, kind: type[R]) -> Mapping[str, R]:
+        """All committed records of a kind by id, oldest first, as a view that follows changes."""
+
     def one(self, kind: type[R], index: str, value: str) -> R | None:
         """The record that has this value in a unique index; None when none has."""
 
@@ -113,6 +127,10 @@ class Store(Protocol):
 
     def next_timer(self) -> Timer | None:
         """The timer that is due first, or None."""
+
+    @property
+    def counters(self) -> Counters:
+        """The numbers that are taken one by one, outside of units of work."""
 
     def clear(self) -> None:
         """Forget everything: the state of a store that was never written to."""

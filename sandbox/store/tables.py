@@ -14,10 +14,18 @@ from typing import Any, Final
 from sandbox.domain.accounts import Account
 from sandbox.domain.batches import Batch, refund_batches
 from sandbox.domain.credentials import Credential
-from sandbox.domain.keys import ApiKey
+from sandbox.domain.keys import ApiKey, KeyUsage
 from sandbox.domain.locations import Location
+from sandbox.domain.payments.busy import BusyPayment
 from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.records import Record
 from sandbox.domain.terminals import Terminal
+from sandbox.domain.webhooks.deliveries import Delivery
+from sandbox.domain.webhooks.endpoints import Endpoint
+from sandbox.store.world_state import WorldState
+
+Row = Record | Endpoint | Delivery | KeyUsage | BusyPayment | WorldState
+"""Everything that a unit of work can put: all kinds of records."""
 
 EVERYTHING: Final = "*"
 """The value of a scope that holds every account's records."""
@@ -39,7 +47,9 @@ class Table:
     `filters` narrow the result of an index; `orders` are orders other than creation. With a
     `moment`, in Unix milliseconds, records are listed by it and can be queried by time.
     `keeps_place` decides whether a change of a record leaves all indexes alone. `for_changes` are
-    the indexes that changes query.
+    the indexes that changes query. Records that belong to no account have no path: `has_path`. A
+    change of a `can_wait` table alone need not be durable before an answer: a state file gets it
+    with the next change.
     """
 
     name: str
@@ -53,6 +63,8 @@ class Table:
     moment: Rank | None = None
     keeps_place: Callable[[Any, Any], bool] | None = None
     for_changes: tuple[str, ...] = ()
+    has_path: bool = True
+    can_wait: bool = False
 
 
 def in_scope(scope: str, value: str | None) -> str:
@@ -118,8 +130,13 @@ def _transaction_keeps_place(old: Transaction, new: Transaction) -> bool:
     )
 
 
-def _batch_keeps_place(old: Batch, new: Batch) -> bool:
-    return old.status == new.status
+def _keeps_status(old: Any, new: Any) -> bool:
+    same: bool = old.status == new.status
+    return same
+
+
+def _open_at(delivery: Delivery, path: Path) -> tuple[str, ...]:
+    return (delivery.endpoint_id,) if delivery.status == "pending" else ()
 
 
 def _origin(path_to_field: str) -> Index:
@@ -268,7 +285,20 @@ TABLES: Final = (
             "processor_config_id": _field("processor_config_id"),
             "terminal_status": lambda batch, path: (in_scope(batch.terminal_id, batch.status),),
         },
-        keeps_place=_batch_keeps_place,
+        keeps_place=_keeps_status,
         for_changes=("terminal_id", "terminal_status"),
     ),
+    Table(name="endpoints", kind=Endpoint, key="id", has_path=False),
+    Table(
+        name="deliveries",
+        kind=Delivery,
+        key="id",
+        indexes={"message": lambda delivery, path: (delivery.message_id,), "open_at": _open_at},
+        keeps_place=_keeps_status,
+        for_changes=("message", "open_at"),
+        has_path=False,
+    ),
+    Table(name="key_usage", kind=KeyUsage, key="key_id", has_path=False, can_wait=True),
+    Table(name="busy_payments", kind=BusyPayment, key="transaction_id", has_path=False),
+    Table(name="world", kind=WorldState, key="id", has_path=False),
 )

@@ -112,7 +112,7 @@ class Server:
 
     def unkeyed_count(self) -> int:
         """The number of requests so far whose key belongs to no world; 0 for a remote server."""
-        return 0 if self.built is None else self.built.worlds.default.journal.numbered
+        return 0 if self.built is None else self.built.worlds.default.store.counters.requests
 
     def unkeyed(self, after: int) -> list[dict[str, Any]]:
         """Those that came after so many, as the journal shows them; elsewhere none."""

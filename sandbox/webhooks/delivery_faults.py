@@ -61,10 +61,15 @@ def trigger_of(then: "WebhookThen") -> AttemptTrigger:
 
 
 def contradiction(
-    message: Message, fields: Mapping[str, Any], changes: Mapping[str, Any], *, id: str
+    message: Message,
+    fields: Mapping[str, Any],
+    changes: Mapping[str, Any],
+    *,
+    id: str,
+    only_for: str,
 ) -> Message:
-    """A message of the same moment and request that contradicts the first."""
-    return message._replace(id=id, record={**fields, **changes})
+    """A message of the same moment and request that contradicts the first, for one endpoint."""
+    return message._replace(id=id, record={**fields, **changes}, only_for=only_for)
 
 
 def apply_fault(

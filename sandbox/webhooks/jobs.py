@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from sandbox.domain.events import Message
-from sandbox.domain.webhooks.deliveries import AttemptTrigger, Delivery
+from sandbox.domain.webhooks.deliveries import AttemptTrigger, delivery_id
 
 if TYPE_CHECKING:
     from sandbox.scenarios.webhooks import WebhookThen
@@ -17,46 +17,49 @@ Later = Callable[[float, Callable[[], None]], Callable[[], None]]
 
 
 class Job(NamedTuple):
-    """One attempt to make. With `is_single` a failure is not retried (assumed D22).
+    """One attempt to make at an endpoint. With `is_single` a failure is not retried (assumed D22).
 
     `then` is the effect of a scenario rule, which applies to a delivery's first attempt only.
     """
 
     message: Message
-    delivery: Delivery
+    endpoint_id: str
     trigger: AttemptTrigger = "scheduled"
     is_single: bool = False
     then: "WebhookThen | None" = None
 
+    @property
+    def delivery_id(self) -> str:
+        """The id of the delivery that it is an attempt at."""
+        return delivery_id(self.message.id, self.endpoint_id)
+
 
 class Delayed:
-    """Delayed jobs. After the delay `release` is called with each that is still wanted."""
+    """Delayed jobs. After the delay `release` is called with them."""
 
-    def __init__(self, later: Later, release: Callable[[Job], None]) -> None:
+    def __init__(self, later: Later, release: Callable[[Sequence[Job]], None]) -> None:
         self._later = later
         self._release = release
         self._held: dict[str, tuple[Sequence[Job], Callable[[], None]]] = {}
 
     def hold(self, jobs: Sequence[Job], delay_s: float) -> None:
         """Delay these together: a first attempt and the jobs right after it."""
-        subject = jobs[0].delivery.subject
-        self._held[subject] = jobs, self._later(delay_s, lambda: self._let_go(subject))
+        id = jobs[0].delivery_id
+        self._held[id] = jobs, self._later(delay_s, lambda: self._let_go(id))
 
-    def _let_go(self, subject: str) -> None:
-        jobs, _ = self._held.pop(subject)
-        # A delivery that was resent by hand in the meantime is not sent again.
-        for job in [one for one in jobs if one.delivery.status == "pending"]:
-            self._release(job)
+    def _let_go(self, id: str) -> None:
+        jobs, _ = self._held.pop(id)
+        self._release(jobs)
 
-    def holds(self, delivery: Delivery) -> bool:
-        """Whether an attempt at this delivery is still to come."""
-        return any(job.delivery is delivery for jobs, _ in self._held.values() for job in jobs)
+    def holds(self, id: str) -> bool:
+        """Whether an attempt at the delivery with this id is still to come."""
+        return any(job.delivery_id == id for jobs, _ in self._held.values() for job in jobs)
 
     def call_off(self, endpoint_id: str | None = None) -> None:
         """Have nothing come that is held back for this endpoint; None: for any."""
-        for subject, (jobs, call_off) in list(self._held.items()):
-            if endpoint_id in (None, jobs[0].delivery.endpoint_id):
-                del self._held[subject]
+        for id, (jobs, call_off) in list(self._held.items()):
+            if endpoint_id in (None, jobs[0].endpoint_id):
+                del self._held[id]
                 call_off()
 
 
@@ -66,14 +69,16 @@ class PreAnswer(dict[str, set[str]]):
     def add(self, job: Job) -> None:
         """Let the answer wait for this attempt. Work without a request has no answer to delay."""
         if job.message.request_id is not None:
-            self.setdefault(job.message.request_id, set()).add(job.delivery.subject)
+            self.setdefault(job.message.request_id, set()).add(job.delivery_id)
 
     def settle(self, job: Job) -> bool:
         """Whether an answer waited for this attempt; it no longer waits in any case."""
-        request_id, subject = job.message.request_id, job.delivery.subject
-        if job.then is None or request_id is None or subject not in self.get(request_id, ()):
+        request_id = job.message.request_id
+        if job.then is None or request_id is None:
             return False
-        self[request_id].remove(subject)
+        if job.delivery_id not in self.get(request_id, ()):
+            return False
+        self[request_id].remove(job.delivery_id)
         if not self[request_id]:
             del self[request_id]
         return True

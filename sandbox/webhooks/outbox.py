@@ -5,7 +5,7 @@ their results.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -14,11 +14,11 @@ from pydantic_core import from_json
 
 from sandbox.domain.events import Message
 from sandbox.domain.timers import WEBHOOK_RETRY, Timer
-from sandbox.domain.webhooks.deliveries import AttemptTrigger, Delivery, Sent
+from sandbox.domain.webhooks.deliveries import AttemptTrigger, Delivery, Sent, delivery_id
 from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.domain.webhooks.schedule import DEAD_AFTER, GONE, TOO_MANY_REQUESTS, wait_after
 from sandbox.scenarios.running import Running
-from sandbox.store.steps import Container
+from sandbox.store.port import OLDEST_FIRST, Where
 from sandbox.webhooks.bodies import Bodies
 from sandbox.webhooks.delivery_faults import contradiction, ruled, trigger_of
 from sandbox.webhooks.jobs import Delayed, Job, Later, PreAnswer
@@ -34,10 +34,9 @@ _MISSED: Final = ("failed", "canceled", "dropped")
 class Outbox:
     """Endpoints, deliveries, and the queue of each endpoint.
 
-    `on_work` is called with an endpoint's id when its queue gets a job, `on_delivery` with a
-    delivery before it changes, `on_change` after an attempt. The code that answers a request
-    awaits `pre_answer` first. `only_for` are the messages that a scenario made up for one endpoint
-    alone.
+    Endpoints and deliveries are records of the world's store; the queues are not stored, and
+    `resume` fills them again. `on_work` is called with an endpoint's id when its queue gets a job,
+    `on_change` after an attempt. The code that answers a request awaits `pre_answer` first.
     """
 
     def __init__(
@@ -46,68 +45,41 @@ class Outbox:
         *,
         on_work: Callable[[str], None],
         on_change: Callable[[], None],
-        on_delivery: Callable[[Delivery], None],
         later: Later,
     ) -> None:
         self._world = world
         self._on_work = on_work
         self._on_change = on_change
-        self._on_delivery = on_delivery
-        self._delayed = Delayed(later, self._put)
-        self.on_attempt: Callable[[Job], None] | None = None
-        self.endpoints: dict[str, Endpoint] = {}
+        self._delayed = Delayed(later, self._release)
+        self.on_attempt: Callable[[Job, Delivery], None] | None = None
         self._begin_anew()
 
-    def clear(self) -> None:
-        """Forget all deliveries; endpoints stay. Source: assumed D25."""
+    def forget(self) -> None:
+        """Forget everything that was to be sent: the store has other deliveries now, or none."""
         self._delayed.call_off()
         self._begin_anew()
-        for endpoint in list(self.endpoints.values()):
-            self.endpoints[endpoint.id] = replace(endpoint, failing_since=None)
         self._on_change()
 
     def _begin_anew(self) -> None:
-        self._deliveries: dict[str, dict[str, Delivery]] = {}
         self._waiting: dict[str, deque[Job]] = {}
         self._bodies = Bodies()
         self._under_way: dict[int, Job] = {}
-        self.only_for: dict[str, str] = {}
         self.pre_answer = PreAnswer()
         # The ids of messages that an endpoint took, in the order in which it did.
         self.delivered: list[str] = []
 
-    def restore(
-        self,
-        endpoints: Iterable[Endpoint],
-        deliveries: Iterable[Delivery],
-        only_for: Mapping[str, str],
-    ) -> None:
-        """Take over the deliveries of an earlier run; `resume` continues them."""
-        self._begin_anew()
-        self.endpoints = {endpoint.id: endpoint for endpoint in endpoints}
-        self.only_for = dict(only_for)
-        for delivery in deliveries:
-            of_message = self._deliveries.setdefault(delivery.message_id, {})
-            of_message[delivery.endpoint_id] = delivery
-
-    def take_over(self, other: "Outbox") -> None:
-        """Hold the endpoints and deliveries of another, which is used no more."""
-        self._begin_anew()
-        self.endpoints, self.only_for = other.endpoints, other.only_for
-        self._deliveries = other._deliveries
-
-    def containers(self) -> list[Container]:
-        """All containers of deliveries, to be freed."""
-        return [self._deliveries]
-
     def resume(self) -> None:
         """Send the webhooks that were due or unfinished when the earlier run ended."""
-        for message_id, of_message in self._deliveries.items():
-            for delivery in of_message.values():
-                if delivery.status == "pending" and delivery.next_attempt_at is None:
-                    message = self._world.store.message(message_id)
-                    if message is not None:
-                        self._put(Job(message, delivery))
+        for endpoint_id in self.endpoints:
+            for delivery in self._open_at(endpoint_id):
+                message = self._world.store.message(delivery.message_id)
+                if delivery.next_attempt_at is None and message is not None:
+                    self._put(Job(message, endpoint_id))
+
+    @property
+    def endpoints(self) -> Mapping[str, Endpoint]:
+        """The endpoints of the world by id, in the order in which they came."""
+        return self._world.store.all(Endpoint)
 
     @property
     def is_idle(self) -> bool:
@@ -119,11 +91,18 @@ class Outbox:
 
     def deliveries_of(self, message_id: str) -> list[Delivery]:
         """How the message fares, endpoint by endpoint."""
-        return list(self._deliveries.get(message_id, {}).values())
+        return self._deliveries({"message": message_id})
 
-    def deliveries_by_message(self) -> dict[str, list[Delivery]]:
-        """All deliveries there are now, by the id of their message."""
-        return {id: list(of_message.values()) for id, of_message in self._deliveries.items()}
+    def _open_at(self, endpoint_id: str) -> list[Delivery]:
+        """The deliveries to an endpoint that have not ended, oldest first."""
+        return self._deliveries({"open_at": endpoint_id})
+
+    def _deliveries(self, where: Where) -> list[Delivery]:
+        return self._world.store.begin().find(Delivery, where, order=OLDEST_FIRST)[0]
+
+    def delivery(self, id: str) -> Delivery | None:
+        """The delivery with this id, or None."""
+        return self._world.store.get(Delivery, id)
 
     def body(self, message: Message) -> bytes:
         """The exact bytes that are signed and sent."""
@@ -137,16 +116,24 @@ class Outbox:
         if scenario is not None and scenario.is_about_webhooks:
             self._accept_by_rules(messages, scenario)
             return
-        for message in messages:
-            for endpoint in self.subscribers(message):
-                self._enqueue(message, endpoint, "scheduled")
+        jobs = [
+            Job(message, endpoint.id)
+            for message in messages
+            for endpoint in self.subscribers(message)
+        ]
+        unit = self._world.store.begin()
+        for job in jobs:
+            unit.put(Delivery(job.message.id, job.endpoint_id))
+        unit.commit()
+        for job in jobs:
+            self._put(job)
 
     def _accept_by_rules(self, messages: Sequence[Message], scenario: Running) -> None:
         # A message that a rule made up is sent by that rule; other rules do not apply.
         wanted = [
             (message, self.body(message), list(self.subscribers(message)))
             for message in messages
-            if message.id not in self.only_for
+            if message.only_for is None
         ]
         for message, endpoint, then in ruled(wanted, scenario):
             if then is None:
@@ -155,13 +142,12 @@ class Outbox:
                 self._enqueue_by_rule(message, endpoint, then)
 
     def _enqueue_by_rule(self, message: Message, endpoint: Endpoint, then: "WebhookThen") -> None:
-        delivery = self._delivery(message, endpoint)
+        self._store(Delivery(message.id, endpoint.id, "dropped" if then.drop else "pending"))
         if then.drop:
-            delivery.status = "dropped"
             return
-        jobs = [Job(message, delivery, trigger_of(then), then=then)]
+        jobs = [Job(message, endpoint.id, trigger_of(then), then=then)]
         for _ in range(1, then.duplicate or 1):
-            jobs.append(Job(message, delivery, "scenario", is_single=True))
+            jobs.append(Job(message, endpoint.id, "scenario", is_single=True))
         if then.contradict is not None:
             jobs.append(self._contradict(message, endpoint, then.contradict))
         if then.before_answer:
@@ -174,13 +160,18 @@ class Outbox:
 
     def _contradict(self, message: Message, endpoint: Endpoint, changes: dict[str, Any]) -> Job:
         """The attempt at a message that contradicts this one, and is recorded like it."""
-        fields = from_json(self.body(message))
-        other = contradiction(message, fields, changes, id=self._world.draw_message_id())
-        self.only_for[other.id] = endpoint.id
+        other = contradiction(
+            message,
+            from_json(self.body(message)),
+            changes,
+            id=self._world.draw_message_id(),
+            only_for=endpoint.id,
+        )
         unit = self._world.store.begin()
         unit.emit(other)
+        unit.put(Delivery(other.id, endpoint.id))
         unit.commit()
-        return Job(other, self._delivery(other, endpoint), "scenario")
+        return Job(other, endpoint.id, "scenario")
 
     def subscribers(
         self, message: Message, of: Mapping[str, Endpoint] | None = None
@@ -189,8 +180,8 @@ class Outbox:
         among = self.endpoints if of is None else of
         if not among:
             return
-        if message.id in self.only_for:
-            only = among.get(self.only_for[message.id])
+        if message.only_for is not None:
+            only = among.get(message.only_for)
             if only is not None and not only.is_disabled:
                 yield only
             return
@@ -204,25 +195,45 @@ class Outbox:
         *,
         is_single: bool = False,
     ) -> None:
-        delivery = self._delivery(message, endpoint)
-        if not is_single:
-            self._unplan(delivery)
-            delivery.status, delivery.failures = "pending", 0
-        self._put(Job(message, delivery, trigger, is_single))
+        known = self.delivery(delivery_id(message.id, endpoint.id))
+        if known is None:
+            self._store(Delivery(message.id, endpoint.id))
+        elif not is_single:
+            again = replace(known, status="pending", failures=0, next_attempt_at=None)
+            self._store(again, known)
+        self._put(Job(message, endpoint.id, trigger, is_single))
 
-    def _delivery(self, message: Message, endpoint: Endpoint) -> Delivery:
-        of_message = self._deliveries.setdefault(message.id, {})
-        delivery = of_message.get(endpoint.id)
-        if delivery is None:
-            delivery = of_message[endpoint.id] = Delivery(message.id, endpoint.id)
-        # The caller is about to change it.
-        self._on_delivery(delivery)
-        return delivery
+    def _store(self, delivery: Delivery, before: Delivery | None = None) -> None:
+        """Store the delivery, which was as `before`, with the timer of its next attempt."""
+        unit = self._world.store.begin()
+        unit.put(delivery)
+        due = delivery.next_attempt_at
+        if due != (before and before.next_attempt_at):
+            if due is None:
+                unit.cancel(WEBHOOK_RETRY, delivery.id)
+            else:
+                unit.schedule(Timer(kind=WEBHOOK_RETRY, subject=delivery.id, due=due))
+        unit.commit()
+
+    def store_endpoint(self, endpoint: Endpoint) -> Endpoint:
+        """Store a new endpoint, or a changed one in place of the old one."""
+        unit = self._world.store.begin()
+        unit.put(endpoint)
+        unit.commit()
+        return endpoint
 
     def _put(self, job: Job) -> None:
-        endpoint_id = job.delivery.endpoint_id
-        self._waiting.setdefault(endpoint_id, deque()).append(job)
-        self._on_work(endpoint_id)
+        self._waiting.setdefault(job.endpoint_id, deque()).append(job)
+        self._on_work(job.endpoint_id)
+
+    def _is_open(self, job: Job) -> bool:
+        delivery = self.delivery(job.delivery_id)
+        return delivery is not None and delivery.status == "pending"
+
+    def _release(self, jobs: Sequence[Job]) -> None:
+        """Queue jobs that were delayed, but for deliveries that were resent by hand meanwhile."""
+        for job in [one for one in jobs if self._is_open(one)]:
+            self._put(job)
 
     # --- work goes out
 
@@ -233,9 +244,7 @@ class Outbox:
         while waiting:
             job = waiting.popleft()
             # The endpoint may be gone, or the job canceled.
-            if endpoint_id in self.endpoints and (
-                job.is_single or job.delivery.status == "pending"
-            ):
+            if endpoint_id in self.endpoints and (job.is_single or self._is_open(job)):
                 self._under_way[id(job)] = job
                 return job
             self._settle(job)
@@ -246,7 +255,7 @@ class Outbox:
     def give_back(self, job: Job) -> None:
         """It was not tried after all, and is the next to be."""
         if self._under_way.pop(id(job), None) is not None:
-            self._waiting.setdefault(job.delivery.endpoint_id, deque()).appendleft(job)
+            self._waiting.setdefault(job.endpoint_id, deque()).appendleft(job)
             self._settle(job)
 
     def _settle(self, job: Job) -> None:
@@ -255,106 +264,103 @@ class Outbox:
 
     def conclude(self, job: Job, sent: Sent) -> None:
         """Record the result of an attempt, and plan a retry if there is one."""
-        if self._under_way.pop(id(job), None) is None:
+        known = self.delivery(job.delivery_id)
+        if self._under_way.pop(id(job), None) is None or known is None:
             return  # The world was reset meanwhile.
-        now, delivery = self._world.now(), job.delivery
-        self._on_delivery(delivery)
-        delivery.note(sent, now, job.trigger)
-        endpoint = self.endpoints.get(delivery.endpoint_id)
         if sent.error is None:
-            self._unplan(delivery)
-            delivery.status = "delivered"
-            self.delivered.append(delivery.message_id)
-            if endpoint is not None and endpoint.failing_since is not None:
-                self.endpoints[endpoint.id] = replace(endpoint, failing_since=None)
-        elif endpoint is not None and not endpoint.is_disabled:
-            self._failed(job, endpoint, sent, now)
+            tried = known.tried(sent, self._world.now(), job.trigger)
+            delivery = replace(tried, status="delivered", next_attempt_at=None)
+            self._store(delivery, known)
+            self._note_success(job)
+        else:
+            delivery = self._failed(job, known, sent)
         if self.on_attempt is not None:
-            self.on_attempt(job)
+            self.on_attempt(job, delivery)
         self._settle(job)
         self._on_change()
 
-    def _failed(self, job: Job, endpoint: Endpoint, sent: Sent, now: datetime) -> None:
-        delivery = job.delivery
+    def _note_success(self, job: Job) -> None:
+        self.delivered.append(job.message.id)
+        endpoint = self.endpoints.get(job.endpoint_id)
+        if endpoint is not None and endpoint.failing_since is not None:
+            self.store_endpoint(replace(endpoint, failing_since=None))
+
+    def _failed(self, job: Job, known: Delivery, sent: Sent) -> Delivery:
+        """The delivery after a failed attempt, stored, and with a retry if there is one."""
+        endpoint, now = self.endpoints.get(job.endpoint_id), self._world.now()
+        delivery = known.tried(sent, now, job.trigger)
+        is_on = endpoint is not None and not endpoint.is_disabled
+        if is_on and delivery.status == "pending":
+            delivery = self._after_failure(job, delivery, sent, now)
+        self._store(delivery, known)
+        if endpoint is None or not is_on:
+            return delivery
+        failing_since = endpoint.failing_since or now
         if endpoint.failing_since is None:
-            endpoint = self.endpoints[endpoint.id] = replace(endpoint, failing_since=now)
-        if job.is_single:
-            if delivery.status == "pending" and not self._is_tried_again(delivery):
-                delivery.status = "failed"
-        elif delivery.status == "pending":
-            delivery.failures += 1
-            wait = wait_after(
-                delivery.failures,
-                jitter=self._world.fraction(f"{delivery.subject}/{delivery.failures}"),
-                retry_after_s=sent.retry_after_s,
-                is_throttled=sent.is_timeout or sent.status_code == TOO_MANY_REQUESTS,
-                scale=self._world.time_scale,
-            )
-            if wait is None:
-                delivery.status = "failed"
-            else:
-                self._plan(delivery, now + wait)
+            self.store_endpoint(replace(endpoint, failing_since=now))
         if sent.status_code == GONE:
             self.disable(endpoint.id, "it answered 410 Gone")
-        elif endpoint.failing_since is not None and now - endpoint.failing_since >= DEAD_AFTER:
+        elif now - failing_since >= DEAD_AFTER:
             self.disable(endpoint.id, f"every attempt failed for {DEAD_AFTER.days} days")
+        return self.delivery(delivery.id) or delivery
+
+    def _after_failure(self, job: Job, delivery: Delivery, sent: Sent, now: datetime) -> Delivery:
+        """An open delivery after a failed attempt: failed, or to be tried again."""
+        if job.is_single:
+            is_over = not self._is_tried_again(delivery)
+            return replace(delivery, status="failed") if is_over else delivery
+        failures = delivery.failures + 1
+        wait = wait_after(
+            failures,
+            jitter=self._world.fraction(f"{delivery.id}/{failures}"),
+            retry_after_s=sent.retry_after_s,
+            is_throttled=sent.is_timeout or sent.status_code == TOO_MANY_REQUESTS,
+            scale=self._world.time_scale,
+        )
+        if wait is None:
+            return replace(delivery, failures=failures, status="failed")
+        return replace(delivery, failures=failures, next_attempt_at=now + wait)
 
     def _is_tried_again(self, delivery: Delivery) -> bool:
         """Whether another attempt at this delivery is planned, queued or in progress."""
         waiting = self._waiting.get(delivery.endpoint_id, ())
         return (
             delivery.next_attempt_at is not None
-            or self._delayed.holds(delivery)
-            or any(job.delivery is delivery for job in (*waiting, *self._under_way.values()))
+            or self._delayed.holds(delivery.id)
+            or any(job.delivery_id == delivery.id for job in (*waiting, *self._under_way.values()))
         )
 
-    # --- time
-
-    def _plan(self, delivery: Delivery, due: datetime) -> None:
-        delivery.next_attempt_at = due
-        unit = self._world.store.begin()
-        unit.schedule(Timer(kind=WEBHOOK_RETRY, subject=delivery.subject, due=due))
-        unit.commit()
-
-    def _unplan(self, delivery: Delivery) -> None:
-        if delivery.next_attempt_at is not None:
-            delivery.next_attempt_at = None
-            unit = self._world.store.begin()
-            unit.cancel(WEBHOOK_RETRY, delivery.subject)
-            unit.commit()
-
-    def fall_due(self, subject: str) -> None:
-        """The moment of a retry has come."""
-        message_id, _, endpoint_id = subject.partition("/")
-        delivery = self._deliveries.get(message_id, {}).get(endpoint_id)
-        message = self._world.store.message(message_id)
-        if delivery is None or message is None or delivery.status != "pending":
+    def fall_due(self, id: str) -> None:
+        """The moment of a retry of the delivery with this id has come."""
+        delivery = self.delivery(id)
+        if delivery is None or delivery.status != "pending":
             return
-        self._on_delivery(delivery)
-        delivery.next_attempt_at = None
-        self._put(Job(message, delivery))
+        message = self._world.store.message(delivery.message_id)
+        if message is not None:
+            self._store(replace(delivery, next_attempt_at=None), delivery)
+            self._put(Job(message, delivery.endpoint_id))
 
     # --- what operators do
 
     def disable(self, endpoint_id: str, reason: str) -> Endpoint:
         """Send nothing there any more; what still waited is canceled."""
-        endpoint = self.endpoints[endpoint_id]
         self._cancel(endpoint_id)
-        endpoint = self.endpoints[endpoint_id] = replace(endpoint, disabled_reason=reason)
+        disabled = replace(self.endpoints[endpoint_id], disabled_reason=reason)
+        self.store_endpoint(disabled)
         self._on_change()
-        return endpoint
+        return disabled
 
     def enable(self, endpoint_id: str) -> Endpoint:
         """Send there again, from the next message on; `recover` sends the missed ones."""
-        endpoint = replace(self.endpoints[endpoint_id], disabled_reason=None, failing_since=None)
-        self.endpoints[endpoint_id] = endpoint
-        return endpoint
+        endpoint = self.endpoints[endpoint_id]
+        return self.store_endpoint(replace(endpoint, disabled_reason=None, failing_since=None))
 
     def remove(self, endpoint_id: str) -> None:
         """Forget the endpoint; what still waited for it is canceled."""
         self._cancel(endpoint_id)
-        self._waiting.pop(endpoint_id, None)
-        del self.endpoints[endpoint_id]
+        unit = self._world.store.begin()
+        unit.remove(Endpoint, endpoint_id)
+        unit.commit()
         self._on_change()
 
     def _cancel(self, endpoint_id: str) -> None:
@@ -362,14 +368,10 @@ class Outbox:
             self._settle(job)
         self._delayed.call_off(endpoint_id)
         unit = self._world.store.begin()
-        for of_message in self._deliveries.values():
-            delivery = of_message.get(endpoint_id)
-            if delivery is not None and delivery.status == "pending":
-                self._on_delivery(delivery)
-                if delivery.next_attempt_at is not None:
-                    delivery.next_attempt_at = None
-                    unit.cancel(WEBHOOK_RETRY, delivery.subject)
-                delivery.status = "canceled"
+        for delivery in self._open_at(endpoint_id):
+            if delivery.next_attempt_at is not None:
+                unit.cancel(WEBHOOK_RETRY, delivery.id)
+            unit.put(replace(delivery, status="canceled", next_attempt_at=None))
         unit.commit()
 
     def resend(self, message: Message, endpoint: Endpoint) -> None:
@@ -393,6 +395,6 @@ class Outbox:
             yield has_missed
 
     def _has_missed(self, endpoint: Endpoint, message: Message) -> bool:
-        delivery = self._deliveries.get(message.id, {}).get(endpoint.id)
+        delivery = self.delivery(delivery_id(message.id, endpoint.id))
         missed = delivery is None or delivery.status in _MISSED
         return missed and any(self.subscribers(message, {endpoint.id: endpoint}))

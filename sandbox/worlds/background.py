@@ -22,6 +22,13 @@ class Scheduler(Protocol[W]):
         """Call this after so many seconds of the system clock; returns a function that cancels."""
 
 
+class Durability(Protocol):
+    """Makes changes durable."""
+
+    async def saved(self) -> None:
+        """Wait until all changes so far are written. Raises StoreError."""
+
+
 class NullScheduler:
     """Does no background work."""
 

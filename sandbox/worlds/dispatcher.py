@@ -188,7 +188,7 @@ class Dispatcher:
             self.work(lane.world, lane.endpoint_id)
 
     async def _attempt(self, world: World, job: Job) -> None:
-        endpoint = world.outbox.endpoints[job.delivery.endpoint_id]
+        endpoint = world.outbox.endpoints[job.endpoint_id]
         try:
             if world.saver is not None:
                 # Don't send messages that are not durable yet.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, NamedTuple
 
 from sandbox.domain.events import Message
-from sandbox.domain.webhooks.deliveries import DeliveryAttempt
+from sandbox.domain.webhooks.deliveries import Delivery, DeliveryAttempt
 from sandbox.webhooks.jobs import Job
 from sandbox.webhooks.outbox import Outbox
 from sandbox.worlds.clock import Clock, ClockView
@@ -156,8 +156,7 @@ class Subscriptions:
         for message in messages:
             self._tell(MESSAGE, message)
 
-    def _tried(self, job: Job) -> None:
-        delivery = job.delivery
+    def _tried(self, job: Job, delivery: Delivery) -> None:
         endpoint = self._outbox.endpoints.get(delivery.endpoint_id)
         url = endpoint.url if endpoint is not None else ""
         self._tell(

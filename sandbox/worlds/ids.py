@@ -10,6 +10,8 @@ from collections.abc import Collection
 from hashlib import blake2b
 from typing import Final
 
+from sandbox.store.world_state import Counters
+
 _ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _TO_CHARS: Final = bytes(ord(_ALPHABET[byte % 62]) for byte in range(256))
 _BLOCK: Final = 64
@@ -19,14 +21,16 @@ _VARIANT: Final = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abc
 class Ids:
     """The draws of one world.
 
-    `drawn` counts the drawn bytes, and is the only state to save. A hash gives 64 bytes at a time.
-    A draw that needs more than the rest of them starts with the next 64.
+    `counters.drawn` counts the drawn bytes, with skipped ones, and is the only state. A hash gives
+    64 bytes at a time. A draw that needs more than the rest of them starts with the next 64.
 
     With a `secret` key material cannot be worked out from seed and world; ids are the same. An id
     in `taken` is not drawn again: it came with documents whose `drawn` may be wrong.
     """
 
-    def __init__(self, *, seed: int, world_id: str, drawn: int = 0, secret: bytes = b"") -> None:
+    def __init__(
+        self, *, seed: int, world_id: str, counters: Counters | None = None, secret: bytes = b""
+    ) -> None:
         self._key = _digest(b"seed", str(seed).encode(), 32)
         # Only key material depends on the world; everything else is equal for one seed.
         self._key_of_keys = _digest(self._key, world_id.encode(), 32)
@@ -34,17 +38,9 @@ class Ids:
             self._key_of_keys = _digest(secret, self._key_of_keys, 32)
         self._secret = secret
         self.taken: Collection[str] = frozenset()
-        self.go_on(drawn)
-
-    @property
-    def drawn(self) -> int:
-        """The number of bytes drawn so far, including skipped ones."""
-        return self._number * _BLOCK + self._taken
-
-    def go_on(self, drawn: int) -> None:
-        """As if so many bytes had been drawn."""
-        self._number, self._taken = divmod(drawn, _BLOCK)
-        self._block = self._hash(self._key, _BLOCK)
+        self._counters = Counters() if counters is None else counters
+        self._number = -1
+        self._block = b""
 
     def uuid(self) -> str:
         """A UUIDv4 in lower case (assumed 0.5-ids)."""
@@ -80,9 +76,11 @@ class Ids:
 
     def secret_bytes(self, size: int) -> bytes:
         """Bytes for a secret, at most 64 of them."""
-        self._begin_block()
-        self._taken = _BLOCK
-        return self._hash(self._key_of_keys, size)
+        drawn = self._counters.drawn
+        # A block of its own; the first block never is one.
+        number = drawn // _BLOCK + (1 if drawn % _BLOCK or not drawn else 0)
+        self._counters.drawn = (number + 1) * _BLOCK
+        return self._hash(number, self._key_of_keys, size)
 
     def named_chars(self, name: str, length: int) -> str:
         """The letters and digits that this seed and world give to a name; takes no draw."""
@@ -97,18 +95,17 @@ class Ids:
         return _chars(_digest(key, name.encode(), length))
 
     def _take(self, size: int) -> bytes:
-        if self._taken + size > _BLOCK:
-            self._begin_block()
-        start = self._taken
-        self._taken = end = start + size
+        number, start = divmod(self._counters.drawn, _BLOCK)
+        if start + size > _BLOCK:
+            number, start = number + 1, 0
+        if number != self._number:
+            self._number, self._block = number, self._hash(number, self._key, _BLOCK)
+        end = start + size
+        self._counters.drawn = number * _BLOCK + end
         return self._block[start:end]
 
-    def _begin_block(self) -> None:
-        self._number, self._taken = self._number + 1, 0
-        self._block = self._hash(self._key, _BLOCK)
-
-    def _hash(self, key: bytes, size: int) -> bytes:
-        return blake2b(b"%d" % self._number, digest_size=size, key=key).digest()
+    def _hash(self, number: int, key: bytes, size: int) -> bytes:
+        return blake2b(b"%d" % number, digest_size=size, key=key).digest()
 
 
 def _digest(key: bytes, value: bytes, size: int) -> bytes:

@@ -19,6 +19,7 @@ from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.profile import SECRET_CHARS_MAX, Profile
 from sandbox.scenarios import near_misses
 from sandbox.scenarios.choosing import ChosenOutcome
+from sandbox.store.world_state import Counters
 
 CAPTURE_BYTES_MAX: Final = 16_384
 """Bodies are stored up to this many bytes; the rest is cut off and marked as cut."""
@@ -230,16 +231,17 @@ def _shown(body: bytes | None) -> Any:
 class Journal:
     """The last entries of one world, numbered from 1 in the order in which requests arrived."""
 
-    def __init__(self, *, entries_max: int, scrub: Scrub) -> None:
+    def __init__(self, *, entries_max: int, scrub: Scrub, counters: Counters) -> None:
         self._entries: deque[Entry] = deque(maxlen=entries_max)
         self._scrub = scrub
-        self.numbered = 0
+        self.counters = counters
         self.on_add: Callable[[Entry], None] | None = None
 
     def next_id(self) -> str:
         """The id for the request that has just arrived."""
-        self.numbered += 1
-        return f"req_{self.numbered:010d}"
+        counters = self.counters
+        counters.requests += 1
+        return f"req_{counters.requests:010d}"
 
     def add(self, entry: Entry) -> None:
         """Keep the entry; the oldest makes room."""
@@ -263,7 +265,7 @@ class Journal:
         """Clear the entries. Numbering continues, so an id never means two requests."""
         self._entries.clear()
 
-    def restart(self) -> None:
-        """Forget the entries and number from 1 again, as a world does that is reset."""
+    def restart(self, counters: Counters) -> None:
+        """Forget the entries, and number with these counters, as a world does that is reset."""
         self._entries.clear()
-        self.numbered = 0
+        self.counters = counters

@@ -3,9 +3,16 @@
 A world is filled in steps before it is used, because a large one takes seconds.
 """
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sandbox.domain.clock import RUNNING
+from sandbox.domain.instants import from_ms
 from sandbox.domain.keys import ApiKey, expiry_of
+from sandbox.domain.payments.busy import BusyPayment
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.timers import TAP_EXPIRES, Timer
+from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.store.building import build_index
 from sandbox.store.generated_data import generate
 from sandbox.store.memory.store import MemoryStore
@@ -31,13 +38,6 @@ def fill(world: World, saved: "SavedWorld | None" = None) -> Steps[None]:
     else:
         yield from _restore(world, saved)
     yield from _prepare(world)
-    if world.is_saved:
-        yield from _have_changes_noted(world, saved)
-    if saved is not None:
-        from sandbox.worlds.restore import end_what_was_under_way
-
-        # This is a change too, and must be noted.
-        end_what_was_under_way(world, saved)
     world.coverage.begin(world.store.messages(), world.scenario)
 
 
@@ -48,39 +48,54 @@ def begin_anew(world: World, fresh: World) -> list[Container]:
     back to the fixture; messages and journal are cleared. Switches and endpoints stay, unless the
     fixture is a saved world with endpoints of its own (assumed D25).
     """
-    left = world.empty()
-    world.take_over(fresh)
-    if world.spec.fixture.snapshot is not None:
-        _go_on_as(world, fresh)
+    state = replace(fresh.state, switches=world.switches)
+    scenario = fresh.scenario
+    endpoints: tuple[Endpoint, ...] = ()
+    if scenario is None and (scenario := world.scenario) is not None:
+        scenario.restart()
+        state = replace(state, scenario=world.state.scenario)
+    if world.spec.fixture.snapshot is None:
+        endpoints = tuple(world.outbox.endpoints.values())
+        clock = RUNNING.after(world.spec.clock, world.system_clock())
+        state = replace(state, clock=clock)
+    left = world.take_over(fresh, state, scenario)
+    unit = world.store.begin()
+    for endpoint in endpoints:
+        unit.put(replace(endpoint, failing_since=None))
+    unit.commit()
+    world.clock.tell()
+    world.outbox.resume()
     world.has_begun = True
     world.coverage.begin(world.store.messages(), world.scenario)
-    if world.recorder is not None:
-        world.recorder.begin_anew()
-        world.note_change()
     return left
 
 
-def _go_on_as(world: World, fresh: World) -> None:
-    """Continue as the saved world does from which the fresh one began."""
-    world.clock.go_on_as(fresh.clock)
-    world.queue = fresh.queue
-    if fresh.scenario is not None:
-        world.run_scenario(fresh.scenario.scenario).restore(fresh.scenario.counts())
-    world.outbox.take_over(fresh.outbox)
-    world.outbox.resume()
+def end_busy_payments(world: World) -> None:
+    """End the payments whose requests waited for the processor: their clients are gone."""
+    busy = world.store.all(BusyPayment)
+    if not busy:
+        return
+    unit = world.store.begin()
+    for id in busy:
+        tx = world.store.get(Transaction, id)
+        if tx is not None and world.store.timers.get(TAP_EXPIRES, id, "") is None:
+            due = from_ms(tx.origin.created_at)
+            unit.schedule(Timer(kind=TAP_EXPIRES, subject=id, due=due))
+        unit.remove(BusyPayment, id)
+    unit.commit()
 
 
 def _begin(world: World) -> Steps[None]:
     """Fill the world from its fixture."""
     spec = world.spec
     if spec.fixture.snapshot is not None:
-        from sandbox.worlds.restore import end_what_was_under_way
         from sandbox.worlds.snapshot import parse_snapshot
 
         saved = yield from parse_snapshot(spec.fixture.snapshot)
         yield from _restore(world, saved, is_beginning=True)
-        world.switches.update(spec.switches)
-        end_what_was_under_way(world, saved)
+        if spec.switches:
+            world.set_switches(spec.switches)
+        end_busy_payments(world)
     else:
         world.cast = yield from _seed(world, world.store, world.draws)
     if spec.generated_data is not None:
@@ -109,11 +124,11 @@ def _schedule_expiries(world: World) -> Steps[None]:
 def _restore(world: World, saved: "SavedWorld", *, is_beginning: bool = False) -> Steps[None]:
     """Fill the world from the documents of an earlier run or of a saved world."""
     # Most worlds are neither restored nor saved, and start without this import.
-    from sandbox.worlds.restore import restore, seed_of
+    from sandbox.worlds.restore import restore
 
     scratch = MemoryStore()
     # The ids of the cast are those of the seed that they were made with.
-    draws = world.draws_of(seed_of(saved))
+    draws = world.draws_of(saved.state().begins.seed)
     cast = yield from _seed(world, scratch, draws)
     fresh_keys = {key.id: key for key in scratch.begin().find(ApiKey, {})[0]}
     world.cast = cast
@@ -125,25 +140,11 @@ def _restore(world: World, saved: "SavedWorld", *, is_beginning: bool = False) -
 def _prepare(world: World) -> Steps[None]:
     """Build the indexes of large tables that changes query, because changes cannot wait for them.
 
-    Records that were never read are left out: reading all of them takes longer than waiting.
+    Empty tables have theirs from the start, at no cost. Records that were never read are left out:
+    reading all of them takes longer than waiting.
     """
     for _, rows in world.store.tables():
-        if len(rows.number_of) > ROWS_AT_ONCE_MAX and not rows.by_number.documents:
+        count = len(rows.number_of)
+        if not count or (count > ROWS_AT_ONCE_MAX and not rows.by_number.documents):
             for name in rows.table.for_changes:
                 yield from build_index(rows, name)
-
-
-def _have_changes_noted(world: World, saved: "SavedWorld | None") -> Steps[None]:
-    """Record every change from here on, and everything if the world is new to the file."""
-    from sandbox.worlds.recorder import Recorder
-
-    recorder = Recorder(world)
-    world.recorder = recorder
-    for table, document in saved.placed() if saved is not None else ():
-        recorder.place(table, document.id, document.number)
-        yield
-    world.store.on_commit = world.note_commit
-    if saved is None or not saved.is_from_file:
-        recorder.begin_anew()
-    else:
-        recorder.restored(saved.state_text())

@@ -15,7 +15,7 @@ from sandbox.store.steps import Container, Steps, let_go, run_through
 from sandbox.worlds.background import NullScheduler, Scheduler
 from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.coverage_counters import CoverageCounters
-from sandbox.worlds.lifecycle import begin_anew, fill
+from sandbox.worlds.lifecycle import begin_anew, end_busy_payments, fill
 from sandbox.worlds.saved_world import NotRestored, SavedWorld
 from sandbox.worlds.scheduler import TIMERS_IN_A_ROW, fire_due
 from sandbox.worlds.slices import Alone, Slices
@@ -171,18 +171,19 @@ class Worlds:
             scheduler=scheduler or self._scheduler,
             on_timer=self._on_timer,
             secret=self.secret,
-            is_saved=self.saver is not None,
         )
         yield from fill(world, saved)
         self.touch(world)
         return world
 
-    def _put_in_use(self, world: World) -> None:
+    def _put_in_use(self, world: World, *, is_in_file: bool = False) -> None:
         """Have the world found by its id and its keys, and its changes written."""
         world.tell_of_keys(self._learn(world.id))
         self._by_id[world.id] = world
-        world.saver = self.saver
-        world.note_change()
+        if self.saver is not None:
+            self.saver.follow(world, is_in_file=is_in_file)
+            world.saver = self.saver
+        end_busy_payments(world)
         world.outbox.resume()
 
     def restoring(self, spec: WorldSpec, saved: SavedWorld) -> Steps[World]:
@@ -209,7 +210,7 @@ class Worlds:
             self._count_in(before)
             left = before.close()
             self._scheduler.arm_wakeup(before, None)
-        self._put_in_use(world)
+        self._put_in_use(world, is_in_file=saved.is_from_file)
         yield from let_go(left)
         return world
 
@@ -305,11 +306,6 @@ class Worlds:
                 pass
             for endpoint_id in world.outbox.endpoints:
                 self._scheduler.work(world, endpoint_id)
-
-    async def note_reading(self) -> None:
-        """Have written what reading changes: how many requests came, and which keys were used."""
-        for world in self:
-            world.note_change()
 
     def _count_in(self, world: World) -> None:
         """Keep the counts of a world that is removed, and of its last requests."""

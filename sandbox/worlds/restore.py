@@ -10,46 +10,36 @@ from functools import partial
 from itertools import chain
 from typing import Any, Final
 
+from sandbox.domain.clock import ClockSetting
 from sandbox.domain.events import body_of
-from sandbox.domain.instants import from_ms, parse_rfc3339
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.invariants import ABOUT, broken
-from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.records import account_id_of
-from sandbox.domain.timers import TAP_EXPIRES, Timer
+from sandbox.domain.switches import defaults
+from sandbox.domain.timers import Timer
 from sandbox.domain.webhooks.deliveries import Delivery
-from sandbox.domain.webhooks.endpoints import ENDPOINTS_MAX, Endpoint
-from sandbox.scenarios.loading import parse_scenario
-from sandbox.scenarios.queue import QUEUE_MAX, Queued
+from sandbox.domain.webhooks.endpoints import ENDPOINTS_MAX
+from sandbox.scenarios.queue import QUEUE_MAX
 from sandbox.store.documents import from_document
-from sandbox.store.files.port import MESSAGES, RECORDS, TAKEN_IDS, Document, Parsed, fields_of
+from sandbox.store.files.port import (
+    FIXTURE,
+    MESSAGES,
+    RECORDS,
+    TAKEN_IDS,
+    TIMERS,
+    WORLD,
+    Document,
+    Parsed,
+    fields_of,
+)
 from sandbox.store.fixture import Fixture
-from sandbox.store.generated_data import GeneratedData
 from sandbox.store.memory.table import Rows
 from sandbox.store.port import DuplicateValue
 from sandbox.store.steps import OFTEN, Steps
-from sandbox.worlds.clock import ClockSetting
-from sandbox.worlds.restore_checks import (
-    check_delivery,
-    check_endpoint,
-    check_message,
-    check_payment,
-    check_state,
-    check_timer,
-)
-from sandbox.worlds.saved_world import (
-    DELIVERIES,
-    ENDPOINTS,
-    FIXTURE,
-    KEY_USAGE,
-    OF_THE_SERVER,
-    SCENARIO,
-    TIMERS,
-    WORLD,
-    NotRestored,
-    SavedWorld,
-)
+from sandbox.store.world_state import OF_THE_SERVER, Counters, WorldState
+from sandbox.worlds.restore_checks import check_message, check_payment, check_timer
+from sandbox.worlds.saved_world import NotRestored, SavedWorld
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import World
 
@@ -57,6 +47,7 @@ SAID_MAX: Final = 400
 """Length limit of an error message: a field may hold a whole book."""
 
 API_KEYS: Final = "api_keys"
+ENDPOINTS: Final = "endpoints"
 
 FixtureOf = Callable[[str, Any], Fixture]
 """Gives the fixture of that name; with the document if the file holds one, else None."""
@@ -65,23 +56,16 @@ FixtureOf = Callable[[str, Any], Fixture]
 def spec_of(saved: SavedWorld, fixture_of: FixtureOf, *, id: str) -> WorldSpec:
     """How the world of these documents began. Raises NotRestored."""
     own = saved.tables.get(FIXTURE) or ()
+    begins = saved.state().begins
     with _Place(WORLD, id):
-        state = _state(saved)
-        begins = state.get("begins", {})
-        clock = begins.get("clock", {})
-        now, generated_data = clock.get("now"), begins.get("invention")
         return WorldSpec(
             id=id,
-            name=str(state.get("name", "")),
-            seed=int(state.get("seed", 1)),
-            fixture=fixture_of(str(state["fixture"]), fields_of(own[0]) if own else None),
-            clock=ClockSetting(
-                now=parse_rfc3339(now) if now else None,
-                mode=clock.get("mode"),
-                rate=clock.get("rate"),
-            ),
-            generated_data=GeneratedData(**generated_data) if generated_data else None,
-            keys_are_known=state.get("keys") != OF_THE_SERVER,
+            name=begins.name,
+            seed=begins.seed,
+            fixture=fixture_of(begins.fixture, fields_of(own[0]) if own else None),
+            clock=begins.clock,
+            generated_data=begins.generated_data,
+            keys_are_known=begins.keys != OF_THE_SERVER,
         )
 
 
@@ -97,48 +81,56 @@ def restore(
     `fresh_keys` are the keys of the cast as this world would have them. A new world has its own
     clock if it was given one, its own draws if it has another seed, and no requests yet.
     """
-    state, tables = _state(saved), saved.tables
+    state, counters, tables = saved.state(), saved.counters(), saved.tables
+    _must_be_few(saved, "queue", len(state.queue), QUEUE_MAX)
+    _must_be_few(saved, ENDPOINTS, len(tables.get(ENDPOINTS, ())), ENDPOINTS_MAX)
     yield from _keep_records(world, saved)
     if not saved.is_from_file:
-        _give_keys_of_its_own(world, fresh_keys, keeps_others=state.get("id") == world.id)
+        _give_keys_of_its_own(world, fresh_keys, keeps_others=state.id == world.id)
     yield from _check(world)
     world.store.restore_messages(tables.get(MESSAGES, ()), saved.read)
     if not saved.is_trusted:
         yield from _check_messages(world, tables.get(MESSAGES, ()))
+        yield from _check_deliveries(world)
     for document in tables.get(TIMERS, ()):
         with _Place(TIMERS, document.id):
             timer = from_document(Timer, fields_of(document))
-            check_timer(timer, world.store.timers)
+            check_timer(timer)
             world.store.timers.restore(timer, document.number)
         yield
     # The number of draws is not trusted: ids that already exist are drawn again.
-    taken: Collection[str] = ()
-    if not saved.is_trusted or TAKEN_IDS in tables:
-        taken = yield from _ids(world, tables)
-    with _Place(WORLD, world.id):
-        _restore_state(world, state, saved)
-        if not is_beginning or world.spec.clock == ClockSetting():
-            world.clock.restore(state["clock"])
-        if not is_beginning or world.spec.seed == state.get("seed", 1):
-            world.draws.go_on(int(state.get("drawn", 0)))
-        if taken:
-            world.draws.taken = taken
-        if not is_beginning:
-            world.journal.numbered = int(state.get("requests", 0))
-    yield from _restore_webhooks(world, state, saved)
+    world.store.ids_may_repeat = not saved.is_trusted or TAKEN_IDS in tables
+    taken = (yield from _ids(world, tables)) if world.store.ids_may_repeat else ()
+    with _Place(WORLD, state.id):
+        _restore_state(world, state, counters, is_beginning=is_beginning)
+    world.draws.taken = taken
 
 
-def _restore_webhooks(world: World, state: Mapping[str, Any], saved: SavedWorld) -> Steps[None]:
-    tables = saved.tables
-    endpoints = [_record(Endpoint, ENDPOINTS, one) for one in tables.get(ENDPOINTS, ())]
-    _must_be_few(saved, ENDPOINTS, len(endpoints), ENDPOINTS_MAX)
-    deliveries = []
-    for one in tables.get(DELIVERIES, ()):
-        deliveries.append(_record(Delivery, DELIVERIES, one))
-        yield
-    if not saved.is_trusted:
-        yield from _check_webhooks(endpoints, deliveries, tables)
-    world.outbox.restore(endpoints, deliveries, state.get("meant_for", {}))
+def _restore_state(
+    world: World, state: WorldState, counters: Counters, *, is_beginning: bool
+) -> None:
+    """Continue with this state. Raises ScenarioError, and ValueError for impossible counts."""
+    own = world.state
+    rules, counters.rules = counters.rules, []
+    if is_beginning:
+        counters.requests = 0
+        if world.spec.seed != state.begins.seed:
+            counters.drawn = 0
+    has_own_clock = is_beginning and world.spec.clock != ClockSetting()
+    world.store.restore_counters(counters)
+    world.draws = world.draws_of(world.spec.seed)
+    world.journal.restart(counters)
+    world.put_state(
+        replace(
+            state,
+            id=own.id,
+            begins=own.begins,
+            clock=own.clock if has_own_clock else world.continued(state.clock),
+            switches={**defaults(), **state.switches},
+        )
+    )
+    # Who puts a scenario there by hand counts nothing.
+    world.run_stored_scenario(rules)
 
 
 _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
@@ -149,7 +141,8 @@ _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
 
 def _keep_records(world: World, saved: SavedWorld) -> Steps[None]:
     for table, rows in world.store.tables():
-        for document in saved.tables.get(table, ()):
+        # The state of the world is changed before it is stored.
+        for document in saved.tables.get(table, ()) if table != WORLD else ():
             with _Place(table, document.id):
                 rows.keep(document, partial(saved.read, table))
                 if not saved.is_trusted and (check := _CHECKS.get(table)) is not None:
@@ -190,19 +183,6 @@ class _Place:
 def _message_of(error: BaseException) -> str:
     message = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
     return message if len(message) <= SAID_MAX else message[:SAID_MAX] + "…"
-
-
-def _state(saved: SavedWorld) -> Mapping[str, Any]:
-    state = saved.state()
-    with _Place(WORLD, str(state.get("id", ""))):
-        check_state(state)
-    return state
-
-
-def seed_of(saved: SavedWorld) -> int:
-    """The seed that ids were made with. Raises NotRestored."""
-    with _Place(WORLD, ""):
-        return int(_state(saved).get("seed", 1))
 
 
 # --- records ----------------------------------------------------------------------------------
@@ -291,38 +271,10 @@ def _records(rows: Rows) -> Iterator[tuple[str, Any]]:
 # --- the rest ---------------------------------------------------------------------------------
 
 
-def _restore_state(world: World, state: Mapping[str, Any], saved: SavedWorld) -> None:
-    world.set_switches(state.get("switches", {}))
-    world.terminal_outcomes.update(state.get("terminal_outcomes", {}))
-    for document in saved.tables.get(KEY_USAGE, ()):
-        at = parse_rfc3339(fields_of(document)["last_used_at"])
-        world.last_used_at[document.id] = at
-    queue = [_queued(entry) for entry in state.get("queue", [])]
-    _must_be_few(saved, "queue", len(queue), QUEUE_MAX)
-    world.queue.restore(queue)
-    for document in saved.tables.get(SCENARIO, ()):
-        with _Place(SCENARIO, document.id):
-            scenario = parse_scenario(dict(fields_of(document)))
-            running = world.run_scenario(scenario)
-        # Who puts a scenario there by hand counts nothing.
-        if counts := state.get("counts"):
-            running.restore(counts)
-
-
-def _queued(entry: Mapping[str, Any]) -> Queued:
-    operation = entry.get("operation")
-    return Queued(**{**entry, "operation": Operation(operation) if operation else None})
-
-
 def _must_be_few(saved: SavedWorld, what: str, count: int, most: int) -> None:
     """Raises NotRestored. A state file may hold more, from a version without this limit."""
     if count > most and not saved.is_from_file:
         raise NotRestored(f"{what}: has {count}, and a world takes at most {most}")
-
-
-def _record(kind: type, table: str, document: Document | Parsed) -> Any:
-    with _Place(table, document.id):
-        return from_document(kind, fields_of(document))
 
 
 def _check_messages(world: World, documents: Sequence[Document | Parsed]) -> Steps[None]:
@@ -341,28 +293,9 @@ def _check_messages(world: World, documents: Sequence[Document | Parsed]) -> Ste
         yield
 
 
-def _check_webhooks(
-    endpoints: Sequence[Endpoint],
-    deliveries: Sequence[Delivery],
-    tables: Mapping[str, Sequence[Document | Parsed]],
-) -> Steps[None]:
-    for endpoint, document in zip(endpoints, tables.get(ENDPOINTS, ()), strict=True):
-        with _Place(ENDPOINTS, document.id):
-            check_endpoint(endpoint, document.id)
-    message_ids = {one.id for one in tables.get(MESSAGES, ())}
-    for delivery, document in zip(deliveries, tables.get(DELIVERIES, ()), strict=True):
-        with _Place(DELIVERIES, document.id):
-            check_delivery(delivery, document.id, message_ids)
+def _check_deliveries(world: World) -> Steps[None]:
+    """Check that every delivery is one of a message."""
+    for delivery in world.store.all(Delivery).values():
+        if world.store.message(delivery.message_id) is None:
+            raise NotRestored(f"deliveries, {delivery.id}: message_id: there is no such message")
         yield
-
-
-def end_what_was_under_way(world: World, saved: SavedWorld) -> None:
-    """End a payment whose request was waiting for the processor: its client is gone."""
-    for id in _state(saved).get("busy", []):
-        number = world.store.timers.number_of(TAP_EXPIRES, id, "")
-        tx = world.store.begin().get(Transaction, id)
-        if number is None and tx is not None:
-            due = from_ms(tx.origin.created_at)
-            unit = world.store.begin()
-            unit.schedule(Timer(kind=TAP_EXPIRES, subject=id, due=due))
-            unit.commit()

@@ -5,12 +5,12 @@ Every check raises ValueError with the field and its rule, and never repeats a v
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from sandbox.domain.clock import EARLIEST, LATEST
 from sandbox.domain.events import EVENTS, Message
-from sandbox.domain.field_types import Percent, SurchargeBasis, TaxBasis, WorldName
-from sandbox.domain.instants import Instant, to_ms
+from sandbox.domain.field_types import Percent, SurchargeBasis, TaxBasis
+from sandbox.domain.instants import to_ms
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import (
     STATUS_REASONS,
@@ -20,124 +20,15 @@ from sandbox.domain.payments.transactions import (
     Rates,
     Transaction,
 )
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.domain.payments.triggers import SETTLEMENTS
 from sandbox.domain.timers import TIMER_KINDS, Timer
-from sandbox.domain.webhooks.deliveries import Delivery
-from sandbox.domain.webhooks.endpoints import Endpoint
-from sandbox.scenarios.queue import Queued
-from sandbox.store.documents import Unreadable, from_document, read_value
-from sandbox.store.generated_data import GeneratedData
-from sandbox.store.memory.timers import Timers
-from sandbox.worlds.clock import EARLIEST, LATEST, RATE_MAX, Mode
-from sandbox.worlds.saved_world import OF_THE_SERVER
-
-COUNT_MAX: Final = 2**63 - 1
+from sandbox.store.documents import Unreadable, read_value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Clock:
-    """A saved clock; `wall` is the system time at which it showed `now`."""
-
-    mode: Mode
-    rate: float
-    now: Instant | None = None
-    wall: Instant | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Setting:
-    now: Instant | None = None
-    mode: Mode | None = None
-    rate: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Begins:
-    clock: _Setting = _Setting()
-    invention: GeneratedData | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _State:
-    """The state of a world that is in no table: the fields of `recorder.state_of`."""
-
-    id: str
-    fixture: str
-    clock: _Clock
-    name: WorldName = ""
-    seed: int = 1
-    drawn: int = 0
-    requests: int = 0
-    switches: dict[str, Any]
-    begins: _Begins = _Begins()
-    keys: str = ""
-    queue: tuple[Queued, ...] = ()
-    counts: tuple[tuple[int, int], ...] = ()
-    busy: tuple[str, ...] = ()
-    meant_for: dict[str, str]
-    terminal_outcomes: dict[str, str]
-
-
-_MAY_BE_MISSING: Final[Mapping[str, Any]] = {
-    "switches": {},
-    "meant_for": {},
-    "terminal_outcomes": {},
-}
-
-
-def check_state(fields: Mapping[str, Any]) -> None:
-    """The document of a world."""
-    state: _State = from_document(_State, {**_MAY_BE_MISSING, **fields})
-    if not -(2**63) <= state.seed <= COUNT_MAX:
-        raise Unreadable("seed: must be a number of 64 bits")
-    _check_counts({"drawn": state.drawn, "requests": state.requests})
-    for fitted, applied in state.counts:
-        _check_counts({"counts": min(fitted, applied)})
-    _check_clock("clock", state.clock)
-    _check_clock("begins.clock", state.begins.clock)
-    if state.begins.invention is not None:
-        try:
-            state.begins.invention.check()
-        except ValueError as error:
-            raise Unreadable(f"begins.invention: {error}") from None
-    if state.keys not in ("", OF_THE_SERVER):
-        raise Unreadable(f"keys: must be {OF_THE_SERVER!r}, or left out")
-    for entry in state.queue:
-        _check_next(entry)
-    for outcome in state.terminal_outcomes.values():
-        if outcome not in OUTCOMES:
-            raise Unreadable("terminal_outcomes: must be known outcomes")
-
-
-def _check_counts(counts: Mapping[str, int]) -> None:
-    for name, count in counts.items():
-        if not 0 <= count <= COUNT_MAX:
-            raise Unreadable(f"{name}: must be a count")
-
-
-def _check_clock(name: str, clock: _Clock | _Setting) -> None:
-    if clock.rate is not None and not 0 < clock.rate <= RATE_MAX:
-        raise Unreadable(f"{name}.rate: must be more than 0 and at most {RATE_MAX:g}")
-    if clock.now is not None and not EARLIEST <= clock.now <= LATEST:
-        raise Unreadable(f"{name}.now: must be from {EARLIEST.year} to {LATEST.year}")
-    if isinstance(clock, _Clock) and clock.mode == "frozen" and clock.now is None:
-        raise Unreadable(f"{name}.now: is missing")
-
-
-def _check_next(entry: Queued) -> None:
-    if entry.outcome is not None and entry.outcome not in OUTCOMES:
-        raise Unreadable("queue.outcome: must be a known outcome")
-    if entry.fault is not None and entry.fault not in TRANSPORT_FAULTS:
-        raise Unreadable("queue.fault: must be a known transport fault")
-
-
-def check_timer(timer: Timer, timers: Timers) -> None:
+def check_timer(timer: Timer) -> None:
     """A timer that is about to be set."""
     if timer.kind not in TIMER_KINDS:
         raise Unreadable(f"kind: must be one of {', '.join(sorted(TIMER_KINDS))}")
-    if timers.get(timer.kind, timer.subject, timer.tag) is not None:
-        raise Unreadable("appears twice: a subject has one timer of a kind and tag")
     if timer.kind == "late_answer" and timer.detail not in OUTCOMES:
         raise Unreadable("detail: must be a known outcome")
 
@@ -222,12 +113,6 @@ def _check_moment(name: str, at: int) -> None:
         raise Unreadable(f"{name}: must be from {EARLIEST.year} to {LATEST.year}")
 
 
-def check_endpoint(endpoint: Endpoint, id: str) -> None:
-    """Check the endpoints."""
-    if endpoint.id != id:
-        raise Unreadable("id: must be that of the document")
-
-
 def check_message(message: Message, id: str, others: Collection[str]) -> None:
     """Check a message; `others` are the messages before it."""
     if message.id != id or id in others:
@@ -240,11 +125,3 @@ def check_message(message: Message, id: str, others: Collection[str]) -> None:
     for name, value in texts.items():
         if not isinstance(value, str):
             raise Unreadable(f"{name}: must be text")
-
-
-def check_delivery(delivery: Delivery, id: str, message_ids: Collection[str]) -> None:
-    """How a message fares."""
-    if delivery.subject != id:
-        raise Unreadable("message_id and endpoint_id: must make the id of the document")
-    if delivery.message_id not in message_ids:
-        raise Unreadable("message_id: there is no such message")

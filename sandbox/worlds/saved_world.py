@@ -1,25 +1,14 @@
 """A saved world: the documents of a state file or a snapshot, by table."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from pydantic_core import from_json
+from sandbox.store.documents import from_document
+from sandbox.store.world_state import Counters, WorldState
 
 if TYPE_CHECKING:
     from sandbox.store.files.port import Document, Parsed
-
-WORLD: Final = "world"
-SCENARIO: Final = "scenario"
-FIXTURE: Final = "fixture"
-TIMERS: Final = "timers"
-ENDPOINTS: Final = "endpoints"
-DELIVERIES: Final = "deliveries"
-KEY_USAGE: Final = "uses_of_keys"
-"""The tables besides records and messages."""
-
-OF_THE_SERVER: Final = "of the server"
-"""The value of `keys` if they depend on a secret of the server."""
 
 
 class NotRestored(ValueError):
@@ -39,22 +28,27 @@ class SavedWorld:
     is_from_file: bool = False
     is_trusted: bool = False
 
-    def state_text(self) -> str:
-        """The document of the world itself. Raises NotRestored."""
-        documents = self.tables.get(WORLD) or ()
-        if not documents:
-            raise NotRestored(f"{WORLD}: there is no document of the world itself")
-        return documents[0].text
+    def state(self) -> WorldState:
+        """The state of the world. Raises NotRestored."""
+        from sandbox.store.files.port import WORLD
 
-    def state(self) -> dict[str, Any]:
-        """Its content, unchecked. Raises NotRestored."""
-        state = from_json(self.state_text())
-        if not isinstance(state, dict):
-            raise NotRestored(f"{WORLD}: must be an object")
+        state: WorldState = self._only(WORLD, WorldState)
         return state
 
-    def placed(self) -> "Iterator[tuple[str, Document | Parsed]]":
-        """The documents that have a place of their own in their table."""
-        for table in (ENDPOINTS, DELIVERIES, KEY_USAGE):
-            for document in self.tables.get(table, ()):
-                yield table, document
+    def counters(self) -> Counters:
+        """What the world has counted. Raises NotRestored."""
+        from sandbox.store.files.port import COUNTERS
+
+        counters: Counters = self._only(COUNTERS, Counters)
+        return counters
+
+    def _only(self, table: str, kind: type) -> Any:
+        from sandbox.store.files.port import fields_of
+
+        documents = self.tables.get(table) or ()
+        if len(documents) != 1:
+            raise NotRestored(f"{table}: must have one document, and has {len(documents)}")
+        try:
+            return from_document(kind, fields_of(documents[0]))
+        except ValueError as error:
+            raise NotRestored(f"{table}, {documents[0].id[:80]}: {error}") from None

@@ -6,8 +6,10 @@ next. A failed write is repeated with the next one, and no request is answered a
 
 import asyncio
 import logging
+from functools import partial
 from typing import Final
 
+from sandbox.store.change_log import ChangeLog
 from sandbox.store.files.port import Change, StateFile, StoreError
 from sandbox.store.steps import run_through
 from sandbox.worlds.world import World
@@ -28,7 +30,9 @@ class Saver:
         self._file = file
         # A file that is replaced whole is written in a thread, while the event loop runs on.
         self._is_slow = file.is_for_people
-        self._dirty: dict[str, World] = {}
+        self._logs: dict[str, ChangeLog] = {}
+        # The ids of worlds with changes; a dictionary as an ordered set.
+        self._dirty: dict[str, None] = {}
         self._gone: dict[str, None] = {}
         self._unwritten: list[Change] = []
         self._under_way: asyncio.Task[None] | None = None
@@ -44,10 +48,19 @@ class Saver:
 
     # --- noting
 
-    def note(self, world: World) -> None:
+    def follow(self, world: World, *, is_in_file: bool) -> None:
+        """Write every change of the world from now on, and all of it unless the file has it."""
+        log = ChangeLog(
+            world.id, world.store, world.spec.fixture.document, partial(self._note, world.id)
+        )
+        self._logs[world.id] = world.store.log = log
+        if not is_in_file:
+            log.begin_anew()
+
+    def _note(self, world_id: str) -> None:
         """The world has changed."""
         self._noted += 1
-        self._dirty[world.id] = world
+        self._dirty[world_id] = None
         if self._soon is None:
             try:
                 loop = asyncio.get_running_loop()
@@ -59,6 +72,7 @@ class Saver:
         """The world was deleted."""
         self._noted += 1
         self._dirty.pop(world_id, None)
+        self._logs.pop(world_id, None)
         self._gone[world_id] = None
 
     def _write_soon(self) -> None:
@@ -120,20 +134,19 @@ class Saver:
     def _take(self) -> list[Change]:
         changes = self._unwritten
         changes += [Change(id, anew=True) for id in self._gone]
-        for world in self._dirty.values():
-            change = self._change_of(world)
+        for world_id in self._dirty:
+            change = self._change_of(self._logs[world_id])
             if change is not None:
                 changes.append(change)
         self._unwritten, self._dirty, self._gone = [], {}, {}
         return changes
 
-    def _change_of(self, world: World) -> Change | None:
-        assert world.recorder
+    def _change_of(self, changes: ChangeLog) -> Change | None:
         try:
-            return run_through(world.recorder.change())
+            return run_through(changes.take())
         except BaseException:
-            # The notes are half consumed, so the next write takes everything.
-            world.recorder.begin_anew()
+            # Some changes were taken already, so the next write takes everything.
+            changes.begin_anew()
             raise
 
     def _keep(self, changes: list[Change], error: StoreError) -> None:
@@ -157,6 +170,9 @@ class Saver:
 
     async def close(self) -> None:
         """Write the remaining changes, and close the file."""
+        # Changes for which no answer waits: requests that were counted, keys that were used.
+        for world_id in self._logs:
+            self._note(world_id)
         if self._soon is not None:
             self._soon.cancel()
         try:

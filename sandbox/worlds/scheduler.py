@@ -4,10 +4,10 @@ import logging
 from datetime import datetime
 from typing import Final
 
+from sandbox.domain.clock import ClockSetting
 from sandbox.domain.timers import WEBHOOK_RETRY, Timer
 from sandbox.store.port import UnitOfWork
 from sandbox.store.steps import Steps
-from sandbox.worlds.clock import ClockSetting
 from sandbox.worlds.slices import Slices
 from sandbox.worlds.world import World
 

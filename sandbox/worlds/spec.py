@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from sandbox.domain.clock import RUNNING, ClockSetting
+from sandbox.domain.switches import defaults
 from sandbox.store.fixture import Fixture
-from sandbox.store.generated_data import GeneratedData
-from sandbox.worlds.clock import ClockSetting
+from sandbox.store.world_state import OF_THE_SERVER, Beginning, GeneratedData, WorldState
 
 DEFAULT_WORLD: Final = "default"
 """The world that is there from the start, with fixed keys."""
@@ -27,3 +28,24 @@ class WorldSpec:
     switches: Mapping[str, Any] = field(default_factory=dict)
     generated_data: GeneratedData | None = None
     keys_are_known: bool = True
+
+    def beginning(self) -> Beginning:
+        """The spec as the store has it."""
+        return Beginning(
+            fixture=self.fixture.name,
+            name=self.name,
+            seed=self.seed,
+            # Omitted for documented keys, as in files from before other keys existed.
+            keys="" if self.keys_are_known else OF_THE_SERVER,
+            clock=self.clock,
+            generated_data=self.generated_data,
+        )
+
+    def first_state(self, system_s: float) -> WorldState:
+        """The state of a new world that begins at this system time."""
+        return WorldState(
+            id=self.id,
+            begins=self.beginning(),
+            clock=RUNNING.after(self.clock, system_s),
+            switches=defaults() | dict(self.switches),
+        )

@@ -5,38 +5,39 @@ A world knows no other world. The registry decides which world a key belongs to.
 
 from asyncio import Event, Lock
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from sandbox.domain.accounts import Account
+from sandbox.domain.clock import ClockState
 from sandbox.domain.events import Message
-from sandbox.domain.keys import ApiKey
+from sandbox.domain.keys import ApiKey, KeyUsage
 from sandbox.domain.locations import Location
+from sandbox.domain.payments.queued import Queued
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.profile import Profile
 from sandbox.domain.secret_text import misplaced
+from sandbox.domain.switches import checked
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import Timer
-from sandbox.domain.webhooks.deliveries import Delivery
 from sandbox.domain.words import UnknownWord
-from sandbox.scenarios.loading import ScenarioError
+from sandbox.scenarios.loading import ScenarioError, parse_scenario
 from sandbox.scenarios.queue import Queue
 from sandbox.scenarios.running import Running
-from sandbox.store.memory.store import MemoryStore, MemoryUnit
+from sandbox.store.memory.store import MemoryStore
 from sandbox.store.port import UnitOfWork
 from sandbox.store.seeding import Cast
 from sandbox.store.steps import Container, Steps
+from sandbox.store.world_state import WorldState
 from sandbox.webhooks.outbox import Outbox
-from sandbox.worlds import switches
-from sandbox.worlds.background import Scheduler
-from sandbox.worlds.change_log import ChangeLog, ChangeWriter, DeliveryKeeper
+from sandbox.worlds.background import Durability, Scheduler
 from sandbox.worlds.change_signal import ChangeSignal
 from sandbox.worlds.clock import Clock, ClockView, SystemClock
 from sandbox.worlds.coverage_counters import CoverageCounters
 from sandbox.worlds.event_stream import Subscriptions
 from sandbox.worlds.ids import Ids
 from sandbox.worlds.journal import Journal
-from sandbox.worlds.key_usage import KeyUsage, RecordedKeyUsage
 from sandbox.worlds.spec import DEFAULT_WORLD, WorldSpec
 from sandbox.worlds.tap_desk import TapDesk
 
@@ -54,12 +55,11 @@ if TYPE_CHECKING:
 
 
 class World:
-    """A world in use.
+    """A world in use: its store, and what exists only while the process runs.
 
-    `last_used_at` holds the time when each key last authenticated, by key id. It is beside the
-    records, because reading must not be a write. `touched_s` is the time of the last request, by
-    the registry's clock, for dropping unused worlds. `has_begun`: whether the fixture is known to
-    be usable.
+    Everything durable is in the store. `touched_s` is the time of the last request, by the
+    registry's clock, for dropping unused worlds. `has_begun`: whether the fixture is known to be
+    usable.
     """
 
     def __init__(
@@ -73,18 +73,12 @@ class World:
         scheduler: Scheduler["World"],
         on_timer: "TimerHandler",
         secret: bytes = b"",
-        is_saved: bool = False,
     ) -> None:
         self.spec = spec
         self._secret = b"" if spec.keys_are_known else secret
         self.system_clock = system_clock
         self.profile = profile
         self.key_is_free = key_is_free
-        self.clock = Clock(system_clock, spec.clock)
-        self.journal = Journal(entries_max=journal_entries_max, scrub=profile.scrub)
-        self.switches = switches.defaults() | dict(spec.switches)
-        self.queue = Queue()
-        self.scenario: Running | None = None
         self.touched_s = 0.0
         self.store = MemoryStore(
             watchers={
@@ -92,35 +86,40 @@ class World:
                 Account: self._note_account,
                 Terminal: self._note_directory,
                 Location: self._note_directory,
+                WorldState: self._note_state,
             },
             on_messages=self._announce,
         )
-        # Saves the changes once the world is in use; `is_saved` tells whether there is a saver.
-        self.saver: ChangeWriter[World] | None = None
-        self.is_saved = is_saved
+        # Makes the changes durable once the world is in use, if there is a state file.
+        self.saver: Durability | None = None
         self._scheduler = scheduler
         self.on_timer = on_timer
-        # The messages stored before there was anyone to notify.
+        # The keys that were stored before there was anyone to notify.
         self._new_keys: list[ApiKey] = []
         self._on_new_key: Callable[[ApiKey], None] = self._new_keys.append
         # How often an account, a terminal, a location or a key was put.
         self.directory_version = 0
+        self.clock = Clock(system_clock, self)
+        self.queue = Queue(self)
+        self.journal = Journal(
+            entries_max=journal_entries_max, scrub=profile.scrub, counters=self.store.counters
+        )
         self._listening = ChangeSignal()
         self.outbox = Outbox(
             self,
             on_work=lambda endpoint_id: scheduler.work(self, endpoint_id),
             on_change=self._listening.tell,
-            on_delivery=self._note_delivery,
             later=scheduler.later,
         )
-        self.recorder: ChangeLog | None = None
         self.has_begun = False
         self.cast = Cast()
+        self.scenario: Running | None = None
         self._reset_ephemeral_state()
         self._begin()
+        self.put_state(spec.first_state(system_clock()))
 
     def _reset_ephemeral_state(self) -> None:
-        """Forget who waits for this world, advances its clock, or saves it."""
+        """Forget who waits for this world, or advances its clock."""
         # The timer that the scheduler will wake up for.
         self.watched: Timer | None = None
         self.advancing = Lock()
@@ -131,9 +130,53 @@ class World:
         self.advances = 0
         # Requests of the control API that wait for a message.
         self.waits = 0
-        # Savers that are writing a state of this world, by identity.
-        self.moments: dict[int, DeliveryKeeper] = {}
         self.subscriptions = Subscriptions(self.journal, self.outbox, self.clock)
+
+    # --- its state
+
+    def _note_state(self, state: WorldState) -> None:
+        # Read with every request: the store has the same.
+        self.state = state
+
+    def put_state(self, state: WorldState) -> None:
+        """Store another state of the world."""
+        unit = self.store.begin()
+        unit.put(state)
+        unit.commit()
+
+    @property
+    def clock_state(self) -> ClockState:
+        """The clock at rest."""
+        return self.state.clock
+
+    @clock_state.setter
+    def clock_state(self, clock: ClockState) -> None:
+        self.put_state(replace(self.state, clock=clock))
+
+    def continued(self, clock: ClockState) -> ClockState:
+        """The clock of an earlier run; a running one has run on, if it was noted since when."""
+        if clock.mode == "frozen" or clock.now is None or clock.system_s is not None:
+            return clock
+        return replace(clock, system_s=self.system_clock())
+
+    @property
+    def next_outcomes(self) -> tuple[Queued, ...]:
+        """The queue of next outcomes."""
+        return self.state.queue
+
+    @next_outcomes.setter
+    def next_outcomes(self, queue: tuple[Queued, ...]) -> None:
+        self.put_state(replace(self.state, queue=queue))
+
+    @property
+    def switches(self) -> Mapping[str, Any]:
+        """The switches: which reading of the spec applies."""
+        return self.state.switches
+
+    @property
+    def terminal_outcomes(self) -> Mapping[str, str]:
+        """The fixed outcomes of test terminals, by terminal id."""
+        return self.state.terminal_outcomes
 
     def tell_of_keys(self, on_new_key: Callable[[ApiKey], None]) -> None:
         """From here on, call this with every key that is put; those before come first."""
@@ -148,14 +191,14 @@ class World:
 
     def containers(self) -> list[Container]:
         """All large containers, to be freed once the world is unused."""
-        return [*self.store.containers(), *self.outbox.containers()]
+        return self.store.containers()
 
     def _note_directory(self, record: object) -> None:
         self.directory_version += 1
 
     def has_record(self, kind: str, id: str) -> bool:
         """Whether there is an account, a terminal, a location or a key with this id."""
-        return self.store.begin().get(KINDS[kind], id) is not None
+        return self.store.get(KINDS[kind], id) is not None
 
     def note_records(self) -> Steps[None]:
         """Take note of accounts and keys that came to be without being put one by one."""
@@ -181,8 +224,6 @@ class World:
         # Accounts that were ever blocked: usually few, so most requests need no lookup.
         self.blocked: set[str] = set()
         self.draws = self.draws_of(self.spec.seed)
-        self.last_used_at: KeyUsage = RecordedKeyUsage() if self.is_saved else KeyUsage()
-        self.terminal_outcomes: dict[str, str] = {}
         self.places: dict[Any, Any] = {}
         self.reached: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         # Payments that wait for their processor, each with an event that ends the wait, and the
@@ -192,26 +233,28 @@ class World:
         self.tap_desk = TapDesk()
         self.coverage = CoverageCounters()
 
-    def empty(self) -> list[Container]:
-        """Forget everything but switches and endpoints; returns the containers to let go of."""
+    def take_over(
+        self, fresh: "World", state: WorldState, scenario: Running | None
+    ) -> list[Container]:
+        """Continue with the store of a new world of the same spec, and with that state.
+
+        `scenario` is the one that `state` names. The new world is not used afterwards. Returns the
+        containers to free.
+        """
         left = self.containers()
         self.tap_desk.close()
-        self.outbox.clear()
-        self.queue.clear()
-        if self.scenario is not None:
-            self.scenario.restart()
-        self.journal.restart()
-        self._begin()
-        return left
-
-    def take_over(self, fresh: "World") -> None:
-        """Hold the records of a new world of the same spec, which is not used afterwards."""
+        self.outbox.forget()
         self.store.take_over(fresh.store)
+        self._begin()
         self.cast, self.draws = fresh.cast, fresh.draws
-        self.blocked, self.last_used_at = fresh.blocked, fresh.last_used_at
-        self.terminal_outcomes = fresh.terminal_outcomes
+        self.journal.restart(self.store.counters)
+        self.blocked = fresh.blocked
         self.directory_version += 1
-        self.clock.restart(self.spec.clock)
+        self.put_state(state)
+        self.scenario = None
+        if scenario is not None:
+            self._count_rules(scenario)
+        return left
 
     def close(self) -> list[Container]:
         """End the world: it is not used any more, and nothing of it is written.
@@ -219,41 +262,38 @@ class World:
         Returns the containers to free. Holders of the world find it empty.
         """
         left = self.containers()
+        self.store.log = self.saver = None
         self.store.clear()
-        self.saver = self.recorder = self.store.on_commit = None
         self.tap_desk.close()
         self.subscriptions.close()
         # A request that waits with a payment finds it gone.
         self.busy = {}
-        self.outbox.endpoints.clear()
-        self.outbox.clear()
+        self.outbox.forget()
         return left
 
     def draws_of(self, seed: int) -> Ids:
-        """The draws of this world from another seed; its own are `draws`."""
-        return Ids(seed=seed, world_id=self.spec.id, secret=self._secret)
-
-    def note_change(self) -> None:
-        """Something was changed that is no record: a switch, the clock, the queue."""
-        if self.saver is not None and self.recorder is not None:
-            self.saver.note(self)
-
-    def note_commit(self, unit: MemoryUnit) -> None:
-        """A unit of work was committed in a world whose changes are written."""
-        if self.recorder is not None:
-            self.recorder.note(unit)
-            self.note_change()
-
-    def _note_delivery(self, delivery: Delivery) -> None:
-        for moment in self.moments.values():
-            moment.keep(delivery)
-        if self.recorder is not None:
-            self.recorder.note_delivery(delivery)
-            self.note_change()
+        """The draws of this world from a seed. They count in its store."""
+        return Ids(
+            seed=seed,
+            world_id=self.spec.id,
+            counters=self.store.counters,
+            secret=self._secret,
+        )
 
     def set_switches(self, wanted: Mapping[str, Any]) -> None:
         """Set switches; those not named stay. Raises UnknownSwitch."""
-        self.switches.update(switches.checked(wanted))
+        self.put_state(replace(self.state, switches={**self.switches, **checked(wanted)}))
+
+    def note_use(self, key_id: str, at: datetime) -> None:
+        """The key has authenticated. An answer need not wait until this is durable."""
+        unit = self.store.begin()
+        unit.put(KeyUsage(key_id, at))
+        unit.commit()
+
+    def last_used_at(self, key_id: str) -> datetime | None:
+        """When the key last authenticated."""
+        usage = self.store.get(KeyUsage, key_id)
+        return None if usage is None else usage.last_used_at
 
     # --- background work
 
@@ -287,7 +327,7 @@ class World:
     def check_tap_desk(self) -> None:
         """Wake up the requests whose payment ended without a tap."""
         for waiting in self.tap_desk:
-            tx = self.store.begin().get(Transaction, waiting.tap.transaction_id)
+            tx = self.store.get(Transaction, waiting.tap.transaction_id)
             if (tx is None or tx.status != "pending") and not waiting.came.done():
                 waiting.came.set_result(None)
 
@@ -314,9 +354,31 @@ class World:
 
         Raises ScenarioError if it names something that this world lacks; then nothing changed.
         """
-        if found := misplaced(scenario.model_dump(exclude_unset=True), self.profile.key_format):
+        document = scenario.model_dump(mode="json", exclude_unset=True)
+        if found := misplaced(document, self.profile.key_format):
             raise ScenarioError(str(found))
+        running = self._running(scenario)
+        self.put_state(replace(self.state, scenario=document))
+        self.coverage.ran(scenario.name)
+        return self._count_rules(running)
 
+    def run_stored_scenario(self, counts: Sequence[Sequence[int]] = ()) -> None:
+        """Run the scenario that the store has, if any, from these counts of its rules.
+
+        Raises ScenarioError, or ValueError if the counts are of another scenario.
+        """
+        if self.state.scenario is not None:
+            running = self._running(parse_scenario(dict(self.state.scenario)))
+            if counts:
+                running.go_on_from(counts)
+            self._count_rules(running)
+
+    def _count_rules(self, running: Running) -> Running:
+        self.store.counters.rules = running.counts()
+        self.scenario = running
+        return running
+
+    def _running(self, scenario: "Scenario") -> Running:
         def resolve(kind: str, name: str) -> str:
             cast = self.cast.ids_of(kind)
             if name in cast:
@@ -325,10 +387,7 @@ class World:
                 return name
             raise UnknownWord(f"the world has no {kind} {name[:80]!r}", name, cast)
 
-        self.scenario = Running(scenario, resolve)
-        self.coverage.ran(scenario.name)
-        self.note_change()
-        return self.scenario
+        return Running(scenario, resolve)
 
     def view(self) -> dict[str, Any]:
         """The world as the control API shows it, with the cast and the plaintext of its keys."""

@@ -6,10 +6,10 @@ import pytest
 
 from sandbox import library
 from sandbox.app import build
+from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.scenarios.schema import scenario_schema
 from sandbox.settings import Settings
-from sandbox.worlds.clock import ClockSetting
 from tests.control.test_control import NOW, assert_refused, create
 from tests.driving import InProcess
 from tests.scenarios.running import LOST, SCENARIO, counts, put, running, source

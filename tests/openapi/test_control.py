@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from sandbox.control.routes import CONTROL
+from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.scenarios.queue import QUEUE_MAX
 from sandbox.settings import Settings
-from sandbox.worlds.clock import ClockSetting
 from tests.conftest import NOW
 from tests.openapi.asking import Request
 from tests.openapi.described import Checked, checked, described

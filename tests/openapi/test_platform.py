@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from sandbox.domain.clock import ClockSetting
 from sandbox.domain.events import EVENTS
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.profile import DateFilters, Errors, KeyPrefixes, Profile
@@ -12,7 +13,6 @@ from sandbox.platform.openapi.examples import example_of
 from sandbox.platform.openapi.webhooks import BODIES
 from sandbox.platform.routes import OPERATIONS
 from sandbox.settings import Settings
-from sandbox.worlds.clock import ClockSetting
 from tests.conftest import NOW
 from tests.openapi.asking import Request, refused
 from tests.openapi.described import Checked, checked, described

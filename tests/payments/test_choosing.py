@@ -1,11 +1,14 @@
 """Who chooses an outcome, who comes first, and what nearly chose another. Source: assumed D4."""
 
+from dataclasses import dataclass, replace
+
 import pytest
 
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.outcomes import Operation
+from sandbox.domain.payments.queued import Queued
 from sandbox.scenarios.choosing import AttemptFacts, choose
-from sandbox.scenarios.queue import Queue, Queued
+from sandbox.scenarios.queue import Queue
 from tests.directory.making import terminal_id
 from tests.support.payments import chosen, operate, paid_id, pay, ready_for
 
@@ -18,11 +21,15 @@ def facts(operation=Operation.SALE, **more):
     return AttemptFacts(operation=operation, **given)
 
 
+@dataclass
+class Waiting:
+    """Next outcomes that are stored nowhere."""
+
+    next_outcomes: tuple[Queued, ...] = ()
+
+
 def queue_of(*entries):
-    queue = Queue()
-    for entry in entries:
-        queue.add(entry)
-    return queue
+    return Queue(Waiting(entries))
 
 
 def told(choice):
@@ -42,7 +49,7 @@ SOURCES = {
 
 def chosen_of(*names):
     more = {name: value for one in names for name, value in SOURCES[one][0].items()}
-    queue = queue_of(Queued(outcome="stolen_card")) if "queue" in names else Queue()
+    queue = queue_of(Queued(outcome="stolen_card")) if "queue" in names else queue_of()
     return choose(facts(**more), queue), queue
 
 
@@ -83,7 +90,7 @@ def test_a_stronger_source_that_is_for_something_else_leaves_it_to_the_weaker(st
         "amount": {"amount": 900021},
     }
     more = SOURCES[weaker][0] | unfit[stronger]
-    queue = queue_of(Queued(outcome="stolen_card")) if weaker == "queue" else Queue()
+    queue = queue_of(Queued(outcome="stolen_card")) if weaker == "queue" else queue_of()
 
     choice = choose(facts(**more), queue)
 
@@ -123,13 +130,13 @@ def test_near_misses_stand_in_the_order_in_which_they_were_asked():
 @pytest.mark.proves("assumed 5.3")
 @pytest.mark.parametrize("operation", Operation)
 def test_a_transport_fault_is_for_every_operation(operation):
-    choice = choose(facts(operation, header="http_503"), Queue())
+    choice = choose(facts(operation, header="http_503"), queue_of())
 
     assert (told(choice), choice.fault.key) == (("http_503", "header", "header"), "http_503")
 
 
 def test_a_fault_after_the_engine_ran_leaves_the_outcome_its_name():
-    choice = choose(facts(header="drop_after"), Queue())
+    choice = choose(facts(header="drop_after"), queue_of())
 
     assert (choice.key, choice.fault.key, choice.outcome.key) == (
         "approved",
@@ -233,7 +240,7 @@ def test_the_sources_of_a_sale_come_in_their_order(sandbox):
     world = world_of(sandbox)
     world.queue.add(Queued(outcome="stolen_card"))
     id = terminal_id(sandbox, "merchant")
-    world.terminal_outcomes[id] = "pin_required"
+    world.put_state(replace(world.state, terminal_outcomes={id: "pin_required"}))
 
     answers = [
         pay(sandbox, 900055, card="tok_expired", outcome="lost_card"),
@@ -241,7 +248,7 @@ def test_the_sources_of_a_sale_come_in_their_order(sandbox):
         pay(sandbox, 900055, card="tok_expired"),
         pay(sandbox, 900055),
     ]
-    del world.terminal_outcomes[id]
+    world.put_state(replace(world.state, terminal_outcomes={}))
     answers += [pay(sandbox, 900055), pay(sandbox, 1000)]
 
     assert [chosen(answer) for answer in answers] == [

@@ -10,8 +10,8 @@ from functools import partial
 import httpx2
 import pytest
 
+from sandbox.domain.payments.queued import Queued
 from sandbox.platform.sending import ConnectionClosed
-from sandbox.scenarios.queue import Queued
 from tests.conftest import NOW
 from tests.directory.making import terminal_id
 from tests.driving import serving

@@ -3,10 +3,10 @@
 import pytest
 
 from sandbox.app import build
+from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.platform.sending import ConnectionClosed
 from sandbox.settings import Settings
-from sandbox.worlds.clock import ClockSetting
 from tests.conftest import NOW
 from tests.driving import InProcess
 from tests.payments.outcome_rows import ROWS

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from sandbox.domain.payments.outcomes import Operation
-from sandbox.scenarios.queue import Queued
+from sandbox.domain.payments.queued import Queued
 from sandbox.worlds.world import World
 from tests.directory.making import terminal_id
 from tests.driving import InProcess, Response

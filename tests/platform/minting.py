@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.app import build
+from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.profile import Profile
 from sandbox.settings import Settings
-from sandbox.worlds.clock import ClockSetting
 from tests.conftest import NOW
 from tests.driving import InProcess, Response
 

@@ -3,10 +3,10 @@
 from typing import Any
 
 from sandbox.app import build
+from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.profile import Profile
 from sandbox.settings import Settings
-from sandbox.worlds.clock import ClockSetting
 from tests.driving import InProcess, Response
 
 FROZEN = ClockSetting(now=parse_rfc3339("2026-03-01T12:00:00.000Z"), mode="frozen")

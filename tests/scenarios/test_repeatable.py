@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sandbox.app import build
+from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.webhooks.deliveries import Sent
 from sandbox.settings import Settings
-from sandbox.worlds.clock import ClockSetting
 from tests.conftest import NOW
 from tests.driving import InProcess
 from tests.payments.tapping import CONTROL, tap, taps

@@ -10,11 +10,11 @@ from random import Random
 from typing import Any
 
 from sandbox.app import build
+from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import from_ms
 from sandbox.domain.webhooks.deliveries import Sent
 from sandbox.platform.sending import ABORT
 from sandbox.settings import Settings
-from sandbox.worlds.clock import ClockSetting
 from sandbox.worlds.registry import Limits
 from tests.driving import InProcess, Response
 from tests.openapi.described import Described, described

@@ -11,7 +11,7 @@ from sandbox.domain.batches import REASONS
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
-from sandbox.worlds.switches import SWITCHES
+from sandbox.domain.switches import SWITCHES
 from tests.directory.making import terminal_id
 from tests.payments.driving_money import kept
 from tests.soak.books import Books, Transaction

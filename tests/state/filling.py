@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from sandbox.app import build
+from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.webhooks.deliveries import Sent
 from sandbox.settings import Settings
-from sandbox.worlds.clock import ClockSetting
 from tests.conftest import NOW
 from tests.directory.making import a_credential, a_location, a_terminal, an_account
 from tests.driving import InProcess, Response

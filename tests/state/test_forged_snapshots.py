@@ -150,11 +150,11 @@ def test_no_mutation_of_a_snapshot_leads_to_a_500(full: bytes, seed: int):
 
 
 def _without(whole: dict[str, Any]) -> None:
-    del _first(whole, "world")["drawn"]
+    del _first(whole, "counters")["drawn"]
 
 
 def _lower(whole: dict[str, Any]) -> None:
-    _first(whole, "world")["drawn"] -= 256
+    _first(whole, "counters")["drawn"] -= 256
 
 
 def _payments(sandbox: InProcess, count: int, named: str) -> list[str]:

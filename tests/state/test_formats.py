@@ -1,27 +1,31 @@
 """A snapshot of each format that ever was opens under this version."""
 
 import asyncio
+import gzip
 import json
 from pathlib import Path
 
 import pytest
 
 from sandbox.app import build
+from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.webhooks.deliveries import Sent
 from sandbox.settings import Settings
-from sandbox.store.files.migrations import Plain
+from sandbox.store.files.migrations import MIGRATIONS
+from sandbox.store.files.plain import Plain
 from sandbox.store.files.port import FORMAT
 from sandbox.store.steps import run_through
-from sandbox.worlds.clock import ClockSetting
 from sandbox.worlds.restore import NotRestored
 from sandbox.worlds.snapshot import parse_snapshot
 from tests.conftest import NOW
 from tests.driving import InProcess
 from tests.payments.tapping import advance
+from tests.state.filling import a_sandbox
 from tests.support.payments import chosen, pay
 
 FORMATS = Path(__file__).parent / "formats"
+SNAPSHOTS = sorted(FORMATS.glob("snapshot-*.json"))
 
 
 class Taking:
@@ -44,12 +48,12 @@ def sandbox():
 
 
 def test_there_is_a_snapshot_of_every_format():
-    names = [path.name for path in sorted(FORMATS.iterdir())]
+    names = [path.name for path in SNAPSHOTS]
 
     assert names == [f"snapshot-format-{number}.json" for number in range(1, FORMAT + 1)]
 
 
-@pytest.mark.parametrize("name", [path.name for path in sorted(FORMATS.iterdir())])
+@pytest.mark.parametrize("name", [path.name for path in SNAPSHOTS])
 def test_a_kept_snapshot_opens_and_goes_on(sandbox, name):
     answer = sandbox.ask(
         "PUT", "/_sandbox/worlds/default/snapshot", body=(FORMATS / name).read_bytes()
@@ -79,23 +83,65 @@ def test_an_earlier_format_is_brought_here_step_by_step():
     document = json.loads((FORMATS / "snapshot-format-1.json").read_text(encoding="utf-8"))
 
     def renamed(tables):
-        return tables | {
-            "world": [
-                Plain(one.id, one.number, one.fields | {"name": "two"}) for one in tables["world"]
-            ]
-        }
+        tables["world"] = [
+            Plain(one.id, one.number, one.fields | {"begins": {"fixture": "two"}})
+            for one in tables["world"]
+        ]
 
     def counted(tables):
-        return tables | {
-            "world": [
-                Plain(one.id, one.number, one.fields | {"seed": 7}) for one in tables["world"]
-            ]
+        tables["counters"] = [Plain("counters", 0, {"drawn": 7})]
+
+    kept = run_through(
+        parse_snapshot(document, newest=4, migrations=MIGRATIONS | {2: renamed, 3: counted})
+    )
+
+    assert (kept.state().begins.fixture, kept.counters().drawn) == ("two", 7)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"meant_for": 5},
+        {"busy": 7},
+        {"counts": 1},
+        {"clock": {"mode": "running", "rate": 1, "wall": []}},
+        {"begins": []},
+        {"begins": {"clock": 5}},
+        {"seed": [1]},
+        {"queue": 3},
+    ],
+)
+def test_a_broken_document_of_an_earlier_format_is_refused(sandbox, edit):
+    document = json.loads((FORMATS / "snapshot-format-1.json").read_text(encoding="utf-8"))
+    next(iter(document["world"].values())).update(edit)
+
+    answer = sandbox.control("PUT", "/worlds/default/snapshot", document)
+
+    assert (answer.status, answer.json()["error"]) == (400, "not_restored")
+
+
+@pytest.mark.parametrize("kind", ["json", "db"])
+def test_a_state_file_of_format_1_shows_what_it_showed(tmp_path, kind):
+    file = tmp_path / f"state.{kind}"
+    file.write_bytes(gzip.decompress((FORMATS / f"state-format-1.{kind}.gz").read_bytes()))
+    shown = json.loads(gzip.decompress((FORMATS / "shown-format-1.json.gz").read_bytes()))
+
+    for _ in range(2):
+        # The second time it is of the present format.
+        sandbox = a_sandbox(store=file)
+        now = {
+            place: sandbox.control(
+                "GET", f"/worlds/{place.partition('?')[0]}", query=place.partition("?")[2]
+            ).json()
+            for place in shown
+            if place not in ("transactions", "keys")
         }
-
-    kept = run_through(parse_snapshot(document, newest=3, migrations={1: renamed, 2: counted}))
-
-    state = json.loads(kept.state_text())
-    assert (state["name"], state["seed"]) == ("two", 7)
+        now["transactions"] = sandbox.ask(
+            "GET", "/v2/transactions", key="psp", query="limit=100"
+        ).json()
+        now["keys"] = sandbox.ask("GET", "/v5/apikeys", key="partner", query="limit=100").json()
+        assert now == shown
+        asyncio.run(sandbox.sandbox.worlds.saver.close())
 
 
 @pytest.mark.parametrize("found", [0, FORMAT + 1, "1", None])

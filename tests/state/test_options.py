@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from sandbox.app import build
+from sandbox.domain.clock import ClockSetting
 from sandbox.settings import Settings
-from sandbox.worlds.clock import ClockSetting
 
 
 def ended(sandbox):

@@ -48,7 +48,7 @@ def full() -> dict[str, Any]:
     fill(sandbox)
     saved = sandbox.control("GET", "/worlds/default/snapshot").json()
     (world,) = saved["world"].values()
-    world["name"] = "changed"
+    world["begins"]["name"] = "changed"
     return saved
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.store.files.opening import open_file
-from sandbox.store.files.port import Change, Document, StateFile
+from sandbox.store.files.port import FORMAT, Change, Document, StateFile
 
 FORMATS = Path(__file__).parent / "formats"
 PROJECT = Path(__file__).parents[2]
@@ -46,13 +46,14 @@ def plain(file: StateFile) -> dict[str, dict[str, list[tuple[str, int, Any]]]]:
     }
 
 
-def kept(path: Path) -> Path:
-    """The file of format 1, put at this path."""
+def kept(path: Path, number: int = FORMAT) -> Path:
+    """The file of that format, put at this path."""
     if path.suffix == ".json":
-        path.write_bytes((FORMATS / "format-1.json").read_bytes())
+        path.write_bytes((FORMATS / f"format-{number}.json").read_bytes())
     else:
+        script = (FORMATS / f"format-{number}.sql").read_text(encoding="utf-8")
         with closing(sqlite3.connect(path)) as database:
-            database.executescript((FORMATS / "format-1.sql").read_text(encoding="utf-8"))
+            database.executescript(script)
     return path
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from sandbox.store.files.json_file import JsonFile
-from sandbox.store.files.migrations import Migrations, Plain, UnknownFormat, World, check_format
+from sandbox.store.files.migrations import Migrations, UnknownFormat, World, check_format
 from sandbox.store.files.opening import copy, open_file
-from sandbox.store.files.port import RECORDS, Change, Document, StateFile, StoreError
+from sandbox.store.files.plain import Plain
+from sandbox.store.files.port import FORMAT, RECORDS, Change, Document, StateFile, StoreError
 from sandbox.store.files.sqlite_file import SqliteFile
 from tests.soak.loop import watched
 from tests.store.state_files import contents, document, kept, loaded, plain, put, running, write
@@ -435,15 +436,17 @@ def test_a_file_that_lost_all_its_content_is_refused(path: Path):
 def test_a_file_of_a_later_format_is_refused(path: Path):
     file = older(kept(path), {})
     file.close()
-    _set_format(path, 2)
+    _set_format(path, FORMAT + 1)
 
-    unusable(path, "of format 2, and this version knows formats up to 1")
+    unusable(path, f"of format {FORMAT + 1}, and this version knows formats up to {FORMAT}")
 
 
 def _set_format(path: Path, format: int) -> None:
     if path.suffix == ".json":
         text = path.read_text(encoding="utf-8")
-        path.write_text(text.replace('"format": 1', f'"format": {format}'), encoding="utf-8")
+        path.write_text(
+            text.replace(f'"format": {FORMAT}', f'"format": {format}'), encoding="utf-8"
+        )
         return
     with closing(sqlite3.connect(path)) as database:
         database.execute("UPDATE meta SET value = ? WHERE name = 'format'", (str(format),))
@@ -509,8 +512,9 @@ def test_a_good_copy_that_cannot_be_kept_is_told(path: Path):
 # --- formats ----------------------------------------------------------------------------------
 
 
-def test_the_file_of_format_1_opens_under_every_later_version(path: Path):
-    with closing(open_file(kept(path))) as file:
+@pytest.mark.parametrize("number", range(1, FORMAT + 1))
+def test_a_kept_file_opens_under_every_later_version(path: Path, number: int):
+    with closing(open_file(kept(path, number))) as file:
         assert plain(file) == {
             "demo": {
                 "accounts": [
@@ -527,13 +531,24 @@ def test_the_file_of_format_1_opens_under_every_later_version(path: Path):
         assert json.loads(file.read("demo", RECORDS, "m") or "") == {"said": "once"}
 
 
-def rename(world: World) -> World:
+def rename(world: World) -> None:
     """From a made-up format 0: `accounts` were called `merchants`, and records said `text`."""
     merchants = [
         Plain(one.id, one.number, {"name": one.fields["title"]}) for one in world["merchants"]
     ]
-    said = [one._replace(fields={"said": one.fields["text"]}) for one in world.get(RECORDS, [])]
-    return {"accounts": merchants, RECORDS: said}
+    del world["merchants"]
+    world["accounts"] = merchants
+    world[RECORDS] = [
+        one._replace(fields={"said": one.fields["text"]}) for one in world.get(RECORDS, [])
+    ]
+
+
+def unchanged(world: World) -> None:
+    pass
+
+
+# From format 0 to the present one.
+STEPS = {0: rename, **dict.fromkeys(range(1, FORMAT), unchanged)}
 
 
 @pytest.fixture
@@ -548,7 +563,7 @@ def old(path: Path) -> Path:
 def test_a_file_of_an_older_format_is_brought_to_this_one(old: Path):
     before = old.read_bytes()
 
-    with closing(older(old, {0: rename})) as file:
+    with closing(older(old, STEPS)) as file:
         assert plain(file)["demo"] == {
             "accounts": [("a", 1, {"name": "a"}), ("b", HUGE, {"name": "b"})]
         }
@@ -571,13 +586,15 @@ def test_a_format_far_below_all_others_is_refused_at_once():
 
 
 def test_a_migration_that_fails_leaves_the_file_as_it_is(old: Path):
-    def fails(world: World) -> World:
+    def fails(world: World) -> None:
+        world["accounts"] = []
         raise KeyError("title")
 
-    with closing(older(old, {0: fails})) as file, pytest.raises(KeyError):
+    said = pytest.raises(StoreError, match="of format 0, but its documents are not: 'title'")
+    with closing(older(old, STEPS | {0: fails})) as file, said:
         file.load()
 
-    with closing(older(old, {0: rename})) as file:
+    with closing(older(old, STEPS)) as file:
         assert list(file.load()["demo"]) == ["accounts"]
 
 

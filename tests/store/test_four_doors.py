@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from sandbox.app import build
+from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.settings import Settings
 from sandbox.store.files.port import StoreError
 from sandbox.store.fixture import FixtureError
 from sandbox.webhooks.signing import write_secret
-from sandbox.worlds.clock import ClockSetting
 from tests.conftest import NOW
 from tests.directory.making import ACCOUNT, a_credential, terminal_body
 from tests.driving import InProcess, Response
@@ -335,8 +335,12 @@ def _queued(**fields: Any) -> Edit:
     return _world(queue=[{"outcome": "approved", **fields}])
 
 
-def _begins(**counts: Any) -> Edit:
-    return _world(begins={"invention": {"merchants": 1, **counts}})
+def _begins(**fields: Any) -> Edit:
+    return lambda tables: next(iter(tables["world"].values()))["begins"].update(fields)
+
+
+def _generated(**counts: Any) -> Edit:
+    return _begins(generated_data={"merchants": 1, **counts})
 
 
 def _rates(**fields: Any) -> Edit:
@@ -355,14 +359,14 @@ def sold() -> Document:
 @pytest.mark.parametrize(
     ("edit", "named"),
     [
-        (_world(name="n" * 201), "name"),
+        (_begins(name="n" * 201), "begins.name"),
         (_queued(amount=0), "queue.amount"),
         (_queued(amount=100_000_000), "queue.amount"),
         (_queued(approved_amount=-5), "queue.approved_amount"),
         (_queued(delay_ms=3_600_001), "queue.delay_ms"),
-        (_begins(merchants=10_001), "begins.invention.merchants"),
-        (_begins(merchants=-1), "begins.invention.merchants"),
-        (_begins(merchants=10_000, terminals_per_merchant=6), "begins.invention"),
+        (_generated(merchants=10_001), "begins.generated_data.merchants"),
+        (_generated(merchants=-1), "begins.generated_data.merchants"),
+        (_generated(merchants=10_000, terminals_per_merchant=6), "begins.generated_data"),
         (_rates(tax_rate=-5), "rates.tax_rate"),
         (_rates(surcharge_rate=400.0), "rates.surcharge_rate"),
         (_rates(surcharge_basis="nonsense"), "rates.surcharge_basis"),

@@ -11,7 +11,7 @@ from tinydb import TinyDB, where
 from sandbox import __version__
 from sandbox.store.files import json_file
 from sandbox.store.files.json_file import JsonFile
-from sandbox.store.files.port import RECORDS, Change, Document, StoreError
+from sandbox.store.files.port import FORMAT, RECORDS, Change, Document, StoreError
 from tests.store.state_files import FORMATS, contents, document, kept, loaded, put, write
 
 
@@ -33,7 +33,7 @@ def test_tinydb_opens_the_file_and_finds_the_documents(path: Path):
         assert found == {"_id": "b", "name": "second"}
         assert database.table("demo.records").get(doc_id=1) == {"_id": "m", "said": "é"}
         assert database.table("file").all() == [
-            {"program": "uat-sandbox", "format": 1, "version": __version__}
+            {"program": "uat-sandbox", "format": FORMAT, "version": __version__}
         ]
 
 
@@ -45,7 +45,7 @@ def test_the_file_reads_as_a_person_would_write_it(path: Path):
     # The version that wrote it is the only thing that may differ.
     written = path.read_text(encoding="utf-8").replace(__version__, "0.1.0")
 
-    assert written == (FORMATS / "format-1.json").read_text(encoding="utf-8")
+    assert written == (FORMATS / f"format-{FORMAT}.json").read_text(encoding="utf-8")
 
 
 def test_tables_and_documents_stand_in_one_order_however_they_came(tmp_path: Path):
@@ -95,7 +95,7 @@ def test_half_a_surrogate_pair_is_kept(path: Path):
     assert loaded(path) == {"demo": {"accounts": [("a", 1, {"name": "\ud83c"})]}}
 
 
-ABOUT = '"file": {"1": {"program": "uat-sandbox", "format": 1}}'
+ABOUT = '"file": {"1": {"program": "uat-sandbox", "format": 2}}'
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ ABOUT = '"file": {"1": {"program": "uat-sandbox", "format": 1}}'
         ('{\n  "file": {},\n  "a": {"1" {}}\n}', "it is not JSON: .*: line 3 column 13"),
         ("[]", "it is not an object of tables"),
         ("{}", "table 'file' does not say that uat-sandbox has written it"),
-        ('{"file": {"1": {"program": "another", "format": 1}}}', "does not say that uat-sandbox"),
+        ('{"file": {"1": {"program": "another", "format": 2}}}', "does not say that uat-sandbox"),
         ('{"file": {"1": {"program": "uat-sandbox"}}}', "its format is None"),
         ('{"file": {"1": {"program": "uat-sandbox", "format": true}}}', "its format is True"),
         (f'{{{ABOUT}, "demo.accounts": []}}', "table 'demo.accounts' is not an object of doc"),

@@ -9,11 +9,11 @@ import pytest
 
 from sandbox import library
 from sandbox.app import build
+from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.profile import parse_profile
 from sandbox.settings import Settings
 from sandbox.store.fixture import FixtureError
-from sandbox.worlds.clock import ClockSetting
 from tests.conftest import NOW
 from tests.driving import InProcess, serving
 from tests.worlds.worlds import add_world
@@ -128,7 +128,8 @@ def test_a_payment_whose_request_was_waiting_has_timed_out(tmp_path, sandbox):
     waiting = pay(sandbox, outcome="pending_forever")
     document = saved(sandbox)
     # As it is in a world that is saved while the processor is asked.
-    document = set_in(document, "world", busy=[waiting["transaction_id"]])
+    waits = {"transaction_id": waiting["transaction_id"]}
+    document["busy_payments"] = {"0": {"_id": waiting["transaction_id"], **waits}}
 
     begins = begun(write(tmp_path / "friday.json", document))
 
@@ -216,11 +217,11 @@ BREAKS = [
     (lambda it: set_in(it, "api_keys", digest=...), ["api_keys", "digest"]),
     (lambda it: set_in(it, "file", format=99), ["file", "format", "later version"]),
     (lambda it: set_in(it, "file", program="other"), ["file", "another program"]),
-    (lambda it: set_in(it, "world", fixture="dmeo"), ["dmeo", "demo"]),
-    (lambda it: set_in(it, "world", fixture=...), ["world", "began"]),
-    (lambda it: set_in(it, "world", fixture=5), ["world", "fixture"]),
+    (lambda it: set_in(it, "world", begins={"fixture": "dmeo"}), ["dmeo", "demo"]),
+    (lambda it: set_in(it, "world", begins={}), ["world", "began"]),
+    (lambda it: set_in(it, "world", begins={"fixture": 5}), ["world", "fixture"]),
     (lambda it: set_in(it, "world", clock=...), ["world", "clock"]),
-    (lambda it: set_in(it, "world", seed="one"), ["world"]),
+    (lambda it: set_in(it, "world", begins={"fixture": "demo", "seed": "one"}), ["world"]),
     (lambda it: it | {"world": {}}, ["world"]),
     (lambda it: it | {"accounts": []}, ["accounts"]),
     (lambda it: it | {"records": {}}, ["records"]),
@@ -256,8 +257,7 @@ def fit_for_default_only(friday: Path) -> Path:
         "name": "Own key",
         "rule": [{"when": {"key": own["id"]}, "then": {"outcome": "approved"}}],
     }
-    document["scenario"] = {"0": {"_id": "scenario", **scenario}}
-    return write(friday, document)
+    return write(friday, set_in(document, "world", scenario=scenario))
 
 
 def test_a_world_that_cannot_begin_with_it_is_not_made_and_takes_no_number(friday):

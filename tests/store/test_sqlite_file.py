@@ -126,7 +126,9 @@ def test_a_file_that_says_another_program_is_refused(path: Path):
 
 def test_a_document_that_stands_twice_is_refused(path: Path):
     with closing(sqlite3.connect(kept(path))) as database:
-        database.execute("INSERT INTO documents VALUES (9, 'demo', 'accounts', 'a', '5', '{}', '')")
+        database.execute(
+            "INSERT INTO documents VALUES (9, 'demo', 'accounts', 'a', '5', '{}', '', NULL)"
+        )
         database.commit()
 
     with closing(SqliteFile(path)) as file, pytest.raises(StoreError, match="an id appears twice"):
@@ -199,11 +201,15 @@ def test_a_migration_keeps_the_file_as_it_was_beside_it(path: Path):
         database.execute("UPDATE meta SET value = '0' WHERE name = 'format'")
         database.commit()
 
-    with closing(SqliteFile(path, {0: lambda world: {}})) as file:
+    def emptied(world):
+        for table in list(world):
+            del world[table]
+
+    with closing(SqliteFile(path, {0: emptied, 1: emptied})) as file:
         assert file.load() == {}
 
     assert loaded(path) == {}
     old = path.with_name("old.db")
     good_copy(path).rename(old)
-    with closing(SqliteFile(old, {0: lambda world: world})) as file:
+    with closing(SqliteFile(old, {0: lambda world: None, 1: lambda world: None})) as file:
         assert [one.id for one in file.load()["demo"]["accounts"]] == ["a", "b"]

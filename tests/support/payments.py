@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sandbox.app import build
+from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.in_process import json_request
 from sandbox.settings import Settings
-from sandbox.worlds.clock import ClockSetting
 from tests.conftest import NOW
 from tests.directory.making import account_id, detail, location_id, made, shown, terminal_id
 from tests.directory.making import messages as all_messages

@@ -1,14 +1,16 @@
 """The clock of a world: running, frozen, faster, set back, and never out of its bounds."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from freezegun import freeze_time
 
 from sandbox.app import build
+from sandbox.domain.clock import EARLIEST, LATEST, RATE_MAX, RUNNING, ClockSetting, ClockState
 from sandbox.domain.instants import to_wire
 from sandbox.settings import Settings
-from sandbox.worlds.clock import EARLIEST, LATEST, RATE_MAX, Clock, ClockSetting
+from sandbox.worlds.clock import Clock
 from tests.driving import InProcess
 
 START_S = 1_772_366_400.0  # 2026-03-01T12:00:00Z
@@ -29,12 +31,23 @@ def system_clock() -> SystemClock:
     return SystemClock()
 
 
+@dataclass
+class Holder:
+    """Holds the state of a clock."""
+
+    clock_state: ClockState
+
+
+def clock_of(system_clock: SystemClock, setting: ClockSetting) -> Clock:
+    return Clock(system_clock, Holder(RUNNING.after(setting, system_clock())))
+
+
 def at(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
 def test_a_running_clock_is_the_wall_to_the_millisecond(system_clock):
-    clock = Clock(system_clock, ClockSetting())
+    clock = clock_of(system_clock, ClockSetting())
 
     system_clock.seconds = START_S + 1.2349
 
@@ -43,7 +56,7 @@ def test_a_running_clock_is_the_wall_to_the_millisecond(system_clock):
 
 @pytest.mark.parametrize("elapsed_s", [0.001, 59.999, 86_400.0, 1_000_000_000.001])
 def test_a_running_clock_never_drifts_from_the_wall(system_clock, elapsed_s):
-    clock = Clock(system_clock, ClockSetting())
+    clock = clock_of(system_clock, ClockSetting())
 
     system_clock.seconds = START_S + elapsed_s
 
@@ -53,7 +66,7 @@ def test_a_running_clock_never_drifts_from_the_wall(system_clock, elapsed_s):
 
 
 def test_a_running_clock_follows_a_wall_that_goes_back(system_clock):
-    clock = Clock(system_clock, ClockSetting())
+    clock = clock_of(system_clock, ClockSetting())
 
     system_clock.seconds -= 3600
 
@@ -61,7 +74,7 @@ def test_a_running_clock_follows_a_wall_that_goes_back(system_clock):
 
 
 def test_a_frozen_clock_stands_still(system_clock):
-    clock = Clock(system_clock, ClockSetting(mode="frozen"))
+    clock = clock_of(system_clock, ClockSetting(mode="frozen"))
 
     system_clock.seconds += 1_000
 
@@ -69,7 +82,7 @@ def test_a_frozen_clock_stands_still(system_clock):
 
 
 def test_a_clock_set_to_an_instant_runs_on_from_there(system_clock):
-    clock = Clock(system_clock, ClockSetting(now=at("2030-01-01T00:00:00")))
+    clock = clock_of(system_clock, ClockSetting(now=at("2030-01-01T00:00:00")))
 
     system_clock.seconds += 90
 
@@ -88,7 +101,7 @@ def test_a_clock_set_to_an_instant_runs_on_from_there(system_clock):
 def test_a_rate_is_seconds_of_the_world_per_second_of_the_wall(
     system_clock, rate, wall_s, expected
 ):
-    clock = Clock(system_clock, ClockSetting(now=at("2030-01-01T00:00:00"), rate=rate))
+    clock = clock_of(system_clock, ClockSetting(now=at("2030-01-01T00:00:00"), rate=rate))
 
     system_clock.seconds += wall_s
 
@@ -96,7 +109,7 @@ def test_a_rate_is_seconds_of_the_world_per_second_of_the_wall(
 
 
 def test_a_new_rate_counts_from_now_on(system_clock):
-    clock = Clock(system_clock, ClockSetting(now=at("2030-01-01T00:00:00")))
+    clock = clock_of(system_clock, ClockSetting(now=at("2030-01-01T00:00:00")))
 
     system_clock.seconds += 10
     clock.set(ClockSetting(rate=60.0))
@@ -106,7 +119,7 @@ def test_a_new_rate_counts_from_now_on(system_clock):
 
 
 def test_a_frozen_clock_that_runs_again_goes_on_from_where_it_stood(system_clock):
-    clock = Clock(system_clock, ClockSetting(mode="frozen"))
+    clock = clock_of(system_clock, ClockSetting(mode="frozen"))
 
     system_clock.seconds += 3_600
     clock.set(ClockSetting(mode="running"))
@@ -116,7 +129,7 @@ def test_a_frozen_clock_that_runs_again_goes_on_from_where_it_stood(system_clock
 
 
 def test_a_running_clock_that_is_frozen_stands_where_it_was(system_clock):
-    clock = Clock(system_clock, ClockSetting(now=at("2030-01-01T00:00:00")))
+    clock = clock_of(system_clock, ClockSetting(now=at("2030-01-01T00:00:00")))
 
     system_clock.seconds += 5
     clock.set(ClockSetting(mode="frozen"))
@@ -127,7 +140,7 @@ def test_a_running_clock_that_is_frozen_stands_where_it_was(system_clock):
 
 @pytest.mark.proves("assumed D21")
 def test_a_clock_may_be_set_back(system_clock):
-    clock = Clock(system_clock, ClockSetting(now=at("2030-01-01T00:00:00"), mode="frozen"))
+    clock = clock_of(system_clock, ClockSetting(now=at("2030-01-01T00:00:00"), mode="frozen"))
 
     clock.set(ClockSetting(now=at("2020-02-29T00:00:00")))
 
@@ -136,35 +149,23 @@ def test_a_clock_may_be_set_back(system_clock):
 
 def test_what_a_setting_does_not_name_stays(system_clock):
     setting = ClockSetting(now=at("2030-01-01T00:00:00"), mode="frozen", rate=7.0)
-    clock = Clock(system_clock, setting)
+    clock = clock_of(system_clock, setting)
 
     clock.set(ClockSetting())
 
     assert clock.view() == {"now": "2030-01-01T00:00:00.000Z", "mode": "frozen", "rate": 7.0}
 
 
-def test_a_restart_forgets_everything_but_its_setting(system_clock):
-    clock = Clock(
-        system_clock, ClockSetting(now=at("2030-01-01T00:00:00"), mode="frozen", rate=7.0)
-    )
-
-    system_clock.seconds += 1
-    clock.restart(ClockSetting())
-    system_clock.seconds += 1
-
-    assert clock.view() == {"now": "2026-03-01T12:00:02.000Z", "mode": "running", "rate": 1.0}
-
-
 @pytest.mark.parametrize("instant", [EARLIEST, LATEST])
 def test_a_clock_can_stand_at_its_bounds(system_clock, instant):
-    clock = Clock(system_clock, ClockSetting(now=instant, mode="frozen"))
+    clock = clock_of(system_clock, ClockSetting(now=instant, mode="frozen"))
 
     assert clock.now() == instant
 
 
 @pytest.mark.parametrize("wall_s", [1.0, 1e6, 1e12, 1e300])
 def test_a_clock_never_passes_its_latest_instant(system_clock, wall_s):
-    clock = Clock(system_clock, ClockSetting(now=LATEST - timedelta(hours=1), rate=RATE_MAX))
+    clock = clock_of(system_clock, ClockSetting(now=LATEST - timedelta(hours=1), rate=RATE_MAX))
 
     system_clock.seconds += wall_s
 
@@ -174,7 +175,7 @@ def test_a_clock_never_passes_its_latest_instant(system_clock, wall_s):
 def test_anything_below_a_millisecond_is_cut_off(system_clock):
     now = datetime(2030, 1, 1, 0, 0, 0, 999_999, tzinfo=UTC)
 
-    clock = Clock(system_clock, ClockSetting(now=now, mode="frozen"))
+    clock = clock_of(system_clock, ClockSetting(now=now, mode="frozen"))
 
     assert to_wire(clock.now()) == "2030-01-01T00:00:00.999Z"
 

@@ -1,11 +1,13 @@
 """Ids and key material: the same draws give the same ids, and no two draws give one."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sandbox.store.world_state import Counters
 from sandbox.worlds.ids import Ids
 
 UUID4 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
@@ -98,22 +100,28 @@ def test_key_material_never_repeats():
 
 
 def test_named_draws_do_not_depend_on_what_was_drawn_before():
-    fresh, used = Ids(seed=1, world_id="a"), Ids(seed=1, world_id="a")
+    unused, counters = Counters(), Counters()
+    fresh = Ids(seed=1, world_id="a", counters=unused)
+    used = Ids(seed=1, world_id="a", counters=counters)
 
     for _ in range(5):
         used.uuid()
 
     assert fresh.named_uuid("x") == used.named_uuid("x")
-    assert (fresh.drawn, used.drawn) == (0, 80)
+    assert (unused.drawn, counters.drawn) == (0, 80)
 
 
 def test_draws_go_on_where_a_counter_says():
-    before = Ids(seed=1, world_id="a")
-    for _ in range(3):
-        before.uuid()
+    counters = Counters()
+    before = Ids(seed=1, world_id="a", counters=counters)
+    next_draws = [before.uuid, lambda: before.secret_bytes(8), before.message_id, before.uuid]
+    for draw in next_draws:
+        draw()
 
-    after = Ids(seed=1, world_id="a", drawn=before.drawn)
+    after = Ids(seed=1, world_id="a", counters=replace(counters))
 
+    assert before.uuid() == after.uuid()
+    assert before.secret_bytes(32) == after.secret_bytes(32)
     assert before.uuid() == after.uuid()
 
 

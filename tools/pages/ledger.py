@@ -24,9 +24,9 @@ from sandbox.domain.keys import KEY_LIFE
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import STATUSES
 from sandbox.domain.payments.transitions import TRANSITIONS
+from sandbox.domain.switches import SWITCHES
 from sandbox.http.refusals import HTTP_FAULTS
 from sandbox.platform.routes import OPERATIONS
-from sandbox.worlds.switches import SWITCHES
 from tools.pages.citations import clauses, headings
 from tools.pages.markdown import code, listed, page, table
 

@@ -8,11 +8,11 @@ from sandbox.domain.events import EVENTS
 from sandbox.domain.faults import FAULTS
 from sandbox.domain.hierarchy import Relation
 from sandbox.domain.permissions import ACTIONS
+from sandbox.domain.switches import SWITCHES
 from sandbox.http.refusals import HTTP_FAULTS
 from sandbox.platform.routes import OPERATIONS
 from sandbox.platform.rows import Row
 from sandbox.platform.security_headers import SECURITY_HEADERS
-from sandbox.worlds.switches import SWITCHES
 from tools.pages.markdown import NONE, code, listed, page, table
 
 

@@ -3,7 +3,7 @@
 Source: spec 6.1.9; assumed 8.3, D22.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal, NamedTuple
 
@@ -46,7 +46,7 @@ class DeliveryAttempt(NamedTuple):
     trigger: AttemptTrigger
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Delivery:
     """How a message fares at an endpoint.
 
@@ -57,20 +57,23 @@ class Delivery:
     message_id: str
     endpoint_id: str
     status: DeliveryStatus = "pending"
-    attempts: list[DeliveryAttempt] = field(default_factory=list)
+    attempts: tuple[DeliveryAttempt, ...] = ()
     next_attempt_at: datetime | None = None
     failures: int = 0
 
-    def note(self, sent: Sent, at: datetime, trigger: AttemptTrigger) -> None:
-        """Keep one more attempt."""
-        self.attempts.append(
-            DeliveryAttempt(
-                at, sent.status_code, sent.duration_ms, sent.response, sent.error, trigger
-            )
-        )
-        del self.attempts[:-ATTEMPTS_MAX]
-
     @property
-    def subject(self) -> str:
-        """How its timer names it."""
-        return f"{self.message_id}/{self.endpoint_id}"
+    def id(self) -> str:
+        """The id of the delivery, which its timer has as its subject."""
+        return delivery_id(self.message_id, self.endpoint_id)
+
+    def tried(self, sent: Sent, at: datetime, trigger: AttemptTrigger) -> "Delivery":
+        """The delivery after one more attempt."""
+        attempt = DeliveryAttempt(
+            at, sent.status_code, sent.duration_ms, sent.response, sent.error, trigger
+        )
+        return replace(self, attempts=(*self.attempts, attempt)[-ATTEMPTS_MAX:])
+
+
+def delivery_id(message_id: str, endpoint_id: str) -> str:
+    """The id of the delivery of that message to that endpoint."""
+    return f"{message_id}/{endpoint_id}"

@@ -246,4 +246,4 @@ def delete(context: OperationContext) -> ApiKeyView:
 
 
 def _view(context: OperationContext, key: ApiKey) -> ApiKeyView:
-    return keys.view(key, last_used_at=context.world.last_used_at.get(key.id))
+    return keys.view(key, last_used_at=context.world.last_used_at(key.id))

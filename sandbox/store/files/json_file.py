@@ -22,11 +22,11 @@ from sandbox.store.files.json_reading import Contents, StrictStorage
 from sandbox.store.files.migrations import (
     MIGRATIONS,
     Migrations,
-    Plain,
     UnknownFormat,
     check_format,
     migrate,
 )
+from sandbox.store.files.plain import Plain
 from sandbox.store.files.port import (
     FORMAT,
     RECORDS,
@@ -256,7 +256,9 @@ def _worlds(
             Plain(_id(name, document.doc_id, fields := dict(document)), document.doc_id, fields)
             for document in database.table(name)
         ]
-    return {world: migrate(tables, found, FORMAT, migrations) for world, tables in worlds.items()}
+    for tables in worlds.values():
+        migrate(tables, found, FORMAT, migrations)
+    return worlds
 
 
 def _id(table: str, number: int, fields: dict[str, Any]) -> str:

@@ -10,11 +10,23 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from pydantic_core import from_json, to_json
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The format of new files. Every version reads all earlier formats."""
 
 FILE: Final = "file"
 """The table with the program that wrote the file, and the format."""
+
+WORLD: Final = "world"
+"""The table of the one document of the world itself."""
+
+COUNTERS: Final = "counters"
+"""The table of the one document of what a world counts."""
+
+FIXTURE: Final = "fixture"
+"""The table of the document with which a world began, if it was a file of the user's own."""
+
+TIMERS: Final = "timers"
+"""The table of timers."""
 
 MESSAGES: Final = "messages"
 """The table of messages. One is never put twice, nor does one go while its world stays."""

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from sandbox.store.files.disk import PRIVATE, WRITING, Hold, about_good_copy, cannot, good_copy
-from sandbox.store.files.migrations import MIGRATIONS, Migrations, migrate
+from sandbox.store.files.migrations import MIGRATIONS, Migrations
 from sandbox.store.files.port import FORMAT, MESSAGES, RECORDS, Change, Document, StoreError, Tables
 from sandbox.store.files.sqlite_digests import Digests, check_row, digest_of
 from sandbox.store.files.sqlite_head import Head
-from sandbox.store.files.sqlite_migrating import plain_worlds, puts_of
+from sandbox.store.files.sqlite_migrating import migrated
 from sandbox.store.files.sqlite_recovery import back_up, damage, has_log, torn, words
 from sandbox.store.files.sqlite_tables import (
     LOAD,
@@ -323,32 +323,41 @@ class SqliteFile:
 
     def _forget(self, places: Places, world: str) -> None:
         """Remove all that a world has, within a transaction."""
-        for names in [names for names in places if names[0] == world]:
-            rows = ((place,) for place in places.pop(names).values())
+        for table in [table for name, table in places if name == world]:
+            self._forget_table(places, world, table)
+        for table in (RECORDS, MESSAGES):
+            self._forget_table(places, world, table)
+
+    def _forget_table(self, places: Places, world: str, table: str) -> None:
+        """Remove all documents of a table of a world, within a transaction."""
+        if table == RECORDS:
+            self._database.execute("DELETE FROM records WHERE world = ?", (world,))
+        elif table == MESSAGES:
+            self._database.execute("DELETE FROM messages WHERE world = ?", (world,))
+        else:
+            rows = ((place,) for place in places.pop((world, table), {}).values())
             self._database.executemany("DELETE FROM documents WHERE place = ?", rows)
-        self._database.execute("DELETE FROM records WHERE world = ?", (world,))
-        self._database.execute("DELETE FROM messages WHERE world = ?", (world,))
 
     def _migrate(self) -> None:
-        """Rewrite the whole file in the current format, in one transaction, after making a copy."""
+        """Bring the file to the current format, in one transaction, after making a copy."""
         self._keep_good_copy()
-        execute = self._database.execute
+        worlds = self._load()
         changes = [
-            Change(world, puts=puts_of(migrate(tables, self._format, FORMAT, self._migrations)))
-            for world, tables in plain_worlds(self._database).items()
+            migrated(self, world, tables, self._format, self._migrations)
+            for world, tables in worlds.items()
         ]
+        execute, places = self._database.execute, self._known()
         execute("BEGIN IMMEDIATE")
         try:
             self._digests.begin()
-            execute("DELETE FROM documents")
-            execute("DELETE FROM records")
-            execute("DELETE FROM messages")
-            places: Places = {}
-            for change in changes:
-                self._apply(places, change)
+            for change, replaced in changes:
+                for table in replaced:
+                    self._forget_table(places, change.world, table)
+                self._put(places, change)
             self._head.sign()
             execute("COMMIT")
         except BaseException:
+            self._places = None
             if self._database.in_transaction:
                 execute("ROLLBACK")
             raise

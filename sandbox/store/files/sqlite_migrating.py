@@ -1,32 +1,43 @@
 """The documents of `state.db` as migrations see them, and back."""
 
 import json
-import sqlite3
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
-from sandbox.store.files.migrations import Plain, World
-from sandbox.store.files.port import MESSAGES, RECORDS, Document
-
-_ALL: Final = (
-    "SELECT world, tbl, id, number, text FROM documents UNION ALL "
-    "SELECT world, ?, id, number, text FROM records UNION ALL "
-    "SELECT world, ?, id, number, text FROM messages"
-)
+from sandbox.store.files.migrations import LazyWorld, Migrations, migrate
+from sandbox.store.files.plain import Plain
+from sandbox.store.files.port import FORMAT, RECORDS, Change, Document, StateFile
 
 
-def plain_worlds(database: sqlite3.Connection) -> dict[str, World]:
-    """Everything that a file has. Raises sqlite3.Error and ValueError."""
-    worlds: dict[str, World] = {}
-    for world, table, id, number, text in database.execute(_ALL, (RECORDS, MESSAGES)):
-        found = worlds.setdefault(world, {}).setdefault(table, [])
-        found.append(Plain(id, int(number), json.loads(text)))
-    return worlds
+def migrated(
+    file: StateFile,
+    world: str,
+    tables: Mapping[str, Sequence[Document]],
+    found: int,
+    migrations: Migrations,
+) -> tuple[Change, set[str]]:
+    """What turns a world of an earlier format into one of today, and the tables to empty before.
 
+    Raises UnknownFormat and StoreError.
+    """
 
-def puts_of(world: World) -> list[tuple[str, Document]]:
-    """The documents of a migrated world; the caller works their claims out."""
-    return [
+    def plain(table: str, documents: Iterable[Document]) -> list[Plain]:
+        # A load leaves some texts out.
+        return [
+            Plain(one.id, one.number, json.loads(one.text or file.read(world, table, one.id) or ""))
+            for one in documents
+        ]
+
+    lazy = LazyWorld(
+        {
+            **{table: partial(plain, table, documents) for table, documents in tables.items()},
+            RECORDS: lambda: plain(RECORDS, file.records(world)),
+        }
+    )
+    migrate(lazy, found, FORMAT, migrations)
+    puts = [
         (table, Document(one.id, one.number, json.dumps(one.fields, ensure_ascii=False)))
-        for table, documents in world.items()
-        for one in documents
+        for table in lazy.replaced
+        for one in lazy.get(table, ())
     ]
+    return Change(world, puts=puts), lazy.replaced

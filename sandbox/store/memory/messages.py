@@ -28,16 +28,17 @@ OriginOf = Callable[[str], Origin]
 
 def message_text(message: Message) -> str:
     """The document of a message, without its body."""
-    return to_json(
-        {
-            "id": message.id,
-            "event_type": message.event_type,
-            "account_id": message.account_id,
-            "subject": message.subject,
-            "request_id": message.request_id,
-            "created_at": to_wire(message.created_at),
-        }
-    ).decode()
+    fields = {
+        "id": message.id,
+        "event_type": message.event_type,
+        "account_id": message.account_id,
+        "subject": message.subject,
+        "request_id": message.request_id,
+        "created_at": to_wire(message.created_at),
+    }
+    if message.only_for is not None:
+        fields["only_for"] = message.only_for
+    return to_json(fields).decode()
 
 
 def read_message(document: "Document | Parsed", read: ReadText, origin_of: OriginOf) -> Message:

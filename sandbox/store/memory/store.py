@@ -1,15 +1,15 @@
 """The store of a world that lives as long as its process, and its units of work."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sandbox.domain.accounts import Account
 from sandbox.domain.events import Message
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.records import Record, account_id_of
+from sandbox.domain.records import account_id_of
 from sandbox.domain.timers import Timer
 from sandbox.store.memory.messages import Messages, ReadText
-from sandbox.store.memory.table import Claims, Rows
+from sandbox.store.memory.table import AllRecords, Claims, Rows
 from sandbox.store.memory.timers import Timers
 from sandbox.store.port import (
     ANY_TIME,
@@ -23,10 +23,21 @@ from sandbox.store.port import (
 )
 from sandbox.store.preparing import Unprepared, preparation
 from sandbox.store.steps import Container, Steps
-from sandbox.store.tables import EVERYTHING, TABLES, Path
+from sandbox.store.tables import EVERYTHING, TABLES, Path, Row
+from sandbox.store.world_state import Counters
 
 if TYPE_CHECKING:
     from sandbox.store.files.port import Document, Parsed
+
+
+class NotesChanges(Protocol):
+    """Notes every change of a store, for a file."""
+
+    def note(self, unit: "MemoryUnit") -> None:
+        """A unit of work was committed."""
+
+    def begin_anew(self) -> None:
+        """Everything in the store is different."""
 
 
 class MemoryStore:
@@ -34,40 +45,49 @@ class MemoryStore:
 
     A watcher is called with every committed record of its kind: the registry learns of new keys
     that way, whichever operation made them. `on_messages` is called with the messages of every
-    commit that has some, `on_commit` with the unit of each commit that changes something.
+    commit that has some. `log` notes every change, if there is one. `ids_may_repeat`: people could
+    edit the documents of the store, and with them the count of draws.
     """
 
     def __init__(
         self,
         watchers: Mapping[type, Callable[[Any], None]] | None = None,
         on_messages: Callable[[Sequence[Message]], None] | None = None,
-        on_commit: "Callable[[MemoryUnit], None] | None" = None,
     ) -> None:
         self._watchers = watchers or {}
         self._on_messages = on_messages
-        self.on_commit = on_commit
+        self.log: NotesChanges | None = None
         self.clear()
 
     def clear(self) -> None:
         """Forget everything: the state of a store that was never written to."""
-        self._rows = {table.kind: Rows(table, self._path_of) for table in TABLES}
+        self._rows: dict[type, Rows] = {
+            table.kind: Rows(table, self._path_of if table.has_path else _no_path)
+            for table in TABLES
+        }
         self._accounts = self._rows[Account]
         self._messages = Messages()
         self._timers = Timers()
+        self._counters = Counters()
+        self.ids_may_repeat = False
 
     def take_over(self, other: "MemoryStore") -> None:
         """Replace everything here with the content of the other, which is not used any more."""
         self._rows, self._accounts = other._rows, other._accounts
         self._messages, self._timers = other._messages, other._timers
+        self._counters, self.ids_may_repeat = other._counters, other.ids_may_repeat
         for rows in self._rows.values():
-            rows.path_of = self._path_of
+            if rows.table.has_path:
+                rows.path_of = self._path_of
+        if self.log is not None:
+            self.log.begin_anew()
 
     def containers(self) -> list[Container]:
         """All containers of records and messages, to be freed."""
         of_rows = [one for rows in self._rows.values() for one in rows.containers()]
         return [*of_rows, *self._messages.containers(), *self._timers.containers()]
 
-    def _path_of(self, record: Record) -> Path:
+    def _path_of(self, record: Any) -> Path:
         account_id = account_id_of(record)
         account = record if isinstance(record, Account) else self._accounts.get(account_id)
         parents = account.parent_account_ids if account is not None else ()
@@ -75,6 +95,16 @@ class MemoryStore:
 
     def begin(self) -> "MemoryUnit":
         return MemoryUnit(self)
+
+    @property
+    def counters(self) -> Counters:
+        return self._counters
+
+    def get(self, kind: type[R], id: str) -> R | None:
+        return self._rows[kind].get(id)  # type: ignore[no-any-return]
+
+    def all(self, kind: type[R]) -> Mapping[str, R]:
+        return AllRecords(self._rows[kind])
 
     def one(self, kind: type[R], index: str, value: str) -> R | None:
         return self._rows[kind].one(index, value)  # type: ignore[no-any-return]
@@ -107,8 +137,16 @@ class MemoryStore:
         transactions = self._rows[Transaction]
         self._messages = Messages(documents, read, lambda one: transactions.get(one).origin)
 
+    def restore_counters(self, counters: Counters) -> None:
+        """Count on from an earlier run."""
+        self._counters = counters
+
     def next_timer(self) -> Timer | None:
         return self._timers.next()
+
+
+def _no_path(record: object) -> Path:
+    return ()
 
 
 class MemoryUnit:
@@ -117,11 +155,12 @@ class MemoryUnit:
     A unit that `can_wait` raises Unprepared if a query is long work that can be prepared.
     """
 
-    __slots__ = ("_emitted", "_open", "_put", "_store", "_timed", "can_wait")
+    __slots__ = ("_emitted", "_open", "_put", "_removed", "_store", "_timed", "can_wait")
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
-        self._put: dict[tuple[type, str], tuple[Rows, str, Record]] = {}
+        self._put: dict[tuple[type, str], tuple[Rows, str, Row]] = {}
+        self._removed: dict[tuple[type, str], Rows] = {}
         self._emitted: list[Message] = []
         self._timed: list[Timer | tuple[str, str, str]] = []
         self._open = True
@@ -132,6 +171,8 @@ class MemoryUnit:
             own = self._put.get((kind, id))
             if own is not None:
                 return own[2]  # type: ignore[return-value]
+        if self._removed and (kind, id) in self._removed:
+            return None
         rows = self._store._rows[kind]
         number = rows.number_of.get(id)
         return None if number is None else rows.by_number[number]
@@ -159,12 +200,19 @@ class MemoryUnit:
                 raise Unprepared(steps)
         return rows.find(where, limit, offset, between, order)
 
-    def put(self, record: Record) -> None:
+    def put(self, record: Row) -> None:
         self._must_be_open()
         kind = type(record)
         rows = self._store._rows[kind]
         id = rows.id_of(record)
         self._put[kind, id] = (rows, id, record)
+        if self._removed:
+            self._removed.pop((kind, id), None)
+
+    def remove(self, kind: type[R], id: str) -> None:
+        self._must_be_open()
+        self._put.pop((kind, id), None)
+        self._removed[kind, id] = self._store._rows[kind]
 
     def emit(self, message: Message) -> None:
         self._must_be_open()
@@ -181,7 +229,7 @@ class MemoryUnit:
     def commit(self) -> None:
         self._must_be_open()
         self._open = False
-        if not (self._put or self._emitted or self._timed):
+        if not (self._put or self._emitted or self._timed or self._removed):
             return
         store = self._store
         puts = list(self._put.values())
@@ -195,22 +243,27 @@ class MemoryUnit:
             rows.put(id, record, claimed)
             if (watcher := store._watchers.get(type(record))) is not None:
                 watcher(record)
+        for (_, id), rows in self._removed.items():
+            rows.remove(id)
         store._messages.extend(self._emitted)
         for timed in self._timed:
             if isinstance(timed, Timer):
                 store._timers.set(timed)
             else:
                 store._timers.cancel(*timed)
-        if store.on_commit is not None:
-            store.on_commit(self)
+        if store.log is not None:
+            store.log.note(self)
         if self._emitted and store._on_messages is not None:
             store._on_messages(self._emitted)
 
-    # --- for the recorder
+    # --- for the log
 
-    def put_records(self) -> Collection[tuple[Rows, str, Record]]:
-        """The records that were put: table, id, record."""
-        return self._put.values()
+    def changed(self) -> Iterator[tuple[Rows, str]]:
+        """The records that were put or removed: table and id."""
+        for rows, id, _ in self._put.values():
+            yield rows, id
+        for (_, id), rows in self._removed.items():
+            yield rows, id
 
     @property
     def emitted(self) -> Sequence[Message]:
@@ -227,7 +280,7 @@ class MemoryUnit:
             raise UnitClosed("this unit of work was committed; begin another")
 
 
-def _must_differ(puts: list[tuple[Rows, str, Record]], unique_values: list[Claims]) -> None:
+def _must_differ(puts: list[tuple[Rows, str, Row]], unique_values: list[Claims]) -> None:
     """Two records that are put together must not claim one value either."""
     seen: set[tuple[str, tuple[str, str, str]]] = set()
     for (rows, _, _), claimed in zip(puts, unique_values, strict=True):

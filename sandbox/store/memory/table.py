@@ -8,13 +8,12 @@ cached.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import from_json, to_json
 
-from sandbox.domain.records import Record
 from sandbox.store.building import Follower, build_index, build_text_index
 from sandbox.store.memory.indexes import Index, position
 from sandbox.store.memory.query_cache import (
@@ -35,14 +34,14 @@ from sandbox.store.port import (
     Where,
 )
 from sandbox.store.steps import Container, run_through
-from sandbox.store.tables import Path, Table, in_two
+from sandbox.store.tables import Path, Row, Table, in_two
 
 if TYPE_CHECKING:
     # Documents are read and written lazily: most worlds are not saved.
     from sandbox.store.files.port import Document, Parsed
     from sandbox.store.memory.texts import Texts
 
-PathOf = Callable[[Record], Path]
+PathOf = Callable[[Row], Path]
 ReadText = Callable[[str], str]
 Claims = Sequence[tuple[str, str, str]]  # a unique index, and both parts of the value
 
@@ -76,6 +75,25 @@ class _Records(dict[int, Any]):
         for moment in self.moments.values():
             moment.setdefault(number, record)
         return record
+
+
+class AllRecords(Mapping[str, Any]):
+    """The records of a table by id, oldest first, as a view."""
+
+    def __init__(self, rows: "Rows") -> None:
+        self._rows = rows
+
+    def __getitem__(self, id: str) -> Any:
+        return self._rows.by_number[self._rows.number_of[id]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows.number_of)
+
+    def __len__(self) -> int:
+        return len(self._rows.number_of)
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._rows.number_of
 
 
 class Rows:
@@ -146,6 +164,15 @@ class Rows:
             if old is None or keeps_place is None or not keeps_place(old, record):
                 self._reindex(number, old, record)
         self.answers.note_change(number)
+
+    def remove(self, id: str) -> None:
+        """Remove the record, if there is one."""
+        assert not self.table.indexes
+        assert not self.unique
+        number = self.number_of.pop(id, None)
+        if number is not None:
+            self.by_number.pop(number, None)
+            self.answers.note_change(number)
 
     def _new_number(self, record: Any) -> int:
         put, moment = self._puts, self.table.moment
@@ -297,8 +324,7 @@ class Rows:
         return question, conditions, by, lambda number: rank(by_number[number])
 
     def _everything(self) -> Sequence[int]:
-        # Rows are never removed, so numbers without a moment have no gaps, except in an edited
-        # file.
+        # Numbers without a moment have no gaps, unless a row was removed.
         if self.table.moment is None and self._puts == len(self.number_of):
             return range(self._puts)
         return sorted(self.number_of.values())

@@ -50,7 +50,12 @@ class Timers:
         return [self._by_subject]
 
     def restore(self, timer: Timer, number: int) -> None:
-        """Take over a timer of an earlier run, with its number."""
+        """Take over a timer of an earlier run, with its number.
+
+        Raises ValueError if there is one of its kind, subject and tag.
+        """
+        if (timer.kind, timer.subject, timer.tag) in self._by_subject:
+            raise ValueError("appears twice: a subject has one timer of a kind and tag")
         entry = (timer.due.timestamp(), number, timer)
         self._by_subject[timer.kind, timer.subject, timer.tag] = entry
         self._in_order.add(entry)

@@ -1,0 +1,91 @@
+"""The clock of a world as values: frozen at an instant, or running at an offset and a rate.
+
+Everything in a world reads this one clock (assumed 8.2). Only the signatures of webhooks use the
+system clock (assumed D1), which comes in as an argument: seconds since 1970-01-01T00:00:00Z.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Final, Literal
+
+from sandbox.domain.field_types import Check
+from sandbox.domain.instants import Instant, from_ms, to_millisecond
+
+Mode = Literal["running", "frozen"]
+
+EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
+LATEST: Final = datetime(9000, 1, 1, tzinfo=UTC)
+"""Limits of a world's time, so every later date can still be written."""
+
+RATE_MAX: Final = 86_400.0
+"""A day in a second."""
+
+
+def _possible(now: datetime) -> datetime:
+    if not EARLIEST <= now <= LATEST:
+        raise ValueError(f"must be from {EARLIEST.year} to {LATEST.year}")
+    return now
+
+
+def _passing(rate: float) -> float:
+    if not 0 < rate <= RATE_MAX:
+        raise ValueError(f"must be more than 0 and at most {RATE_MAX:g}")
+    return float(rate)
+
+
+WorldTime = Annotated[Instant, Check(_possible)]
+"""A moment of a world's clock."""
+
+ClockRate = Annotated[float, Check(_passing)]
+"""The number of seconds that pass in the world per real second."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockSetting:
+    """New settings of a clock; None leaves a value unchanged."""
+
+    now: WorldTime | None = None
+    mode: Mode | None = None
+    rate: ClockRate | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockState:
+    """A clock at rest. It showed `now` at `system_s`, the system time in Unix seconds.
+
+    Without `now` it is the system clock itself, without drift or rounding: a running clock that was
+    never set.
+    """
+
+    mode: Mode
+    rate: ClockRate = 1.0
+    now: WorldTime | None = None
+    system_s: float | None = None
+
+    def time_at(self, system_s: float) -> datetime:
+        """The world's time at that system time, to the millisecond."""
+        if self.now is None:
+            return from_ms(int(system_s * 1000))
+        if self.mode == "frozen":
+            return self.now
+        elapsed_s = (system_s - (self.system_s or 0.0)) * self.rate
+        try:
+            return min(to_millisecond(self.now + timedelta(seconds=elapsed_s)), LATEST)
+        except OverflowError:
+            return LATEST
+
+    def after(self, setting: ClockSetting, system_s: float) -> "ClockState":
+        """The clock with these settings. Setting it back is allowed (assumed D21)."""
+        mode = setting.mode or self.mode
+        rate = self.rate if setting.rate is None else setting.rate
+        follows_system = self.now is None and setting.now is None
+        if follows_system and rate == 1.0 and mode == "running":
+            return RUNNING
+        now = self.time_at(system_s) if setting.now is None else to_millisecond(setting.now)
+        return ClockState(
+            mode=mode, rate=rate, now=now, system_s=system_s if mode == "running" else None
+        )
+
+
+RUNNING: Final = ClockState(mode="running")
+"""The system clock."""

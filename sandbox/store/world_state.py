@@ -1,0 +1,113 @@
+"""The state of a world beside its directory and payments, and the numbers that it counts.
+
+`WorldState` is a record like any other. `Counters` are like the sequences of a database: a number
+that was taken is never taken again, even if its unit of work is dropped.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final
+
+from sandbox.domain.clock import ClockSetting, ClockState
+from sandbox.domain.field_types import Check, Limits, WorldName
+from sandbox.domain.payments.queued import OutcomeName, Queued
+from sandbox.domain.switches import checked
+
+COUNT_MAX: Final = 2**63 - 1
+
+Counted = Annotated[int, Limits("int", ge=0, le=COUNT_MAX)]
+"""A number that only grows."""
+
+Seed = Annotated[int, Limits("int", ge=-(2**63), le=COUNT_MAX)]
+"""The number that ids depend on."""
+
+OF_THE_SERVER: Final = "of the server"
+"""The value of `keys` if they depend on a secret of the server."""
+
+
+MERCHANTS_MAX: Final = 10_000
+PER_MERCHANT_MAX: Final = 1_000
+RECORDS_MAX: Final = 50_000
+"""The most terminals, and the most locations, in all. To generate them takes seconds and a sixth of
+a gigabyte; meanwhile all worlds of the server run at half speed (decision 43)."""
+
+MerchantCount = Annotated[int, Limits("int", ge=0, le=MERCHANTS_MAX)]
+PerMerchantCount = Annotated[int, Limits("int", ge=0, le=PER_MERCHANT_MAX)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeneratedData:
+    """How much data to generate."""
+
+    merchants: MerchantCount
+    terminals_per_merchant: PerMerchantCount = 1
+    locations_per_merchant: PerMerchantCount = 1
+
+    def check(self) -> None:
+        """Raises ValueError if the total is too large."""
+        each = max(self.terminals_per_merchant, self.locations_per_merchant)
+        if self.merchants * each > RECORDS_MAX:
+            raise ValueError(f"at most {RECORDS_MAX} terminals or locations in all")
+
+
+def _known_keys(keys: str) -> str:
+    if keys not in ("", OF_THE_SERVER):
+        raise ValueError(f"must be {OF_THE_SERVER!r}, or left out")
+    return keys
+
+
+def _in_all(generated_data: GeneratedData) -> GeneratedData:
+    generated_data.check()
+    return generated_data
+
+
+def _standing(clock: ClockState) -> ClockState:
+    if clock.mode == "frozen" and clock.now is None:
+        raise ValueError("now: is missing")
+    return clock
+
+
+AS_IT_IS: Final = ClockSetting()
+"""Sets nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beginning:
+    """How a world began: a reset returns it to this. `fixture` is a name."""
+
+    fixture: str
+    name: WorldName = ""
+    seed: Seed = 1
+    keys: Annotated[str, Check(_known_keys)] = ""
+    clock: ClockSetting = AS_IT_IS
+    generated_data: Annotated[GeneratedData, Check(_in_all)] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorldState:
+    """The one record of the world itself.
+
+    `queue` are the next outcomes. `terminal_outcomes` are the fixed outcomes of test terminals, by
+    terminal id. `scenario` is the document of the scenario that is running.
+    """
+
+    id: str
+    begins: Beginning
+    clock: Annotated[ClockState, Check(_standing)]
+    switches: Annotated[Mapping[str, Any], Check(checked)] = field(default_factory=dict)
+    queue: tuple[Queued, ...] = ()
+    terminal_outcomes: Mapping[str, OutcomeName] = field(default_factory=dict)
+    scenario: Mapping[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class Counters:
+    """How many bytes were drawn for ids, how many requests came, how often rules applied.
+
+    `rules` has for each rule of the scenario how many attempts or deliveries fitted, and to how
+    many of them it applied.
+    """
+
+    drawn: Counted = 0
+    requests: Counted = 0
+    rules: list[list[Counted]] = field(default_factory=list)
