@@ -60,8 +60,8 @@ class PendingInitiation(NamedTuple):
     """A payment whose record exists and whose processor has still to answer.
 
     `amount` and `stated` are what the client asked for. `choice` is None at a passthrough terminal,
-    whose processor reports later. With a `tap` the payment waits for a card first; `tapped` is the
-    card that was then held to the reader.
+    whose processor reports later. With a `tap` the payment waits for a card first; `tapped_card`
+    is the one that was then held to the reader.
     """
 
     origin: Origin
@@ -72,7 +72,7 @@ class PendingInitiation(NamedTuple):
     choice: ChosenOutcome | None
     delay_ms: int = 0
     tap: Tap | None = None
-    tapped: Card | None = None
+    tapped_card: Card | None = None
 
     @property
     def subject(self) -> str:
@@ -103,12 +103,12 @@ class PendingInitiation(NamedTuple):
         choice = attempts.decide_at_tap(
             context, self.choice, operation, self.amount, tapped, terminal_id
         )
-        cost = self.cost
-        if tapped.card is not None:
-            cost = self._price_with(tapped.card, choice.outcome)
+        cost, card = self.cost, tapped.card
+        if card is not None:
+            cost = self._price_with(card, choice.outcome)
             choice = context.choice = _as_priced(choice, cost)
         delay_ms = attempts.delay_ms(context, choice)
-        return self._replace(cost=cost, choice=choice, delay_ms=delay_ms, tapped=tapped.card)
+        return self._replace(cost=cost, choice=choice, delay_ms=delay_ms, tapped_card=card)
 
     def finish(self, context: OperationContext, is_key_lost: bool) -> Transaction:
         """The second phase: the processor has answered."""
@@ -120,7 +120,7 @@ class PendingInitiation(NamedTuple):
         choice = self.choice
         outcome = choice.outcome if choice else None
         start = Start(
-            tx if self.tapped is None else self._with_card(tx, self.tapped),
+            tx if self.tapped_card is None else self._with_card(tx, self.tapped_card),
             self.cost,
             OUTCOMES["payment_failed"] if is_key_lost else outcome,
             is_passthrough=self.known.is_passthrough,
