@@ -52,7 +52,7 @@ from sandbox.worlds.scheduler import fire_due
 NO_CONTENT: Final = 204
 
 PendingPayment = PendingInitiation | PendingAction
-"""A payment between its two phases; `finish` is the second. It is a value: a tap returns a new one."""
+"""A payment between its two phases; `finish` is the second. A tap returns a new one."""
 
 QUESTIONS_MAX: Final = 8
 """The most queries of one request to prepare; further ones run at once, however long they take."""

@@ -118,7 +118,10 @@ class PendingAction(NamedTuple):
         """Only a payment that begins waits for a tap."""
 
     def finish(self, context: OperationContext, is_key_lost: bool) -> Transaction | Refusal:
-        """The second phase: the processor has answered, and the record is read again."""
+        """The second phase: the processor has answered, and the record is read again.
+
+        With a lost key the processor has failed (assumed D2).
+        """
         tx = context.unit.get(Transaction, self.subject)
         assert tx
         case = _case(context, tx, self.action)

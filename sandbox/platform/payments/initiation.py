@@ -111,7 +111,7 @@ class PendingInitiation(NamedTuple):
         return self._replace(cost=cost, choice=choice, delay_ms=delay_ms, tapped_card=card)
 
     def finish(self, context: OperationContext, is_key_lost: bool) -> Transaction:
-        """The second phase: the processor has answered."""
+        """The second phase: the processor has answered. With a lost key it failed (assumed D2)."""
         tx = context.unit.get(Transaction, self.origin.transaction_id)
         assert tx
         if tx.status != "pending":
