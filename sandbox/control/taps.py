@@ -71,7 +71,7 @@ def _tapped(body: "TapBody", waiting: Waiting) -> Tapped:
         raise invalid("card: name a test card by its token, like tok_visa_credit")
     must_be_known("card", body.card, CARDS)
     card = CARDS[body.card]
-    problem = waiting.why_not_with(card)
+    problem = waiting.payment.why_not_with(card)
     if problem is not None:
         raise invalid(f"card: {card.token} cannot pay this: {problem}")
     return Tapped(card=card)

@@ -1,6 +1,6 @@
 """The arguments of an operation: the caller, the target, the checked body, and its effects."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
@@ -10,9 +10,6 @@ from sandbox.domain.accounts import Account
 from sandbox.domain.events import Message
 from sandbox.domain.instants import to_ms
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.payments.cards import Card
-from sandbox.domain.payments.taps import Tap, Tapped
-from sandbox.domain.payments.transport import TransportFault
 from sandbox.domain.permissions import Grants
 from sandbox.domain.profile import Profile
 from sandbox.domain.records import Record, account_id_of, id_of
@@ -151,26 +148,3 @@ class OperationContext:
         )
         self.unit.emit(message)
         self.events.append(message.id)
-
-
-@dataclass(slots=True)
-class PendingPayment:
-    """A payment that waits for its processor; its pending record is committed.
-
-    `finish` completes it in a unit of work of its own. If the key was lost in the meantime, the
-    payment fails (assumed D2). `subject` is the payment, which is locked until then. `event` is the
-    attempt's event_id as `used_event` has it, if no record holds it yet. `fault` applies to the
-    answer.
-
-    With a `tap` it waits at the tap desk first. `tapped` takes the tap and returns the processor's
-    delay; `why_not_with` returns why a card cannot be tapped, if it cannot.
-    """
-
-    delay_ms: int
-    finish: Callable[[OperationContext, bool], Any]
-    subject: str
-    fault: TransportFault | None = None
-    event: str | None = None
-    tap: Tap | None = None
-    tapped: Callable[[OperationContext, Tapped], int] | None = None
-    why_not_with: Callable[[Card], str | None] | None = None

@@ -31,14 +31,15 @@ from sandbox.domain.faults import (
 from sandbox.domain.instants import Instant
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.busy import BusyPayment
-from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.taps import Tap
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.permissions import grants_of
 from sandbox.domain.rendering import rows_of, to_bytes, to_parts
 from sandbox.domain.timers import TAP_EXPIRES, Timer
 from sandbox.platform.form import check_form
-from sandbox.platform.operation_context import Caller, PendingPayment
+from sandbox.platform.operation_context import Caller
+from sandbox.platform.payments.actions import PendingAction
+from sandbox.platform.payments.initiation import PendingInitiation
 from sandbox.platform.request_context import PresentedKey, RequestContext
 from sandbox.platform.router import Match
 from sandbox.platform.rows import Row
@@ -50,6 +51,9 @@ from sandbox.worlds.registry import Worlds
 from sandbox.worlds.scheduler import fire_due
 
 NO_CONTENT: Final = 204
+
+PendingPayment = PendingInitiation | PendingAction
+"""A payment between its two phases; `finish` is the second. A tap returns a new one."""
 
 QUESTIONS_MAX: Final = 8
 """The most queries of one request to prepare; further ones run at once, however long they take."""
@@ -159,7 +163,7 @@ async def _run_in_two_phases(
     2.6-serial).
     If it does not wait, no request can see it in between, and one commit is enough.
     """
-    context.fault = pending.fault
+    context.fault = context.choice.fault if context.choice else None
     if pending.tap is None and pending.delay_ms <= 0:
         return _conclude(context, row, pending.finish(context, False))
     tap_desk = context.world.tap_desk
@@ -168,7 +172,7 @@ async def _run_in_two_phases(
         # Follow-ups may be due before the next request.
         fire_due(context.world)
         if pending.tap is not None:
-            pending.delay_ms = await _wait_for_tap(context, pending, pending.tap)
+            pending = await _wait_for_tap(context, pending, pending.tap)
         if pending.delay_ms > 0:
             tap_desk.leave(pending.subject)
             await _wait(context, pending)
@@ -182,23 +186,18 @@ async def _run_in_two_phases(
         tap_desk.leave(pending.subject)
 
 
-async def _wait_for_tap(context: RequestContext, pending: PendingPayment, tap: Tap) -> int:
-    """Wait at the tap desk; returns the processor's delay in ms. Source: assumed D24.
+async def _wait_for_tap(
+    context: RequestContext, pending: PendingInitiation, tap: Tap
+) -> PendingInitiation:
+    """Wait at the tap desk; the payment as the tap leaves it. Source: assumed D24.
 
     Other actions on the payment do not wait: its merchant can still cancel it.
     """
-    assert pending.tapped
-    assert pending.why_not_with
-    tapped = await context.world.tap_desk.wait(tap, context.request_id, pending.why_not_with)
+    tapped = await context.world.tap_desk.wait(tap, context.request_id, pending)
     context.begin()
-    if tapped is not None:
-        delay_ms = pending.tapped(context, tapped)
-        context.fault = context.choice.fault if context.choice else None
-        return delay_ms
-    ended = context.unit.get(Transaction, pending.subject)
-    if ended is not None and context.choice is not None and ended.status_reason in OUTCOMES:
-        context.choice.outcome = OUTCOMES[ended.status_reason]
-    return 0
+    pending = pending.after_tap(context, tapped)
+    context.fault = context.choice.fault if context.choice else None
+    return pending
 
 
 async def _wait(context: RequestContext, pending: PendingPayment) -> None:

@@ -5,7 +5,6 @@ operation wins. An outcome for another operation is noted as a near miss.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -65,8 +64,7 @@ class AttemptFacts(NamedTuple):
         }
 
 
-@dataclass(slots=True)
-class ChosenOutcome:
+class ChosenOutcome(NamedTuple):
     """The outcome of an attempt, and its source.
 
     `fault` is a transport fault. `arms` and `settlement` are stored with a payment for later;
@@ -86,7 +84,7 @@ class ChosenOutcome:
     tap: timedelta | None = None
     is_final: bool = True
     follow: "Sequence[FollowUp]" = ()
-    near_misses: NearMisses = field(default_factory=NearMisses)
+    near_misses: Sequence[str] = ()
 
     @property
     def key(self) -> str:
@@ -119,10 +117,10 @@ def choose(facts: AttemptFacts, queue: Queue | None) -> ChosenOutcome:
         or (_by_card(facts, near) if facts.card.speaks else None)
         or (_by_terminal(facts, near) if facts.terminal_outcome is not None else None)
         or _by_amount(facts, near)
-        or ChosenOutcome(APPROVED, "default", "default")
     )
-    choice.near_misses = near
-    return choice
+    if choice is None:
+        return ChosenOutcome(APPROVED, "default", "default", near_misses=near)
+    return choice._replace(near_misses=near)
 
 
 def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome) -> ChosenOutcome:
@@ -134,17 +132,16 @@ def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome) -> ChosenOutcome:
     if waiting.is_final:
         return waiting
     choice = choose(facts, None)
-    if choice.fault is not None and choice.fault.when == "before":
-        choice.near_misses.append(f"{choice.rule}: {choice.fault.key} is too late for a tap")
-        choice = ChosenOutcome(APPROVED, "default", "default", near_misses=choice.near_misses)
-    if choice.source == "default":
-        # The scenario approved it, whatever the card.
-        choice = replace(choice, source=waiting.source, rule=waiting.rule)
     near = NearMisses()
     near.take(waiting.near_misses)
     near.take(choice.near_misses)
-    return replace(
-        choice,
+    if choice.fault is not None and choice.fault.when == "before":
+        near.append(f"{choice.rule}: {choice.fault.key} is too late for a tap")
+        choice = ChosenOutcome(APPROVED, "default", "default")
+    if choice.source == "default":
+        # The scenario approved it, whatever the card.
+        choice = choice._replace(source=waiting.source, rule=waiting.rule)
+    return choice._replace(
         delay_ms=waiting.delay_ms,
         fault=waiting.fault or choice.fault,
         follow=waiting.follow,
@@ -254,9 +251,7 @@ def _by_amount(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
     if facts.operation not in INITIATING:
         near.append(f"{row.rule}: only an initiation arms a payment")
         return None
-    choice = ChosenOutcome(APPROVED, "amount", row.rule)
-    if row.operation is not None:
-        choice.arms = (row.operation, row.key, row.amount)
-    else:
-        choice.settlement = row.key
-    return choice
+    if row.operation is None:
+        return ChosenOutcome(APPROVED, "amount", row.rule, settlement=row.key)
+    arms = (row.operation, row.key, row.amount)
+    return ChosenOutcome(APPROVED, "amount", row.rule, arms=arms)

@@ -5,12 +5,20 @@ as canceled or timed out.
 """
 
 from asyncio import Event, Future, get_running_loop
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from sandbox.domain.faults import NOT_FOUND, Refusal
 from sandbox.domain.payments.cards import Card
 from sandbox.domain.payments.taps import Tap, Tapped
+
+
+class PaymentByCard(Protocol):
+    """A payment that a card can be held to."""
+
+    def why_not_with(self, card: Card) -> str | None:
+        """Why this card cannot pay; None if it can."""
 
 
 @dataclass(slots=True)
@@ -23,7 +31,7 @@ class Waiting:
 
     tap: Tap
     request_id: str
-    why_not_with: Callable[[Card], str | None]
+    payment: PaymentByCard
     came: "Future[Tapped | None]"
     left: Event = field(default_factory=Event)
 
@@ -45,15 +53,13 @@ class TapDesk:
         waiting = self._waiting.get(transaction_id)
         return None if waiting is None or waiting.came.done() else waiting
 
-    async def wait(
-        self, tap: Tap, request_id: str, why_not_with: Callable[[Card], str | None]
-    ) -> Tapped | None:
+    async def wait(self, tap: Tap, request_id: str, payment: PaymentByCard) -> Tapped | None:
         """Wait for the tap; None if the payment ended without one.
 
         Raises Refusal if the world was reset in the meantime.
         """
         came: Future[Tapped | None] = get_running_loop().create_future()
-        self._waiting[tap.transaction_id] = Waiting(tap, request_id, why_not_with, came)
+        self._waiting[tap.transaction_id] = Waiting(tap, request_id, payment, came)
         return await came
 
     def leave(self, transaction_id: str) -> None:

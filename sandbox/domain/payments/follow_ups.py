@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
+from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.action_plans import ActionRequest, Plan, plan
 from sandbox.domain.payments.amounts import EMPTY
 from sandbox.domain.payments.attempts import Conclusion, gateway_id, host_answer
@@ -84,14 +85,33 @@ CONDITIONS: Final[Mapping[str, Callable[[Case], bool]]] = {
 def rule_for(case: Case) -> Transition | None:
     """The row that decides without the processor; None if the processor decides.
 
-    Raises ValueError when the amounts cannot be.
+    Raises Refusal for a silent refusal, and when the amounts cannot be.
     """
-    for row in transitions_from(case.action.operation, case.state):
-        if row.answer is None and CONDITIONS[row.when](case):
-            return row
-    # No row refuses it. Report an invalid amount now, not after the processor's answer.
-    _ = case.plan
+    try:
+        for row in transitions_from(case.action.operation, case.state):
+            if row.answer is None and CONDITIONS[row.when](case):
+                if row.is_silent_refusal:
+                    raise refusal(case, row)
+                return row
+        # No row refuses it. Report an invalid amount now, not after the processor's answer.
+        _ = case.plan
+    except ValueError as error:
+        raise Refusal(VALIDATION_ERROR, str(error), source="assumed 2.5", step="rule") from None
     return None
+
+
+def refusal(case: Case, taken: Transition) -> Refusal:
+    """The 400 of a row, silent or announced."""
+    assert taken.fault
+    status = case.tx.status
+    when = f", {taken.when}" if taken.when else ""
+    return Refusal(
+        taken.fault,
+        f"Its status is {status}.",
+        reason=f"{taken.id}: {case.action.operation} from {status}{when}",
+        source=taken.source,
+        step="rule",
+    )
 
 
 def transition_for(case: Case, outcome: Outcome) -> Transition:

@@ -1,19 +1,16 @@
 """Actions on a payment. Source: spec 4.4-paths-actions, 4.4-paths-refunds; details assumed 1.8."""
 
-from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from sandbox.domain.faults import VALIDATION_ERROR, Refusal
+from sandbox.domain.faults import Refusal
 from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.action_plans import ActionRequest
-from sandbox.domain.payments.attempts import Conclusion
-from sandbox.domain.payments.cards import card_of
 from sandbox.domain.payments.follow_ups import Case
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
 from sandbox.domain.payments.pricing import Breakdown
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import Transition
-from sandbox.platform.operation_context import OperationContext, PendingPayment
+from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
 from sandbox.scenarios.choosing import ChosenOutcome
 from sandbox.store.tables import used_event
@@ -30,7 +27,7 @@ if TYPE_CHECKING:
     )
 
 
-def capture(context: OperationContext) -> Any:
+def capture(context: OperationContext) -> "Acted":
     """Capture an authorization. Source: assumed 1.8-capture."""
     body: Capture = context.body
     return _act(
@@ -44,7 +41,7 @@ def capture(context: OperationContext) -> Any:
     )
 
 
-def increment(context: OperationContext) -> Any:
+def increment(context: OperationContext) -> "Acted":
     """Add to an authorization. Source: assumed 1.8-increment."""
     body: Increment = context.body
     return _act(
@@ -55,13 +52,13 @@ def increment(context: OperationContext) -> Any:
     )
 
 
-def reverse(context: OperationContext) -> Any:
+def reverse(context: OperationContext) -> "Acted":
     """Reverse a held or captured amount, before settlement. Source: assumed 1.8-reverse."""
     body: Reverse = context.body
     return _act(context, ActionRequest(operation=Operation.REVERSE, amount=body.amount))
 
 
-def adjust(context: OperationContext) -> Any:
+def adjust(context: OperationContext) -> "Acted":
     """Replace the tip of a captured payment. Source: assumed 1.8-adjust."""
     body: Adjust = context.body
     is_percentage = body.type == "percentage"
@@ -75,19 +72,14 @@ def adjust(context: OperationContext) -> Any:
     )
 
 
-def refund(context: OperationContext) -> Any:
+def refund(context: OperationContext) -> "Acted":
     """Refund a captured amount. Source: assumed 1.8-refund, 1.8-standalone."""
     body: Refund = context.body
-    try:
-        card_of(body.card_data)
-    except ValueError as error:
-        raise Refusal(
-            VALIDATION_ERROR, f"card_reader_data: {error}", source="assumed 6.4-unknown"
-        ) from None
+    attempts.card_in(body)
     return _act(context, ActionRequest(operation=Operation.REFUND, amount=body.amount))
 
 
-def confirm(context: OperationContext) -> Any:
+def confirm(context: OperationContext) -> "Acted":
     """The cardholder's answer to the surcharge. Source: assumed 1.8-confirm."""
     body: Confirm = context.body
     return _act(
@@ -108,7 +100,44 @@ def _parts(body: "BreakdownBody | None") -> Breakdown | None:
 # --- the way of every action ------------------------------------------------------------------
 
 
-def _act(context: OperationContext, action: ActionRequest) -> Any:
+class PendingAction(NamedTuple):
+    """An action that waits for its processor. Its payment, the `subject`, is as it was before.
+
+    No record holds the event_id yet: `event` is what the store will have as `used_event`.
+    """
+
+    subject: str
+    action: ActionRequest
+    choice: ChosenOutcome
+    event_id: str
+    event: str
+    delay_ms: int
+
+    @property
+    def tap(self) -> None:
+        """Only a payment that begins waits for a tap."""
+
+    def finish(self, context: OperationContext, is_key_lost: bool) -> Transaction | Refusal:
+        """The second phase: the processor has answered, and the record is read again.
+
+        With a lost key the processor has failed (assumed D2).
+        """
+        tx = context.unit.get(Transaction, self.subject)
+        assert tx
+        case = _case(context, tx, self.action)
+        taken = follow_ups.rule_for(case)
+        if taken is not None:
+            return _conclude(context, case, taken, None, self.event_id)
+        outcome = OUTCOMES["payment_failed"] if is_key_lost else self.choice.outcome
+        taken = follow_ups.transition_for(case, outcome)
+        return _conclude(context, case, taken, outcome, self.event_id, disarms=self.choice.disarms)
+
+
+Acted = PendingAction | Transaction | Refusal
+"""The result of an action: one that waits, a payment as it is, or a refusal that was recorded."""
+
+
+def _act(context: OperationContext, action: ActionRequest) -> Acted:
     """Rules first, then the processor's answer, then the record (rows F1 to F41)."""
     tx = cast(Transaction, context.record)
     sent = context.body.event_id
@@ -117,7 +146,8 @@ def _act(context: OperationContext, action: ActionRequest) -> Any:
     )
     if again is not None:
         return again
-    case, ruled = _ruled(context, tx, action)
+    case = _case(context, tx, action)
+    ruled = follow_ups.rule_for(case)
     if ruled is not None:
         event_id = attempts.event_id_for(context, tx.account_id, sent)
         return _conclude(context, case, ruled, None, event_id)
@@ -145,54 +175,18 @@ def _act(context: OperationContext, action: ActionRequest) -> Any:
             terminal_id=tx.origin.site.terminal_id,
             payment=tx.transaction_id,
         )
-    return PendingPayment(
-        attempts.delay_ms(context, choice, choice.outcome),
-        partial(_finish, tx.transaction_id, action, choice, event_id),
+    return PendingAction(
         tx.transaction_id,
-        choice.fault,
+        action,
+        choice,
+        event_id,
         used_event(tx.account_id, event_id),
+        attempts.delay_ms(context, choice),
     )
 
 
-def _ruled(
-    context: OperationContext, tx: Transaction, action: ActionRequest
-) -> tuple[Case, Transition | None]:
-    """The row that decides without the processor, if any. A silent refusal is raised."""
-    case = Case(tx, action, persist.is_closed(context, tx.batch_id))
-    try:
-        ruled = follow_ups.rule_for(case)
-    except ValueError as error:
-        raise Refusal(VALIDATION_ERROR, str(error), source="assumed 2.5", step="rule") from None
-    if ruled is not None and ruled.is_silent_refusal:
-        assert ruled.fault
-        raise Refusal(
-            ruled.fault,
-            f"Its status is {tx.status}.",
-            reason=f"{ruled.id}: {action.operation} from {tx.status}"
-            + (f", {ruled.when}" if ruled.when else ""),
-            source=ruled.source,
-            step="rule",
-        )
-    return case, ruled
-
-
-def _finish(
-    transaction_id: str,
-    action: ActionRequest,
-    choice: ChosenOutcome,
-    event_id: str,
-    context: OperationContext,
-    key_was_lost: bool,
-) -> Any:
-    """The second phase: the processor has answered, and the record is read again."""
-    tx = context.unit.get(Transaction, transaction_id)
-    assert tx
-    case, ruled = _ruled(context, tx, action)
-    if ruled is not None:
-        return _conclude(context, case, ruled, None, event_id)
-    outcome = OUTCOMES["payment_failed"] if key_was_lost else choice.outcome
-    taken = follow_ups.transition_for(case, outcome)
-    return _conclude(context, case, taken, outcome, event_id, disarms=choice.disarms)
+def _case(context: OperationContext, tx: Transaction, action: ActionRequest) -> Case:
+    return Case(tx, action, persist.is_closed(context, tx.batch_id))
 
 
 def _conclude(
@@ -203,8 +197,12 @@ def _conclude(
     event_id: str,
     *,
     disarms: bool = False,
-) -> Any:
-    """Store the result of the row and fire its events; returns a refusal if the row refuses."""
+) -> Transaction | Refusal:
+    """Store the result of the row and fire its events.
+
+    Returns a refusal for a rule failure, which is announced all the same (assumed 2.1-rule, Q3,
+    Q4).
+    """
     tx = case.tx
     batch = persist.batch_for_entry(context, tx) if taken.batch_entry else None
     conclusion = follow_ups.conclude(
@@ -221,17 +219,4 @@ def _conclude(
     persist.save(context, conclusion, tx, batch)
     if not taken.is_rule_failure or context.world.switches["lifecycle.rule_failures"] == "http_200":
         return conclusion.shown
-    return _as_refusal(case, taken, conclusion)
-
-
-def _as_refusal(case: Case, taken: Transition, conclusion: Conclusion) -> Refusal:
-    """The 400 of a rule failure, which was announced all the same (assumed 2.1-rule, Q3, Q4)."""
-    assert taken.fault
-    return Refusal(
-        taken.fault,
-        f"Its status is {case.tx.status}.",
-        reason=f"{taken.id}: {case.action.operation} from {case.tx.status}"
-        + (f", {taken.when}" if taken.when else ""),
-        source=taken.source,
-        step="rule",
-    )
+    return follow_ups.refusal(case, taken)

@@ -1,12 +1,11 @@
 """Steps that all attempts share: the event_id, the outcome, transport faults."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sandbox.domain.faults import DUPLICATE_EVENT, Refusal
-from sandbox.domain.payments.cards import Card
-from sandbox.domain.payments.outcomes import Operation, Outcome
+from sandbox.domain.faults import DUPLICATE_EVENT, VALIDATION_ERROR, Refusal
+from sandbox.domain.payments.cards import Card, card_of
+from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.taps import Tapped
 from sandbox.domain.payments.transactions import Transaction, TransactionSite
 from sandbox.domain.payments.transport import TransportFault
@@ -24,11 +23,22 @@ from sandbox.scenarios.running import Words
 from sandbox.store.tables import used_event
 
 if TYPE_CHECKING:
+    from sandbox.platform.payments.bodies import Refund, StartPayment
     from sandbox.scenarios.attempts import FollowUp
 
 
 class Dropped(Exception):
     """The connection is closed without an answer, before anything was done."""
+
+
+def card_in(body: "StartPayment | Refund") -> Card:
+    """The card of the body's reader data. Raises Refusal for one that is not in the table."""
+    try:
+        return card_of(body.card_data)
+    except ValueError as error:
+        raise Refusal(
+            VALIDATION_ERROR, f"card_reader_data: {error}", source="assumed 6.4-unknown"
+        ) from None
 
 
 def event_id_for(context: OperationContext, account_id: str, sent: str | None) -> str:
@@ -145,7 +155,7 @@ def decide_at_tap(
 ) -> ChosenOutcome:
     """The outcome of the attempt after a tap, a cancellation or an outcome at the tap desk."""
     if tapped.outcome is not None:
-        choice = replace(waiting, outcome=tapped.outcome, fault=waiting.fault)
+        choice = waiting._replace(outcome=tapped.outcome)
         why = "at the tap desk"
     else:
         assert tapped.card
@@ -212,9 +222,9 @@ def _fail_before(fault: TransportFault) -> None:
     raise Refusal(fault.answer, reason=f"{fault.key} was requested", step="outcome")
 
 
-def delay_ms(context: OperationContext, choice: ChosenOutcome, outcome: Outcome) -> int:
+def delay_ms(context: OperationContext, choice: ChosenOutcome) -> int:
     """The real time that the answer takes: the scripted delay, and the scaled latency."""
     # A slow answer is late on its way back, when all is done.
     is_slow_only = choice.fault is not None and choice.fault.key == "slow"
     scale: float = context.world.switches["latency.scale"]
-    return (0 if is_slow_only else choice.delay_ms) + round(outcome.latency_ms * scale)
+    return (0 if is_slow_only else choice.delay_ms) + round(choice.outcome.latency_ms * scale)

@@ -1,13 +1,12 @@
 """Sale and preauthorization. Source: spec 4.4-paths-payments; details assumed 1.8, I1 to I10."""
 
-from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sandbox.domain.access import Need, need
-from sandbox.domain.faults import VALIDATION_ERROR, Refusal
+from sandbox.domain.faults import Refusal
 from sandbox.domain.payments import initiation
-from sandbox.domain.payments.cards import Card, card_of
+from sandbox.domain.payments.cards import Card
 from sandbox.domain.payments.initiation import Start
 from sandbox.domain.payments.outcomes import (
     AFTER_PROMPT,
@@ -18,14 +17,15 @@ from sandbox.domain.payments.outcomes import (
     Outcome,
     Verdict,
 )
-from sandbox.domain.payments.pricing import PointOfSale, Price, price
+from sandbox.domain.payments.pricing import Breakdown, PointOfSale, Price, price
 from sandbox.domain.payments.taps import Tap, Tapped
 from sandbox.domain.payments.transactions import Origin, Transaction, TransactionSite
 from sandbox.domain.timers import TAP_EXPIRES, Timer
-from sandbox.platform.operation_context import OperationContext, PendingPayment
+from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist, points_of_sale
 from sandbox.platform.payments.points_of_sale import KnownPlace
 from sandbox.scenarios.choosing import ChosenOutcome
+from sandbox.scenarios.near_misses import NearMisses
 
 if TYPE_CHECKING:
     from sandbox.platform.payments.bodies import StartPayment
@@ -42,18 +42,125 @@ def need_to_tap(sent: dict[str, Any]) -> Need:
     return _NEED_OF_PLATFORM.get(platform, _EITHER) if isinstance(platform, str) else _EITHER
 
 
-def pay(context: OperationContext) -> Any:
+def pay(context: OperationContext) -> "PendingInitiation | Transaction":
     """A sale, or an authorization if the body says so. Source: assumed 1.8-start."""
     body: StartPayment = context.body
     return _start(context, Operation(body.type or "sale"))
 
 
-def preauthorize(context: OperationContext) -> Any:
+def preauthorize(context: OperationContext) -> "PendingInitiation | Transaction":
     """An authorization, whatever type the body says. Source: assumed 1.8-start."""
     return _start(context, Operation.AUTH)
 
 
-def _start(context: OperationContext, operation: Operation) -> Any:
+# --- the second phase -------------------------------------------------------------------------
+
+
+class PendingInitiation(NamedTuple):
+    """A payment whose record exists and whose processor has still to answer.
+
+    `amount` and `stated` are what the client asked for. `choice` is None at a passthrough terminal,
+    whose processor reports later. With a `tap` the payment waits for a card first; `tapped_card`
+    is the one that was then held to the reader.
+    """
+
+    origin: Origin
+    known: KnownPlace
+    amount: int
+    stated: Breakdown | None
+    cost: Price
+    choice: ChosenOutcome | None
+    delay_ms: int = 0
+    tap: Tap | None = None
+    tapped_card: Card | None = None
+
+    @property
+    def subject(self) -> str:
+        """The id of the payment."""
+        return self.origin.transaction_id
+
+    @property
+    def event(self) -> None:
+        """The record holds the event_id already."""
+
+    def why_not_with(self, card: Card) -> str | None:
+        """Why this card cannot pay: an explicit surcharge on a debit card (assumed D12)."""
+        try:
+            self._price_with(card, None)
+        except Refusal as refusal:
+            return refusal.details
+        return None
+
+    def after_tap(self, context: OperationContext, tapped: Tapped | None) -> "PendingInitiation":
+        """The payment after its tap, or after it ended without one (None)."""
+        assert self.choice
+        if tapped is None:
+            ended = context.unit.get(Transaction, self.subject)
+            if ended is not None and ended.status_reason in OUTCOMES:
+                context.choice = self.choice._replace(outcome=OUTCOMES[ended.status_reason])
+            return self._replace(delay_ms=0)
+        operation, terminal_id = self.origin.operation, self.origin.site.terminal_id
+        choice = attempts.decide_at_tap(
+            context, self.choice, operation, self.amount, tapped, terminal_id
+        )
+        cost, card = self.cost, tapped.card
+        if card is not None:
+            cost = self._price_with(card, choice.outcome)
+            choice = context.choice = _as_priced(choice, cost)
+        delay_ms = attempts.delay_ms(context, choice)
+        return self._replace(cost=cost, choice=choice, delay_ms=delay_ms, tapped_card=card)
+
+    def finish(self, context: OperationContext, is_key_lost: bool) -> Transaction:
+        """The second phase: the processor has answered. With a lost key it failed (assumed D2)."""
+        tx = context.unit.get(Transaction, self.origin.transaction_id)
+        assert tx
+        if tx.status != "pending":
+            # It ended meanwhile through a timer, and stays ended.
+            return tx
+        choice = self.choice
+        outcome = choice.outcome if choice else None
+        start = Start(
+            tx if self.tapped_card is None else self._with_card(tx, self.tapped_card),
+            self.cost,
+            OUTCOMES["payment_failed"] if is_key_lost else outcome,
+            is_passthrough=self.known.is_passthrough,
+            is_misconfigured=self.known.problem is not None,
+            approved_amount=choice.approved_amount if choice else None,
+        )
+        if initiation.resolves_prompt(start):
+            conclusion = initiation.prompt_and_resolve(start, context.now_ms)
+            persist.save(context, conclusion, start.tx)
+            return conclusion.shown
+        taken = initiation.transition_for(start)
+        batch = persist.batch_for_entry(context, start.tx) if taken.batch_entry else None
+        conclusion = initiation.conclude(
+            start, taken, at=context.now_ms, batch_id=batch.id if batch else None
+        )
+        persist.save(context, conclusion, start.tx, batch)
+        return conclusion.shown
+
+    def _price_with(self, card: Card, outcome: Outcome | None) -> Price:
+        place, operation = self.known.place, self.origin.operation
+        return _price(operation, place, self.amount, self.stated, card, outcome)
+
+    def _with_card(self, tx: Transaction, card: Card) -> Transaction:
+        """The pending record as it would be had this card been known from the beginning."""
+        assert self.choice
+        begun = initiation.created(
+            tx.origin._replace(card=card),
+            self.cost,
+            tx.event_id,
+            armed=self.choice.arms,
+            settlement=self.choice.settlement,
+        )
+        return begun._replace(history=tx.history)
+
+
+# --- the first phase --------------------------------------------------------------------------
+
+
+def _start(context: OperationContext, operation: Operation) -> PendingInitiation | Transaction:
+    """Everything but the processor's answer; an attempt that is answered again has its record."""
     body: StartPayment = context.body
     known = points_of_sale.find(context, (body.terminal_id, body.location_id, body.account_id))
     site = known.site
@@ -61,20 +168,18 @@ def _start(context: OperationContext, operation: Operation) -> Any:
         raise points_of_sale.invalid(
             f"currency: must be {site.currency} here", "assumed 1.8-currency"
         )
-    try:
-        card = card_of(body.card_data)
-    except ValueError as error:
-        raise Refusal(
-            VALIDATION_ERROR, f"card_reader_data: {error}", source="assumed 6.4-unknown"
-        ) from None
+    card = attempts.card_in(body)
     again = attempts.earlier_use(context, site.account_id, body.event_id, operation, body.amount)
     if again is not None:
         return again
-    decision = _decide(context, operation, known, card)
-    cost = _price(context, operation, known.place, card, decision)
+    stated = body.breakdown.parts() if body.breakdown else None
+    choice = _choose(context, operation, known, card, stated)
+    outcome = choice.outcome if choice else None
+    cost = _price(operation, known.place, body.amount, stated, card, outcome)
+    if choice is not None:
+        choice = context.choice = _as_priced(choice, cost)
     event_id = attempts.event_id_for(context, site.account_id, body.event_id)
     origin = _origin(context, operation, site, card)
-    choice = decision.choice
     tx = initiation.created(
         origin,
         cost,
@@ -84,55 +189,36 @@ def _start(context: OperationContext, operation: Operation) -> Any:
     )
     context.unit.put(tx)
     context.emit("transaction.create", tx)
-    begun = _Begun(origin, cost, decision)
-    if choice is None:
-        return PendingPayment(0, begun.finish, origin.transaction_id)
+    if choice is None or known.problem is not None:
+        # No processor is asked.
+        return PendingInitiation(origin, known, body.amount, stated, cost, choice)
     if choice.follow:
         attempts.schedule_follow_ups(
             context, choice.follow, terminal_id=site.terminal_id, payment=origin.transaction_id
         )
-    awaiting = PendingPayment(
-        attempts.delay_ms(context, choice, decision.outcome),
-        begun.finish,
-        origin.transaction_id,
-        choice.fault,
-    )
-    if choice.tap is not None:
-        _wait_for_tap(
-            context, awaiting, _AtTheDesk(context, begun, known, tx), context.now + choice.tap
-        )
-    return awaiting
+    delay_ms = attempts.delay_ms(context, choice)
+    tap = _tap(context, tx, choice.tap) if choice.tap is not None else None
+    return PendingInitiation(origin, known, body.amount, stated, cost, choice, delay_ms, tap)
 
 
-# --- carrying out -----------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class _Decision:
-    """The plan of an initiation, decided before its record exists.
-
-    `choice` is None if no processor is involved: a passthrough or misconfigured terminal.
-    """
-
-    outcome: Outcome
-    choice: ChosenOutcome | None = None
-    is_passthrough: bool = False
-    is_misconfigured: bool = False
-
-
-def _decide(
-    context: OperationContext, operation: Operation, known: KnownPlace, card: Card
-) -> _Decision:
+def _choose(
+    context: OperationContext,
+    operation: Operation,
+    known: KnownPlace,
+    card: Card,
+    stated: Breakdown | None,
+) -> ChosenOutcome | None:
+    """The outcome; None at a passthrough terminal."""
     body: StartPayment = context.body
     terminal_id = known.site.terminal_id
     if known.problem is not None:
         context.decided("outcome", MISCONFIGURED.key, known.problem, "assumed I10")
         context.choice = ChosenOutcome(MISCONFIGURED, "terminal", terminal_id)
-        return _Decision(MISCONFIGURED, is_misconfigured=True)
+        return context.choice
     if known.is_passthrough:
         context.decided("outcome", "pending", "the processor is told of later", "assumed I7")
-        return _Decision(APPROVED, is_passthrough=True)
-    choice = attempts.decide(
+        return None
+    return attempts.decide(
         context,
         operation,
         amount=body.amount,
@@ -141,47 +227,50 @@ def _decide(
         more=lambda: attempts.words_of(
             context,
             known.site,
-            tip_amount=body.breakdown.parts().tip if body.breakdown else 0,
+            tip_amount=stated.tip if stated else 0,
             platform=body.platform,
             attempt=1,
         ),
     )
-    return _Decision(choice.outcome, choice)
 
 
 _PROMPTS = AFTER_PROMPT | {"surcharge_prompt"}
 
 
 def _price(
-    context: OperationContext,
     operation: Operation,
     place: PointOfSale,
+    amount: int,
+    stated: Breakdown | None,
     card: Card,
-    decision: _Decision,
+    outcome: Outcome | None,
 ) -> Price:
-    """The price. A requested prompt that cannot be shown becomes an ordinary approval."""
-    body: StartPayment = context.body
+    """The price with this card. Raises Refusal where the stated parts cannot be."""
     is_sale = operation is Operation.SALE
     try:
-        cost = price(
-            body.amount,
-            body.breakdown.parts() if body.breakdown else None,
+        return price(
+            amount,
+            stated,
             place,
             is_sale=is_sale,
             is_credit=card.is_credit,
-            forces_prompt=is_sale and decision.outcome.key in _PROMPTS,
+            forces_prompt=is_sale and outcome is not None and outcome.key in _PROMPTS,
         )
     except ValueError as error:
         raise points_of_sale.invalid(str(error), "assumed 1.8-sum") from None
-    if decision.outcome.verdict is Verdict.SURCHARGE_PENDING:
-        decision.outcome = APPROVED
-        if not cost.needs_prompt and decision.choice is not None:
-            decision.choice.outcome = APPROVED
-            decision.choice.near_misses.append(
-                "surcharge_prompt: nothing can be surcharged here (the card, the state, the "
-                "operation, or what the request states)"
-            )
-    return cost
+
+
+def _as_priced(choice: ChosenOutcome, cost: Price) -> ChosenOutcome:
+    """The choice; a requested prompt that cannot be shown becomes an ordinary approval."""
+    if cost.needs_prompt or choice.outcome.verdict is not Verdict.SURCHARGE_PENDING:
+        return choice
+    near = NearMisses()
+    near.take(choice.near_misses)
+    near.append(
+        "surcharge_prompt: nothing can be surcharged here (the card, the state, the "
+        "operation, or what the request states)"
+    )
+    return choice._replace(outcome=APPROVED, near_misses=near)
 
 
 def _origin(
@@ -203,114 +292,15 @@ def _origin(
     )
 
 
-@dataclass(slots=True)
-class _Begun:
-    """A payment whose record exists and whose processor has still to answer.
-
-    After a tap `card` is the one that was held to the reader.
-    """
-
-    origin: Origin
-    cost: Price
-    decision: _Decision
-    card: Card | None = None
-
-    def finish(self, context: OperationContext, key_was_lost: bool) -> Transaction:
-        """The second phase: the processor has answered."""
-        tx = context.unit.get(Transaction, self.origin.transaction_id)
-        assert tx
-        if tx.status != "pending":
-            # It ended meanwhile through a timer, and stays ended.
-            return tx
-        decision = self.decision
-        choice = decision.choice
-        if self.card is not None:
-            tx = self._with_card(tx, self.card)
-        start = Start(
-            tx,
-            self.cost,
-            OUTCOMES["payment_failed"] if key_was_lost else decision.outcome,
-            is_passthrough=decision.is_passthrough,
-            is_misconfigured=decision.is_misconfigured,
-            approved_amount=choice.approved_amount if choice else None,
-        )
-        if initiation.resolves_prompt(start):
-            conclusion = initiation.prompt_and_resolve(start, context.now_ms)
-            persist.save(context, conclusion, tx)
-            return conclusion.shown
-        taken = initiation.transition_for(start)
-        batch = persist.batch_for_entry(context, tx) if taken.batch_entry else None
-        conclusion = initiation.conclude(
-            start, taken, at=context.now_ms, batch_id=batch.id if batch else None
-        )
-        persist.save(context, conclusion, tx, batch)
-        return conclusion.shown
-
-    def _with_card(self, tx: Transaction, card: Card) -> Transaction:
-        """The pending record as it would be had this card been known from the beginning."""
-        choice = self.decision.choice
-        assert choice
-        begun = initiation.created(
-            tx.origin._replace(card=card),
-            self.cost,
-            tx.event_id,
-            armed=choice.arms,
-            settlement=choice.settlement,
-        )
-        return begun._replace(history=tx.history)
-
-
-# --- the tap desk -----------------------------------------------------------------------------
-
-
-def _wait_for_tap(
-    context: OperationContext, awaiting: PendingPayment, tap_desk: "_AtTheDesk", until: datetime
-) -> None:
-    """Have the payment wait for its tap, first of all. Source: assumed D24, 8.2-deadline."""
-    origin = tap_desk.begun.origin
-    awaiting.tap = Tap(
-        transaction_id=origin.transaction_id,
-        operation=origin.operation,
-        amount=tap_desk.tx.amounts.total,
-        terminal_id=origin.site.terminal_id,
+def _tap(context: OperationContext, tx: Transaction, lasts: timedelta) -> Tap:
+    """The tap that the payment waits for, first of all. Source: assumed D24, 8.2-deadline."""
+    until = context.now + lasts
+    context.unit.schedule(Timer(kind=TAP_EXPIRES, subject=tx.transaction_id, due=until))
+    return Tap(
+        transaction_id=tx.transaction_id,
+        operation=tx.origin.operation,
+        amount=tx.amounts.total,
+        terminal_id=tx.origin.site.terminal_id,
         since=context.now,
         until=until,
     )
-    awaiting.tapped = tap_desk.tapped
-    awaiting.why_not_with = tap_desk.why_not_with
-    context.unit.schedule(Timer(kind=TAP_EXPIRES, subject=origin.transaction_id, due=until))
-
-
-@dataclass(slots=True)
-class _AtTheDesk:
-    """A payment that waits for its tap, and the request that began it."""
-
-    context: OperationContext
-    begun: _Begun
-    known: KnownPlace
-    tx: Transaction
-
-    def why_not_with(self, card: Card) -> str | None:
-        """Why this card cannot pay: an explicit surcharge on a debit card (assumed D12)."""
-        operation = self.begun.origin.operation
-        try:
-            _price(self.context, operation, self.known.place, card, _Decision(APPROVED))
-        except Refusal as refusal:
-            return refusal.details
-        return None
-
-    def tapped(self, context: OperationContext, tapped: Tapped) -> int:
-        """Apply the result of the tap; returns the processor's delay in ms."""
-        begun, operation = self.begun, self.begun.origin.operation
-        waiting = begun.decision.choice
-        assert waiting
-        body: StartPayment = self.context.body
-        terminal_id = begun.origin.site.terminal_id
-        choice = attempts.decide_at_tap(
-            context, waiting, operation, body.amount, tapped, terminal_id
-        )
-        decision = begun.decision = _Decision(choice.outcome, choice)
-        if tapped.card is not None:
-            begun.card = tapped.card
-            begun.cost = _price(self.context, operation, self.known.place, tapped.card, decision)
-        return attempts.delay_ms(context, choice, decision.outcome)
