@@ -31,7 +31,7 @@ from sandbox.worlds import switches
 from sandbox.worlds.background import Scheduler
 from sandbox.worlds.change_log import ChangeLog, ChangeWriter, DeliveryKeeper
 from sandbox.worlds.change_signal import ChangeSignal
-from sandbox.worlds.clock import Clock, ClockView, SystemClock
+from sandbox.worlds.clock import Clock, SystemClock
 from sandbox.worlds.coverage_counters import CoverageCounters
 from sandbox.worlds.event_stream import Subscriptions
 from sandbox.worlds.ids import Ids
@@ -329,22 +329,6 @@ class World:
         self.coverage.ran(scenario.name)
         self.note_change()
         return self.scenario
-
-    def view(self) -> dict[str, Any]:
-        """The world as the control API shows it, with the cast and the plaintext of its keys."""
-        clock: ClockView = self.clock.view()
-        return {
-            "id": self.spec.id,
-            "name": self.spec.name,
-            "seed": self.spec.seed,
-            "fixture": self.spec.fixture.name,
-            "scenario": self.scenario and self.scenario.scenario.name,
-            "clock": clock,
-            "accounts": self.cast.accounts,
-            "terminals": self.cast.terminals,
-            "locations": self.cast.locations,
-            "keys": {name: {"id": id, "key": key} for name, (id, key) in self.cast.keys.items()},
-        }
 
 
 TimerHandler = Callable[[World, UnitOfWork, Timer], None]
