@@ -37,6 +37,7 @@ from sandbox.worlds.event_stream import Subscriptions
 from sandbox.worlds.ids import Ids
 from sandbox.worlds.journal import Journal
 from sandbox.worlds.key_usage import KeyUsage, RecordedKeyUsage
+from sandbox.worlds.memo import Memo
 from sandbox.worlds.spec import DEFAULT_WORLD, WorldSpec
 from sandbox.worlds.tap_desk import TapDesk
 
@@ -103,8 +104,6 @@ class World:
         # The messages stored before there was anyone to notify.
         self._new_keys: list[ApiKey] = []
         self._on_new_key: Callable[[ApiKey], None] = self._new_keys.append
-        # How often an account, a terminal, a location or a key was put.
-        self.directory_version = 0
         self._listening = ChangeSignal()
         self.outbox = Outbox(
             self,
@@ -151,7 +150,11 @@ class World:
         return [*self.store.containers(), *self.outbox.containers()]
 
     def _note_directory(self, record: object) -> None:
-        self.directory_version += 1
+        self._clear_memos()
+
+    def _clear_memos(self) -> None:
+        self.places.clear()
+        self.reached.clear()
 
     def has_record(self, kind: str, id: str) -> bool:
         """Whether there is an account, a terminal, a location or a key with this id."""
@@ -168,11 +171,11 @@ class World:
             yield
 
     def _note_key(self, key: ApiKey) -> None:
-        self.directory_version += 1
+        self._clear_memos()
         self._on_new_key(key)
 
     def _note_account(self, account: Account) -> None:
-        self.directory_version += 1
+        self._clear_memos()
         if account.status == "blocked":
             self.blocked.add(account.id)
 
@@ -183,8 +186,8 @@ class World:
         self.draws = self.draws_of(self.spec.seed)
         self.last_used_at: KeyUsage = RecordedKeyUsage() if self.is_saved else KeyUsage()
         self.terminal_outcomes: dict[str, str] = {}
-        self.places: dict[Any, Any] = {}
-        self.reached: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        self.places: Memo[Any, Any] = Memo()
+        self.reached: Memo[tuple[Any, ...], tuple[Any, ...]] = Memo()
         # Payments that wait for their processor, each with an event that ends the wait, and the
         # event_ids of their attempts. A reset replaces them, so old waits end without effect.
         self.busy: dict[str, Event] = {}
@@ -210,7 +213,7 @@ class World:
         self.cast, self.draws = fresh.cast, fresh.draws
         self.blocked, self.last_used_at = fresh.blocked, fresh.last_used_at
         self.terminal_outcomes = fresh.terminal_outcomes
-        self.directory_version += 1
+        self._clear_memos()
         self.clock.restart(self.spec.clock)
 
     def close(self) -> list[Container]:
