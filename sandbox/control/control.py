@@ -249,7 +249,7 @@ def _body(shape: "type[BaseModel]", body: bytes, key_format: KeyFormat) -> Any:
     try:
         # The body may be omitted if all of its fields are optional.
         sent = wire.parse_object(body or b"{}")
-        checked = shape.model_validate_json(body or b"{}")
+        checked = shape.model_validate(sent)
     except wire.BadInput as error:
         raise ControlFault(400, "validation_error", str(error)) from None
     except ValidationError as error:
