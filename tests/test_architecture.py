@@ -108,6 +108,7 @@ LAZY = {
     "sandbox.platform.openapi": "only when a document is asked for",
     "sandbox.platform.apikeys.bodies": "only when a key is changed",
     "sandbox.control.openapi": "only when a document is asked for",
+    "sandbox.control.proofs": "only when the ledger is asked for",
     "sandbox.control.shapes": "loaded when the first control request has a body or a query",
 }
 """What elsewhere may be imported inside a function, because the start is faster for it."""

@@ -104,7 +104,7 @@ def _trimmed(snapshot: dict[str, Any]) -> dict[str, Any]:
     snapshot["records"] = {str(number): records[one["_id"]] for number, one in enumerate(messages)}
     (state,) = snapshot["world"].values()
     state["clock"] = {"mode": "running", "rate": 1.0, "now": to_wire(LAST)}
-    state["begins"] = {"clock": {"now": to_wire(LAST), "mode": "running", "rate": None}}
+    state["begins"]["clock"] = {"now": to_wire(LAST), "mode": "running"}
     return snapshot
 
 

@@ -19,6 +19,7 @@ from sandbox.control.rows import (
     ControlRequest,
     ControlRow,
     Services,
+    Written,
     unknown_world,
 )
 from sandbox.domain.keys import KeyFormat
@@ -245,7 +246,7 @@ def _body(shape: "type[BaseModel]", body: bytes, key_format: KeyFormat) -> Any:
     try:
         # The body may be omitted if all of its fields are optional.
         sent = wire.parse_object(body or b"{}")
-        checked = shape.model_validate_json(body or b"{}")
+        checked = shape.model_validate(sent)
     except wire.BadInput as error:
         raise ControlFault(400, "validation_error", str(error)) from None
     except ValidationError as error:
@@ -300,8 +301,9 @@ async def _send(
     media_type: str = JSON,
     kind: AnswerKind = AnswerKind.CONTROL,
 ) -> None:
-    is_written = isinstance(shown, bytes | list)
-    body = b"" if status == 204 else shown if is_written else to_json(shown)
+    body: wire.Body = b""
+    if status != 204:
+        body = shown.body if isinstance(shown, Written) else to_json(shown)
     raw = [(name.encode(), value.encode()) for name, value in headers.items()]
     raw += HEADERS_OF[kind]
     if body:

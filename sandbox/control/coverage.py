@@ -5,7 +5,7 @@ Every section covers a table of the sandbox, and has a count for each of its row
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final, TypedDict
 
 from sandbox.control.rows import ControlRequest
 from sandbox.domain.events import EVENTS
@@ -31,7 +31,27 @@ TABLES: Final[Mapping[str, tuple[str, ...]]] = {
 """Everything that can be used, section by section."""
 
 
-async def of_world(request: ControlRequest) -> dict[str, Any]:
+class Section(TypedDict):
+    """The entries of a table that were used, and how often; and the unused ones."""
+
+    exercised: dict[str, int]
+    never: list[str]
+
+
+class Coverage(TypedDict):
+    """The parts of the platform that were used."""
+
+    operations: Section
+    answers: Section
+    statuses: Section
+    status_reasons: Section
+    events: Section
+    refusals: Section
+    scenarios: Section
+    outcomes: Section
+
+
+async def of_world(request: ControlRequest) -> Coverage:
     """The coverage of a world since it was created or reset."""
     slices = request.services.worlds.slices
     await slices.run(request.world.coverage.count())
@@ -40,14 +60,14 @@ async def of_world(request: ControlRequest) -> dict[str, Any]:
     return _view(request, request.world.coverage.look())
 
 
-async def of_server(request: ControlRequest) -> dict[str, Any]:
+async def of_server(request: ControlRequest) -> Coverage:
     """The coverage of all worlds since the server started, and of requests for no world."""
     worlds = request.services.worlds
     await worlds.slices.aside(request.services.scenarios)
     return _view(request, await worlds.slices.run(worlds.exercised()))
 
 
-def _view(request: ControlRequest, coverage: CoverageCounters) -> dict[str, Any]:
+def _view(request: ControlRequest, coverage: CoverageCounters) -> Coverage:
     counts = _counts(coverage)
     library = {one.name: name for name, one in request.services.scenarios().items()}
     scrub = request.services.worlds.profile.scrub
@@ -57,16 +77,20 @@ def _view(request: ControlRequest, coverage: CoverageCounters) -> dict[str, Any]
     place = {name: number for number, name in enumerate(_SERVED)}
     answers = sorted(counts["answers"], key=lambda one: (place[one.split()[0]], one))
     tables = {**TABLES, "scenarios": (*library.values(), *own), "answers": answers}
-    return {name: _section(counts[name], tables[name]) for name in SECTIONS}
+    sections = {name: _section(counts[name], table) for name, table in tables.items()}
+    return Coverage(
+        operations=sections["operations"],
+        answers=sections["answers"],
+        statuses=sections["statuses"],
+        status_reasons=sections["status_reasons"],
+        events=sections["events"],
+        refusals=sections["refusals"],
+        scenarios=sections["scenarios"],
+        outcomes=sections["outcomes"],
+    )
 
 
-SECTIONS: Final = (
-    *("operations", "answers", "statuses", "status_reasons"),
-    *("events", "refusals", "scenarios", "outcomes"),
-)
-
-
-def _section(counts: Counter[str], table: Iterable[str]) -> dict[str, Any]:
+def _section(counts: Counter[str], table: Iterable[str]) -> Section:
     return {
         "exercised": {name: counts[name] for name in table if counts[name]},
         "never": [name for name in table if not counts[name]],
@@ -75,7 +99,7 @@ def _section(counts: Counter[str], table: Iterable[str]) -> dict[str, Any]:
 
 def _counts(coverage: CoverageCounters) -> dict[str, Counter[str]]:
     """How often each name of each section was counted."""
-    counts: dict[str, Counter[str]] = {name: Counter() for name in SECTIONS}
+    counts: dict[str, Counter[str]] = {name: Counter() for name in Coverage.__annotations__}
     for answer, count in coverage.answers.items():
         answered = AnswerKind(*answer)
         if answered.route is not None:

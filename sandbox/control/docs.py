@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from sandbox.control.rows import ControlRequest
+from sandbox.control.rows import ControlRequest, Document, Written
 
 if TYPE_CHECKING:
     from sandbox.domain.profile import Profile
@@ -17,7 +17,7 @@ Ids = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 """The cast as a value that can be remembered: kind to names and ids."""
 
 
-def platform(request: ControlRequest) -> bytes:
+def platform(request: ControlRequest) -> Written[Document]:
     """The document of the platform, under the profile of this server."""
     services = request.services
     profile = services.worlds.profile
@@ -25,7 +25,7 @@ def platform(request: ControlRequest) -> bytes:
     return _platform(profile, services.version, url, _ids(request))
 
 
-def control(request: ControlRequest) -> bytes:
+def control(request: ControlRequest) -> Written[Document]:
     """The document of the control API."""
     services = request.services
     write = services.control_document
@@ -34,7 +34,7 @@ def control(request: ControlRequest) -> bytes:
 
 
 @lru_cache(maxsize=8)
-def _platform(profile: "Profile", version: str, url: str, ids: Ids) -> bytes:
+def _platform(profile: "Profile", version: str, url: str, ids: Ids) -> Written[Document]:
     from sandbox.platform.openapi.document import document
 
     return _written(document(profile, version=version, url=url, cast=_cast(ids)))
@@ -42,13 +42,13 @@ def _platform(profile: "Profile", version: str, url: str, ids: Ids) -> bytes:
 
 @lru_cache(maxsize=8)
 def _control(
-    write: Callable[..., dict[str, Any]], version: str, url: str, needs_token: bool, ids: Ids
-) -> bytes:
+    write: Callable[..., Document], version: str, url: str, needs_token: bool, ids: Ids
+) -> Written[Document]:
     return _written(write(version=version, url=url, needs_token=needs_token, cast=_cast(ids)))
 
 
-def _written(document: dict[str, Any]) -> bytes:
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+def _written(document: Document) -> Written[Document]:
+    return Written(json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode())
 
 
 def _ids(request: ControlRequest) -> Ids:
@@ -66,20 +66,20 @@ def _cast(ids: Ids) -> dict[str, dict[str, str]]:
     return {kind: dict(named) for kind, named in ids}
 
 
-def page(request: ControlRequest) -> bytes:
+def page(request: ControlRequest) -> Written[str]:
     """The page itself, which needs no network besides this server."""
     return _file("page.html")
 
 
-def style(request: ControlRequest) -> bytes:
+def style(request: ControlRequest) -> Written[str]:
     """How the page looks."""
     return _file("page.css")
 
 
-def script(request: ControlRequest) -> bytes:
+def script(request: ControlRequest) -> Written[str]:
     """The script of the page."""
     return _file("page.js")
 
 
-def _file(name: str) -> bytes:
-    return (_PAGE / name).read_bytes()
+def _file(name: str) -> Written[str]:
+    return Written((_PAGE / name).read_bytes())

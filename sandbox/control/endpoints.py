@@ -3,12 +3,12 @@
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 from urllib.parse import unquote, urlsplit
 
 from sandbox.control.rows import ControlFault, ControlRequest, invalid, must_be_known
 from sandbox.domain.accounts import Account
-from sandbox.domain.events import EVENTS
+from sandbox.domain.events import EVENTS, EventType
 from sandbox.domain.instants import to_wire
 from sandbox.domain.secret_text import secret_in
 from sandbox.domain.webhooks.endpoints import (
@@ -33,7 +33,35 @@ LOOKED_AT_IN_A_ROW: Final = 200
 milliseconds."""
 
 
-def view(endpoint: Endpoint) -> dict[str, Any]:
+class EndpointView(TypedDict):
+    """A webhook endpoint with its secret. No event types means all of them."""
+
+    id: str
+    url: str
+    description: str
+    account_id: str | None
+    event_types: list[EventType]
+    filters: dict[str, list[str]]
+    secret: str
+    disabled: bool
+    disabled_reason: str | None
+    created_at: str
+
+
+class Endpoints(TypedDict):
+    """The endpoints of a world."""
+
+    endpoints: list[EndpointView]
+    total: int
+
+
+class Recovered(TypedDict):
+    """How many messages are sent again."""
+
+    messages: int
+
+
+def view(endpoint: Endpoint) -> EndpointView:
     """The endpoint as the control API shows it."""
     return {
         "id": endpoint.id,
@@ -49,7 +77,7 @@ def view(endpoint: Endpoint) -> dict[str, Any]:
     }
 
 
-def create(request: ControlRequest) -> dict[str, Any]:
+def create(request: ControlRequest) -> EndpointView:
     """Have webhooks go to a URL, signed with a secret of its own."""
     body: CreateEndpoint = request.body
     world = request.world
@@ -120,7 +148,7 @@ def _check_url(request: ControlRequest, url: str) -> None:
         raise invalid(f"url: {problem}")
 
 
-def list_all(request: ControlRequest) -> dict[str, Any]:
+def list_all(request: ControlRequest) -> Endpoints:
     """The endpoints of a world, in the order in which they came."""
     views = [view(endpoint) for endpoint in request.world.outbox.endpoints.values()]
     return {"endpoints": views, "total": len(views)}
@@ -133,12 +161,12 @@ def _found(request: ControlRequest) -> Endpoint:
     return endpoint
 
 
-def read(request: ControlRequest) -> dict[str, Any]:
+def read(request: ControlRequest) -> EndpointView:
     """One endpoint, with its secret."""
     return view(_found(request))
 
 
-def change(request: ControlRequest) -> dict[str, Any]:
+def change(request: ControlRequest) -> EndpointView:
     """Change the given fields."""
     body: ChangeEndpoint = request.body
     endpoint, outbox = _found(request), request.world.outbox
@@ -157,7 +185,7 @@ def delete(request: ControlRequest) -> None:
     request.world.outbox.remove(_found(request).id)
 
 
-def rotate_secret(request: ControlRequest) -> dict[str, Any]:
+def rotate_secret(request: ControlRequest) -> EndpointView:
     """A new secret; the old one signs too for a while. Source: assumed D22."""
     body: Rotate = request.body
     endpoint, world = _found(request), request.world
@@ -176,13 +204,13 @@ def rotate_secret(request: ControlRequest) -> dict[str, Any]:
     return view(world.outbox.store_endpoint(changed))
 
 
-def enable(request: ControlRequest) -> dict[str, Any]:
+def enable(request: ControlRequest) -> EndpointView:
     """Send to an endpoint again, from the next event on."""
     endpoint = _found(request)
     return view(request.world.outbox.enable(endpoint.id))
 
 
-async def recover(request: ControlRequest) -> dict[str, Any]:
+async def recover(request: ControlRequest) -> Recovered:
     """Send the messages that an endpoint has missed since a moment. Source: assumed D22."""
     body: Recover = request.body
     endpoint = _found(request)

@@ -7,9 +7,8 @@ collected from the tests when they are first needed.
 import json
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypedDict
 
-from sandbox.control.proofs import tests_by_clause
 from sandbox.control.rows import ControlRequest
 
 if TYPE_CHECKING:
@@ -19,8 +18,32 @@ FILE: Final = Path(__file__).with_name("ledger.json")
 """Written by `make golden`."""
 
 
+class Clause(TypedDict):
+    """A clause, the code that implements it, and its tests, which are null outside a checkout."""
+
+    id: str
+    title: str
+    summary: str
+    fills: list[str]
+    code: list[str]
+    rows: list[str]
+    tests: list[str] | None
+    parts: list[str]
+    needs_no_proof: str | None
+    proved: bool
+
+
+class Ledger(TypedDict):
+    """Every clause, or those that were searched for."""
+
+    clauses: list[Clause]
+    total: int
+
+
 @cache
-def _clauses() -> tuple[dict[str, Any], ...]:
+def _clauses() -> tuple[Clause, ...]:
+    from sandbox.control.proofs import tests_by_clause
+
     tests = tests_by_clause()
     return tuple(
         clause | {"tests": None if tests is None else tests.get(clause["id"], [])}
@@ -28,7 +51,7 @@ def _clauses() -> tuple[dict[str, Any], ...]:
     )
 
 
-def read_ledger(search: str | None = None) -> dict[str, Any]:
+def read_ledger(search: str | None = None) -> Ledger:
     """All clauses, the spec's first; with `search`, those whose id, title or summary has that text.
 
     Upper and lower case are the same. `code` lists files of the package, `rows` names of table
@@ -44,7 +67,7 @@ def read_ledger(search: str | None = None) -> dict[str, Any]:
     return {"clauses": found, "total": len(found)}
 
 
-def ledger(request: ControlRequest) -> dict[str, Any]:
+def ledger(request: ControlRequest) -> Ledger:
     """The ledger, or the clauses that match a search."""
     query: LedgerQuery = request.query
     return read_ledger(query.search)

@@ -1,15 +1,17 @@
 """Helpers for control endpoints with long work: exclusive access, and long lists."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic_core import to_json
 
-from sandbox.control.rows import ControlRequest, unknown_world
+from sandbox.control.rows import ControlRequest, Written, unknown_world
 from sandbox.platform.wire import in_parts
 from sandbox.store.steps import Steps
 from sandbox.worlds.world import World
+
+T = TypeVar("T", bound=Mapping[str, Any])
 
 
 @asynccontextmanager
@@ -26,16 +28,15 @@ async def alone(request: ControlRequest) -> AsyncIterator[World]:
         yield request.found
 
 
-def written_list(
-    plural: str, items: Sequence[Any], view: Callable[[Any], Any], more: dict[str, Any]
-) -> Steps[list[bytes]]:
-    """A list under its name and further fields, as JSON in parts: one item in each step."""
+def written_list(answer: T, plural: str, views: Iterable[Mapping[str, Any]]) -> Steps[Written[T]]:
+    """The answer as JSON in parts, with these views as its list `plural`: one in each step."""
 
-    def written() -> Any:
+    def written() -> Iterator[bytes]:
         yield b'{"%b":[' % plural.encode()
-        for number, item in enumerate(items):
-            shown = to_json(view(item))
+        for number, view in enumerate(views):
+            shown = to_json(view)
             yield b"," + shown if number else shown
-        yield b"]," + to_json(more)[1:]
+        rest = {name: value for name, value in answer.items() if name != plural}
+        yield b"]," + to_json(rest)[1:]
 
-    return in_parts(written())
+    return Written((yield from in_parts(written())))

@@ -1,15 +1,20 @@
 """Control endpoints on messages: samples, deliveries, and resending."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from pydantic_core import from_json
 
 from sandbox.control.long import written_list
-from sandbox.control.rows import ControlFault, ControlRequest, must_be_known, window
-from sandbox.domain.events import EVENTS, Message, body_of
+from sandbox.control.rows import ControlFault, ControlRequest, Written, must_be_known, window
+from sandbox.domain.events import EVENTS, EventType, Message, body_of
 from sandbox.domain.instants import to_wire
-from sandbox.domain.webhooks.deliveries import Delivery, DeliveryAttempt
+from sandbox.domain.webhooks.deliveries import (
+    AttemptTrigger,
+    Delivery,
+    DeliveryAttempt,
+    DeliveryStatus,
+)
 from sandbox.store.steps import OFTEN, Steps
 from sandbox.webhooks.samples import sample
 from sandbox.worlds.ids import Ids
@@ -19,16 +24,69 @@ if TYPE_CHECKING:
     from sandbox.control.shapes import MessagesQuery, Resend, Sample
 
 
-async def list_all(request: ControlRequest) -> list[bytes]:
+class AttemptView(TypedDict):
+    """One attempt at a delivery; `response` is the beginning of the receiver's answer."""
+
+    at: str
+    status_code: int | None
+    duration_ms: float
+    response: str
+    error: str | None
+    trigger: AttemptTrigger
+
+
+class DeliveryView(TypedDict):
+    """How a message fares at an endpoint."""
+
+    endpoint_id: str
+    status: DeliveryStatus
+    attempts: list[AttemptView]
+    next_attempt_at: str | None
+
+
+class MessageContent(TypedDict):
+    """One event that happened, with the body of its webhook."""
+
+    id: str
+    event_type: EventType
+    account_id: str
+    subject: str
+    request_id: str | None
+    created_at: str
+    body: dict[str, Any]
+
+
+class MessageView(MessageContent):
+    """One event that happened, with the body of its webhook and its deliveries."""
+
+    deliveries: list[DeliveryView]
+
+
+class Messages(TypedDict):
+    """Messages, oldest first."""
+
+    messages: list[MessageView]
+    total: int
+    limit: int
+    offset: int
+
+
+class Resent(TypedDict):
+    """The endpoints that get one more attempt."""
+
+    endpoints: list[str]
+
+
+async def list_all(request: ControlRequest) -> Written[Messages]:
     """The messages of a world, newest last."""
     query: MessagesQuery = request.query
     must_be_known("event_type", query.event_type, EVENTS)
     slices, world = request.services.worlds.slices, request.world
     fitting = await slices.run(_fitting(world.store.messages_now(), query))
     page = window(fitting, query.limit, query.offset)
-    return await slices.run(
-        written_list("messages", page.items, lambda one: view(world, one), page.about())
-    )
+    answer = Messages(messages=[], total=page.total, limit=page.limit, offset=page.offset)
+    views = (view(world, message) for message in page.items)
+    return await slices.run(written_list(answer, "messages", views))
 
 
 def _fitting(messages: Sequence[Message], query: "MessagesQuery") -> Steps[Sequence[Message]]:
@@ -49,7 +107,7 @@ def _fitting(messages: Sequence[Message], query: "MessagesQuery") -> Steps[Seque
     return fitting
 
 
-def read(request: ControlRequest) -> dict[str, Any]:
+def read(request: ControlRequest) -> MessageView:
     """One message, with its body and its deliveries."""
     return view(request.world, _found(request))
 
@@ -61,13 +119,13 @@ def _found(request: ControlRequest) -> Message:
     return found
 
 
-def view(world: World, message: Message) -> dict[str, Any]:
+def view(world: World, message: Message) -> MessageView:
     """The message as the control API shows it, with its deliveries."""
     deliveries = [_delivery(one) for one in world.outbox.deliveries_of(message.id)]
-    return shown(message) | {"deliveries": deliveries}
+    return {**shown(message), "deliveries": deliveries}
 
 
-def shown(message: Message) -> dict[str, Any]:
+def shown(message: Message) -> MessageContent:
     """The message without its deliveries."""
     return {
         "id": message.id,
@@ -80,7 +138,7 @@ def shown(message: Message) -> dict[str, Any]:
     }
 
 
-def _delivery(delivery: Delivery) -> dict[str, Any]:
+def _delivery(delivery: Delivery) -> DeliveryView:
     due = delivery.next_attempt_at
     return {
         "endpoint_id": delivery.endpoint_id,
@@ -90,7 +148,7 @@ def _delivery(delivery: Delivery) -> dict[str, Any]:
     }
 
 
-def view_attempt(attempt: DeliveryAttempt) -> dict[str, Any]:
+def view_attempt(attempt: DeliveryAttempt) -> AttemptView:
     """One attempt at a delivery."""
     return {
         "at": to_wire(attempt.at),
@@ -105,7 +163,7 @@ def view_attempt(attempt: DeliveryAttempt) -> dict[str, Any]:
 # --- sending ----------------------------------------------------------------------------------
 
 
-def send_sample(request: ControlRequest) -> dict[str, Any]:
+def send_sample(request: ControlRequest) -> MessageView:
     """A sample of an event, sent for real to the endpoints that subscribe to it."""
     body: Sample = request.body
     must_be_known("event_type", body.event_type, EVENTS)
@@ -139,7 +197,7 @@ def _ids_of(world: World) -> dict[str, str]:
     }
 
 
-def resend(request: ControlRequest) -> dict[str, Any]:
+def resend(request: ControlRequest) -> Resent:
     """One more attempt at a message. Source: assumed D22."""
     body: Resend = request.body
     message, outbox = _found(request), request.world.outbox

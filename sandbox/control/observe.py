@@ -1,10 +1,11 @@
 """Control endpoints on the messages and the journal of a world."""
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from sandbox.control.long import written_list
-from sandbox.control.rows import ControlFault, ControlRequest, must_be_known, window
+from sandbox.control.rows import ControlFault, ControlRequest, Written, must_be_known, window
 from sandbox.platform.routes import OPERATIONS
+from sandbox.worlds.journal import EntryView
 
 if TYPE_CHECKING:
     from sandbox.control.shapes import RequestsQuery
@@ -12,7 +13,16 @@ if TYPE_CHECKING:
 _ROUTES: Final = frozenset(row.name for row in OPERATIONS)
 
 
-async def requests(request: ControlRequest) -> list[bytes]:
+class Requests(TypedDict):
+    """Journal entries, oldest first."""
+
+    requests: list[EntryView]
+    total: int
+    limit: int
+    offset: int
+
+
+async def requests(request: ControlRequest) -> Written[Requests]:
     """The journal of a world, newest last."""
     query: RequestsQuery = request.query
     journal = request.world.journal
@@ -24,12 +34,13 @@ async def requests(request: ControlRequest) -> list[bytes]:
         and (query.status is None or entry.status == query.status)
     ]
     page = window(fitting, query.limit, query.offset)
+    answer = Requests(requests=[], total=page.total, limit=page.limit, offset=page.offset)
     return await request.services.worlds.slices.run(
-        written_list("requests", page.items, journal.view, page.about())
+        written_list(answer, "requests", map(journal.view, page.items))
     )
 
 
-def request(request: ControlRequest) -> dict[str, Any]:
+def request(request: ControlRequest) -> EntryView:
     """One request of the journal."""
     journal = request.world.journal
     entry = journal.entry(request.params["id"])
@@ -37,7 +48,7 @@ def request(request: ControlRequest) -> dict[str, Any]:
         raise ControlFault(
             404, "not_found", "the journal has no request with this id, or no longer has it"
         )
-    return dict(journal.view(entry))
+    return journal.view(entry)
 
 
 def forget_requests(request: ControlRequest) -> None:

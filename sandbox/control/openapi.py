@@ -6,11 +6,13 @@ created first.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from inspect import get_annotations
+from typing import Any, Final, get_args, get_origin
 
-from sandbox.control import views
-from sandbox.control.rows import JSON, ControlRow
+from sandbox.control.rows import ControlRow, Written
 from sandbox.control.shapes import NoQuery, Switches
+from sandbox.control.waiting import NearMiss
+from sandbox.control.worlds import SwitchValues
 from sandbox.domain.switches import SWITCHES, Switch
 from sandbox.platform.openapi.document import DIALECT, VERSION
 from sandbox.platform.openapi.examples import Cast, with_ids
@@ -64,7 +66,7 @@ def document(
     """The document of the endpoints in `rows`; `cast` has the ids for the examples."""
     refs, named = schemas_of(_types(rows))
     named["Error"] = _error()
-    near_misses = {"type": "array", "items": _ref(refs, views.NearMiss)}
+    near_misses = {"type": "array", "items": _ref(refs, NearMiss)}
     named["NothingCame"] = _error(near_misses=near_misses)
     paths: dict[str, Schema] = {}
     for row in rows:
@@ -95,9 +97,9 @@ def _types(rows: Sequence[ControlRow]) -> list[tuple[Any, Mode]]:
         (body, "validation") for row in rows if (body := _body(row)) not in (None, Switches)
     ]
     shown: list[tuple[Any, Mode]] = [
-        (view, "serialization")
-        for view in (views.NearMiss, *map(_view, rows))
-        if view not in (None, Switches)
+        (answer, "serialization")
+        for answer in (NearMiss, *map(_answer, rows))
+        if answer not in (None, SwitchValues)
     ]
     return [*read, *shown]
 
@@ -106,15 +108,20 @@ def _body(row: ControlRow) -> Any:
     return None if row.body is None else row.body()
 
 
-def _view(row: ControlRow) -> Any:
-    return None if row.response is None else row.response()
+def _answer(row: ControlRow) -> Any:
+    """The class of the answer, which is what the function returns; None without one."""
+    if row.is_stream:
+        return None
+    returned = get_annotations(row.run, eval_str=True)["return"]
+    origin: Any = get_origin(returned)
+    return get_args(returned)[0] if origin is Written else returned
 
 
 Refs = Mapping[tuple[int, Mode], Schema]
 
 
-def _ref(refs: Refs, view: Any) -> Schema:
-    return refs[id(view), "serialization"]
+def _ref(refs: Refs, answer: Any) -> Schema:
+    return refs[id(answer), "serialization"]
 
 
 def _error(**more: Schema) -> Schema:
@@ -171,13 +178,11 @@ def _success(row: ControlRow, refs: Refs) -> Schema:
     shown: Schema = {"description": "Done."}
     if row.is_stream:
         shown["content"] = {"text/event-stream": {"schema": _TEXT}}
-    elif row.media_type != JSON:
-        shown["content"] = {row.media_type: {"schema": _TEXT}}
-    elif _view(row) is Switches:
+    elif (answer := _answer(row)) is SwitchValues:
         full = _switches() | {"required": list(SWITCHES)}
-        shown["content"] = {"application/json": {"schema": full}}
-    elif row.response is not None:
-        shown["content"] = {"application/json": {"schema": _ref(refs, _view(row))}}
+        shown["content"] = {row.media_type: {"schema": full}}
+    elif answer is not None:
+        shown["content"] = {row.media_type: {"schema": _ref(refs, answer)}}
     return shown
 
 

@@ -1,18 +1,18 @@
 """Control endpoints on outcomes: next outcomes, batch results, catalogues."""
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final, TypedDict
 
-from sandbox.control.rows import ControlFault, ControlRequest, invalid, must_be_known
+from sandbox.control.rows import ControlFault, ControlRequest, Written, invalid, must_be_known
 from sandbox.domain.batches import REASONS, Batch, Result
 from sandbox.domain.payments.cards import CARDS, Card
-from sandbox.domain.payments.outcomes import OUTCOMES, Outcome, for_operation
+from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome, for_operation
 from sandbox.domain.payments.queued import Queued
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS, TransportFault
+from sandbox.domain.payments.transport import TRANSPORT_FAULTS, TransportFault, When
 from sandbox.domain.payments.triggers import TRIGGERS, Trigger
-from sandbox.domain.rendering import to_wire_fields
+from sandbox.domain.rendering import to_bytes
 from sandbox.domain.timers import BATCH_RESULT
+from sandbox.domain.words import OneOf
 from sandbox.platform.batches import operations as batches
 from sandbox.platform.operation_context import OperationContext
 from sandbox.scenarios.queue import QueueFull
@@ -20,13 +20,34 @@ from sandbox.scenarios.queue import QueueFull
 if TYPE_CHECKING:
     from sandbox.control.shapes import BatchAnswer, NextOutcome
 
+OutcomeKey = Annotated[str, OneOf(OUTCOMES)]
+FaultKey = Annotated[str, OneOf(TRANSPORT_FAULTS)]
+
 _PARTIAL: Final = "partial_approval"
 
 
 # --- the queue --------------------------------------------------------------------------------
 
 
-def add_next(request: ControlRequest) -> dict[str, Any]:
+class QueuedView(TypedDict):
+    """An outcome that waits for the next attempt that fits. Amounts are minor units."""
+
+    outcome: OutcomeKey | None
+    operation: Operation | None
+    amount: int | None
+    delay_ms: int
+    fault: FaultKey | None
+    approved_amount: int | None
+
+
+class Queue(TypedDict):
+    """The outcomes that wait, the next one first."""
+
+    queue: list[QueuedView]
+    total: int
+
+
+def add_next(request: ControlRequest) -> QueuedView:
     """Queue an outcome for the next attempt that fits. Source: assumed 6.3, D24."""
     body: NextOutcome = request.body
     must_be_known("outcome", body.outcome, OUTCOMES)
@@ -45,12 +66,23 @@ def add_next(request: ControlRequest) -> dict[str, Any]:
         raise ControlFault(
             409, "queue_full", str(error), details="DELETE .../scenario/next forgets them"
         ) from None
-    return asdict(entry)
+    return _queued_view(entry)
 
 
-def list_next(request: ControlRequest) -> dict[str, Any]:
+def _queued_view(entry: Queued) -> QueuedView:
+    return {
+        "outcome": entry.outcome,
+        "operation": entry.operation,
+        "amount": entry.amount,
+        "delay_ms": entry.delay_ms,
+        "fault": entry.fault,
+        "approved_amount": entry.approved_amount,
+    }
+
+
+def list_next(request: ControlRequest) -> Queue:
     """The outcomes that wait, the next one first."""
-    waiting = [asdict(entry) for entry in request.world.queue.waiting()]
+    waiting = [_queued_view(entry) for entry in request.world.queue.waiting()]
     return {"queue": waiting, "total": len(waiting)}
 
 
@@ -62,7 +94,7 @@ def clear_next(request: ControlRequest) -> None:
 # --- batches ----------------------------------------------------------------------------------
 
 
-def answer_batch(request: ControlRequest) -> dict[str, Any]:
+def answer_batch(request: ControlRequest) -> Written[Batch]:
     """The processor's result for a submitted batch, by hand. Source: assumed B9 to B12."""
     world = request.world
     context = OperationContext(
@@ -84,7 +116,7 @@ def answer_batch(request: ControlRequest) -> dict[str, Any]:
     context.unit.cancel(BATCH_RESULT, batch.id)
     answered = batches.answer(context, batch, result, members)
     context.unit.commit()
-    return to_wire_fields(answered)
+    return Written(to_bytes(answered))
 
 
 def _result(body: "BatchAnswer", members: list[Transaction]) -> Result:
@@ -120,7 +152,38 @@ def _rejected(wanted: int | list[str] | None, members: list[Transaction]) -> tup
 # --- the catalogues ---------------------------------------------------------------------------
 
 
-def list_outcomes(request: ControlRequest) -> dict[str, Any]:
+class CatalogueOutcome(TypedDict):
+    """A row of the catalogue of outcomes."""
+
+    key: OutcomeKey
+    operations: list[str]
+    status: str
+    status_reason: str
+    response_code: str | None
+    processor_response_code: str | None
+    message: str | None
+    latency_ms: int
+    retry: str
+
+
+class FaultView(TypedDict):
+    """A transport fault; `status` is the answer that it sends instead, if any."""
+
+    key: FaultKey
+    when: When
+    status: int | None
+    effect: str
+
+
+class Outcomes(TypedDict):
+    """The catalogue of outcomes, and the transport faults."""
+
+    outcomes: list[CatalogueOutcome]
+    total: int
+    faults: list[FaultView]
+
+
+def list_outcomes(request: ControlRequest) -> Outcomes:
     """The outcomes and the transport faults. Source: assumed 5.2, 5.3."""
     return {
         "outcomes": [outcome_view(row) for row in OUTCOMES.values()],
@@ -129,7 +192,7 @@ def list_outcomes(request: ControlRequest) -> dict[str, Any]:
     }
 
 
-def outcome_view(row: Outcome) -> dict[str, Any]:
+def outcome_view(row: Outcome) -> CatalogueOutcome:
     """An outcome as it is shown."""
     return {
         "key": row.key,
@@ -144,18 +207,37 @@ def outcome_view(row: Outcome) -> dict[str, Any]:
     }
 
 
-def fault_view(row: TransportFault) -> dict[str, Any]:
+def fault_view(row: TransportFault) -> FaultView:
     """A transport fault as it is shown."""
     status = row.answer.status if row.answer else None
     return {"key": row.key, "when": row.when, "status": status, "effect": row.effect}
 
 
-def list_cards(request: ControlRequest) -> dict[str, Any]:
+class CardView(TypedDict):
+    """A test card. Above `above_amount` it is approved in part; `later` is for later operations."""
+
+    token: str
+    number: str
+    brand: str
+    type: str
+    outcome: OutcomeKey
+    above_amount: int | None
+    later: dict[str, str]
+
+
+class Cards(TypedDict):
+    """The test cards."""
+
+    cards: list[CardView]
+    total: int
+
+
+def list_cards(request: ControlRequest) -> Cards:
     """The test cards. Source: assumed 6.4."""
     return {"cards": [card_view(card) for card in CARDS.values()], "total": len(CARDS)}
 
 
-def card_view(card: Card) -> dict[str, Any]:
+def card_view(card: Card) -> CardView:
     """A test card as it is shown."""
     return {
         "token": card.token,
@@ -164,16 +246,33 @@ def card_view(card: Card) -> dict[str, Any]:
         "type": card.type,
         "outcome": card.outcome or (_PARTIAL if card.limit is not None else "approved"),
         "above_amount": card.limit,
-        "later": card.later,
+        "later": {str(operation): outcome for operation, outcome in card.later.items()},
     }
 
 
-def list_triggers(request: ControlRequest) -> dict[str, Any]:
+class TriggerView(TypedDict):
+    """An amount that chooses an outcome."""
+
+    amount: int
+    kind: str
+    key: str
+    operation: str | None
+    about: str
+
+
+class Triggers(TypedDict):
+    """The amounts that choose."""
+
+    triggers: list[TriggerView]
+    total: int
+
+
+def list_triggers(request: ControlRequest) -> Triggers:
     """The amounts that choose an outcome. Source: assumed 6.2."""
     return {"triggers": [trigger_view(row) for row in TRIGGERS.values()], "total": len(TRIGGERS)}
 
 
-def trigger_view(row: Trigger) -> dict[str, Any]:
+def trigger_view(row: Trigger) -> TriggerView:
     """An amount that chooses an outcome, as it is shown."""
     return {
         "amount": row.amount,

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from sandbox.domain.words import nearest
 from sandbox.platform.security_headers import AnswerKind
+from sandbox.platform.wire import Body
 from sandbox.store.fixture import Fixture
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.world import World
@@ -13,12 +14,25 @@ from sandbox.worlds.world import World
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+T = TypeVar("T")
+
 PREFIX = "/_sandbox"
 WORLD = f"{PREFIX}/worlds/{{w}}"
 JSON = "application/json"
 
 SNAPSHOT_BYTES_MAX: Final = 256 * 1_048_576
 """A larger snapshot is refused with 413. Source: assumed D25-bodies."""
+
+
+Document = dict[str, Any]
+"""A document with a shape of its own: a snapshot, a JSON Schema, an OpenAPI document."""
+
+
+class Written(Generic[T]):
+    """An answer of the class `T`, already written out as the bytes to send."""
+
+    def __init__(self, body: Body) -> None:
+        self.body = body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,8 +98,9 @@ class ControlRow:
     The result of an `is_stream` row is sent piece by piece; all others answer with `media_type`.
     An `ends_with_client` row can take long, and is canceled when the client disconnects.
 
-    `body` and `query` give their classes in `shapes`, `response` its view in `views`; both modules
-    are loaded with the first use. `refuses` lists the statuses of the function itself.
+    `body` and `query` give their classes in `shapes`, which is loaded with the first use. The
+    function's return annotation is the class of the answer. `refuses` lists the statuses of the
+    function itself.
     """
 
     name: str
@@ -101,7 +116,6 @@ class ControlRow:
     is_stream: bool = False
     ends_with_client: bool = False
     media_type: str = JSON
-    response: Callable[[], Any] | None = None
     refuses: tuple[int, ...] = ()
 
     @property
@@ -166,10 +180,6 @@ class ItemPage:
     total: int
     limit: int
     offset: int
-
-    def about(self) -> dict[str, Any]:
-        """The result of a list endpoint besides the items of a long list."""
-        return {"total": self.total, "limit": self.limit, "offset": self.offset}
 
 
 def window(items: Sequence[Any], limit: int, offset: int | None) -> ItemPage:

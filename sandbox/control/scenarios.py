@@ -1,39 +1,55 @@
 """Control endpoints on scenarios: the library, and the running one of a world."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from sandbox.control.rows import ControlFault, ControlRequest, invalid
+from sandbox.control.rows import ControlFault, ControlRequest, Document, invalid
 from sandbox.scenarios.loading import ScenarioError, parse_scenario
+from sandbox.scenarios.running import RunningView
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
     from sandbox.scenarios.shapes import Scenario
 
 
-def library(request: ControlRequest) -> dict[str, Any]:
+class ScenarioOfLibrary(TypedDict):
+    """A scenario of the library; `name` is that of its file."""
+
+    name: str
+    title: str
+    about: str
+
+
+class Scenarios(TypedDict):
+    """The scenarios of the library."""
+
+    scenarios: list[ScenarioOfLibrary]
+    total: int
+
+
+def library(request: ControlRequest) -> Scenarios:
     """The scenarios that come with the sandbox."""
-    views = [
+    views: list[ScenarioOfLibrary] = [
         {"name": name, "title": one.name, "about": one.about}
         for name, one in request.services.scenarios().items()
     ]
     return {"scenarios": views, "total": len(views)}
 
 
-def schema(request: ControlRequest) -> dict[str, Any]:
+def schema(request: ControlRequest) -> Document:
     """The JSON Schema of scenario files, as `scenarios/` has it too."""
     from sandbox.scenarios.schema import scenario_schema
 
     return scenario_schema()
 
 
-def read(request: ControlRequest) -> dict[str, Any]:
+def read(request: ControlRequest) -> RunningView:
     """The scenario that runs in a world, and how often each of its rules applied."""
     if request.world.scenario is None:
         raise ControlFault(404, "no_scenario", "no scenario runs in this world")
     return request.world.scenario.view()
 
 
-def run(request: ControlRequest) -> dict[str, Any]:
+def run(request: ControlRequest) -> RunningView:
     """Have a scenario run in a world: one of the library by name, or a whole one."""
     start(request.world, chosen(request, request.body))
     return read(request)

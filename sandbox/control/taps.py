@@ -1,7 +1,6 @@
 """Control endpoints on the tap desk: payments that wait for a card, and taps."""
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from sandbox.control.rows import ControlFault, ControlRequest, invalid, must_be_known
 from sandbox.domain.instants import to_wire
@@ -15,18 +14,50 @@ if TYPE_CHECKING:
     from sandbox.control.shapes import TapBody
 
 
-def list_all(request: ControlRequest) -> dict[str, Any]:
+class TapView(TypedDict):
+    """A payment that waits for a card."""
+
+    transaction_id: str
+    operation: Operation
+    amount: int
+    terminal_id: str
+    since: str
+    until: str
+
+
+class Taps(TypedDict):
+    """The payments that wait, the oldest first."""
+
+    taps: list[TapView]
+    total: int
+
+
+class TappedView(TapView):
+    """What became of a payment that waited."""
+
+    status: str | None
+    status_reason: str | None
+
+
+def list_all(request: ControlRequest) -> Taps:
     """The payments that wait, the oldest first."""
     taps = [view(waiting.tap) for waiting in request.world.tap_desk if not waiting.came.done()]
     return {"taps": taps, "total": len(taps)}
 
 
-def view(tap: Tap) -> dict[str, Any]:
+def view(tap: Tap) -> TapView:
     """A payment that waits, as the control API shows it."""
-    return asdict(tap) | {"since": to_wire(tap.since), "until": to_wire(tap.until)}
+    return {
+        "transaction_id": tap.transaction_id,
+        "operation": tap.operation,
+        "amount": tap.amount,
+        "terminal_id": tap.terminal_id,
+        "since": to_wire(tap.since),
+        "until": to_wire(tap.until),
+    }
 
 
-async def tap(request: ControlRequest) -> dict[str, Any]:
+async def tap(request: ControlRequest) -> TappedView:
     """Tap a card, choose the outcome, or cancel; what became of the payment. Source: assumed D24.
 
     Answers once the payment has ended, or once its processor delays the answer.
@@ -36,8 +67,11 @@ async def tap(request: ControlRequest) -> dict[str, Any]:
     waiting.came.set_result(tapped)
     await waiting.left.wait()
     tx = request.world.store.begin().get(Transaction, waiting.tap.transaction_id)
-    ended = (None, None) if tx is None else (tx.status, tx.status_reason)
-    return view(waiting.tap) | dict(zip(("status", "status_reason"), ended, strict=True))
+    return {
+        **view(waiting.tap),
+        "status": None if tx is None else tx.status,
+        "status_reason": None if tx is None else tx.status_reason,
+    }
 
 
 def _found(request: ControlRequest) -> Waiting:

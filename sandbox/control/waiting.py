@@ -3,11 +3,11 @@
 import asyncio
 from collections import deque
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypedDict
 
-from sandbox.control.messages import view
+from sandbox.control.messages import MessageView, view
 from sandbox.control.rows import ControlFault, ControlRequest, must_be_known
-from sandbox.domain.events import EVENTS, Message, status_of
+from sandbox.domain.events import EVENTS, EventType, Message, status_of
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
@@ -24,7 +24,16 @@ _SEARCHES_S: Final = 0.005
 """The seconds that all searches of one world may run before other requests get a turn."""
 
 
-async def wait(request: ControlRequest) -> dict[str, Any]:
+class NearMiss(TypedDict):
+    """A message that almost matched, and the reason why it did not."""
+
+    id: str
+    event_type: EventType
+    subject: str
+    why: str
+
+
+async def wait(request: ControlRequest) -> MessageView:
     """The first message that fits, as soon as it is there. 408 with near misses if none comes."""
     query: WaitQuery = request.query
     must_be_known("event_type", query.event_type, EVENTS)
@@ -151,14 +160,15 @@ def mismatch(world: World, message: Message, query: "WaitQuery") -> str | None:
 
 def _nothing_came(world: World, search: Search) -> ControlFault:
     """The messages that come nearest, newest first."""
-    near = [
+    near: list[NearMiss] = [
         {
             "id": message.id,
             "event_type": message.event_type,
             "subject": message.subject,
-            "why": mismatch(world, message, search.query),
+            "why": why,
         }
         for message in reversed(search.near)
+        if (why := mismatch(world, message, search.query)) is not None
     ]
     return ControlFault(
         408,

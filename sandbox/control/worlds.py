@@ -1,16 +1,17 @@
 """Control endpoints on worlds, their clocks and switches."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NewType, TypedDict
 
 from sandbox.control import scenarios
 from sandbox.control.long import alone, written_list
-from sandbox.control.rows import ControlFault, ControlRequest, invalid
+from sandbox.control.rows import ControlFault, ControlRequest, Document, Written, invalid
 from sandbox.domain import switches
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import to_wire
 from sandbox.domain.words import nearest
 from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.steps import Steps
+from sandbox.worlds.clock import ClockView
 from sandbox.worlds.registry import Protected, TooManyWorlds, WorldTaken
 from sandbox.worlds.saved_world import NotRestored
 from sandbox.worlds.scheduler import advance_to, catch_up
@@ -21,12 +22,84 @@ if TYPE_CHECKING:
     from sandbox.control.shapes import Advance, ClockBody, CreateWorld
 
 
-def health(request: ControlRequest) -> dict[str, Any]:
+class Health(TypedDict):
+    """That the server answers; `store` is `memory`, or the name of the state file."""
+
+    status: Literal["ok"]
+    version: str
+    store: str
+
+
+class KeyOfCast(TypedDict):
+    """A key of the cast, with its plaintext."""
+
+    id: str
+    key: str
+
+
+class WorldView(TypedDict):
+    """A world, with the ids of its cast and the plaintext of their keys."""
+
+    id: str
+    name: str
+    seed: int
+    fixture: str
+    scenario: str | None
+    clock: ClockView
+    accounts: dict[str, str]
+    terminals: dict[str, str]
+    locations: dict[str, str]
+    keys: dict[str, KeyOfCast]
+
+
+class Worlds(TypedDict):
+    """Every world that is in use."""
+
+    worlds: list[WorldView]
+    total: int
+
+
+class FiredTimer(TypedDict):
+    """Something that fell due while a clock was advanced."""
+
+    at: str
+    kind: str
+    subject: str
+
+
+class Advanced(TypedDict):
+    """The new time of a clock, and the events on the way."""
+
+    now: str
+    fired: list[FiredTimer]
+
+
+SwitchValues = NewType("SwitchValues", dict[str, Any])
+"""The values of all switches, by name."""
+
+
+def view(world: World) -> WorldView:
+    """The world as the control API shows it, with the cast and the plaintext of its keys."""
+    return {
+        "id": world.spec.id,
+        "name": world.spec.name,
+        "seed": world.spec.seed,
+        "fixture": world.spec.fixture.name,
+        "scenario": None if world.scenario is None else world.scenario.scenario.name,
+        "clock": world.clock.view(),
+        "accounts": world.cast.accounts,
+        "terminals": world.cast.terminals,
+        "locations": world.cast.locations,
+        "keys": {name: {"id": id, "key": key} for name, (id, key) in world.cast.keys.items()},
+    }
+
+
+def health(request: ControlRequest) -> Health:
     """That the server answers, its version, and its store."""
     return {"status": "ok", "version": request.services.version, "store": request.services.store}
 
 
-async def create(request: ControlRequest) -> dict[str, Any]:
+async def create(request: ControlRequest) -> WorldView:
     """A new world, filled from its fixture. Everything is checked before anything is made."""
     body: CreateWorld = request.body
     scenario = None if body.scenario is None else scenarios.chosen(request, body.scenario)
@@ -55,7 +128,7 @@ async def create(request: ControlRequest) -> dict[str, Any]:
             await worlds.slices.run(worlds.deleting(world))
             raise
     await catch_up(world, worlds.slices)
-    return world.view()
+    return view(world)
 
 
 def _fixture(request: ControlRequest, name: str | None) -> Fixture:
@@ -96,18 +169,18 @@ def _switches(wanted: dict[str, Any]) -> dict[str, Any]:
         ) from None
 
 
-async def list_all(request: ControlRequest) -> list[bytes]:
+async def list_all(request: ControlRequest) -> Written[Worlds]:
     """Every world that is in use."""
     worlds = request.services.worlds
     await worlds.slices.run(worlds.dropping_unused())
     listed = list(worlds)
-    more = {"total": len(listed)}
-    return await worlds.slices.run(written_list("worlds", listed, World.view, more))
+    answer = Worlds(worlds=[], total=len(listed))
+    return await worlds.slices.run(written_list(answer, "worlds", map(view, listed)))
 
 
-def read(request: ControlRequest) -> dict[str, Any]:
+def read(request: ControlRequest) -> WorldView:
     """One world."""
-    return request.world.view()
+    return view(request.world)
 
 
 async def delete(request: ControlRequest) -> None:
@@ -120,7 +193,7 @@ async def delete(request: ControlRequest) -> None:
             raise ControlFault(409, "protected", str(error)) from None
 
 
-async def reset(request: ControlRequest) -> dict[str, Any]:
+async def reset(request: ControlRequest) -> WorldView:
     """Bring a world back to its fixture, with the same keys."""
     worlds = request.services.worlds
     async with alone(request) as world:
@@ -129,18 +202,19 @@ async def reset(request: ControlRequest) -> dict[str, Any]:
         except NotRestored as error:
             raise _faulty(world.spec.fixture.name, error) from None
         await catch_up(world, worlds.slices)
-        return world.view()
+        return view(world)
 
 
-async def save(request: ControlRequest) -> list[bytes]:
+async def save(request: ControlRequest) -> Written[Document]:
     """The whole world as one document. Source: assumed D25."""
     from sandbox.worlds.snapshot import snapshot
 
     async with alone(request) as world:
-        return await request.services.worlds.slices.run(snapshot(world), is_large=True)
+        slices = request.services.worlds.slices
+        return Written(await slices.run(snapshot(world), is_large=True))
 
 
-async def load(request: ControlRequest) -> dict[str, Any]:
+async def load(request: ControlRequest) -> WorldView:
     """A saved world in place of this one, whose id and keys of the cast stay (assumed D25)."""
     slices = request.services.worlds.slices
     async with alone(request) as world:
@@ -152,7 +226,7 @@ async def load(request: ControlRequest) -> dict[str, Any]:
             ) from None
         # From here on its clock is watched, whether or not anybody asks for something.
         await catch_up(restored, slices)
-        return restored.view()
+        return view(restored)
 
 
 def _loaded(request: ControlRequest, id: str) -> Steps[World]:
@@ -167,12 +241,12 @@ def _loaded(request: ControlRequest, id: str) -> Steps[World]:
     return (yield from request.services.worlds.restoring(spec, saved))
 
 
-def read_clock(request: ControlRequest) -> dict[str, Any]:
+def read_clock(request: ControlRequest) -> ClockView:
     """The clock of a world."""
-    return dict(request.world.clock.view())
+    return request.world.clock.view()
 
 
-async def set_clock(request: ControlRequest) -> dict[str, Any]:
+async def set_clock(request: ControlRequest) -> ClockView:
     """Set the given values of a world's clock.
 
     When it moves ahead, everything due on the way happens at its own time (assumed D23).
@@ -187,7 +261,7 @@ async def set_clock(request: ControlRequest) -> dict[str, Any]:
     return read_clock(request)
 
 
-async def advance_clock(request: ControlRequest) -> dict[str, Any]:
+async def advance_clock(request: ControlRequest) -> Advanced:
     """Advance the clock from one due time to the next; returns the events in order."""
     body: Advance = request.body
     world = request.world
@@ -205,12 +279,12 @@ async def advance_clock(request: ControlRequest) -> dict[str, Any]:
     }
 
 
-def read_switches(request: ControlRequest) -> dict[str, Any]:
+def read_switches(request: ControlRequest) -> SwitchValues:
     """The current switches of a world."""
-    return dict(request.world.switches)
+    return SwitchValues(dict(request.world.switches))
 
 
-def set_switches(request: ControlRequest) -> dict[str, Any]:
+def set_switches(request: ControlRequest) -> SwitchValues:
     """Set switches of a world; those not named stay."""
     request.world.set_switches(_switches(request.body))
-    return dict(request.world.switches)
+    return read_switches(request)

@@ -6,7 +6,7 @@ sending are elsewhere.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 from sandbox.domain import credentials, keys
 from sandbox.domain.credentials import Credential
@@ -14,6 +14,7 @@ from sandbox.domain.instants import Instant
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.records import Record
 from sandbox.domain.rendering import to_bytes
+from sandbox.domain.words import OneOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,9 @@ EVENTS: Final[dict[str, EventRow]] = {
         EventRow("credential.deleted", "a credential deleted"),
     )
 }
+
+EventType = Annotated[str, OneOf(EVENTS)]
+"""The name of an event."""
 
 
 class LazyRecord:

@@ -18,6 +18,7 @@ from sandbox.scenarios.queue import Queue
 from sandbox.scenarios.running import Running
 from sandbox.store.port import UnitOfWork
 from sandbox.worlds.journal import Decision
+from sandbox.worlds.memo import Memo
 
 
 class Draws(Protocol):
@@ -63,12 +64,8 @@ class WorldServices(Protocol):
         """The scenario that is running."""
 
     @property
-    def directory_version(self) -> int:
-        """Another number after every change of an account, a terminal, a location or a key."""
-
-    @property
-    def places(self) -> dict[Any, Any]:
-        """Places of sale that were worked out before; see `payments.places`."""
+    def places(self) -> Memo[Any, Any]:
+        """The points of sale that were found before; see `payments.points_of_sale`."""
 
     @property
     def taken_events(self) -> Mapping[str, str]:

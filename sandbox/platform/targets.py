@@ -3,7 +3,7 @@
 No answer depends on the existence of something that the caller may not see. Source: assumed C5.
 """
 
-from typing import Any, Final
+from typing import Any
 
 from sandbox.domain import access
 from sandbox.domain.access import Access, AccessVerdict, Need
@@ -60,8 +60,6 @@ def _refuse(refused: Access, reason: str, details: str = "") -> Refusal:
 # A till asks for the same thing all day. What became of these steps is remembered until an account,
 # a terminal, a location or a key of the world changes.
 
-REACHED_MAX: Final = 10_000
-
 
 def reached_before(context: RequestContext, row: Row) -> bool:
     """Whether the same request was allowed before; if so, fill `context` as it was then."""
@@ -73,9 +71,9 @@ def reached_before(context: RequestContext, row: Row) -> bool:
         # The check of the body reports its mistakes later.
         del context.notes[noted:]
         return False
-    if known is None or known[0] != context.world.directory_version:
+    if known is None:
         return False
-    _, context.holds, context.account, context.record, decisions = known
+    context.holds, context.account, context.record, decisions = known
     context.decisions += decisions
     return True
 
@@ -92,12 +90,8 @@ def _cache_key_of(context: RequestContext, row: Row) -> tuple[Any, ...]:
 
 def remember(context: RequestContext, row: Row) -> None:
     """Cache the results of the steps for the next request of the same kind."""
-    reached = context.world.reached
-    if len(reached) >= REACHED_MAX:
-        reached.clear()
     first = next(at for at, one in enumerate(context.decisions) if one[0] == "visibility")
-    reached[context.cache_key] = (
-        context.world.directory_version,
+    context.world.reached[context.cache_key] = (
         context.holds,
         context.account,
         context.record,

@@ -19,6 +19,7 @@ from sandbox.store.steps import Steps
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+    from pydantic_core import ErrorDetails
 
 T = TypeVar("T")
 
@@ -32,6 +33,13 @@ and many at once would delay all others until the last is done."""
 DETAILS_MAX: Final = 5
 """The most mistakes of a body to name; the rest are counted."""
 
+
+_IN_JSON: Final = {
+    "model_type": "Input should be an object",
+    "dict_type": "Input should be an object",
+    "list_type": "Input should be a valid array",
+}
+"""Kinds of mistakes for which pydantic names types of Python, with the words of JSON for them."""
 
 Body = bytes | list[bytes]
 """The body of an answer: whole, or in parts if it is long."""
@@ -168,17 +176,21 @@ def parse_object(body: bytes) -> dict[str, Any]:
 
 def mistakes(error: ValidationError) -> str:
     """The mistakes of a body, field by field, without repeating its values."""
-    found = error.errors(include_url=False, include_input=False, include_context=False)
-    lines = [_mistake(one["loc"], one["type"], one["msg"]) for one in found[:DETAILS_MAX]]
+    found = error.errors(include_url=False, include_context=False)
+    lines = [_mistake(one) for one in found[:DETAILS_MAX]]
     if len(found) > DETAILS_MAX:
         lines.append(f"and {len(found) - DETAILS_MAX} more")
     return "; ".join(lines)
 
 
-def _mistake(loc: tuple[int | str, ...], kind: str, message: str) -> str:
-    path = ".".join(str(part)[:80] for part in loc)
-    if kind == "extra_forbidden":
+def _mistake(one: "ErrorDetails") -> str:
+    path = ".".join(str(part)[:80] for part in one["loc"])
+    if one["type"] == "extra_forbidden":
         return f"{path}: unknown field"
+    message = _IN_JSON.get(one["type"], one["msg"])
+    if one["type"] == "float_type" and type(one["input"]) is int:
+        # An integer is a number unless it is too large.
+        message = "Input should be a finite number"
     return f"{path}: {sentence(message)}" if path else message.removeprefix("Value error, ")
 
 

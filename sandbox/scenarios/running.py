@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.scenarios.near_misses import NearMisses
@@ -26,6 +26,24 @@ RuleCounts = list[int]
 """How many attempts or deliveries fitted a rule, and to how many of them it applied."""
 
 _NAMED = ("terminal", "location", "account", "key")
+
+
+class RuleView(TypedDict):
+    """A rule of the scenario that runs: how often it fitted, and how often it applied."""
+
+    name: str
+    fitted: int
+    applied: int
+    is_used_up: bool
+
+
+class RunningView(TypedDict):
+    """The scenario that runs in a world."""
+
+    name: str
+    about: str
+    rules: list[RuleView]
+    webhooks: list[RuleView]
 
 
 class MatchedRule(NamedTuple):
@@ -78,7 +96,7 @@ class _Entry:
         self.counts[1] += 1
         return None
 
-    def view(self) -> dict[str, Any]:
+    def view(self) -> RuleView:
         return {
             "name": self.name,
             "fitted": self.fitted,
@@ -197,7 +215,7 @@ class Running:
         for entry, (fitted, applied) in zip(entries, counts, strict=True):
             entry.counts[:] = fitted, applied
 
-    def view(self) -> dict[str, Any]:
+    def view(self) -> RunningView:
         """The scenario as the control API shows it."""
         return {
             "name": self.scenario.name,

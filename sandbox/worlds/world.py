@@ -33,11 +33,12 @@ from sandbox.store.world_state import WorldState
 from sandbox.webhooks.outbox import Outbox
 from sandbox.worlds.background import Durability, Scheduler
 from sandbox.worlds.change_signal import ChangeSignal
-from sandbox.worlds.clock import Clock, ClockView, SystemClock
+from sandbox.worlds.clock import Clock, SystemClock
 from sandbox.worlds.coverage_counters import CoverageCounters
 from sandbox.worlds.event_stream import Subscriptions
 from sandbox.worlds.ids import Ids
 from sandbox.worlds.journal import Journal
+from sandbox.worlds.memo import Memo
 from sandbox.worlds.spec import DEFAULT_WORLD, WorldSpec
 from sandbox.worlds.tap_desk import TapDesk
 
@@ -97,8 +98,6 @@ class World:
         # The keys that were stored before there was anyone to notify.
         self._new_keys: list[ApiKey] = []
         self._on_new_key: Callable[[ApiKey], None] = self._new_keys.append
-        # How often an account, a terminal, a location or a key was put.
-        self.directory_version = 0
         self.clock = Clock(system_clock, self)
         self.queue = Queue(self)
         self.journal = Journal(
@@ -194,7 +193,11 @@ class World:
         return self.store.containers()
 
     def _note_directory(self, record: object) -> None:
-        self.directory_version += 1
+        self._clear_memos()
+
+    def _clear_memos(self) -> None:
+        self.places.clear()
+        self.reached.clear()
 
     def has_record(self, kind: str, id: str) -> bool:
         """Whether there is an account, a terminal, a location or a key with this id."""
@@ -211,11 +214,11 @@ class World:
             yield
 
     def _note_key(self, key: ApiKey) -> None:
-        self.directory_version += 1
+        self._clear_memos()
         self._on_new_key(key)
 
     def _note_account(self, account: Account) -> None:
-        self.directory_version += 1
+        self._clear_memos()
         if account.status == "blocked":
             self.blocked.add(account.id)
 
@@ -224,8 +227,8 @@ class World:
         # Accounts that were ever blocked: usually few, so most requests need no lookup.
         self.blocked: set[str] = set()
         self.draws = self.draws_of(self.spec.seed)
-        self.places: dict[Any, Any] = {}
-        self.reached: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        self.places: Memo[Any, Any] = Memo()
+        self.reached: Memo[tuple[Any, ...], tuple[Any, ...]] = Memo()
         # Payments that wait for their processor, each with an event that ends the wait, and the
         # event_ids of their attempts. A reset replaces them, so old waits end without effect.
         self.busy: dict[str, Event] = {}
@@ -249,7 +252,6 @@ class World:
         self.cast, self.draws = fresh.cast, fresh.draws
         self.journal.restart(self.store.counters)
         self.blocked = fresh.blocked
-        self.directory_version += 1
         self.put_state(state)
         self.scenario = None
         if scenario is not None:
@@ -388,22 +390,6 @@ class World:
             raise UnknownWord(f"the world has no {kind} {name[:80]!r}", name, cast)
 
         return Running(scenario, resolve)
-
-    def view(self) -> dict[str, Any]:
-        """The world as the control API shows it, with the cast and the plaintext of its keys."""
-        clock: ClockView = self.clock.view()
-        return {
-            "id": self.spec.id,
-            "name": self.spec.name,
-            "seed": self.spec.seed,
-            "fixture": self.spec.fixture.name,
-            "scenario": self.scenario and self.scenario.scenario.name,
-            "clock": clock,
-            "accounts": self.cast.accounts,
-            "terminals": self.cast.terminals,
-            "locations": self.cast.locations,
-            "keys": {name: {"id": id, "key": key} for name, (id, key) in self.cast.keys.items()},
-        }
 
 
 TimerHandler = Callable[[World, UnitOfWork, Timer], None]

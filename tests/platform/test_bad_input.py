@@ -75,6 +75,37 @@ def test_an_update_with_a_body_of_wrong_form_is_refused_and_changes_nothing(sand
     assert visible_state(sandbox) == before
 
 
+WRONG_TYPES = {
+    "POST /v3/payment": (
+        {"amount": 1000, "breakdown": [], "additional_details": "x"},
+        "breakdown: input should be an object; additional_details: input should be an object",
+    ),
+    "POST /v5/apikeys": (
+        {"name": "x", "permissions": "all"},
+        "permissions: input should be a valid array",
+    ),
+    "PUT /_sandbox/worlds/default/clock": (
+        {"rate": 10**400},
+        "rate: input should be a finite number",
+    ),
+    "POST /_sandbox/worlds": (
+        {"clock": 5, "switches": []},
+        "clock: input should be an object; switches: input should be an object",
+    ),
+}
+
+
+@pytest.mark.parametrize("address", WRONG_TYPES)
+def test_a_refusal_names_types_in_the_words_of_json(sandbox, address):
+    method, path = address.split()
+    body, mistakes = WRONG_TYPES[address]
+
+    answer = sandbox.ask(method, path, key="merchant", json_body=body)
+
+    assert answer.status == 400
+    assert f'{mistakes}"' in answer.body.decode()
+
+
 @pytest.mark.proves("spec 7-400")
 @pytest.mark.parametrize(
     ("field", "value"),

@@ -7,10 +7,9 @@ from sandbox.control.rows import PREFIX, WORLD, ControlRow
 from sandbox.platform.rows import LazyModule
 
 if TYPE_CHECKING:
-    from sandbox.control import shapes, views
+    from sandbox.control import shapes
 else:
     shapes = LazyModule("sandbox.control.shapes")
-    views = LazyModule("sandbox.control.views")
 
 
 ROWS: Final[tuple[ControlRow, ...]] = (
@@ -21,7 +20,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="List a world's journal, newest last",
         run=observe.requests,
         query=lambda: shapes.RequestsQuery,
-        response=lambda: views.Requests,
     ),
     ControlRow(
         name="requests.clear",
@@ -37,7 +35,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/requests/{{id}}",
         summary="Read a request of the journal",
         run=observe.request,
-        response=lambda: views.EntryView,
     ),
     ControlRow(
         name="stream.read",
@@ -55,7 +52,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/coverage",
         summary="Read the coverage of the platform in a world",
         run=coverage.of_world,
-        response=lambda: views.Coverage,
     ),
     ControlRow(
         name="coverage.total",
@@ -63,7 +59,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/coverage",
         summary="Read the coverage of the platform in all worlds",
         run=coverage.of_server,
-        response=lambda: views.Coverage,
     ),
     ControlRow(
         name="ledger.read",
@@ -72,7 +67,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Read each clause with the code that implements it and the tests that prove it",
         run=ledger.ledger,
         query=lambda: shapes.LedgerQuery,
-        response=lambda: views.Ledger,
     ),
     ControlRow(
         name="openapi.control",
@@ -81,7 +75,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="The control API as an OpenAPI document",
         run=docs.control,
         is_open=True,
-        response=lambda: views.Document,
     ),
     ControlRow(
         name="openapi.platform",
@@ -90,7 +83,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="The platform as an OpenAPI document",
         run=docs.platform,
         is_open=True,
-        response=lambda: views.Document,
     ),
     ControlRow(
         name="docs.page",

@@ -7,10 +7,9 @@ from sandbox.control.rows import PREFIX, WORLD, ControlRow
 from sandbox.platform.rows import LazyModule
 
 if TYPE_CHECKING:
-    from sandbox.control import shapes, views
+    from sandbox.control import shapes
 else:
     shapes = LazyModule("sandbox.control.shapes")
-    views = LazyModule("sandbox.control.views")
 
 
 ROWS: Final[tuple[ControlRow, ...]] = (
@@ -20,7 +19,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/scenarios",
         summary="List the scenarios of the library",
         run=scenarios.library,
-        response=lambda: views.Scenarios,
     ),
     ControlRow(
         name="scenario.schema",
@@ -29,7 +27,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="The JSON Schema of scenario files, for editors",
         run=scenarios.schema,
         is_open=True,
-        response=lambda: views.Document,
     ),
     ControlRow(
         name="scenario.run",
@@ -38,7 +35,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Run a scenario in a world",
         run=scenarios.run,
         body=lambda: shapes.ScenarioBody,
-        response=lambda: views.RunningView,
     ),
     ControlRow(
         name="scenario.read",
@@ -46,7 +42,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/scenario",
         summary="Read the scenario that runs in a world",
         run=scenarios.read,
-        response=lambda: views.RunningView,
     ),
     ControlRow(
         name="scenario.stop",
@@ -64,7 +59,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         run=payments.add_next,
         body=lambda: shapes.NextOutcome,
         status=201,
-        response=lambda: views.QueuedView,
         refuses=(409,),
     ),
     ControlRow(
@@ -73,7 +67,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/scenario/next",
         summary="List the queued outcomes",
         run=payments.list_next,
-        response=lambda: views.Queue,
     ),
     ControlRow(
         name="next.clear",
@@ -89,7 +82,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/taps",
         summary="List the payments that wait for a tap",
         run=taps.list_all,
-        response=lambda: views.Taps,
     ),
     ControlRow(
         name="taps.tap",
@@ -98,7 +90,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Tap a card for a waiting payment, choose its outcome, or cancel it",
         run=taps.tap,
         body=lambda: shapes.TapBody,
-        response=lambda: views.TappedView,
         refuses=(409,),
     ),
     ControlRow(
@@ -108,7 +99,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Give a submitted batch its result",
         run=payments.answer_batch,
         body=lambda: shapes.BatchAnswer,
-        response=lambda: views.Batch,
         refuses=(409,),
     ),
     ControlRow(
@@ -117,7 +107,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/outcomes",
         summary="List the outcomes and transport faults",
         run=payments.list_outcomes,
-        response=lambda: views.Outcomes,
     ),
     ControlRow(
         name="cards.list",
@@ -125,7 +114,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/cards",
         summary="List the test cards",
         run=payments.list_cards,
-        response=lambda: views.Cards,
     ),
     ControlRow(
         name="triggers.list",
@@ -133,6 +121,5 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/triggers",
         summary="List the amounts that choose an outcome",
         run=payments.list_triggers,
-        response=lambda: views.Triggers,
     ),
 )

@@ -7,10 +7,9 @@ from sandbox.control.rows import WORLD, ControlRow
 from sandbox.platform.rows import LazyModule
 
 if TYPE_CHECKING:
-    from sandbox.control import shapes, views
+    from sandbox.control import shapes
 else:
     shapes = LazyModule("sandbox.control.shapes")
-    views = LazyModule("sandbox.control.views")
 
 
 _ENDPOINTS: Final = f"{WORLD}/endpoints"
@@ -24,7 +23,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="List a world's messages, newest last",
         run=messages.list_all,
         query=lambda: shapes.MessagesQuery,
-        response=lambda: views.Messages,
     ),
     ControlRow(
         name="messages.read",
@@ -32,7 +30,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/messages/{{id}}",
         summary="Read a message",
         run=messages.read,
-        response=lambda: views.MessageView,
     ),
     ControlRow(
         name="messages.send",
@@ -42,7 +39,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         run=messages.send_sample,
         body=lambda: shapes.Sample,
         status=202,
-        response=lambda: views.MessageView,
     ),
     ControlRow(
         name="messages.resend",
@@ -52,7 +48,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         run=messages.resend,
         body=lambda: shapes.Resend,
         status=202,
-        response=lambda: views.Resent,
         refuses=(409,),
     ),
     ControlRow(
@@ -62,7 +57,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Wait for a message",
         run=waiting.wait,
         query=lambda: shapes.WaitQuery,
-        response=lambda: views.MessageView,
         ends_with_client=True,
         refuses=(408, 429),
     ),
@@ -74,7 +68,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         run=endpoints.create,
         body=lambda: shapes.CreateEndpoint,
         status=201,
-        response=lambda: views.EndpointView,
         refuses=(409,),
     ),
     ControlRow(
@@ -83,7 +76,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=_ENDPOINTS,
         summary="List a world's webhook endpoints",
         run=endpoints.list_all,
-        response=lambda: views.Endpoints,
     ),
     ControlRow(
         name="endpoints.read",
@@ -91,7 +83,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=_ENDPOINT,
         summary="Read a webhook endpoint",
         run=endpoints.read,
-        response=lambda: views.EndpointView,
     ),
     ControlRow(
         name="endpoints.change",
@@ -100,7 +91,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Change a webhook endpoint",
         run=endpoints.change,
         body=lambda: shapes.ChangeEndpoint,
-        response=lambda: views.EndpointView,
     ),
     ControlRow(
         name="endpoints.delete",
@@ -117,7 +107,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Give a webhook endpoint a new secret",
         run=endpoints.rotate_secret,
         body=lambda: shapes.Rotate,
-        response=lambda: views.EndpointView,
         refuses=(409,),
     ),
     ControlRow(
@@ -126,7 +115,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{_ENDPOINT}/enable",
         summary="Enable a disabled webhook endpoint",
         run=endpoints.enable,
-        response=lambda: views.EndpointView,
     ),
     ControlRow(
         name="endpoints.recover",
@@ -136,7 +124,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         run=endpoints.recover,
         body=lambda: shapes.Recover,
         status=202,
-        response=lambda: views.Recovered,
         refuses=(409,),
     ),
 )

@@ -7,10 +7,9 @@ from sandbox.control.rows import PREFIX, WORLD, ControlRow
 from sandbox.platform.rows import LazyModule
 
 if TYPE_CHECKING:
-    from sandbox.control import shapes, views
+    from sandbox.control import shapes
 else:
     shapes = LazyModule("sandbox.control.shapes")
-    views = LazyModule("sandbox.control.views")
 
 
 ROWS: Final[tuple[ControlRow, ...]] = (
@@ -21,7 +20,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Check that the server answers",
         run=worlds.health,
         is_open=True,
-        response=lambda: views.Health,
     ),
     ControlRow(
         name="worlds.create",
@@ -31,7 +29,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         run=worlds.create,
         body=lambda: shapes.CreateWorld,
         status=201,
-        response=lambda: views.WorldView,
         refuses=(409,),
     ),
     ControlRow(
@@ -40,7 +37,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/worlds",
         summary="List the worlds",
         run=worlds.list_all,
-        response=lambda: views.Worlds,
     ),
     ControlRow(
         name="worlds.read",
@@ -48,7 +44,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=WORLD,
         summary="Read a world",
         run=worlds.read,
-        response=lambda: views.WorldView,
     ),
     ControlRow(
         name="worlds.delete",
@@ -65,7 +60,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/reset",
         summary="Reset a world to its fixture",
         run=worlds.reset,
-        response=lambda: views.WorldView,
     ),
     ControlRow(
         name="snapshot.read",
@@ -73,7 +67,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/snapshot",
         summary="Save a whole world as one document",
         run=worlds.save,
-        response=lambda: views.Document,
     ),
     ControlRow(
         name="snapshot.restore",
@@ -82,7 +75,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Replace a world with a saved one",
         run=worlds.load,
         is_raw=True,
-        response=lambda: views.WorldView,
     ),
     ControlRow(
         name="clock.read",
@@ -90,7 +82,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/clock",
         summary="Read a world's clock",
         run=worlds.read_clock,
-        response=lambda: views.ClockView,
     ),
     ControlRow(
         name="clock.set",
@@ -99,7 +90,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Set a world's clock",
         run=worlds.set_clock,
         body=lambda: shapes.ClockBody,
-        response=lambda: views.ClockView,
     ),
     ControlRow(
         name="clock.advance",
@@ -108,7 +98,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Advance a world's clock; everything due on the way happens",
         run=worlds.advance_clock,
         body=lambda: shapes.Advance,
-        response=lambda: views.Advanced,
     ),
     ControlRow(
         name="switches.read",
@@ -116,7 +105,6 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/switches",
         summary="Read a world's switches",
         run=worlds.read_switches,
-        response=lambda: shapes.Switches,
     ),
     ControlRow(
         name="switches.set",
@@ -125,6 +113,5 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Set switches of a world",
         run=worlds.set_switches,
         body=lambda: shapes.Switches,
-        response=lambda: shapes.Switches,
     ),
 )

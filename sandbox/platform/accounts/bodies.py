@@ -16,7 +16,7 @@ class CreateAccount(CreateBody, PricedBody):
 
     not_stored = frozenset({"parent_id", "admin_email", "admin_first_name", "admin_last_name"})
 
-    type: AccountType
+    type: Annotated[AccountType, Field(strict=False)]
     name: Text
     description: StrictStr
     address: AddressBody

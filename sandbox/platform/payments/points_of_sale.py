@@ -6,7 +6,6 @@ until an account, a terminal or a location of the world changes.
 
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Final
 
 from sandbox.domain.accounts import Account, AccountType
 from sandbox.domain.faults import NOT_FOUND, VALIDATION_ERROR, Refusal
@@ -18,24 +17,18 @@ from sandbox.domain.terminals import Terminal
 from sandbox.platform.operation_context import OperationContext
 from sandbox.store.port import R, Where
 
-REMEMBERED_MAX: Final = 10_000
-
 Named = tuple[str | None, str | None, str | None]
 """The ids in a body: terminal_id, location_id, account_id."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownPlace:
-    """A place, the fields of its transactions, and whether any processor serves it.
-
-    `version` is the directory's when this was worked out.
-    """
+    """A place, the fields of its transactions, and whether any processor serves it."""
 
     place: PointOfSale
     site: TransactionSite
     problem: str | None
     is_passthrough: bool
-    version: int
 
 
 def find(context: OperationContext, named: Named) -> KnownPlace:
@@ -43,10 +36,8 @@ def find(context: OperationContext, named: Named) -> KnownPlace:
 
     Raises Refusal where the parts do not fit together.
     """
-    remembered = context.world.places
-    version = context.world.directory_version
-    known = remembered.get(named)
-    if isinstance(known, KnownPlace) and known.version == version:
+    known: KnownPlace | None = context.world.places.get(named)
+    if known is not None:
         return known
     place = _work_out(context, *named)
     known = KnownPlace(
@@ -54,11 +45,8 @@ def find(context: OperationContext, named: Named) -> KnownPlace:
         _site(place),
         _misconfiguration(place),
         processor_of(place.terminal.processor_config_id) == PASSTHROUGH,
-        version,
     )
-    if len(remembered) >= REMEMBERED_MAX:
-        remembered.clear()
-    remembered[named] = known
+    context.world.places[named] = known
     return known
 
 
