@@ -172,6 +172,11 @@ def _changes(before: Transaction, after: Transaction) -> str:
 
 
 def _is_answered_meanwhile(before: Transaction, after: Transaction) -> bool:
-    """Whether its client hung up while the processor was slow, which has answered since."""
-    was_waiting = before["status"] == "pending" != after["status"]
-    return was_waiting and len(after["history"]) == len(before["history"]) + 1
+    """Whether its client hung up while the processor was slow, which has answered since.
+
+    What was tried with it meanwhile waited for that answer, and comes after it.
+    """
+    if before["status"] != "pending" or len(after["history"]) <= len(before["history"]):
+        return False
+    answer, asked = after["history"][len(before["history"])], before["history"][-1]
+    return after["status"] != "pending" and answer["event_id"] == asked["event_id"]
