@@ -23,6 +23,7 @@ from sandbox.scenarios.loading import ScenarioError
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.files.port import SECRET_BYTES, StateFile, StoreError
 from sandbox.store.fixture import Fixture, FixtureError
+from sandbox.store.saved_world import NotRestored, SavedWorld
 from sandbox.store.steps import run_through
 from sandbox.surfaces import Surfaces
 from sandbox.webhooks.address_guard import Guard
@@ -31,7 +32,6 @@ from sandbox.worlds.background import Scheduler
 from sandbox.worlds.clock import SystemClock, system_seconds
 from sandbox.worlds.dispatcher import Dispatcher
 from sandbox.worlds.registry import Ticks, Worlds
-from sandbox.worlds.saved_world import NotRestored, SavedWorld
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import DEFAULT_WORLD, World
 

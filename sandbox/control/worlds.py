@@ -10,10 +10,10 @@ from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import to_wire
 from sandbox.domain.words import nearest
 from sandbox.store.fixture import Fixture, FixtureError
+from sandbox.store.saved_world import NotRestored
 from sandbox.store.steps import Steps
 from sandbox.worlds.clock import ClockView
 from sandbox.worlds.registry import Protected, TooManyWorlds, WorldTaken
-from sandbox.worlds.saved_world import NotRestored
 from sandbox.worlds.scheduler import advance_to, catch_up
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import World

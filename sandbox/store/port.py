@@ -125,6 +125,15 @@ class Store(Protocol):
     def message(self, id: str) -> Message | None:
         """The committed message with this id, or None."""
 
+    def messages_now(self) -> Sequence[Message]:
+        """The messages that there are now; those that come later are not added to them."""
+
+    def place_of(self, message_id: str) -> int | None:
+        """The index in `messages` of the one with this id, or None."""
+
+    def timer(self, kind: str, subject: str, tag: str = "") -> Timer | None:
+        """The timer of that kind, subject and tag, or None."""
+
     def next_timer(self) -> Timer | None:
         """The timer that is due first, or None."""
 

@@ -172,7 +172,7 @@ def _mentions(tx: Transaction, piece: str) -> bool:
     return any(text is not None and wanted in text.lower() for text in texts)
 
 
-TABLES: Final = (
+TABLES: Final[tuple[Table, ...]] = (
     Table(
         name="accounts",
         kind=Account,
@@ -302,3 +302,6 @@ TABLES: Final = (
     Table(name="busy_payments", kind=BusyPayment, key="transaction_id", has_path=False),
     Table(name="world", kind=WorldState, key="id", has_path=False),
 )
+
+NAMES: Final[Mapping[type, str]] = {table.kind: table.name for table in TABLES}
+"""The name of the table of each kind of record."""

@@ -13,10 +13,8 @@ from sandbox.domain.payments.busy import BusyPayment
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.timers import TAP_EXPIRES, Timer
 from sandbox.domain.webhooks.endpoints import Endpoint
-from sandbox.store.building import build_index
 from sandbox.store.generated_data import generate
 from sandbox.store.memory.store import MemoryStore
-from sandbox.store.preparing import ROWS_AT_ONCE_MAX
 from sandbox.store.seeding import Cast, seed
 from sandbox.store.steps import OFTEN, Container, Steps
 from sandbox.worlds.ids import Ids
@@ -24,7 +22,7 @@ from sandbox.worlds.spec import DEFAULT_WORLD
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
-    from sandbox.worlds.saved_world import SavedWorld
+    from sandbox.store.saved_world import SavedWorld
 
 
 def fill(world: World, saved: "SavedWorld | None" = None) -> Steps[None]:
@@ -37,7 +35,7 @@ def fill(world: World, saved: "SavedWorld | None" = None) -> Steps[None]:
         yield from _begin(world)
     else:
         yield from _restore(world, saved)
-    yield from _prepare(world)
+    yield from world.store.prepare()
     world.coverage.begin(world.store.messages(), world.scenario)
 
 
@@ -78,7 +76,7 @@ def end_busy_payments(world: World) -> None:
     unit = world.store.begin()
     for id in busy:
         tx = world.store.get(Transaction, id)
-        if tx is not None and world.store.timers.get(TAP_EXPIRES, id, "") is None:
+        if tx is not None and world.store.timer(TAP_EXPIRES, id) is None:
             due = from_ms(tx.origin.created_at)
             unit.schedule(Timer(kind=TAP_EXPIRES, subject=id, due=due))
         unit.remove(BusyPayment, id)
@@ -124,27 +122,14 @@ def _schedule_expiries(world: World) -> Steps[None]:
 def _restore(world: World, saved: "SavedWorld", *, is_beginning: bool = False) -> Steps[None]:
     """Fill the world from the documents of an earlier run or of a saved world."""
     # Most worlds are neither restored nor saved, and start without this import.
-    from sandbox.worlds.restore import restore
+    from sandbox.worlds.restore import restore, seed_of
 
     scratch = MemoryStore()
     # The ids of the cast are those of the seed that they were made with.
-    draws = world.draws_of(saved.state().begins.seed)
+    draws = world.draws_of(seed_of(saved))
     cast = yield from _seed(world, scratch, draws)
     fresh_keys = {key.id: key for key in scratch.begin().find(ApiKey, {})[0]}
     world.cast = cast
     yield from restore(world, saved, fresh_keys, is_beginning=is_beginning)
     world.cast = cast.of_those(world.has_record)
     yield from world.note_records()
-
-
-def _prepare(world: World) -> Steps[None]:
-    """Build the indexes of large tables that changes query, because changes cannot wait for them.
-
-    Empty tables have theirs from the start, at no cost. Records that were never read are left out:
-    reading all of them takes longer than waiting.
-    """
-    for _, rows in world.store.tables():
-        count = len(rows.number_of)
-        if not count or (count > ROWS_AT_ONCE_MAX and not rows.by_number.documents):
-            for name in rows.table.for_changes:
-                yield from build_index(rows, name)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 from sandbox.domain.keys import ApiKey, ParsedKey, secret_fits
 from sandbox.domain.profile import Profile
+from sandbox.store.saved_world import NotRestored, SavedWorld
 from sandbox.store.steps import Container, Steps, let_go, run_through
 from sandbox.worlds.background import NullScheduler, Scheduler
 from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.coverage_counters import CoverageCounters
 from sandbox.worlds.lifecycle import begin_anew, end_busy_payments, fill
-from sandbox.worlds.saved_world import NotRestored, SavedWorld
 from sandbox.worlds.scheduler import TIMERS_IN_A_ROW, fire_due
 from sandbox.worlds.slices import Alone, Slices
 from sandbox.worlds.spec import WorldSpec

@@ -12,8 +12,8 @@ from pydantic_core import from_json
 from sandbox.domain.keys import KeyFormat, KeyKind
 from sandbox.domain.secret_text import misplaced, secret_in
 from sandbox.store.files.port import FILE, FIXTURE, MESSAGES, RECORDS, fields_of
+from sandbox.store.saved_world import NotRestored, SavedWorld
 from sandbox.store.steps import Steps
-from sandbox.worlds.saved_world import NotRestored, SavedWorld
 
 _KEYS: Final = "api_keys"
 _READABLE: Final = "readable_key"

@@ -23,8 +23,8 @@ from sandbox.store.files.migrations import (
 from sandbox.store.files.plain import Plain
 from sandbox.store.files.port import FILE, FORMAT, MESSAGES, RECORDS, Document, Parsed
 from sandbox.store.moment import write_all
+from sandbox.store.saved_world import NotRestored, SavedWorld
 from sandbox.store.steps import OFTEN, Steps
-from sandbox.worlds.saved_world import NotRestored, SavedWorld
 from sandbox.worlds.world import World
 
 PROGRAM: Final = "uat-sandbox"

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from sandbox.store.saved_world import SavedWorld
 from sandbox.store.steps import run_through
 from sandbox.worlds import snapshot
-from sandbox.worlds.saved_world import SavedWorld
 from sandbox.worlds.snapshot import read_snapshot
 from tests.driving import InProcess, Response
 from tests.properties import IS_THOROUGH, examples

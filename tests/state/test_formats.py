@@ -15,8 +15,9 @@ from sandbox.settings import Settings
 from sandbox.store.files.migrations import MIGRATIONS
 from sandbox.store.files.plain import Plain
 from sandbox.store.files.port import FORMAT
+from sandbox.store.loading import counters_of, state_of
+from sandbox.store.saved_world import NotRestored
 from sandbox.store.steps import run_through
-from sandbox.worlds.restore import NotRestored
 from sandbox.worlds.snapshot import parse_snapshot
 from tests.conftest import NOW
 from tests.driving import InProcess
@@ -95,7 +96,7 @@ def test_an_earlier_format_is_brought_here_step_by_step():
         parse_snapshot(document, newest=4, migrations=MIGRATIONS | {2: renamed, 3: counted})
     )
 
-    assert (kept.state().begins.fixture, kept.counters().drawn) == ("two", 7)
+    assert (state_of(kept).begins.fixture, counters_of(kept).drawn) == ("two", 7)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from sandbox.domain.events import Message
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.records import account_id_of
 from sandbox.domain.timers import Timer
+from sandbox.store.building import build_index
 from sandbox.store.memory.messages import Messages, ReadText
 from sandbox.store.memory.table import AllRecords, Claims, Rows
 from sandbox.store.memory.timers import Timers
@@ -21,7 +22,7 @@ from sandbox.store.port import (
     UnitClosed,
     Where,
 )
-from sandbox.store.preparing import Unprepared, preparation
+from sandbox.store.preparing import ROWS_AT_ONCE_MAX, Unprepared, preparation
 from sandbox.store.steps import Container, Steps
 from sandbox.store.tables import EVERYTHING, TABLES, Path, Row
 from sandbox.store.world_state import Counters
@@ -116,21 +117,38 @@ class MemoryStore:
         return self._messages.by_id(id)
 
     def place_of(self, message_id: str) -> int | None:
-        """The index in `messages` of the one with this id, or None."""
         return self._messages.place_of(message_id)
 
     def messages_now(self) -> Messages:
-        """The messages that there are now; those that come later are not added to them."""
         return self._messages.as_now()
+
+    def timer(self, kind: str, subject: str, tag: str = "") -> Timer | None:
+        return self._timers.get(kind, subject, tag)
 
     @property
     def timers(self) -> Timers:
         """The timers, by due time."""
         return self._timers
 
+    def rows(self, kind: type) -> Rows:
+        """The table of that kind of record."""
+        return self._rows[kind]
+
     def tables(self) -> Iterator[tuple[str, Rows]]:
         """Every table of records, with its name."""
         return ((rows.table.name, rows) for rows in self._rows.values())
+
+    def prepare(self) -> Steps[None]:
+        """Build the indexes of large tables that changes query: changes cannot wait for them.
+
+        Empty tables have theirs from the start, at no cost. Records that were never read are left
+        out: reading all of them takes longer than waiting.
+        """
+        for rows in self._rows.values():
+            count = len(rows.number_of)
+            if not count or (count > ROWS_AT_ONCE_MAX and not rows.by_number.documents):
+                for name in rows.table.for_changes:
+                    yield from build_index(rows, name)
 
     def restore_messages(self, documents: "Sequence[Document | Parsed]", read: ReadText) -> None:
         """Take over the documents of messages of an earlier run; `read` gives a body."""

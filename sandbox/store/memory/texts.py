@@ -15,10 +15,9 @@ from sandbox.domain.events import LazyRecord, Message
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.store.documents import to_document
-from sandbox.store.tables import TABLES
+from sandbox.store.tables import NAMES
 
 REMEMBERED_MAX: Final = 256
-_NAMES: Final = {table.kind: table.name for table in TABLES}
 CARD: Final = "card"
 """The field of a message about a payment that holds the card of that moment."""
 
@@ -60,11 +59,11 @@ class Texts:
         if type(record) is Transaction:
             # The payment itself has the origin; only the card may differ.
             fields = self._after_origin(record)
-            return f'{{"{CARD}":"{record.origin.card.token}","{_NAMES[Transaction]}":{{{fields}}}'
+            return f'{{"{CARD}":"{record.origin.card.token}","{NAMES[Transaction]}":{{{fields}}}'
         if isinstance(record, ApiKey):
             # Only the key's own record has a key that can be read again (D26).
             record = replace(record, readable_key=None)
-        return f'{{"{_NAMES[type(record)]}":{self.of_record(record)}}}'
+        return f'{{"{NAMES[type(record)]}":{self.of_record(record)}}}'
 
     def _part(self, part: Any) -> str:
         return self._remembered(part, _written)
