@@ -10,10 +10,11 @@ from sandbox.domain.locations import Location
 from sandbox.domain.terminals import Terminal
 from sandbox.store.port import DuplicateValue, Store, UnitClosed
 from tests.store.contract_finding import FindingContract
+from tests.store.contract_state import StateContract
 from tests.store.records import AT, account, ids, key, message, put
 
 
-class StoreContract(FindingContract):
+class StoreContract(FindingContract, StateContract):
     """All promises, one test each. Subclasses supply the fixture `store`, fresh for each test."""
 
     # --- units of work ------------------------------------------------------------------------

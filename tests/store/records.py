@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 from sandbox.domain.accounts import Account, AccountType
 from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.locations import Location
-from sandbox.domain.terminals import Terminal
 from sandbox.store.port import Store
+from sandbox.store.tables import Row
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -51,7 +50,7 @@ def message(id: str, subject: Account | None = None) -> Message:
     )
 
 
-def put(store: Store, *records: Account | ApiKey | Location | Terminal) -> None:
+def put(store: Store, *records: Row) -> None:
     """Put the records, each in a commit of its own, so that their order is certain."""
     for record in records:
         unit = store.begin()
