@@ -82,7 +82,7 @@ def _queued_view(entry: Queued) -> QueuedView:
 
 def list_next(request: ControlRequest) -> Queue:
     """The outcomes that wait, the next one first."""
-    waiting = [_queued_view(entry) for entry in request.world.queue.waiting()]
+    waiting = [_queued_view(entry) for entry in request.world.queue.entries]
     return {"queue": waiting, "total": len(waiting)}
 
 

@@ -207,9 +207,7 @@ async def _wait(context: RequestContext, pending: PendingPayment) -> None:
     if pending.event is not None:
         taken[pending.event] = pending.subject
     # If the server dies, the next start ends the payment.
-    unit = context.world.store.begin()
-    unit.put(BusyPayment(pending.subject))
-    unit.commit()
+    context.world.store.put(BusyPayment(pending.subject))
     try:
         await asyncio.sleep(pending.delay_ms / 1000)
     except asyncio.CancelledError:

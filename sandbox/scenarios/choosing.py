@@ -112,7 +112,7 @@ def choose(facts: AttemptFacts, queue: Queue | None) -> ChosenOutcome:
     # Source of the order: assumed D4. Empty sources are skipped.
     choice = (
         (_by_header(facts, near) if facts.header is not None else None)
-        or (_by_queue(facts, queue, near) if queue else None)
+        or (_by_queue(facts, queue, near) if queue is not None and queue.entries else None)
         or (_by_scenario(facts, facts.scenario, near) if facts.scenario is not None else None)
         or (_by_card(facts, near) if facts.card.speaks else None)
         or (_by_terminal(facts, near) if facts.terminal_outcome is not None else None)

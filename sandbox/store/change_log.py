@@ -80,6 +80,11 @@ class ChangeLog:
         if must_wait:
             self._on_change()
 
+    def note_put(self, rows: Rows, id: str) -> None:
+        self._changed[rows.table.name, id] = rows
+        if not rows.table.can_wait:
+            self._on_change()
+
     def take(self) -> Steps[Change | None]:
         """The changes up to the first step; None if there are none.
 

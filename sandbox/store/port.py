@@ -116,6 +116,9 @@ class Store(Protocol):
     def all(self, kind: type[R]) -> Mapping[str, R]:
         """All committed records of a kind by id, oldest first, as a view that follows changes."""
 
+    def put(self, record: Row) -> None:
+        """Commit the record in a unit of work of its own."""
+
     def one(self, kind: type[R], index: str, value: str) -> R | None:
         """The record that has this value in a unique index; None when none has."""
 

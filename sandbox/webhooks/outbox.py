@@ -217,9 +217,7 @@ class Outbox:
 
     def store_endpoint(self, endpoint: Endpoint) -> Endpoint:
         """Store a new endpoint, or a changed one in place of the old one."""
-        unit = self._world.store.begin()
-        unit.put(endpoint)
-        unit.commit()
+        self._world.store.put(endpoint)
         return endpoint
 
     def _put(self, job: Job) -> None:

@@ -7,9 +7,9 @@ world with it.
 import time
 from collections.abc import Callable
 from datetime import datetime
-from typing import Protocol, TypedDict
+from typing import TypedDict
 
-from sandbox.domain.clock import ClockSetting, ClockState, Mode
+from sandbox.domain.clock import RUNNING, ClockSetting, ClockState, Mode
 from sandbox.domain.instants import to_wire
 
 SystemClock = Callable[[], float]
@@ -29,38 +29,41 @@ class ClockView(TypedDict):
     rate: float
 
 
-class HoldsClock(Protocol):
-    """Whoever stores the state of the clock."""
-
-    clock_state: ClockState
-
-
 class Clock:
-    """One world's clock. `on_set` is called after it was set."""
+    """One world's clock.
 
-    def __init__(self, system_clock: SystemClock, holder: HoldsClock) -> None:
+    `state` is the stored state, and `store` stores another one. `on_set` is called after the clock
+    was set.
+    """
+
+    def __init__(
+        self,
+        system_clock: SystemClock,
+        store: Callable[[ClockState], None],
+        state: ClockState = RUNNING,
+    ) -> None:
         self._system_clock = system_clock
-        self._holder = holder
+        self._store = store
+        self.state = state
         self.on_set: Callable[[], None] | None = None
 
     @property
     def mode(self) -> Mode:
         """Whether it is running or frozen."""
-        return self._holder.clock_state.mode
+        return self.state.mode
 
     @property
     def rate(self) -> float:
         """The number of seconds that pass in the world per real second."""
-        return self._holder.clock_state.rate
+        return self.state.rate
 
     def now(self) -> datetime:
         """The world's present instant, to the millisecond."""
-        return self._holder.clock_state.time_at(self._system_clock())
+        return self.state.time_at(self._system_clock())
 
     def set(self, setting: ClockSetting) -> None:
         """Set the given values of the clock."""
-        holder = self._holder
-        holder.clock_state = holder.clock_state.after(setting, self._system_clock())
+        self._store(self.state.after(setting, self._system_clock()))
         self.tell()
 
     def tell(self) -> None:

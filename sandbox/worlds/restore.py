@@ -126,7 +126,7 @@ def _restore_state(
     world.store.restore_counters(counters)
     world.draws = world.draws_of(world.spec.seed)
     world.journal.restart(counters)
-    world.put_state(
+    world.store.put(
         replace(
             state,
             id=own.id,

@@ -14,7 +14,6 @@ from sandbox.domain.clock import ClockState
 from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey, KeyUsage
 from sandbox.domain.locations import Location
-from sandbox.domain.payments.queued import Queued
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.profile import Profile
 from sandbox.domain.secret_text import misplaced
@@ -98,8 +97,9 @@ class World:
         # The keys that were stored before there was anyone to notify.
         self._new_keys: list[ApiKey] = []
         self._on_new_key: Callable[[ApiKey], None] = self._new_keys.append
-        self.clock = Clock(system_clock, self)
-        self.queue = Queue(self)
+        self.switches: Mapping[str, Any] = {}
+        self.clock = Clock(system_clock, lambda clock: self.put_state(clock=clock))
+        self.queue = Queue(lambda queue: self.put_state(queue=queue))
         self.journal = Journal(
             entries_max=journal_entries_max, scrub=profile.scrub, counters=self.store.counters
         )
@@ -115,7 +115,7 @@ class World:
         self.scenario: Running | None = None
         self._reset_ephemeral_state()
         self._begin()
-        self.put_state(spec.first_state(system_clock()))
+        self.store.put(spec.first_state(system_clock()))
 
     def _reset_ephemeral_state(self) -> None:
         """Forget who waits for this world, or advances its clock."""
@@ -134,43 +134,19 @@ class World:
     # --- its state
 
     def _note_state(self, state: WorldState) -> None:
-        # Read with every request: the store has the same.
-        self.state = state
+        # Every request reads these.
+        self.state, self.switches = state, state.switches
+        self.clock.state, self.queue.entries = state.clock, state.queue
 
-    def put_state(self, state: WorldState) -> None:
-        """Store another state of the world."""
-        unit = self.store.begin()
-        unit.put(state)
-        unit.commit()
-
-    @property
-    def clock_state(self) -> ClockState:
-        """The clock at rest."""
-        return self.state.clock
-
-    @clock_state.setter
-    def clock_state(self, clock: ClockState) -> None:
-        self.put_state(replace(self.state, clock=clock))
+    def put_state(self, **changes: Any) -> None:
+        """Store these fields of the world's state anew."""
+        self.store.put(replace(self.state, **changes))
 
     def continued(self, clock: ClockState) -> ClockState:
         """The clock of an earlier run; a running one has run on, if it was noted since when."""
         if clock.mode == "frozen" or clock.now is None or clock.system_s is not None:
             return clock
         return replace(clock, system_s=self.system_clock())
-
-    @property
-    def next_outcomes(self) -> tuple[Queued, ...]:
-        """The queue of next outcomes."""
-        return self.state.queue
-
-    @next_outcomes.setter
-    def next_outcomes(self, queue: tuple[Queued, ...]) -> None:
-        self.put_state(replace(self.state, queue=queue))
-
-    @property
-    def switches(self) -> Mapping[str, Any]:
-        """The switches: which reading of the spec applies."""
-        return self.state.switches
 
     @property
     def terminal_outcomes(self) -> Mapping[str, str]:
@@ -252,7 +228,7 @@ class World:
         self.cast, self.draws = fresh.cast, fresh.draws
         self.journal.restart(self.store.counters)
         self.blocked = fresh.blocked
-        self.put_state(state)
+        self.store.put(state)
         self.scenario = None
         if scenario is not None:
             self._count_rules(scenario)
@@ -284,13 +260,11 @@ class World:
 
     def set_switches(self, wanted: Mapping[str, Any]) -> None:
         """Set switches; those not named stay. Raises UnknownSwitch."""
-        self.put_state(replace(self.state, switches={**self.switches, **checked(wanted)}))
+        self.put_state(switches={**self.switches, **checked(wanted)})
 
     def note_use(self, key_id: str, at: datetime) -> None:
         """The key has authenticated. An answer need not wait until this is durable."""
-        unit = self.store.begin()
-        unit.put(KeyUsage(key_id, at))
-        unit.commit()
+        self.store.put(KeyUsage(key_id, at))
 
     def last_used_at(self, key_id: str) -> datetime | None:
         """When the key last authenticated."""
@@ -360,7 +334,7 @@ class World:
         if found := misplaced(document, self.profile.key_format):
             raise ScenarioError(str(found))
         running = self._running(scenario)
-        self.put_state(replace(self.state, scenario=document))
+        self.put_state(scenario=document)
         self.coverage.ran(scenario.name)
         return self._count_rules(running)
 

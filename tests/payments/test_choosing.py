@@ -1,7 +1,5 @@
 """Who chooses an outcome, who comes first, and what nearly chose another. Source: assumed D4."""
 
-from dataclasses import dataclass, replace
-
 import pytest
 
 from sandbox.domain.payments.cards import CARDS
@@ -21,15 +19,12 @@ def facts(operation=Operation.SALE, **more):
     return AttemptFacts(operation=operation, **given)
 
 
-@dataclass
-class Waiting:
-    """Next outcomes that are stored nowhere."""
-
-    next_outcomes: tuple[Queued, ...] = ()
-
-
 def queue_of(*entries):
-    return Queue(Waiting(entries))
+    def store(others):
+        queue.entries = others
+
+    queue = Queue(store, entries)
+    return queue
 
 
 def told(choice):
@@ -105,7 +100,7 @@ def test_a_source_that_was_not_asked_notes_nothing_and_takes_nothing():
     choice = choose(facts(header="lost_card", amount=900021), queue)
 
     assert choice.near_misses == []
-    assert queue.waiting() == [Queued(outcome="stolen_card")]
+    assert list(queue.entries) == [Queued(outcome="stolen_card")]
 
 
 def test_near_misses_stand_in_the_order_in_which_they_were_asked():
@@ -168,7 +163,7 @@ def test_next_outcomes_are_used_first_come_first_served_and_once():
     used = [choose(facts(), queue).key for _ in range(4)]
 
     assert used == [*keys, "approved"]
-    assert queue.waiting() == []
+    assert list(queue.entries) == []
 
 
 def test_an_entry_waits_for_its_operation():
@@ -207,7 +202,7 @@ def test_the_first_entry_that_fits_is_taken_past_those_that_do_not():
     choice = choose(facts(), queue)
 
     assert (choice.key, choice.near_misses) == ("lost_card", ["queue: waits for capture"])
-    assert queue.waiting() == [capture, later]
+    assert list(queue.entries) == [capture, later]
 
 
 def test_an_entry_without_an_outcome_is_an_approval_that_is_spoilt():
@@ -224,7 +219,7 @@ def test_a_cleared_queue_is_empty():
 
     queue.clear()
 
-    assert queue.waiting() == []
+    assert list(queue.entries) == []
     assert choose(facts(), queue).key == "approved"
 
 
@@ -240,7 +235,7 @@ def test_the_sources_of_a_sale_come_in_their_order(sandbox):
     world = world_of(sandbox)
     world.queue.add(Queued(outcome="stolen_card"))
     id = terminal_id(sandbox, "merchant")
-    world.put_state(replace(world.state, terminal_outcomes={id: "pin_required"}))
+    world.put_state(terminal_outcomes={id: "pin_required"})
 
     answers = [
         pay(sandbox, 900055, card="tok_expired", outcome="lost_card"),
@@ -248,7 +243,7 @@ def test_the_sources_of_a_sale_come_in_their_order(sandbox):
         pay(sandbox, 900055, card="tok_expired"),
         pay(sandbox, 900055),
     ]
-    world.put_state(replace(world.state, terminal_outcomes={}))
+    world.put_state(terminal_outcomes={})
     answers += [pay(sandbox, 900055), pay(sandbox, 1000)]
 
     assert [chosen(answer) for answer in answers] == [
@@ -316,7 +311,7 @@ def test_what_is_refused_before_the_processor_is_asked_uses_up_nothing(sandbox):
     refused = operate(sandbox, id, "capture")
 
     assert refused.status == 400
-    assert queue.waiting() == [Queued(outcome="general_error")]
+    assert list(queue.entries) == [Queued(outcome="general_error")]
 
 
 @pytest.mark.proves("assumed I7, I10")
@@ -335,7 +330,7 @@ def test_nobody_is_asked_for_a_passthrough_or_a_misconfigured_terminal(sandbox):
     assert chosen(misconfigured) == (
         f"invalid_terminal; source=terminal; rule={terminal_id(sandbox, 'merchant')}"
     )
-    assert len(world_of(sandbox).queue.waiting()) == 1
+    assert len(world_of(sandbox).queue.entries) == 1
 
 
 def test_a_reset_forgets_the_queue(sandbox):

@@ -1,6 +1,5 @@
 """The clock of a world: running, frozen, faster, set back, and never out of its bounds."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -31,15 +30,12 @@ def system_clock() -> SystemClock:
     return SystemClock()
 
 
-@dataclass
-class Holder:
-    """Holds the state of a clock."""
-
-    clock_state: ClockState
-
-
 def clock_of(system_clock: SystemClock, setting: ClockSetting) -> Clock:
-    return Clock(system_clock, Holder(RUNNING.after(setting, system_clock())))
+    def store(state: ClockState) -> None:
+        clock.state = state
+
+    clock = Clock(system_clock, store, RUNNING.after(setting, system_clock()))
+    return clock
 
 
 def at(text: str) -> datetime:

@@ -37,6 +37,9 @@ class NotesChanges(Protocol):
     def note(self, unit: "MemoryUnit") -> None:
         """A unit of work was committed."""
 
+    def note_put(self, rows: Rows, id: str) -> None:
+        """One record was put, in a unit of its own."""
+
     def begin_anew(self) -> None:
         """Everything in the store is different."""
 
@@ -96,6 +99,22 @@ class MemoryStore:
 
     def begin(self) -> "MemoryUnit":
         return MemoryUnit(self)
+
+    def put(self, record: Row) -> None:
+        kind = type(record)
+        rows = self._rows[kind]
+        if rows.unique:
+            unit = self.begin()
+            unit.put(record)
+            unit.commit()
+            return
+        # Quicker than a unit of work: a key that is used does this with every request.
+        id = rows.id_of(record)
+        rows.put(id, record, ())
+        if (watcher := self._watchers.get(kind)) is not None:
+            watcher(record)
+        if self.log is not None:
+            self.log.note_put(rows, id)
 
     @property
     def counters(self) -> Counters:
