@@ -51,3 +51,13 @@ class Timer:
     due: Instant
     tag: str = ""
     detail: str = ""
+
+    @property
+    def id(self) -> str:
+        """The id of its document."""
+        return timer_id(self.kind, self.subject, self.tag)
+
+
+def timer_id(kind: str, subject: str, tag: str) -> str:
+    """The id of the document of a timer."""
+    return "/".join(part for part in (kind, subject, tag) if part)

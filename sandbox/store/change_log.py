@@ -7,7 +7,7 @@ does not grow with the store.
 from collections.abc import Callable, Iterator
 
 from sandbox.domain.events import Message
-from sandbox.domain.timers import Timer
+from sandbox.domain.timers import Timer, timer_id
 from sandbox.store.files.port import (
     COUNTERS,
     MESSAGES,
@@ -25,7 +25,6 @@ from sandbox.store.moment import (
     Fixture,
     counters_document,
     timer_document,
-    timer_id,
     write_all,
 )
 from sandbox.store.steps import Steps

@@ -51,13 +51,21 @@ def _message_of(error: BaseException) -> str:
 def state_of(saved: SavedWorld) -> WorldState:
     """The state of the world. Raises NotRestored."""
     state: WorldState = _only(saved, WORLD, WorldState)
+    _must_be(saved.tables[WORLD][0].id, state.id, WORLD)
     return state
 
 
 def counters_of(saved: SavedWorld) -> Counters:
     """What the world has counted. Raises NotRestored."""
     counters: Counters = _only(saved, COUNTERS, Counters)
+    _must_be(saved.tables[COUNTERS][0].id, COUNTERS, COUNTERS)
     return counters
+
+
+def _must_be(id: str, expected: str, table: str) -> None:
+    """Refuse a document of another id: a file would get a second one."""
+    if id != expected:
+        raise NotRestored(f"{table}, {id[:80]}: its id must be {expected[:80]}")
 
 
 def _only(saved: SavedWorld, table: str, kind: type) -> Any:
@@ -82,7 +90,8 @@ def load(store: MemoryStore, saved: SavedWorld, checks: Checks) -> Steps[None]:
     store.restore_messages(saved.tables.get(MESSAGES, ()), saved.read)
     for document in saved.tables.get(TIMERS, ()):
         with Place(TIMERS, document.id):
-            timer = from_document(Timer, fields_of(document))
+            timer: Timer = from_document(Timer, fields_of(document))
+            _must_be(document.id, timer.id, TIMERS)
             if not saved.is_trusted and (check := checks.get(TIMERS)) is not None:
                 check(timer)
             store.timers.restore(timer, document.number)

@@ -108,13 +108,7 @@ def counters_document(counters: Counters) -> Document:
 
 def timer_document(number: int, timer: Timer) -> Document:
     """The document of a timer, which has that number among all."""
-    id = timer_id(timer.kind, timer.subject, timer.tag)
-    return Document(id, number, to_json(to_document(timer)).decode())
-
-
-def timer_id(kind: str, subject: str, tag: str) -> str:
-    """The id of the document of a timer."""
-    return "/".join(part for part in (kind, subject, tag) if part)
+    return Document(timer.id, number, to_json(to_document(timer)).decode())
 
 
 def _written_fixture(document: Fixture) -> Steps[str]:

@@ -96,6 +96,8 @@ def restore(
     clock if it was given one, its own draws if it has another seed, and no requests yet.
     """
     state, counters, tables = state_of(saved), counters_of(saved), saved.tables
+    if saved.is_from_file and state.id != world.id:
+        raise NotRestored(f"{WORLD}, {state.id[:80]}: id: must be that of the world")
     _must_be_few(saved, "queue", len(state.queue), QUEUE_MAX)
     _must_be_few(saved, ENDPOINTS, len(tables.get(ENDPOINTS, ())), ENDPOINTS_MAX)
     yield from load(world.store, saved, _CHECKS)

@@ -276,7 +276,7 @@ def _a_duplicate(whole: Document) -> Document:
 
 
 def _a_timer_twice(whole: Document) -> Document:
-    whole["timers"]["999"] = _first("timers")(whole) | {"_id": "other"}
+    whole["timers"]["999"] = _first("timers")(whole)
     return whole
 
 
@@ -358,6 +358,10 @@ REFUSED: dict[str, tuple[Callable[[Document], Any], tuple[str, ...]]] = {
         ("locations", "colour", "no field"),
     ),
     "an id twice": (_a_duplicate, ("transactions", "once")),
+    **{
+        f"another id in {table}": (changed(_first(table), "_id", to="other"), (table, "other"))
+        for table in ("world", "counters", "timers")
+    },
     "a timer twice": (_a_timer_twice, ("timers", "twice")),
     "a timer of an unknown kind": (
         changed(_first("timers"), "kind", to="lunch"),
