@@ -91,9 +91,9 @@ def load(store: MemoryStore, saved: SavedWorld, checks: Checks) -> Steps[None]:
     for document in saved.tables.get(TIMERS, ()):
         with Place(TIMERS, document.id):
             timer: Timer = from_document(Timer, fields_of(document))
-            _must_be(document.id, timer.id, TIMERS)
             if not saved.is_trusted and (check := checks.get(TIMERS)) is not None:
                 check(timer)
+            _must_be(document.id, timer.id, TIMERS)
             store.timers.restore(timer, document.number)
         yield
     store.ids_may_repeat = not saved.is_trusted or TAKEN_IDS in saved.tables
