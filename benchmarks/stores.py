@@ -102,19 +102,16 @@ def fill(file: Path, count: int) -> None:
     from benchmarks.filling import filled
     from benchmarks.in_process import as_served
     from sandbox.store.files.opening import open_file
-    from sandbox.worlds.recorder import Recorder
+    from sandbox.worlds.saver import Saver
 
     sandbox = as_served()
     filled(sandbox, "many", count)
     started_s = perf_counter()
-    state = open_file(file)
-    changes = []
+    saver = Saver(open_file(file))
     for world in sandbox.worlds:
-        recorder = Recorder(world)
-        recorder.begin_anew()
-        changes.append(recorder.change())
-    state.write([change for change in changes if change is not None])
-    state.close()
+        saver.follow(world, is_in_file=False)
+    saver.save()
+    saver.file.close()
     print(f"written in {perf_counter() - started_s:.1f} s", file=sys.stderr)
 
 

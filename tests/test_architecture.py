@@ -97,7 +97,6 @@ LAZY = {
     "sandbox.store.files": "only with a state file",
     "sandbox.store.fixture_check": "fixtures of the package were checked when it was made",
     "sandbox.store.memory.texts": "only for the first search by text",
-    "sandbox.worlds.recorder": "only with a state file",
     "sandbox.worlds.restore": "only for worlds that come from a file or a snapshot",
     "sandbox.worlds.saver": "only with a state file",
     "sandbox.worlds.secret_documents": "only for files and snapshots of somebody",
