@@ -162,4 +162,6 @@ def bodies() -> dict[str, str]:
     first: dict[str, Any] = {}
     for message in sandbox.control("GET", "/messages")["messages"]:
         first.setdefault(message["event_type"], message["body"])
+    if missing := EVENTS.keys() - first.keys():
+        raise LookupError(f"the story in {__file__} lacks {', '.join(sorted(missing))}")
     return {name: json.dumps(first[name], indent=2) + "\n" for name in EVENTS}

@@ -121,6 +121,19 @@ def test_a_broken_document_of_an_earlier_format_is_refused(sandbox, edit):
     assert (answer.status, answer.json()["error"]) == (400, "not_restored")
 
 
+def as_of_then(now, shown):
+    """What is shown now, less the fields that came later and are null."""
+    if isinstance(now, list) and isinstance(shown, list) and len(now) == len(shown):
+        return [as_of_then(*both) for both in zip(now, shown, strict=True)]
+    if isinstance(now, dict) and isinstance(shown, dict):
+        return {
+            name: as_of_then(value, shown.get(name))
+            for name, value in now.items()
+            if name in shown or value is not None
+        }
+    return now
+
+
 @pytest.mark.parametrize("kind", ["json", "db"])
 def test_a_state_file_of_format_1_shows_what_it_showed(tmp_path, kind):
     file = tmp_path / f"state.{kind}"
@@ -141,7 +154,7 @@ def test_a_state_file_of_format_1_shows_what_it_showed(tmp_path, kind):
             "GET", "/v2/transactions", key="psp", query="limit=100"
         ).json()
         now["keys"] = sandbox.ask("GET", "/v5/apikeys", key="partner", query="limit=100").json()
-        assert now == shown
+        assert as_of_then(now, shown) == shown
         asyncio.run(sandbox.sandbox.worlds.saver.close())
 
 
