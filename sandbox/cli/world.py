@@ -90,7 +90,7 @@ def load(file: Path, *, world_id: str, url: str, token: str | None, as_json: boo
 @click.argument("target", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def convert(source: Path, target: Path, *, as_json: bool) -> None:
-    """Convert a state file to the other kind, which its name selects: .json or .db.
+    """Convert a state file to another kind, which the name of TARGET selects.
 
     No server may be using SOURCE, and TARGET must not hold worlds.
 
