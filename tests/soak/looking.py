@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.directory.making import terminal_id
-from tests.soak.client import WAITING, Client
+from tests.soak.client import Client
 from tests.support import payments
 
 BY_ID = {
@@ -85,8 +85,8 @@ def act_everywhere(client: Client) -> None:
     if begun.status == 200:
         payments.close_batch(client, begun.json()["batch_id"] or "none")
     client.control("POST", f"{control}/messages", {"event_type": "account.updated"})
+    # A sale that waits for a tap ends meanwhile, and its answer is checked as any other.
     client.control("POST", f"{control}/clock/advance", {"by": "40d"})
-    assert begun.status != WAITING or client.waiting
 
 
 def _terminal(client: Client) -> str:
