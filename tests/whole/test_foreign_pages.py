@@ -285,7 +285,7 @@ def test_the_script_does_all_of_this_where_it_may(browser):
         routes = sorted(own.routes(), key=lambda one: one["name"].endswith(TAKE_AWAY))
         routes = [one for one in routes if one["name"] != "worlds.delete"]
         with opened(browser, f"{server.url}/_sandbox/docs") as (page, _):
-            tried = attack(page, server.url, routes, together=1, patience=1_000)
+            tried = attack(page, server.url, routes, together=1, patience=5_000)
         worlds = server.control("GET", "/worlds").json()["worlds"]
 
     done = {one["route"] for one in tried if 200 <= one.get("status", 0) < 300}
