@@ -29,7 +29,7 @@ from sandbox.domain.faults import (
     Refusal,
 )
 from sandbox.domain.instants import Instant
-from sandbox.domain.keys import ApiKey
+from sandbox.domain.keys import ApiKey, KeyUsage
 from sandbox.domain.payments.busy import BusyPayment
 from sandbox.domain.payments.taps import Tap
 from sandbox.domain.payments.transactions import Transaction
@@ -285,7 +285,8 @@ def authenticate(context: RequestContext, worlds: Worlds) -> None:
         context.notes.append(presented.reason)
     key, account = usable(presented, context.unit, context.now)
     context.caller = Caller(key, account, grants_of(key.permissions))
-    context.world.note_use(key.id, context.now)
+    # An answer need not wait until this is durable.
+    context.world.store.put(KeyUsage(key.id, context.now))
     worlds.touch(context.world)
     context.decisions.append(
         ("authenticate", "ok", _introduction(key.id, key.name, account.id), "spec 5.1")

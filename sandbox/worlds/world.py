@@ -262,10 +262,6 @@ class World:
         """Set switches; those not named stay. Raises UnknownSwitch."""
         self.put_state(switches={**self.switches, **checked(wanted)})
 
-    def note_use(self, key_id: str, at: datetime) -> None:
-        """The key has authenticated. An answer need not wait until this is durable."""
-        self.store.put(KeyUsage(key_id, at))
-
     def last_used_at(self, key_id: str) -> datetime | None:
         """When the key last authenticated."""
         usage = self.store.get(KeyUsage, key_id)

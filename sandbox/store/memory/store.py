@@ -110,7 +110,11 @@ class MemoryStore:
             return
         # Quicker than a unit of work: a key that is used does this with every request.
         id = rows.id_of(record)
-        rows.put(id, record, ())
+        number = rows.number_of.get(id)
+        if number is None or not rows.is_plain:
+            rows.put(id, record, ())
+        else:
+            rows.by_number[number] = record
         if (watcher := self._watchers.get(kind)) is not None:
             watcher(record)
         if self.log is not None:
