@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks import serving
-from benchmarks.misuses import MISUSES, WITHIN_S, Misuse, User, nothing
+from benchmarks.misuses import MISUSES, Misuse, nothing
 from benchmarks.probing import Seen, make_world, probing
 from benchmarks.report import Plan, Result, Target
 from benchmarks.serving import Server
+from benchmarks.users import WITHIN_S, User
 
 _BOUND_MS: Final = 50
 _TARGET: Final = Target(bound=_BOUND_MS, of="figure")

@@ -125,7 +125,10 @@ class MemoryStore:
         return self._counters
 
     def get(self, kind: type[R], id: str) -> R | None:
-        return self._rows[kind].get(id)  # type: ignore[no-any-return]
+        # As Rows.get does, without a call: every request gets several records.
+        rows = self._rows[kind]
+        number = rows.number_of.get(id)
+        return None if number is None else rows.by_number[number]
 
     def all(self, kind: type[R]) -> Mapping[str, R]:
         return AllRecords(self._rows[kind])
@@ -183,7 +186,7 @@ class MemoryStore:
         self._counters = counters
 
     def next_timer(self) -> Timer | None:
-        return self._timers.next()
+        return self._timers.soonest
 
 
 def _no_path(record: object) -> Path:
