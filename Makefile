@@ -8,10 +8,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help setup run test whole soak fast check fix bench golden ledger dist lock clean
+.PHONY: help setup run test whole slow properties soak fast check fix bench golden ledger dist lock clean
 
 help: ## List what there is to do
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
 
 setup: $(VENV)/.developed ## Prepare .venv with everything, development tools included
 
@@ -36,8 +36,12 @@ run: $(VENV)/.installed ## Serve the demo world on localhost (PORT=8080)
 test: $(VENV)/.developed ## Run all tests but those of `make whole`
 	@$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
-whole: $(VENV)/.developed ## Test the whole product, in minutes: kills and restarts, package, documentation, other languages
+whole: slow properties ## Test the whole product, in minutes: kills and restarts, package, documentation, other languages
+
+slow: $(VENV)/.developed ## The part of `make whole` that starts servers, browsers and other languages
 	@$(BIN)/python -m pytest tests/whole --numprocesses 2 --dist worksteal
+
+properties: $(VENV)/.developed ## Test properties with many more examples than `make test` does
 	@SANDBOX_THOROUGH=yes $(BIN)/python -m pytest -m hypothesis --numprocesses 2 --dist worksteal
 
 soak: $(VENV)/.developed ## Attack everything with random input (MINUTES=60, SEED=a new one each time)
