@@ -31,7 +31,7 @@ $(VENV)/.developed: $(VENV)/.installed requirements/dev.lock
 	@touch $@
 
 run: $(VENV)/.installed ## Serve the demo world on localhost (PORT=8080)
-	@$(BIN)/python -m sandbox serve --port $(PORT)
+	@SANDBOX_PORT_HINT='make run PORT=9000' $(BIN)/python -m sandbox serve --port $(PORT)
 
 test: $(VENV)/.developed ## Run all tests but those of `make whole`
 	@$(BIN)/python -m pytest --numprocesses 2 --dist worksteal

@@ -111,6 +111,7 @@ def build(
         control_port=settings.control_port,
         # A client with the token is no page of another site.
         hosts=Hosts((settings.host, *settings.allow_hosts)) if token is None else None,
+        version=__version__,
         on_begin=worlds.wake,
         on_end=[
             dispatcher.close,

@@ -1,9 +1,10 @@
-"""Serving a sandbox on real sockets with uvicorn, and printing the banner."""
+"""Serving a sandbox on real sockets with uvicorn, and its log."""
 
 import asyncio
 import gc
 import json
 import logging
+import os
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -16,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 import uvicorn
 from uvicorn.loops.auto import auto_loop_factory
 
-from sandbox import __version__, descriptors
+from sandbox import descriptors
 from sandbox.app import Sandbox, build
+from sandbox.banner import announce
 from sandbox.domain.printable import printable
 from sandbox.http.connections import ConnectionPool
 from sandbox.http.protocol import Protocol
@@ -98,7 +100,7 @@ def serve(settings: Settings) -> None:
         sandbox.worlds.slices.owns_collector = True
         _Server(
             _config(sandbox.app, pool_of(sandbox, settings)),
-            on_ready=lambda: _announce(sandbox, settings),
+            on_ready=lambda: announce(sandbox, settings),
             beside=None if watcher is None else partial(watcher.watch, sandbox.worlds.default),
         ).run(sockets)
 
@@ -195,118 +197,17 @@ def bind(host: str, port: int, option: str) -> socket.socket:
         bound.bind((host, port))
     except (OSError, OverflowError) as error:
         bound.close()
+        # `make run` says how its port is chosen.
+        under_make = os.environ.get("SANDBOX_PORT_HINT") if option == "--port" else None
+        how = under_make or f"{option}, or 0 for any free one"
         raise SettingsError(
-            f"cannot listen on {host} port {port}: {error}; choose another with {option}, "
-            "or 0 for any free one"
+            f"cannot listen on {host} port {port}: {error}; choose another with {how}"
         ) from error
     bound.listen(_BACKLOG)
     return bound
 
 
-# --- the banner -------------------------------------------------------------------------------
-
-
-def _announce(sandbox: Sandbox, settings: Settings) -> None:
-    facts = _facts(sandbox, settings)
-    if settings.log_format == "json":
-        print(json.dumps({"event": "started", **facts}), flush=True)
-    else:
-        print(_banner(facts), flush=True)
-
-
-def _facts(sandbox: Sandbox, settings: Settings) -> dict[str, object]:
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    url = f"http://{host}:{settings.port}"
-    control_port = settings.control_port or settings.port
-    world = sandbox.worlds.default
-    return {
-        "version": __version__,
-        "url": url,
-        "control_url": f"http://{host}:{control_port}/_sandbox",
-        # One that was given is known already, and logs are read by many (assumed D25-token).
-        "token": sandbox.token if settings.token is None else None,
-        "needs_token": sandbox.token is not None,
-        "store": sandbox.store,
-        "fixture": world.spec.fixture.name,
-        "seed": world.spec.seed,
-        "clock": world.clock.view(),
-        "api_key_header": settings.profile.api_key_header,
-        "keys": {name: key for name, (_, key) in world.cast.keys.items()},
-        "known_keys": world.spec.keys_are_known,
-        "terminals": world.cast.terminals,
-    }
-
-
-def _banner(facts: dict[str, object]) -> str:
-    keys = facts["keys"]
-    assert isinstance(keys, dict)
-    width = max(map(len, keys), default=0)
-    clock = facts["clock"]
-    assert isinstance(clock, dict)
-    first = keys.get("merchant") or next(iter(keys.values()), "(the fixture has no key)")
-    lines = [
-        f"uat-sandbox {facts['version']} serves the platform on {facts['url']}",
-        f"world default: fixture {facts['fixture']}, seed {facts['seed']}, "
-        f"clock {clock['mode']} at {clock['now']}, stored in {facts['store']}",
-        "",
-        "API keys of the world default:",
-        *(f"  {name:<{width}}  {key}" for name, key in keys.items()),
-        *_about_keys(facts),
-        "",
-        "A first request to paste:",
-        f"  curl -s {facts['url']}/v5/apikeys -H '{facts['api_key_header']}: {first}'",
-        "",
-        *_first_payment(facts),
-        *_token_lines(facts),
-        "The reasons for each answer:",
-        f"  curl -s {facts['control_url']}/worlds/default/requests" + _bearer(facts),
-        "",
-        "The API to read and try in a browser:",
-        f"  {facts['control_url']}/docs",
-        "",
-        "Ctrl-C stops it.",
-    ]
-    return "\n".join(lines)
-
-
-def _about_keys(facts: dict[str, object]) -> list[str]:
-    """A note about the keys, if they are not the documented ones."""
-    if facts["known_keys"]:
-        return []
-    return ["These keys belong to this server only; --known-keys gives a new one the known keys."]
-
-
-def _first_payment(facts: dict[str, object]) -> list[str]:
-    """A sale to paste, if the fixture has a merchant with a terminal and a key."""
-    keys, terminals = facts["keys"], facts["terminals"]
-    assert isinstance(keys, dict)
-    assert isinstance(terminals, dict)
-    if "merchant" not in keys or "merchant" not in terminals:
-        return []
-    body = json.dumps({"amount": 1000, "terminal_id": terminals["merchant"]})
-    return [
-        "A first payment:",
-        f"  curl -s {facts['url']}/v3/payment -H '{facts['api_key_header']}: {keys['merchant']}' "
-        f"-H 'content-type: application/json' -d '{body}'",
-        "",
-    ]
-
-
-def _token_lines(facts: dict[str, object]) -> list[str]:
-    """The token line: a token that was made up is shown here and nowhere else."""
-    if not facts["needs_token"]:
-        return []
-    if facts["token"] is None:
-        return ["The control API needs the token that you gave.", ""]
-    return [
-        "The control API needs a token, which was made up for this start:",
-        f"  export SANDBOX_TOKEN={facts['token']}",
-        "",
-    ]
-
-
-def _bearer(facts: dict[str, object]) -> str:
-    return ' -H "Authorization: Bearer $SANDBOX_TOKEN"' if facts["needs_token"] else ""
+# --- the log --------------------------------------------------------------------------------
 
 
 class _JsonLines(logging.Formatter):

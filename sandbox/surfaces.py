@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sandbox.control.control import Control
 from sandbox.control.rows import PREFIX, ControlFault
+from sandbox.control.welcome import WELCOME_PATHS, is_welcome, send_welcome
 from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE, Refusal
 from sandbox.platform.application import Platform
 from sandbox.platform.hosts import Hosts, why_refused
@@ -39,6 +40,7 @@ class Surfaces:
         control: Control,
         control_port: int | None,
         hosts: Hosts | None,
+        version: str,
         on_begin: Callable[[], None],
         on_end: Sequence[Callable[[], Awaitable[None]]],
     ) -> None:
@@ -46,6 +48,7 @@ class Surfaces:
         self._control = control
         self._control_port = control_port
         self._hosts = hosts
+        self._version = version
         self._rare_log = RareLog(requests_log)
 
         self._on_begin, self._on_end = on_begin, on_end
@@ -83,6 +86,8 @@ class Surfaces:
                 await self._lifespan(scope, receive, send)
             elif self._hosts is not None and (host := self._hosts.refuses(scope)) is not None:
                 await self._refuse(scope, send, host)
+            elif scope["path"] in WELCOME_PATHS and is_welcome(scope):
+                await self._welcome(scope, send)
             elif self.is_for_control(scope):
                 await self._control(scope, receive, send)
             else:
@@ -92,6 +97,11 @@ class Surfaces:
             if ABORT not in scope:
                 raise
             await self._say_stopping(scope, receive, send)
+
+    async def _welcome(self, scope: Scope, send: Send) -> None:
+        """Show the way to somebody with a browser."""
+        elsewhere = None if self.is_for_control(scope) else self._control_port
+        await send_welcome(scope, send, version=self._version, control_port=elsewhere)
 
     async def _say_stopping(self, scope: Scope, receive: Receive, send: Send) -> None:
         """End a request that the server does not wait for any longer, because it stops."""

@@ -28,6 +28,7 @@ RANKS = {
     "surfaces": 6,
     "app": 6,
     "in_process": 6,
+    "banner": 7,
     "http": 7,
     "server": 7,
     "cli": 7,
@@ -42,6 +43,7 @@ RANKS = {
 TOGETHER = [
     {"settings", "descriptors", "library", "tokens", "surfaces", "app", "in_process"},
     {
+        "banner",
         "http",
         "server",
         "cli",

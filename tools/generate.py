@@ -16,7 +16,7 @@ from sandbox.control.ledger import FILE as LEDGER
 from sandbox.library import folder
 from sandbox.scenarios.schema import NAME, scenario_schema
 from tools import busy_fixture, golden_events, openapi
-from tools.pages import answers, ledger, machines, surface
+from tools.pages import answers, ledger, machines, settings, surface
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "reference"
 SHIPPED: Final = Path(__file__).parents[1] / "sandbox" / "store" / "bundled_digests.py"
@@ -35,6 +35,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "errors.md": surface.errors,
     "control.md": surface.control,
     "switches.md": surface.switches,
+    "settings.md": settings.settings,
     "ledger.md": ledger.ledger,
 }
 

@@ -88,7 +88,17 @@ class _InventType(click.ParamType[Any]):
             self.fail(f"{value!r}: write it like merchants=200,terminals_per_merchant=2")
 
 
-@main.command()
+class _ServeCommand(click.Command):
+    """A command whose options can all be given by environment variables, as containers need it."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        for option in self.params:
+            if isinstance(option, click.Option) and option.envvar is None:
+                option.envvar = "SANDBOX_" + option.opts[0].lstrip("-").replace("-", "_").upper()
+
+
+@main.command(cls=_ServeCommand)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port",
@@ -224,6 +234,9 @@ def serve(
     **options: Any,
 ) -> None:
     """Serve the platform and the control API until interrupted.
+
+    Each option has an environment variable: SANDBOX_PORT for --port, SANDBOX_LOG_FORMAT for
+    --log-format. An option on the command line counts first.
 
     \b
     Examples:

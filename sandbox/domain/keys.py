@@ -253,6 +253,10 @@ class KeyFormat:
         """Whether the text contains a key of this environment, with its secret."""
         return self.hint in text and bool(self._whole_key_anywhere.search(text))
 
+    def mentions_key(self, text: str) -> bool:
+        """Whether the text contains something that looks like a key, of any environment."""
+        return self.hint in text and bool(self._anywhere.search(text))
+
     def scrub(self, text: str) -> str:
         """The text with everything that looks like a key, of any environment, masked."""
         return self._anywhere.sub("****", text) if self.hint in text else text

@@ -21,6 +21,7 @@ from sandbox.domain.keys import KeyKind
 from sandbox.domain.payments.transport import SLOW_MS, TRANSPORT_FAULTS
 from sandbox.platform.errors import error_body
 from sandbox.platform.form import OUTCOME_HEADER
+from sandbox.platform.hints import key_hint
 from sandbox.platform.payments.attempts import Dropped
 from sandbox.platform.pipeline import NO_CONTENT, carry_out, methods_of, usable
 from sandbox.platform.request_context import Answer, IncomingRequest, PresentedKey, RequestContext
@@ -58,7 +59,6 @@ TOO_MANY_REQUESTS: Final = 429
 log = logging.getLogger("sandbox.platform")
 requests_log = logging.getLogger("sandbox.requests")
 
-_NO_KEY = PresentedKey(None, None, "no API key was sent", "spec 5.1")
 _TWO_KEYS = PresentedKey(None, None, "two different API keys were sent", "assumed C4")
 _MALFORMED = PresentedKey(
     None, None, "what was sent does not have the form of an API key", "spec 2.1-format"
@@ -232,7 +232,8 @@ class Platform:
         except BadInput:
             return _TWO_KEYS
         if not value:
-            return _NO_KEY
+            hint = key_hint(incoming.headers, self._key_format)
+            return PresentedKey(None, None, f"no API key was sent{hint}")
         parsed = self._key_format.parse(value.decode("latin-1"))
         if parsed.kind is KeyKind.PRODUCTION:
             return _PRODUCTION

@@ -37,11 +37,13 @@ from sandbox.domain.permissions import grants_of
 from sandbox.domain.rendering import rows_of, to_bytes, to_parts
 from sandbox.domain.timers import TAP_EXPIRES, Timer
 from sandbox.platform.form import check_form
+from sandbox.platform.hints import path_hint
 from sandbox.platform.operation_context import Caller
 from sandbox.platform.payments.actions import PendingAction
 from sandbox.platform.payments.initiation import PendingInitiation
 from sandbox.platform.request_context import PresentedKey, RequestContext
 from sandbox.platform.router import Match
+from sandbox.platform.routes import OPERATIONS
 from sandbox.platform.rows import Row
 from sandbox.platform.targets import check_visibility, find_target, named, reached_before, remember
 from sandbox.platform.wire import Body, in_parts
@@ -256,7 +258,8 @@ def route(context: RequestContext) -> Row:
     if match is None:
         raise Refusal(
             NOT_FOUND,
-            reason=f"no endpoint has the path {context.incoming.path}",
+            reason=f"no endpoint has the path {context.incoming.path}"
+            + path_hint(context.incoming.path, OPERATIONS),
             source="assumed C1",
         )
     row = match.row

@@ -66,8 +66,9 @@ def test_version():
     assert run("--version").stdout == f"sandbox, version {__version__}\n"
 
 
-def test_the_installed_command_is_the_same():
-    command = Path(sys.executable).with_name("sandbox")
+@pytest.mark.parametrize("name", ["sandbox", "uat-sandbox"])
+def test_the_installed_command_is_the_same(name):
+    command = Path(sys.executable).with_name(name)
 
     done = subprocess.run([command, "--version"], capture_output=True, text=True, timeout=20)
 
@@ -275,6 +276,17 @@ def test_in_the_json_format_every_line_is_json():
     assert all({"at", "level", "logger", "message"} <= set(line) for line in lines)
 
 
+def test_under_make_a_taken_port_is_answered_with_the_words_of_make(monkeypatch):
+    recipe = Path(__file__).parents[2].joinpath("Makefile").read_text(encoding="utf-8")
+    hint = "make run PORT=9000"
+    assert f"SANDBOX_PORT_HINT='{hint}'" in recipe
+    monkeypatch.setenv("SANDBOX_PORT_HINT", hint)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = refuse("--port", str(taken.getsockname()[1]))
+
+    assert f"choose another with {hint}\n" in done.stderr
+
+
 # --- the text banner --------------------------------------------------------------------------
 
 
@@ -319,15 +331,15 @@ def test_the_banner_has_lines_to_paste_that_work():
         process.terminate()
         _, err = process.communicate(timeout=10)
 
-    keys, payment, requests = pasted
+    payment, requests = pasted
     assert page.startswith(b"<!doctype html>")
-    named = {line.split()[0] for line in lines if "  svc_" in line}
+    named = [line.split()[0] for line in lines if "  svc_" in line and "curl" not in line]
     assert f"uat-sandbox {__version__} serves the platform on http://127.0.0.1:" in lines[0]
-    assert {"admin", "psp", "partner", "merchant", "legacy", "revoked"} <= named
-    assert "Demo merchant key" in [key["name"] for key in keys]
+    assert named == ["merchant", "partner", "psp", "admin"]
+    assert "  and 9 more: sandbox keys" in lines
     assert (payment["status"], payment["total_amount"]) == ("captured", 1000)
     paths = [entry["path"] for entry in requests["requests"]]
-    assert paths == ["/v5/apikeys", "/v3/payment"]
+    assert paths == ["/v3/payment"]
     assert (process.returncode, err) in [(0, ""), (-15, "")]
 
 
@@ -343,7 +355,7 @@ OF_THIS_SERVER = "These keys belong to this server only"
 
 
 def banner_keys(lines: list[str]) -> list[str]:
-    return [line.split()[-1] for line in lines if line.startswith("  ") and "  svc_" in line]
+    return [line.split()[-1] for line in lines if "  svc_" in line and "curl" not in line]
 
 
 def test_the_banner_says_where_keys_are_of_this_server_only():

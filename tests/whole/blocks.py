@@ -64,6 +64,11 @@ class StandIn:
 STAND_INS = (
     StandIn(r"make run", "sandbox serve", "installing is what CI itself begins with"),
     StandIn(r"make (test|whole)", ":", "this is run by it"),
+    StandIn(
+        r"(pip install \. && sandbox|uvx --from \. uat-sandbox) serve",
+        "sandbox --version",
+        "test_package.py installs the wheel, and make run serves already",
+    ),
     StandIn(r"make dist", 'mkdir -p dist && cp "$WHEEL" dist/', "the wheel is built already"),
     StandIn(
         r"(\w+=\S+ )?docker .*",

@@ -1,0 +1,132 @@
+"""What a server prints when it is ready."""
+
+import json
+from typing import Final
+
+from sandbox import __version__
+from sandbox.app import Sandbox
+from sandbox.settings import Settings
+
+KEYS_SHOWN: Final = ("merchant", "partner", "psp", "admin")
+"""The keys of the cast that show the four levels of access. `sandbox keys` lists all."""
+
+_ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
+"""A client cannot always connect to these, so the banner names loopback."""
+
+
+def announce(sandbox: Sandbox, settings: Settings) -> None:
+    """Print the banner, as text or as one line of JSON."""
+    facts = facts_of(sandbox, settings)
+    if settings.log_format == "json":
+        print(json.dumps({"event": "started", **facts}), flush=True)
+    else:
+        print(_banner(facts), flush=True)
+
+
+def facts_of(sandbox: Sandbox, settings: Settings) -> dict[str, object]:
+    """All facts about a server that has started, as JSON values."""
+    host = _ANY_ADDRESS.get(settings.host, settings.host)
+    host = f"[{host}]" if ":" in host else host
+    url = f"http://{host}:{settings.port}"
+    control_port = settings.control_port or settings.port
+    world = sandbox.worlds.default
+    return {
+        "version": __version__,
+        "url": url,
+        "control_url": f"http://{host}:{control_port}/_sandbox",
+        # One that was given is known already, and logs are read by many (assumed D25-token).
+        "token": sandbox.token if settings.token is None else None,
+        "needs_token": sandbox.token is not None,
+        "store": sandbox.store,
+        "fixture": world.spec.fixture.name,
+        "seed": world.spec.seed,
+        "clock": world.clock.view(),
+        "api_key_header": settings.profile.api_key_header,
+        "keys": {name: key for name, (_, key) in world.cast.keys.items()},
+        "known_keys": world.spec.keys_are_known,
+        "terminals": world.cast.terminals,
+    }
+
+
+def _banner(facts: dict[str, object]) -> str:
+    clock = facts["clock"]
+    assert isinstance(clock, dict)
+    lines = [
+        f"uat-sandbox {facts['version']} serves the platform on {facts['url']}",
+        f"world default: fixture {facts['fixture']}, seed {facts['seed']}, "
+        f"clock {clock['mode']} at {clock['now']}, stored in {facts['store']}",
+        "",
+        *_first_request(facts),
+        *_token_lines(facts),
+        "The reasons for each answer:",
+        f"  curl -s {facts['control_url']}/worlds/default/requests" + _bearer(facts),
+        "",
+        *_keys(facts),
+        "",
+        "The API to read and try in a browser:",
+        f"  {facts['control_url']}/docs",
+        "",
+        "Ctrl-C stops it.",
+    ]
+    return "\n".join(lines)
+
+
+def _first_request(facts: dict[str, object]) -> list[str]:
+    """A sale to paste; a list of keys if the fixture has no merchant with a terminal and a key."""
+    keys, terminals = facts["keys"], facts["terminals"]
+    assert isinstance(keys, dict)
+    assert isinstance(terminals, dict)
+    if "merchant" in keys and "merchant" in terminals:
+        body = json.dumps({"amount": 1000, "terminal_id": terminals["merchant"]})
+        return [
+            "A first payment to paste:",
+            f"  curl -s {facts['url']}/v3/payment -H '{facts['api_key_header']}: "
+            f"{keys['merchant']}' -H 'content-type: application/json' -d '{body}'",
+            "",
+        ]
+    if not keys:
+        return []
+    return [
+        "A first request to paste:",
+        f"  curl -s {facts['url']}/v5/apikeys -H '{facts['api_key_header']}: "
+        f"{next(iter(keys.values()))}'",
+        "",
+    ]
+
+
+def _keys(facts: dict[str, object]) -> list[str]:
+    """Four keys at most, and how to list the rest."""
+    keys = facts["keys"]
+    assert isinstance(keys, dict)
+    if not keys:
+        return ["The fixture has no API keys."]
+    shown = [name for name in KEYS_SHOWN if name in keys] or list(keys)[: len(KEYS_SHOWN)]
+    width = max(map(len, shown))
+    left = len(keys) - len(shown)
+    lines = [
+        "API keys of the world default:",
+        *(f"  {name:<{width}}  {keys[name]}" for name in shown),
+        *([f"  and {left} more: sandbox keys"] if left else []),
+    ]
+    if not facts["known_keys"]:
+        lines.append(
+            "These keys belong to this server only; --known-keys gives a new one the known keys."
+        )
+    return lines
+
+
+def _token_lines(facts: dict[str, object]) -> list[str]:
+    """The token line: a token that was made up is shown here and nowhere else."""
+    if not facts["needs_token"]:
+        return []
+    if facts["token"] is None:
+        return ["The control API needs the token that you gave.", ""]
+    return [
+        "The control API needs a token, which was made up for this start:",
+        f"  export SANDBOX_TOKEN={facts['token']}",
+        "",
+    ]
+
+
+def _bearer(facts: dict[str, object]) -> str:
+    return ' -H "Authorization: Bearer $SANDBOX_TOKEN"' if facts["needs_token"] else ""

@@ -1,0 +1,60 @@
+"""What a browser finds at the two addresses that people type."""
+
+import pytest
+
+from sandbox import __version__
+from sandbox.app import build
+from sandbox.settings import Settings
+from tests.driving import InProcess
+
+BROWSER = [
+    (b"host", b"127.0.0.1:8080"),
+    (b"accept", b"text/html,application/xhtml+xml,*/*;q=0.8"),
+]
+
+
+@pytest.mark.parametrize("path", ["/", "/_sandbox", "/_sandbox/"])
+def test_a_browser_is_shown_the_way(sandbox, path):
+    page = sandbox.ask("GET", path, headers=BROWSER)
+
+    assert page.status == 200
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert page.headers["content-security-policy"].startswith("default-src 'none'")
+    text = page.body.decode()
+    assert f"uat-sandbox {__version__}" in text
+    links = [part.split('"')[0] for part in text.split('href="/')[1:]]
+    assert "_sandbox/docs" in links
+    assert [sandbox.ask("GET", "/" + link).status for link in links] == [200] * len(links)
+
+
+@pytest.mark.parametrize("path", ["/", "/_sandbox", "/_sandbox/"])
+@pytest.mark.parametrize(
+    ("method", "accept"), [("GET", b"*/*"), ("GET", b"application/json"), ("POST", b"text/html")]
+)
+def test_a_program_gets_the_documented_answer(sandbox, path, method, accept):
+    headers = [(b"host", b"127.0.0.1:8080"), (b"accept", accept)]
+
+    answer = sandbox.ask(method, path, headers=headers)
+
+    assert answer.status == 404
+    assert "json" in answer.headers["content-type"]
+
+
+def test_the_page_has_no_secret_and_needs_no_token():
+    token = "open-sesame-open-sesame"
+    sandbox = InProcess(build(Settings(host="0.0.0.0", token=token)))
+
+    page = sandbox.ask("GET", "/", headers=BROWSER)
+
+    assert page.status == 200
+    assert token not in page.body.decode()
+    assert "svc_" not in page.body.decode()
+
+
+def test_with_a_control_port_the_page_of_the_platform_names_that_port():
+    sandbox = InProcess(build(Settings(control_port=8081)))
+
+    page = sandbox.ask("GET", "/", headers=BROWSER).body.decode()
+
+    assert "port 8081" in page
+    assert 'href="/' not in page
