@@ -214,7 +214,10 @@ def fault_view(row: TransportFault) -> FaultView:
 
 
 class CardView(TypedDict):
-    """A test card. Above `above_amount` it is approved in part; `later` is for later operations."""
+    """A test card, which a payment names by its `token`; the `number` is masked.
+
+    Above `above_amount` it is approved in part; `later` is for later operations.
+    """
 
     token: str
     number: str
@@ -241,7 +244,7 @@ def card_view(card: Card) -> CardView:
     """A test card as it is shown."""
     return {
         "token": card.token,
-        "number": card.pan,
+        "number": card.masked,
         "brand": card.brand,
         "type": card.type,
         "outcome": card.outcome or (_PARTIAL if card.limit is not None else "approved"),

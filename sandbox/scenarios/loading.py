@@ -57,13 +57,7 @@ def parse_scenario(document: dict[str, Any]) -> "Scenario":
         return Scenario.model_validate(document)
     except ValidationError as error:
         first, *others = _mistakes(error)
-        message = first["msg"].removeprefix("Value error, ")
-        meant = getattr(first.get("ctx", {}).get("error"), "nearest", None)
-        if first["type"] == "extra_forbidden":
-            unknown = str(first["loc"][-1])
-            message = f"{unknown!r} is no field here"
-            meant = _meant(Scenario, first["loc"])
-            message += f"; did you mean {meant!r}?" if meant else ""
+        message, meant = _in_words(Scenario, first)
         named, colon, rest = message.partition(": ")
         loc = first["loc"]
         if colon and named.replace(".", "").isidentifier():
@@ -71,6 +65,24 @@ def parse_scenario(document: dict[str, Any]) -> "Scenario":
             loc, message = (*loc, *named.split(".")), rest
         rest = f" (and {len(others)} more)" if others else ""
         raise ScenarioError(f"{_where(document, loc)}{message}{rest}", meant) from None
+
+
+def _in_words(scenario: "type[Scenario]", mistake: "ErrorDetails") -> tuple[str, str | None]:
+    """What is wrong, and the known word that was probably meant."""
+    message = mistake["msg"].removeprefix("Value error, ")
+    if mistake["type"] == "extra_forbidden":
+        unknown = str(mistake["loc"][-1])
+        message = f"{unknown!r} is no field here"
+        meant = _meant(scenario, mistake["loc"])
+    elif mistake["type"] == "literal_error" and isinstance(mistake["input"], str):
+        meant = nearest(mistake["input"], _WORDS.findall(mistake["ctx"]["expected"]))
+    else:
+        return message, getattr(mistake.get("ctx", {}).get("error"), "nearest", None)
+    return message + (f"; did you mean {meant!r}?" if meant else ""), meant
+
+
+_WORDS: Final = re.compile(r"'([^']+)'")
+"""The words that pydantic lists where it expected one of several."""
 
 
 def _must_be_small(document: dict[str, Any]) -> None:

@@ -244,7 +244,7 @@ def test_the_test_cards_can_be_listed(sandbox):
 
     shown = {one["token"]: one for one in listed["cards"]}
     assert list(shown) == list(CARDS)
-    assert shown["tok_declined"]["number"] == "4000000000000002"
+    assert shown["tok_declined"]["number"] == "400000******0002"
     assert shown["tok_mc_prepaid"]["above_amount"] == 5000
     assert shown["tok_refund_fails"]["later"] == {"refund": "refund_declined"}
 

@@ -222,7 +222,11 @@ def test_a_misspelt_word_of_when_is_refused_with_the_nearest_one(when, said):
             'batch = "rejected", reason = "hash_mismach"',
             "reason: 'hash_mismach' is no reason; did you mean 'hash_mismatch'?",
         ),
-        ('batch = "acepted"', "batch: Input should be 'accepted', 'rejected' or"),
+        (
+            'batch = "acepted"',
+            "batch: Input should be 'accepted', 'rejected' or 'partially_accepted'; "
+            "did you mean 'accepted'?",
+        ),
         ('batch = "accepted", after = "5 minutes"', "after: must be a duration like"),
     ],
 )
