@@ -1,5 +1,6 @@
 """Reading a scenario strictly: errors name the file, the rule, the field and the nearest word."""
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
