@@ -156,6 +156,7 @@ def _services(
         platform_url=settings.platform_url,
         needs_token=needs_token,
         control_document=routes.document,
+        ca=settings.ca,
     )
 
 

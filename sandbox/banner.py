@@ -27,13 +27,13 @@ def facts_of(sandbox: Sandbox, settings: Settings) -> dict[str, object]:
     """All facts about a server that has started, as JSON values."""
     host = _ANY_ADDRESS.get(settings.host, settings.host)
     host = f"[{host}]" if ":" in host else host
-    url = f"http://{host}:{settings.port}"
+    url = f"{settings.scheme}://{host}:{settings.port}"
     control_port = settings.control_port or settings.port
     world = sandbox.worlds.default
     return {
         "version": __version__,
         "url": url,
-        "control_url": f"http://{host}:{control_port}/_sandbox",
+        "control_url": f"{settings.scheme}://{host}:{control_port}/_sandbox",
         # One that was given is known already, and logs are read by many (assumed D25-token).
         "token": sandbox.token if settings.token is None else None,
         "needs_token": sandbox.token is not None,
@@ -45,6 +45,7 @@ def facts_of(sandbox: Sandbox, settings: Settings) -> dict[str, object]:
         "keys": {name: key for name, (_, key) in world.cast.keys.items()},
         "known_keys": world.spec.keys_are_known,
         "terminals": world.cast.terminals,
+        "has_ca": settings.ca is not None,
     }
 
 
@@ -56,10 +57,11 @@ def _banner(facts: dict[str, object]) -> str:
         f"world default: fixture {facts['fixture']}, seed {facts['seed']}, "
         f"clock {clock['mode']} at {clock['now']}, stored in {facts['store']}",
         "",
+        *_ca_lines(facts),
         *_first_request(facts),
         *_token_lines(facts),
         "The reasons for each answer:",
-        f"  curl -s {facts['control_url']}/worlds/default/requests" + _bearer(facts),
+        f"  {_curl(facts)} {facts['control_url']}/worlds/default/requests" + _bearer(facts),
         "",
         *_keys(facts),
         "",
@@ -80,7 +82,7 @@ def _first_request(facts: dict[str, object]) -> list[str]:
         body = json.dumps({"amount": 1000, "terminal_id": terminals["merchant"]})
         return [
             "A first payment to paste:",
-            f"  curl -s {facts['url']}/v3/payment -H '{facts['api_key_header']}: "
+            f"  {_curl(facts)} {facts['url']}/v3/payment -H '{facts['api_key_header']}: "
             f"{keys['merchant']}' -H 'content-type: application/json' -d '{body}'",
             "",
         ]
@@ -88,10 +90,25 @@ def _first_request(facts: dict[str, object]) -> list[str]:
         return []
     return [
         "A first request to paste:",
-        f"  curl -s {facts['url']}/v5/apikeys -H '{facts['api_key_header']}: "
+        f"  {_curl(facts)} {facts['url']}/v5/apikeys -H '{facts['api_key_header']}: "
         f"{next(iter(keys.values()))}'",
         "",
     ]
+
+
+def _ca_lines(facts: dict[str, object]) -> list[str]:
+    """How clients come to trust the server, if its certificate is of its own authority."""
+    if not facts["has_ca"]:
+        return []
+    return [
+        "Commands on this machine trust its certificate. Phones and other programs need this one:",
+        f"  curl -sk {facts['control_url']}/ca.pem -o ca.pem",
+        "",
+    ]
+
+
+def _curl(facts: dict[str, object]) -> str:
+    return "curl -s --cacert ca.pem" if facts["has_ca"] else "curl -s"
 
 
 def _keys(facts: dict[str, object]) -> list[str]:

@@ -28,6 +28,7 @@ from sandbox.library import scenario_file
 from sandbox.settings import LogFormat, Settings, SettingsError
 
 if TYPE_CHECKING:
+    from sandbox.certificates import Tls
     from sandbox.scenario_reload import ScenarioReloader
 
 _BACKLOG: Final = 2048
@@ -91,7 +92,8 @@ def serve(settings: Settings) -> None:
     """
     _set_up_logging(settings.log_format)
     descriptors.raise_limit()
-    settings, sockets = bound(settings)
+    tls = tls_of(settings)
+    settings, sockets = bound(replace(settings, ca=tls.ca if tls else None))
     # Take the version before the content is read, so no change in between is missed.
     watcher = _watcher(settings)
     sandbox = build(settings)
@@ -99,7 +101,7 @@ def serve(settings: Settings) -> None:
     with suppress(KeyboardInterrupt):
         sandbox.worlds.slices.owns_collector = True
         _Server(
-            _config(sandbox.app, pool_of(sandbox, settings)),
+            _config(sandbox.app, pool_of(sandbox, settings), tls),
             on_ready=lambda: announce(sandbox, settings),
             beside=None if watcher is None else partial(watcher.watch, sandbox.worlds.default),
         ).run(sockets)
@@ -119,7 +121,6 @@ async def serving(
     Signal handlers and garbage collection stay as the process has them.
     """
     config = _config(app, pool or ConnectionPool())
-    config.load()
     server = uvicorn.Server(config)
     server.lifespan = config.lifespan_class(config)
     await server.startup(sockets)
@@ -160,8 +161,23 @@ def _queue(sockets: list[socket.socket]) -> None:
         one.listen(_BACKLOG)
 
 
-def _config(app: Application, pool: ConnectionPool) -> uvicorn.Config:
-    return uvicorn.Config(
+def tls_of(settings: Settings) -> "Tls | None":
+    """The TLS of a server; None if it speaks plain HTTP. Raises SettingsError."""
+    if not settings.is_tls:
+        return None
+    from sandbox import certificates
+
+    try:
+        if settings.tls_cert is not None:
+            return certificates.given(settings.tls_cert, settings.tls_key)
+        hosts = (settings.host, *settings.allow_hosts)
+        return certificates.own(settings.tls_folder or certificates.default_folder(), hosts)
+    except certificates.CertificateError as error:
+        raise SettingsError(str(error)) from None
+
+
+def _config(app: Application, pool: ConnectionPool, tls: "Tls | None" = None) -> uvicorn.Config:
+    config = uvicorn.Config(
         app,
         http=partial(Protocol, pool=pool),  # type: ignore[arg-type]
         ws="none",
@@ -175,6 +191,9 @@ def _config(app: Application, pool: ConnectionPool) -> uvicorn.Config:
         proxy_headers=False,
         timeout_graceful_shutdown=_GRACE_S,
     )
+    config.load()
+    config.ssl = tls.context if tls else None
+    return config
 
 
 def _watcher(settings: Settings) -> "ScenarioReloader | None":

@@ -37,7 +37,9 @@ class Settings:
     loopback, through a proxy or a tunnel. `bound_address` is the address of the socket, once
     there is one. `connections_max` None serves as many clients at a time as the process may open
     files for. `known_keys` gives worlds the documented keys even if
-    others can reach the server.
+    others can reach the server. `tls` serves HTTPS, with the certificate of `tls_cert` and
+    `tls_key`, or else with one of an authority in `tls_folder`; `ca` is the authority's
+    certificate as PEM, once there is one.
 
     Raises SettingsError for an unusable token or host, and if there is no file to watch.
     """
@@ -64,6 +66,11 @@ class Settings:
     bound_address: str | None = None
     connections_max: int | None = None
     known_keys: bool = False
+    tls: bool = False
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    tls_folder: Path | None = None
+    ca: bytes | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.token is not None:
@@ -81,6 +88,8 @@ class Settings:
                 )
         if self.watch and self.scenario is None:
             raise SettingsError("--watch: there is no file to watch; name one with --scenario")
+        if self.tls_key is not None and self.tls_cert is None:
+            raise SettingsError("--tls-key: there is no certificate; name one with --tls-cert")
 
     @property
     def is_loopback(self) -> bool:
@@ -106,12 +115,22 @@ class Settings:
         return self.known_keys or self.is_private
 
     @property
+    def is_tls(self) -> bool:
+        """Whether the server speaks HTTPS, and no plain HTTP."""
+        return self.tls or self.tls_cert is not None
+
+    @property
+    def scheme(self) -> str:
+        """`http` or `https`."""
+        return "https" if self.is_tls else "http"
+
+    @property
     def platform_url(self) -> str:
         """The URL of the platform, for readers of the control API."""
         if self.control_port is None:
             return "/"
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}"
+        return f"{self.scheme}://{host}:{self.port}"
 
 
 def read_profile(path: Path) -> Profile:

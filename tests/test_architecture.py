@@ -29,6 +29,7 @@ RANKS = {
     "app": 6,
     "in_process": 6,
     "banner": 7,
+    "certificates": 6,
     "http": 7,
     "server": 7,
     "cli": 7,
@@ -41,7 +42,16 @@ RANKS = {
 """A module imports rooms of lower ranks and its own."""
 
 TOGETHER = [
-    {"settings", "descriptors", "library", "tokens", "surfaces", "app", "in_process"},
+    {
+        "settings",
+        "certificates",
+        "descriptors",
+        "library",
+        "tokens",
+        "surfaces",
+        "app",
+        "in_process",
+    },
     {
         "banner",
         "http",
@@ -67,7 +77,8 @@ THIRD_PARTIES = {
     "sortedcontainers": ("store/",),
     "jiter": ("platform/wire.py",),
     "tinydb": ("store/files/json_file.py", "store/files/json_reading.py"),
-    "filelock": ("store/files/disk.py",),
+    "cryptography": ("certificates.py",),
+    "filelock": ("store/files/disk.py", "certificates.py"),
     "faker": ("store/generated_data.py",),
     "aiohttp": ("webhooks/connections.py", "webhooks/sender.py"),
     "standardwebhooks": ("webhooks/signing.py", "testing/"),
@@ -77,6 +88,7 @@ THIRD_PARTIES = {
 """Package to where it may be imported: in the files whose path begins like that."""
 
 LAZY_ROOMS = {
+    "certificates": "only a server with --tls needs its packages",
     "cli": "each command starts with what it needs and no more",
     "testing": "pytest starts before it is known whether a test wants a sandbox",
     "webhook_doctor": "a command of its own",
@@ -95,6 +107,7 @@ LAZY = {
     "unicodedata": "only for text that is not ASCII",
     "fcntl": "not on Windows",
     "resource": "not on Windows",
+    "sandbox.certificates": "only with --tls, or for an https address",
     "sandbox.store.documents": "only for files, snapshots and worlds that began from one",
     "sandbox.store.files": "only with a state file",
     "sandbox.store.fixture_check": "fixtures of the package were checked when it was made",

@@ -13,6 +13,8 @@ from sandbox.cli.exit_status import EXIT_REFUSED, EXIT_UNUSABLE, refuse
 from sandbox.cli.token_options import token_options
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
+
     from httpx2 import Client, EventSource, Response
 
 PREFIX: Final = "/_sandbox"
@@ -124,16 +126,19 @@ class Remote:
         import httpx2
 
         timeout = httpx2.Timeout(answer_s, connect=CONNECT_S)
-        # Reading all certificates takes a tenth of a second.
-        is_secret = self.url.startswith("https:")
         try:
-            with httpx2.Client(timeout=timeout, trust_env=False, verify=is_secret) as client:
+            with httpx2.Client(timeout=timeout, trust_env=False, verify=self._trust()) as client:
                 yield client
         except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError) as error:
             raise Unanswered(
                 f"--url {self.url!r}: {error}; write it like http://127.0.0.1:8080"
             ) from None
         except httpx2.ConnectError as error:
+            if "CERTIFICATE_VERIFY_FAILED" in str(error):
+                raise Unanswered(
+                    f"{self.url}: its certificate is not trusted ({error}); name the certificate "
+                    "of its authority with SANDBOX_CA, which it serves at /_sandbox/ca.pem"
+                ) from None
             raise Unanswered(
                 f"no server answers at {self.url} ({error}); start one with `sandbox serve`, or "
                 "name another with --url",
@@ -143,6 +148,18 @@ class Remote:
             raise Unanswered(
                 f"{self.url}: no answer: {error or type(error).__name__}", is_away=True
             ) from None
+
+    def _trust(self) -> "SSLContext | bool":
+        """What the certificate of the server is checked with, if it has one."""
+        if not self.url.startswith("https:"):
+            # Reading all certificates takes a tenth of a second.
+            return False
+        from sandbox.certificates import CertificateError, trusting_context
+
+        try:
+            return trusting_context()
+        except CertificateError as error:
+            raise Unanswered(str(error)) from None
 
     def _refused(self, answer: "Response") -> NoReturn:
         """Raise the error that the server sent."""

@@ -180,6 +180,30 @@ class _ServeCommand(click.Command):
     "a server has keys of its own.",
 )
 @click.option(
+    "--tls",
+    is_flag=True,
+    help="Serve HTTPS with a certificate of an authority of this machine, for phones. The control "
+    "API serves the authority's certificate at /_sandbox/ca.pem.",
+)
+@click.option(
+    "--tls-cert",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Serve HTTPS with this certificate (PEM).",
+)
+@click.option(
+    "--tls-key",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Key of --tls-cert, if that file does not hold it.",
+)
+@click.option(
+    "--tls-folder",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Folder of the authority for --tls. Default: uat-sandbox/tls in your data folder.",
+)
+@click.option(
     "--log-format",
     type=click.Choice(["text", "json"]),
     default="text",

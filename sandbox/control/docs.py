@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from sandbox.control.rows import ControlRequest, Document, Written
+from sandbox.control.rows import ControlFault, ControlRequest, Document, Written
 
 if TYPE_CHECKING:
     from sandbox.domain.profile import Profile
@@ -64,6 +64,17 @@ def _ids(request: ControlRequest) -> Ids:
 
 def _cast(ids: Ids) -> dict[str, dict[str, str]]:
     return {kind: dict(named) for kind, named in ids}
+
+
+def ca(request: ControlRequest) -> Written[str]:
+    """The certificate of the server's own authority, which phones and programs have to trust."""
+    if request.services.ca is None:
+        raise ControlFault(
+            404,
+            "not_found",
+            "this server has no certificate authority of its own; start it with --tls",
+        )
+    return Written(request.services.ca)
 
 
 def page(request: ControlRequest) -> Written[str]:

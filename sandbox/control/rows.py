@@ -45,7 +45,7 @@ class Services:
     name, and `scenario` finds one by name or title. `why_not_to` tells why webhooks may not go to a
     host; None if they may. `platform_url` is the URL of the platform, seen from the control API,
     and `needs_token` says whether the control API requires a token. `control_document` writes its
-    OpenAPI document.
+    OpenAPI document. `ca` is the certificate of the server's own authority as PEM, if it has one.
     """
 
     worlds: Worlds
@@ -63,6 +63,7 @@ class Services:
     platform_url: str
     needs_token: bool
     control_document: Callable[..., dict[str, Any]]
+    ca: bytes | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -123,7 +124,7 @@ class ControlRow:
         """Which headers its success has, see `security_headers`."""
         if not self.is_open:
             return AnswerKind.CONTROL
-        return AnswerKind.OPEN if self.media_type == JSON else AnswerKind.PAGE
+        return AnswerKind.PAGE if self.media_type.startswith("text/") else AnswerKind.OPEN
 
 
 class ControlFault(Exception):

@@ -53,7 +53,11 @@ class WholeAnswers(asyncio.Transport):
     def close_writing(self) -> None:
         """Signal the end of the output, and continue to read."""
         self.is_closing = _always  # type: ignore[method-assign]
-        self._transport.write_eof()
+        if self._transport.can_write_eof():
+            self._transport.write_eof()
+        else:
+            # TLS has no half-closed connections.
+            self._transport.close()
 
     def lose(self) -> None:
         """Forget the connection, which is lost: of several requests one may still be answered."""

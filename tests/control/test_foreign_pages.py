@@ -69,7 +69,8 @@ def test_every_route_that_is_not_open_refuses_a_page_of_another_origin(sandbox, 
 def test_a_route_that_is_open_answers_any_page(sandbox, row):
     answer = from_page(sandbox, "GET", row.path, sec_fetch_site="cross-site", origin=EVIL)
 
-    assert answer.status == 200
+    # Without TLS there is no authority whose certificate could be given.
+    assert answer.status == (404 if row.name == "tls.ca" else 200)
 
 
 @pytest.mark.parametrize(

@@ -57,8 +57,8 @@ def test_no_answer_of_either_surface_lets_another_origin_read_it(sandbox, row):
 @pytest.mark.parametrize(
     "row", [row for row in CONTROL if row.name not in ON_THE_LOOP], ids=lambda row: row.name
 )
-def test_every_answer_of_the_control_surface_has_its_headers(sandbox, row):
-    answer = asked(sandbox, row.method, row.path)
+def test_every_answer_of_the_control_surface_has_its_headers(row):
+    answer = asked(InProcess(build(Settings(ca=b"a certificate"))), row.method, row.path)
 
     shown = {name: answer.headers.get(name) for name in [one.name for one in SECURITY_HEADERS]}
     policy = shown.pop("content-security-policy")

@@ -16,7 +16,7 @@ from tests.payments.tapping import at_desk, desk_opens
 from tests.payments.waits import sale
 from tests.webhooks.calling import control
 
-SETTINGS = Settings(clock=ClockSetting(now=parse_rfc3339(NOW), mode="frozen"))
+SETTINGS = Settings(clock=ClockSetting(now=parse_rfc3339(NOW), mode="frozen"), ca=b"a certificate")
 GUARDED = Settings(token="a-token-of-the-test", clock=SETTINGS.clock)
 WORLD = "/worlds/default"
 

@@ -85,6 +85,16 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         is_open=True,
     ),
     ControlRow(
+        name="tls.ca",
+        method="GET",
+        path=f"{PREFIX}/ca.pem",
+        summary="The certificate of the server's own authority, with --tls",
+        run=docs.ca,
+        is_open=True,
+        media_type="application/x-pem-file",
+        refuses=(404,),
+    ),
+    ControlRow(
         name="docs.page",
         method="GET",
         path=f"{PREFIX}/docs",

@@ -1,0 +1,185 @@
+"""`serve --tls`: a certificate of this machine's own authority, or a given one."""
+
+import json
+import os
+import socket
+import ssl
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from sandbox import certificates
+from tests.cli.asking import ask as run
+from tests.driving import Served, serving
+
+pytest.importorskip("cryptography")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("authority") / "tls"
+
+
+@pytest.fixture(scope="module")
+def server(folder) -> Iterator[Served]:
+    with serving("--tls", "--tls-folder", str(folder)) as one:
+        yield one
+
+
+@pytest.fixture
+def trusting(folder) -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=str(folder / "ca.pem"))
+
+
+def port_of(server: Served) -> int:
+    return int(server.facts["url"].rpartition(":")[2])
+
+
+def test_a_client_that_trusts_the_authority_takes_a_payment(server, trusting):
+    assert server.facts["url"].startswith("https://")
+    assert server.facts["has_ca"] is True
+    body = {"amount": 1000, "terminal_id": server.facts["terminals"]["merchant"]}
+    headers = {"x-service-apikey": server.facts["keys"]["merchant"]}
+
+    for host in ("127.0.0.1", "localhost"):
+        url = f"https://{host}:{port_of(server)}/v3/payment"
+        answer = httpx2.post(url, json=body, headers=headers, verify=trusting, timeout=10)
+        assert (answer.status_code, answer.json()["status"]) == (200, "captured")
+
+
+def test_the_server_gives_the_certificate_of_its_authority_to_anybody(server, folder):
+    url = f"https://127.0.0.1:{port_of(server)}/_sandbox/ca.pem"
+
+    answer = httpx2.get(url, verify=False, timeout=10)
+
+    assert answer.status_code == 200
+    assert answer.content == (folder / "ca.pem").read_bytes()
+    assert b"PRIVATE" not in answer.content
+
+
+def test_a_client_that_does_not_trust_it_is_not_served(server):
+    with pytest.raises(httpx2.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+        httpx2.get(server.facts["url"], verify=ssl.create_default_context(), timeout=10)
+
+
+def test_plain_http_gets_no_answer_and_the_server_goes_on(server, trusting):
+    with socket.create_connection(("127.0.0.1", port_of(server)), timeout=10) as plain:
+        plain.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        assert b"200" not in plain.recv(1_000)
+
+    url = f"{server.facts['control_url']}/health"
+    assert httpx2.get(url, verify=trusting, timeout=10).status_code == 200
+
+
+def test_a_body_that_is_refused_early_gets_its_answer(server, trusting):
+    with (
+        socket.create_connection(("127.0.0.1", port_of(server)), timeout=10) as plain,
+        trusting.wrap_socket(plain, server_hostname="127.0.0.1") as secure,
+    ):
+        secure.sendall(
+            b"POST /v3/payment HTTP/1.1\r\nhost: 127.0.0.1\r\n"
+            b"content-type: application/json\r\ncontent-length: 5000000\r\n\r\n{"
+        )
+        assert secure.recv(1_000).split()[1] in (b"401", b"413")
+
+
+def test_commands_on_this_machine_trust_the_authority(server, folder, monkeypatch):
+    monkeypatch.setenv("SANDBOX_TLS_FOLDER", str(folder))
+
+    done = run("keys", "--name", "merchant", "--url", server.facts["url"])
+
+    assert done.stdout.strip() == server.facts["keys"]["merchant"]
+
+
+def test_commands_elsewhere_trust_the_file_that_they_are_given(
+    server, folder, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("SANDBOX_TLS_FOLDER", str(tmp_path))
+    refused = run("keys", "--url", server.facts["url"])
+    monkeypatch.setenv("SANDBOX_CA", str(folder / "ca.pem"))
+    trusted = run("keys", "--url", server.facts["url"])
+    monkeypatch.setenv("SANDBOX_CA", str(tmp_path / "nowhere.pem"))
+    lost = run("keys", "--url", server.facts["url"])
+
+    assert (refused.exit_code, trusted.exit_code, lost.exit_code) == (2, 0, 2)
+    assert "CERTIFICATE_VERIFY_FAILED" in refused.stderr
+    assert "SANDBOX_CA" in refused.stderr
+    assert "nowhere.pem" in lost.stderr
+
+
+def test_only_the_owner_can_read_the_key_of_the_authority(server, folder):
+    assert {path.name for path in folder.iterdir()} == {".lock", "ca.pem", "ca-key.pem"}
+    assert stat.S_IMODE((folder / "ca-key.pem").stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert b"PRIVATE" not in (folder / "ca.pem").read_bytes()
+
+
+def test_the_authority_stays_and_each_start_has_a_certificate_of_its_own(folder, server):
+    before = (folder / "ca.pem").read_bytes()
+
+    again = certificates.own(folder, ["sandbox.example"])
+
+    assert again.ca == before == (folder / "ca.pem").read_bytes()
+
+
+def test_a_given_certificate_is_served(tmp_path, folder, server):
+    from cryptography import x509
+    from cryptography.hazmat.primitives import serialization
+
+    key = serialization.load_pem_private_key((folder / "ca-key.pem").read_bytes(), None)
+    authority = x509.load_pem_x509_certificate((folder / "ca.pem").read_bytes())
+    chain = certificates._server_chain(key, authority, ["localhost", "127.0.0.1"])
+    cut = chain.index(b"-----BEGIN CERTIFICATE")
+    (tmp_path / "key.pem").write_bytes(chain[:cut])
+    (tmp_path / "cert.pem").write_bytes(chain[cut:])
+    options = ("--tls-cert", str(tmp_path / "cert.pem"), "--tls-key", str(tmp_path / "key.pem"))
+
+    with serving(*options) as given:
+        context = ssl.create_default_context(cafile=str(folder / "ca.pem"))
+        control = given.facts["control_url"]
+        health = httpx2.get(f"{control}/health", verify=context, timeout=10)
+        no_ca = httpx2.get(f"{control}/ca.pem", verify=context, timeout=10)
+
+    assert (health.status_code, no_ca.status_code) == (200, 404)
+    assert given.facts["has_ca"] is False
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--tls-key", "k.pem"], ["--tls-key", "--tls-cert"]),
+        (["--tls-cert", "nowhere.pem"], ["--tls-cert nowhere.pem", "No such file"]),
+        (["--tls-cert", "{junk}"], ["--tls-cert", "PEM"]),
+        (["--tls", "--tls-folder", "{junk}"], ["--tls-folder", "cannot be used"]),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_words(options, words, tmp_path):
+    junk = tmp_path / "junk"
+    junk.write_text("no certificate")
+
+    done = run("serve", "--port", "0", *(one.format(junk=junk) for one in options))
+
+    assert done.exit_code == 2
+    assert all(word in done.stderr for word in words), done.stderr
+
+
+def test_a_damaged_authority_is_named(tmp_path):
+    (tmp_path / "ca-key.pem").write_text("-----BEGIN JUNK-----")
+
+    with pytest.raises(certificates.CertificateError, match=r"ca-key\.pem: is no key"):
+        certificates.own(tmp_path, [])
+
+
+def test_the_text_banner_says_how_phones_come_to_trust_it(folder):
+    from tests.cli.test_cli import banner_of
+
+    with banner_of("--tls", "--tls-folder", str(folder)) as (lines, _):
+        pass
+
+    assert any(line.endswith("/_sandbox/ca.pem -o ca.pem") for line in lines)
+    assert any("--cacert ca.pem https://" in line for line in lines)
+    assert os.environ.get("SANDBOX_CA") is None
+    assert json.dumps(lines).count("PRIVATE") == 0
