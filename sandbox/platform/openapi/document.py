@@ -112,7 +112,7 @@ def document(
         return shown
     shown = plain(shown, pure=pure)
     if pure:
-        shown["info"] |= {"title": "Card payment platform", "description": _ABOUT_PURE}
+        shown["info"]["description"] = _ABOUT_PURE
     add_answers(shown, PLATFORM)
     add_bodies(shown, sample)
     return shown
@@ -127,7 +127,7 @@ def _strict(profile: Profile, *, version: str, url: str, cast: Cast) -> Schema:
     return {
         "openapi": VERSION,
         "info": {
-            "title": "Card payment platform, as uat-sandbox serves it",
+            "title": "Card payment platform",
             "version": version,
             "description": _ABOUT.format(profile.name),
         },
