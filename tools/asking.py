@@ -44,6 +44,10 @@ class InProcess:
         """One request about the world. Raises RuntimeError for anything but 2xx."""
         return self._ask(method, f"/_sandbox/worlds/{DEFAULT_WORLD}{path}", body, {})
 
+    def whole(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """One request by its whole path, without a key. Raises RuntimeError for all but 2xx."""
+        return self._ask(method, path, body, {})
+
     def _ask(
         self, method: str, path: str, body: Mapping[str, Any] | None, headers: Mapping[str, str]
     ) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 All of it comes from the tables in the code. `pages()` gives every page's text,
 `golden_events.bodies()` that of every event, `busy_fixture.content()` the fixture `busy`,
-`schema_file()` the schema, `openapi.documents()` both documents; tests compare them with the
-committed files.
+`schema_file()` the schema, `golden_answers.files()` the answers of operations, and
+`openapi.documents()` both documents. Tests compare them with the committed files.
 """
 
 import json
@@ -15,7 +15,7 @@ from typing import Final
 from sandbox.control.ledger import FILE as LEDGER
 from sandbox.library import folder
 from sandbox.scenarios.schema import NAME, scenario_schema
-from tools import busy_fixture, golden_events, openapi
+from tools import busy_fixture, golden_answers, golden_events, openapi
 from tools.pages import answers, ledger, machines, settings, surface
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "reference"
@@ -63,7 +63,7 @@ def schema_file() -> str:
 
 
 def main() -> None:
-    """Write pages, ledger, OpenAPI, `busy`, digests of the fixtures, the schema, the events."""
+    """Write every generated file."""
     busy_fixture.FILE.write_text(busy_fixture.content(), encoding="utf-8")
     SHIPPED.write_text(shipped_module(), encoding="utf-8")
     SCHEMA.write_text(schema_file(), encoding="utf-8")
@@ -71,12 +71,15 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     for name, text in pages().items():
         (FOLDER / name).write_text(text, encoding="utf-8")
-    openapi.FOLDER.mkdir(exist_ok=True)
-    for name, text in openapi.documents().items():
-        (openapi.FOLDER / name).write_text(text, encoding="utf-8")
     golden_events.FOLDER.mkdir(exist_ok=True)
     for event_type, text in golden_events.bodies().items():
         (golden_events.FOLDER / f"{event_type}.json").write_text(text, encoding="utf-8")
+    # The documents show the answers and the events.
+    for path, text in golden_answers.files().items():
+        path.write_text(text, encoding="utf-8")
+    openapi.FOLDER.mkdir(exist_ok=True)
+    for name, text in openapi.documents().items():
+        (openapi.FOLDER / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from sandbox.app import build
 from sandbox.control import openapi as control
 from sandbox.control.routes import CONTROL
 from sandbox.domain.profile import Profile
+from sandbox.library import sample
 from sandbox.platform.openapi import document as platform
 from sandbox.settings import Settings
 
@@ -24,7 +25,9 @@ def documents() -> dict[str, str]:
     cast = build(Settings()).worlds.default.cast
     ids = {"accounts": cast.accounts, "terminals": cast.terminals, "locations": cast.locations}
     written = {
-        "platform.json": platform.document(Profile(), version=VERSION, url="/", cast=ids),
+        "platform.json": platform.document(
+            Profile(), version=VERSION, url="/", cast=ids, sample=sample
+        ),
         "control.json": control.document(
             CONTROL, version=VERSION, url="/", needs_token=False, cast=ids
         ),

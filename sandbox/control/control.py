@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 from pydantic_core import ValidationError, to_json
 from starlette.types import Receive, Scope, Send
 
-from sandbox.control.origins import why_foreign
+from sandbox.control.origins import origin_of, why_foreign
 from sandbox.control.routes import CONTROL
 from sandbox.control.rows import (
     JSON,
@@ -185,7 +185,10 @@ class Control:
         body: bytes | bytearray,
     ) -> Any:
         request = ControlRequest(
-            services=self._services, params=params, root_path=scope.get("root_path", "")
+            services=self._services,
+            params=params,
+            root_path=scope.get("root_path", ""),
+            origin=origin_of(scope),
         )
         request.found = self._world(params)
         if request.found is not None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from sandbox.control.rows import ControlFault, ControlRequest, Document, Written
 
@@ -20,31 +21,78 @@ Ids = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 def platform(request: ControlRequest) -> Written[Document]:
     """The document of the platform, under the profile of this server."""
     services = request.services
-    profile = services.worlds.profile
-    url = request.root_path or services.platform_url
-    return _platform(profile, services.version, url, _ids(request))
+    asked = request.query
+    url = _url(request, services.platform_url)
+    return _platform(
+        services.worlds.profile,
+        services.version,
+        url,
+        _ids(request),
+        services.samples,
+        asked.strict,
+        asked.pure,
+    )
 
 
 def control(request: ControlRequest) -> Written[Document]:
     """The document of the control API."""
     services = request.services
     write = services.control_document
-    url = request.root_path or "/"
-    return _control(write, services.version, url, services.needs_token, _ids(request))
+    url = _url(request, "/")
+    strict = request.query.strict
+    return _control(write, services.version, url, services.needs_token, _ids(request), strict)
+
+
+def _url(request: ControlRequest, other: str) -> str:
+    """The address by which the request came; only the path where it names no host.
+
+    `other` is the address of a surface with a port of its own, or "/".
+    """
+    if other == "/":
+        return (request.origin + request.root_path) or "/"
+    host = urlsplit(request.origin).hostname
+    if host is None:
+        return other
+    return f"http://{f'[{host}]' if ':' in host else host}:{urlsplit(other).port}"
 
 
 @lru_cache(maxsize=8)
-def _platform(profile: "Profile", version: str, url: str, ids: Ids) -> Written[Document]:
+def _platform(
+    profile: "Profile",
+    version: str,
+    url: str,
+    ids: Ids,
+    sample: Callable[[str], str],
+    strict: bool,
+    pure: bool,
+) -> Written[Document]:
     from sandbox.platform.openapi.document import document
 
-    return _written(document(profile, version=version, url=url, cast=_cast(ids)))
+    return _written(
+        document(
+            profile,
+            version=version,
+            url=url,
+            cast=_cast(ids),
+            sample=sample,
+            strict=strict,
+            pure=pure,
+        )
+    )
 
 
 @lru_cache(maxsize=8)
 def _control(
-    write: Callable[..., Document], version: str, url: str, needs_token: bool, ids: Ids
+    write: Callable[..., Document],
+    version: str,
+    url: str,
+    needs_token: bool,
+    ids: Ids,
+    strict: bool,
 ) -> Written[Document]:
-    return _written(write(version=version, url=url, needs_token=needs_token, cast=_cast(ids)))
+    return _written(
+        write(version=version, url=url, needs_token=needs_token, cast=_cast(ids), strict=strict)
+    )
 
 
 def _written(document: Document) -> Written[Document]:

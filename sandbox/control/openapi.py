@@ -7,6 +7,7 @@ created first.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from inspect import get_annotations
+from pathlib import Path
 from typing import Any, Final, get_args, get_origin
 
 from sandbox.control.rows import ControlRow, Written
@@ -14,8 +15,10 @@ from sandbox.control.shapes import NoQuery, Switches
 from sandbox.control.waiting import NearMiss
 from sandbox.control.worlds import SwitchValues
 from sandbox.domain.switches import SWITCHES, Switch
+from sandbox.platform.openapi.answers import add_answers
 from sandbox.platform.openapi.document import DIALECT, VERSION
 from sandbox.platform.openapi.examples import Cast, with_ids
+from sandbox.platform.openapi.plain import plain
 from sandbox.platform.openapi.schemas import Mode, Schema, query_of, record, schemas_of
 
 _ABOUT: Final = (
@@ -23,8 +26,35 @@ _ABOUT: Final = (
     "It imitates nothing and explains everything. Unknown fields and parameters are refused."
 )
 _PARAMETER: Final = re.compile(r"\{(\w+)\}")
+ANSWERS: Final = Path(__file__).parent / "answers.json"
+"""The answers of a demo world, by row."""
+
 _TEXT: Final[Schema] = {"type": "string"}
 
+_TAGS: Final = {
+    "health": "Whether the server is there",
+    "worlds": "Isolated worlds, each with accounts, keys and a clock of its own",
+    "clock": "The time of a world",
+    "switches": "Settings that select the other reading of the spec",
+    "snapshot": "A world as one document, to keep and to restore",
+    "scenario": "The scenario that runs in a world",
+    "scenarios": "The library of scenarios",
+    "next": "How the next attempts end",
+    "taps": "Payments that wait for a card",
+    "cards": "Test cards",
+    "outcomes": "How an attempt can end",
+    "triggers": "Amounts that choose an outcome",
+    "batches": "What the processor answers to a batch",
+    "messages": "Webhooks: what happened, and where it was delivered",
+    "endpoints": "Receivers of webhooks",
+    "requests": "The journal: each request with the reasons for its answer",
+    "stream": "What happens in a world, as it happens",
+    "coverage": "Which parts of the platform were used",
+    "ledger": "The clauses of the spec, and what proves them",
+    "openapi": "The OpenAPI documents",
+    "tls": "The certificate of a server with --tls",
+    "docs": "The page in the browser",
+}
 _SAID: Final = {
     400: "The body or the query has a mistake; `nearest` is the known word for a misspelt one.",
     401: "This server asks for its bearer token, which you gave it or it printed at its start.",
@@ -38,7 +68,7 @@ _SAID: Final = {
     507: "The state file cannot be written.",
 }
 
-_EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
+EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
     "worlds.create": {"seed": 7, "clock": "2026-03-01T12:00:00Z"},
     "clock.set": {"mode": "frozen"},
     "clock.advance": {"by": "3d"},
@@ -61,9 +91,28 @@ _EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
 
 
 def document(
-    rows: Sequence[ControlRow], *, version: str, url: str, needs_token: bool, cast: Cast
+    rows: Sequence[ControlRow],
+    *,
+    version: str,
+    url: str,
+    needs_token: bool,
+    cast: Cast,
+    strict: bool = False,
 ) -> dict[str, Any]:
-    """The document of the endpoints in `rows`; `cast` has the ids for the examples."""
+    """The document of the endpoints in `rows`; `cast` has the ids for the examples.
+
+    The `strict` one says all that schemas can say, and is for fuzzing.
+    """
+    shown = _strict(rows, version=version, url=url, needs_token=needs_token, cast=cast)
+    if not strict:
+        shown = plain(shown)
+        add_answers(shown, ANSWERS)
+    return shown
+
+
+def _strict(
+    rows: Sequence[ControlRow], *, version: str, url: str, needs_token: bool, cast: Cast
+) -> Schema:
     refs, named = schemas_of(_types(rows))
     named["Error"] = _error()
     near_misses = {"type": "array", "items": _ref(refs, NearMiss)}
@@ -72,7 +121,8 @@ def document(
     for row in rows:
         shown = _operation(row, refs, named, cast, needs_token=needs_token)
         paths.setdefault(row.path, {})[row.method.lower()] = shown
-    shown = {
+    bearer = {"type": "http", "scheme": "bearer", "description": _SAID[401]}
+    return {
         "openapi": VERSION,
         "info": {
             "title": "Control API of uat-sandbox",
@@ -81,15 +131,14 @@ def document(
         },
         "jsonSchemaDialect": DIALECT,
         "servers": [{"url": url}],
-        "tags": [{"name": tag} for tag in dict.fromkeys(map(_tag, rows))],
+        "tags": [
+            {"name": tag, "description": _TAGS[tag]} for tag in dict.fromkeys(map(_tag, rows))
+        ],
+        # Without a token of its own, the server takes requests from this machine as they come.
+        "security": [{"token": []}] if needs_token else [{}, {"token": []}],
         "paths": paths,
-        "components": {"schemas": named},
+        "components": {"schemas": named, "securitySchemes": {"token": bearer}},
     }
-    if needs_token:
-        bearer = {"type": "http", "scheme": "bearer"}
-        shown["components"]["securitySchemes"] = {"token": bearer}
-        shown["security"] = [{"token": []}]
-    return shown
 
 
 def _types(rows: Sequence[ControlRow]) -> list[tuple[Any, Mode]]:
@@ -148,7 +197,7 @@ def _operation(
         shown["requestBody"] = {"required": True, "content": {"application/json": content}}
     elif (body := _body(row)) is not None:
         schema = _switches() if body is Switches else refs[id(body), "validation"]
-        content = {"schema": schema, "example": with_ids(_EXAMPLES[row.name], cast)}
+        content = {"schema": schema, "example": with_ids(EXAMPLES[row.name], cast)}
         # Where all fields may be left out, so may the body.
         is_needed = bool(named.get(body.__name__, {}).get("required"))
         shown["requestBody"] = {"required": is_needed, "content": {"application/json": content}}

@@ -5,6 +5,7 @@ answers, but that does not protect the server: the browser sends a request witho
 text body, without asking the server first.
 """
 
+import re
 from typing import Final
 
 from starlette.types import Scope
@@ -14,6 +15,8 @@ from sandbox.platform.rare_log import shown
 
 _OWN_SITES: Final = frozenset({b"same-origin", b"none"})
 """The page is the sandbox's own, or there is no page: a typed address, a bookmark."""
+
+_HOST: Final = re.compile(rb"[A-Za-z0-9._-]+(:[0-9]{1,5})?|\[[0-9a-fA-F:.]+\](:[0-9]{1,5})?")
 
 _PORTS: Final = {b"http": b":80", b"https": b":443"}
 
@@ -45,6 +48,16 @@ def why_foreign(scope: Scope) -> str | None:
         f"a page of another origin sent this (Origin: {shown(origin)}, and {shown(own)} was "
         "requested), and the control API answers to its own pages only"
     )
+
+
+def origin_of(scope: Scope) -> str:
+    """Scheme and host by which a request came; "" where it names no host, or no usable one."""
+    try:
+        host = wire.header(scope["headers"], b"host") or b""
+    except wire.BadInput:
+        return ""
+    is_usable = _HOST.fullmatch(host) is not None
+    return f"{scope.get('scheme', 'http')}://{host.decode()}" if is_usable else ""
 
 
 def _plain(origin: bytes) -> bytes:

@@ -70,12 +70,14 @@ class Services:
 class ControlRequest:
     """One control request: the world of its path, and its checked query and body.
 
-    `root_path` is the prefix under which the sandbox is mounted in another application.
+    `root_path` is the prefix under which the sandbox is mounted in another application, `origin`
+    the scheme and host by which the request came: "" where it names none.
     """
 
     services: Services
     params: dict[str, str]
     root_path: str = ""
+    origin: str = ""
     found: World | None = None
     query: Any = None
     body: Any = None

@@ -238,6 +238,18 @@ class NoQuery(_Query):
     """No parameters."""
 
 
+class ControlDocumentQuery(_Query):
+    """Which document of the control API: for generators of clients, or `strict` for fuzzing."""
+
+    strict: bool = False
+
+
+class PlatformDocumentQuery(ControlDocumentQuery):
+    """Which document of the platform; a `pure` one leaves out what only the sandbox adds."""
+
+    pure: bool = False
+
+
 class LedgerQuery(_Query):
     """Which clauses: those with a text in id, title or summary."""
 

@@ -1,10 +1,13 @@
 """The product as users get it: built into packages, installed into an empty environment."""
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -59,6 +62,44 @@ def install(folder: Path, *what: str | Path) -> Path:
     bin = folder / "bin"
     uv("pip", "install", "--quiet", "--python", bin / "python", *what, cwd=folder.parent)
     return bin
+
+
+def npm_packages(*packages: str) -> Path | str:
+    """The `node_modules` with these packages, installed once; or why they cannot be had here."""
+    if not shutil.which("node") or not shutil.which("npm"):
+        return "node and npm are not installed here"
+    made = _cached("npm", packages, lambda folder: _npm_install(folder, packages))
+    return made if isinstance(made, str) else made / "node_modules"
+
+
+def _npm_install(folder: Path, packages: tuple[str, ...]) -> None:
+    run("npm", "init", "--yes", cwd=folder)
+    run("npm", "install", "--silent", "--no-audit", "--no-fund", *packages, cwd=folder)
+
+
+def python_packages(*packages: str) -> Path | str:
+    """The commands of an environment with these packages, made once; or why it cannot be had."""
+    made = _cached("python", packages, lambda folder: install(folder / "venv", *packages))
+    return made if isinstance(made, str) else made / "venv" / "bin"
+
+
+def _cached(kind: str, packages: tuple[str, ...], make: Callable[[Path], object]) -> Path | str:
+    """A folder below `build`, by what it holds. It has its name only once it is complete."""
+    digest = sha256("\n".join((sys.version, *packages)).encode()).hexdigest()[:16]
+    folder = ROOT / "build" / f"{kind}-{digest}"
+    # Scripts of an environment name its folder, so it cannot be made elsewhere and moved.
+    is_complete = folder / "complete"
+    if is_complete.exists():
+        return folder
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        make(folder)
+    except (AssertionError, subprocess.TimeoutExpired) as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        return f"{', '.join(packages)} cannot be installed here: {str(error)[-300:]}"
+    is_complete.touch()
+    return folder
 
 
 def free_port() -> int:

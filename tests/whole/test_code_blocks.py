@@ -106,6 +106,11 @@ def as_javascript(narrative: Narrative, block: Block) -> None:
         narrative.run("node", path)
 
 
+def as_program(narrative: Narrative, block: Block) -> None:
+    """Commands after it run it, or test_generated_clients.py does, which makes its client."""
+    narrative.write(block, str(block.file_name))
+
+
 def as_yaml(narrative: Narrative, block: Block) -> None:
     """Jobs are run, step by step; of a compose file the options of the sandbox are read."""
     content = yaml.safe_load(block.text)
@@ -150,6 +155,8 @@ LANGUAGES: dict[str, Callable[[Narrative, Block], None]] = {
     "toml": as_toml,
     "json": as_json,
     "js": as_javascript,
+    "java": as_program,
+    "ts": as_program,
     "yaml": as_yaml,
     "text": as_transcript,
     "mermaid": not_at_all,

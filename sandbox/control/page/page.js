@@ -42,7 +42,7 @@ async function ask(path, options = {}) {
 }
 
 async function load() {
-  const [platform, control] = await Promise.all([ask("platform/openapi.json"), ask("openapi.json")]);
+  const [platform, control] = await Promise.all([ask("platform/openapi.json?strict=1"), ask("openapi.json?strict=1")]);
   // Before there is a list: one that is drawn anew loses what the keyboard has reached.
   await loadCast();
   known.documents = { platform, control };

@@ -74,6 +74,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/openapi.json",
         summary="The control API as an OpenAPI document",
         run=docs.control,
+        query=lambda: shapes.ControlDocumentQuery,
         is_open=True,
     ),
     ControlRow(
@@ -82,6 +83,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/platform/openapi.json",
         summary="The platform as an OpenAPI document",
         run=docs.platform,
+        query=lambda: shapes.PlatformDocumentQuery,
         is_open=True,
     ),
     ControlRow(

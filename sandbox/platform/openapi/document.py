@@ -4,14 +4,16 @@ Source: spec 4.4-paths; the assumptions about an endpoint are in its row.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.domain.profile import Profile
-from sandbox.platform.openapi.examples import Cast, Example, example_of, with_ids
+from sandbox.platform.openapi.answers import PLATFORM, add_answers, add_bodies
+from sandbox.platform.openapi.examples import VERSION_OF_NAME, Cast, Example, example_of, with_ids
+from sandbox.platform.openapi.plain import plain
 from sandbox.platform.openapi.refusals import responses_of
 from sandbox.platform.openapi.schemas import Mode, Schema, listed, query_of, schemas_of
 from sandbox.platform.openapi.webhooks import BODIES, webhooks
@@ -26,6 +28,10 @@ _ABOUT: Final = (
     "that a path does not serve answers 405, and so does a retired endpoint. With a scenario, a "
     "queued outcome or the header `x-sandbox-outcome`, an answer of a payment can also be late, "
     "cut off or missing."
+)
+_ABOUT_PURE: Final = (
+    "Every endpoint of the platform. A method that a path does not serve answers 405, and so does "
+    "a retired endpoint."
 )
 _TAGS: Final = {
     "accounts": "Partners and merchants, and their hierarchy",
@@ -86,8 +92,33 @@ class _Types:
         return {**record, "properties": fields}
 
 
-def document(profile: Profile, *, version: str, url: str, cast: Cast) -> dict[str, Any]:
-    """The document. `url` is where the platform is served, `cast` the ids for the examples."""
+def document(
+    profile: Profile,
+    *,
+    version: str,
+    url: str,
+    cast: Cast,
+    sample: Callable[[str], str],
+    strict: bool = False,
+    pure: bool = False,
+) -> dict[str, Any]:
+    """The document. `url` is where the platform is served, `cast` the ids for the examples.
+
+    `sample` gives the body of an event. The `strict` one says all that schemas can say, and is for
+    fuzzing; the `pure` one has nothing that only the sandbox adds.
+    """
+    shown = _strict(profile, version=version, url=url, cast=cast)
+    if strict:
+        return shown
+    shown = plain(shown, pure=pure)
+    if pure:
+        shown["info"]["description"] = _ABOUT_PURE
+    add_answers(shown, PLATFORM)
+    add_bodies(shown, sample)
+    return shown
+
+
+def _strict(profile: Profile, *, version: str, url: str, cast: Cast) -> Schema:
     types = _types(profile)
     paths: dict[str, Schema] = {}
     for row in OPERATIONS:
@@ -96,7 +127,7 @@ def document(profile: Profile, *, version: str, url: str, cast: Cast) -> dict[st
     return {
         "openapi": VERSION,
         "info": {
-            "title": "Card payment platform, as uat-sandbox serves it",
+            "title": "Card payment platform",
             "version": version,
             "description": _ABOUT.format(profile.name),
         },
@@ -181,10 +212,19 @@ def _description(row: Row) -> str:
         sentences.append(f"Needs {words}.")
         if row.need.sub:
             sentences.append(f"On the account of a descendant it needs `{row.need.sub}` instead.")
+    if (twin := _twin(row)) is not None:
+        which = "older" if row.path < twin.path else "newer"
+        sentences.append(f"The {which} path of `{twin.method} {twin.path}`; both are served.")
     if row.run is None:
         sentences.append("Retired: it is answered before the key is looked at.")
     sentences.append(f"Source: {row.source}.")
     return " ".join(sentences)
+
+
+def _twin(row: Row) -> Row | None:
+    """The row of which this one is another version. Source: spec 9.3."""
+    name = VERSION_OF_NAME.sub("", row.name)
+    return next((one for one in OPERATIONS if one.name == name != row.name), None)
 
 
 def _beforehand(example: Example, cast: Cast) -> Schema:
@@ -238,7 +278,7 @@ def _in_header(row: Row) -> Iterator[Schema]:
             "name": "x-sandbox-outcome",
             "in": "header",
             "description": "How the attempt is to end; a word for other operations is passed over.",
-            "schema": {"enum": [*OUTCOMES, *TRANSPORT_FAULTS]},
+            "schema": {"type": "string", "enum": [*OUTCOMES, *TRANSPORT_FAULTS]},
         }
 
 

@@ -16,7 +16,7 @@ NOWHERE: Final = "00000000-0000-4000-8000-000000000000"
 """A placeholder for ids that do not exist yet, and for ids that the fixture lacks."""
 
 _OF_CAST: Final = re.compile(r"\{(\w+)\.(\w+)\}")
-_VERSION: Final = re.compile(r"_v\d$")
+VERSION_OF_NAME: Final = re.compile(r"_v\d$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +167,7 @@ EXAMPLES: Final[Mapping[str, Example]] = {example.operation: example for example
 
 def example_of(row: str) -> Example | None:
     """The example of the row of that name; another version of a path has the same one."""
-    return EXAMPLES.get(row) or EXAMPLES.get(_VERSION.sub("", row))
+    return EXAMPLES.get(row) or EXAMPLES.get(VERSION_OF_NAME.sub("", row))
 
 
 def with_ids(value: Any, cast: Cast) -> Any:

@@ -82,7 +82,9 @@ def _response(faults: list[Fault], profile: Profile, *, is_for_keys: bool) -> Sc
         "content": {"application/json": content},
     }
     if faults[0].status == RATE_LIMITED.status:
-        shown["headers"] = {"retry-after": {"schema": {"const": "1"}, "description": "Seconds."}}
+        shown["headers"] = {
+            "retry-after": {"schema": {"type": "string", "const": "1"}, "description": "Seconds."}
+        }
     return shown
 
 

@@ -17,6 +17,7 @@ Schema = dict[str, Any]
 Mode = Literal["validation", "serialization"]
 
 TEMPLATE: Final = "#/components/schemas/{model}"
+INT64: Final = "int64"
 _NULL: Final[Schema] = {"type": "null"}
 _LIMITS: Final = {"ge": "minimum", "le": "maximum"}
 
@@ -31,6 +32,10 @@ class _Writer(GenerateJsonSchema):
         if self.mode == "serialization" and field["type"] == "dataclass-field":
             return True
         return super().field_is_required(field, total)
+
+    def int_schema(self, schema: core_schema.IntSchema) -> JsonSchemaValue:
+        # Without it, many languages take 32 bits, and times do not fit.
+        return {**super().int_schema(schema), "format": INT64}
 
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
         shown = super().dataclass_schema(schema)
@@ -86,7 +91,10 @@ def _as_read(shown: Schema, shape: type[Body]) -> Schema:
     shown["properties"] = fields
     for name, other in _aliases(shape):
         by_itself: Schema = {"properties": {other: fields[name]}}
-        fields[other] = {"description": f"The same as `{name}`, where that is not given."}
+        fields[other] = {
+            "description": f"The same as `{name}`, where that is not given.",
+            "x-same-as": name,
+        }
         if name in required:
             required.remove(name)
             by_itself["required"] = [other]
@@ -114,7 +122,17 @@ def schemas_of(
         ref_template=TEMPLATE,
     )
     shown = {(key[0], mode): schema for (key, mode), schema in found.items()}
-    return shown, definitions.get("$defs", {})
+    return shown, _with_limits(definitions.get("$defs", {}))
+
+
+def _with_limits(value: Any) -> Any:
+    """The schemas with JSON Schema's words for limits.
+
+    A limit on a validator's result appears under its Python name.
+    """
+    if isinstance(value, dict):
+        return {_LIMITS.get(word, word): _with_limits(one) for word, one in value.items()}
+    return [_with_limits(one) for one in value] if isinstance(value, list) else value
 
 
 def _in_classes(hint: Any) -> Any:
@@ -144,17 +162,15 @@ def query_of(shape: type[BaseModel]) -> tuple[Schema, Schema]:
     shown = shape.model_json_schema(
         schema_generator=_OfQueries, mode="validation", ref_template=TEMPLATE
     )
-    fields = {
-        # A limit on a validator's result appears under its Python name.
-        name: {_LIMITS.get(word, word): value for word, value in field.items()}
-        for name, field in shown.get("properties", {}).items()
-    }
+    fields = {name: _with_limits(field) for name, field in shown.get("properties", {}).items()}
     return fields, shown.get("$defs", {})
 
 
 def listed(plural: str, item: Schema, *counts: str) -> Schema:
     """A list under its name, with these numbers beside it."""
-    numbers: Schema = {count: {"type": "integer", "minimum": 0} for count in counts}
+    numbers: Schema = {
+        count: {"type": "integer", "format": INT64, "minimum": 0} for count in counts
+    }
     return record({plural: {"type": "array", "items": item}, **numbers})
 
 

@@ -1,0 +1,279 @@
+"""The documents that are served are fit for generators of clients."""
+
+import json
+from datetime import datetime
+from uuid import UUID
+
+import pytest
+from jsonschema import Draft202012Validator, FormatChecker
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from sandbox.app import build
+from sandbox.domain.events import EVENTS
+from sandbox.platform.openapi.plain import CROSS_FIELD
+from sandbox.platform.openapi.words import ABOUT_AMOUNTS, ENUMS, MINOR_UNITS, PARAMETERS
+from sandbox.settings import Settings
+from tests.driving import InProcess
+from tools import golden_answers
+from tools.openapi import documents
+
+LIMITS = {"ge", "le", "gt", "lt"}
+CHECKER = FormatChecker()
+
+
+@CHECKER.checks("uuid", raises=ValueError)
+def is_uuid(value):
+    return not isinstance(value, str) or UUID(value)
+
+
+@CHECKER.checks("date-time", raises=ValueError)
+def is_instant(value):
+    return not isinstance(value, str) or datetime.fromisoformat(value)
+
+
+@pytest.fixture(scope="module")
+def asked():
+    return InProcess(build(Settings()))
+
+
+def served(asked, surface, query=""):
+    path = {"platform": "/platform/openapi.json", "control": "/openapi.json"}[surface]
+    return asked.control("GET", path, query=query).json()
+
+
+@pytest.fixture(scope="module", params=["platform", "control"])
+def document(asked, request):
+    return served(asked, request.param)
+
+
+def schemas_in(value, name=""):
+    """Every schema with the name of its property. Examples are none."""
+    if isinstance(value, dict):
+        yield name, value
+        for word, one in value.items():
+            if word not in ("example", "examples", "enum"):
+                yield from schemas_in(one, word)
+    elif isinstance(value, list):
+        for one in value:
+            yield from schemas_in(one, name)
+
+
+def operations(document):
+    return [one for item in document["paths"].values() for one in item.values()]
+
+
+def success(operation):
+    found = [one for status, one in operation["responses"].items() if status.startswith("2")]
+    return found[0] if found else {}
+
+
+# --- schemas ------------------------------------------------------------------------------------
+
+
+def test_every_integer_has_64_bits(document):
+    found = [
+        (name, one)
+        for name, one in schemas_in(document)
+        if one.get("type") in ("integer", ["integer", "null"])
+    ]
+
+    assert len(found) > 20
+    assert [name for name, one in found if one.get("format") != "int64"] == []
+
+
+def test_no_rule_stands_beside_the_fields_of_a_schema(document):
+    beside = [
+        (name, word)
+        for name, one in schemas_in(document["components"]["schemas"])
+        if isinstance(one.get("properties"), dict)
+        for word in CROSS_FIELD
+        if word in one
+    ]
+
+    assert beside == []
+
+
+def test_limits_are_keywords_of_json_schema(asked):
+    for surface in ("platform", "control"):
+        for query in ("", "strict=1"):
+            document = served(asked, surface, query)
+            assert [name for name, one in schemas_in(document) if LIMITS & one.keys()] == []
+    percentage = served(asked, "platform")["components"]["schemas"]["Adjust"]["properties"][
+        "percentage"
+    ]
+    assert (percentage["minimum"], percentage["maximum"]) == (0, 100)
+
+
+def test_every_list_of_words_is_named_once(document):
+    schemas = document["components"]["schemas"]
+    named = [frozenset(one["enum"]) for one in schemas.values() if "enum" in one]
+    inline = [
+        one["enum"]
+        for name, one in schemas_in(document)
+        if isinstance(one.get("enum"), list)
+        and len(one["enum"]) > 2
+        and one not in schemas.values()
+        and all(isinstance(value, str) for value in one["enum"])
+    ]
+
+    assert inline == []
+    assert len(named) == len(set(named))
+
+
+def test_every_name_of_an_enum_is_used(asked):
+    names = set()
+    for surface in ("platform", "control"):
+        names |= served(asked, surface)["components"]["schemas"].keys()
+
+    assert {*ENUMS, *PARAMETERS.values()} - names == set()
+
+
+def test_there_is_one_error_and_one_page(asked):
+    document = served(asked, "platform")
+    schemas = document["components"]["schemas"]
+
+    refusals = {
+        response["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+        for operation in operations(document)
+        for status, response in operation["responses"].items()
+        if status >= "400" and "content" in response
+    }
+    pages = [name for name, one in schemas.items() if "offset" in one.get("properties", {})]
+
+    assert refusals <= {"Error", "ApiKeyError"}
+    assert [name for name in schemas if name.endswith("Error")] == ["Error", "ApiKeyError"]
+    assert pages == ["Page"]
+    assert {"$ref": "#/components/schemas/Page"} in schemas["TransactionsSearchAnswer"]["allOf"]
+
+
+def test_answers_may_have_further_fields_and_bodies_may_not(asked):
+    schemas = served(asked, "platform")["components"]["schemas"]
+
+    closed = {name for name, one in schemas.items() if one.get("additionalProperties") is False}
+
+    assert "CreateKey" in closed
+    assert [name for name in closed if not name.startswith(("Create", "Update"))] == []
+    assert "additionalProperties" not in schemas["TransactionView"]
+
+
+def test_every_amount_says_that_it_is_in_minor_units(document):
+    amounts = [
+        one["description"]
+        for schema in document["components"]["schemas"].values()
+        for name, one in schema.get("properties", {}).items()
+        if name in MINOR_UNITS
+    ]
+
+    assert ABOUT_AMOUNTS in amounts
+    assert [about for about in amounts if not about] == []
+
+
+# --- examples -----------------------------------------------------------------------------------
+
+
+def test_every_success_has_an_example_that_fits_its_schema(document):
+    missing = []
+    for operation in operations(document):
+        content = success(operation).get("content", {}).get("application/json")
+        if content is None:
+            continue
+        if "example" not in content:
+            missing.append(operation["operationId"])
+            continue
+        assert mistakes(document, content) == [], operation["operationId"]
+
+    assert missing == []
+
+
+def test_every_webhook_has_an_example_that_fits_its_schema(asked):
+    document = served(asked, "platform")
+
+    assert list(document["webhooks"]) == list(EVENTS)
+    for name, webhook in document["webhooks"].items():
+        content = webhook["post"]["requestBody"]["content"]["application/json"]
+        assert mistakes(document, content) == [], name
+
+
+def mistakes(document, content):
+    whole = {**document, **content["schema"]}
+    validator = Draft202012Validator(whole, format_checker=CHECKER)
+    return [error.message for error in validator.iter_errors(content["example"])]
+
+
+def test_an_example_that_does_not_fit_is_noticed(asked):
+    document = served(asked, "platform")
+    (account,) = (one for one in operations(document) if one["operationId"] == "accounts.read")
+    content = success(account)["content"]["application/json"]
+
+    for wrong in ({"id": "no-uuid"}, {"created_at": "yesterday"}, {"status": "asleep"}):
+        assert mistakes(document, {**content, "example": {**content["example"], **wrong}})
+
+
+def test_the_committed_answers_are_what_a_demo_world_answers_now():
+    for path, text in golden_answers.files().items():
+        assert path.read_text(encoding="utf-8") == text, f"{path.name} is old: run `make golden`"
+
+
+# --- headers, addresses, keys -------------------------------------------------------------------
+
+
+def test_the_headers_of_the_sandbox_are_described_once(asked):
+    text = json.dumps(served(asked, "platform"))
+
+    assert text.count('"description": "Finds the request in the journal') == 1
+    assert text.count('"name": "x-sandbox-outcome"') == 1
+
+
+def test_a_pure_document_has_nothing_of_the_sandbox(asked):
+    document = served(asked, "platform", "pure=1")
+
+    text = json.dumps({**document, "servers": []}).lower()
+    assert "x-sandbox" not in text
+    assert "x-example" not in text
+    assert "uat-sandbox" not in text
+    assert len(operations(document)) == len(operations(served(asked, "platform")))
+    assert list(OpenAPIV31SpecValidator(document).iter_errors()) == []
+
+
+def test_the_strict_document_has_the_rules_between_fields(asked):
+    start = served(asked, "platform", "strict=1")["components"]["schemas"]["StartPayment"]
+
+    assert "anyOf" in start
+
+
+def test_the_address_is_that_of_the_request(asked):
+    named = InProcess(asked.sandbox, defaults={"host": "localhost:8123"})
+    own_port = InProcess(
+        build(Settings(port=9090, control_port=8080)), defaults={"host": "localhost:8080"}
+    )
+
+    for surface in ("platform", "control"):
+        assert served(named, surface)["servers"] == [{"url": "http://localhost:8123"}]
+        assert served(asked, surface)["servers"] == [{"url": "/"}]
+    assert served(own_port, "platform")["servers"] == [{"url": "http://localhost:9090"}]
+    for name in documents():
+        assert json.loads(documents()[name])["servers"] == [{"url": "/"}]
+
+
+@pytest.mark.parametrize("query", ["pure=perhaps", "strict=2", "friendly=1"])
+def test_a_parameter_that_makes_no_sense_is_refused(asked, query):
+    answer = asked.control("GET", "/platform/openapi.json", query=query)
+
+    assert answer.status == 400
+
+
+def test_every_operation_of_both_documents_says_how_to_be_let_in(document):
+    schemes = document["components"]["securitySchemes"]
+
+    assert {name for one in document["security"] for name in one} == set(schemes)
+    assert all(one.get("description") for one in document["tags"])
+
+
+def test_an_older_path_names_the_newer_one(asked):
+    found = {one["operationId"]: one for one in operations(served(asked, "platform"))}
+
+    older = found["payments.capture_v1"]
+    assert "The older path of `POST /v3/payments/{id}/capture`" in older["description"]
+    assert [name for name, one in found.items() if "deprecated" in one] == [
+        "transactions.retired_search"
+    ]

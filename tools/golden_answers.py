@@ -1,0 +1,155 @@
+"""The answer of every operation, recorded for the OpenAPI documents: `make golden`.
+
+Each operation is asked with the example of the document in a fresh demo world. Keys and secrets of
+the answers are replaced, and lists are cut short.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from sandbox.control.openapi import ANSWERS
+from sandbox.control.openapi import EXAMPLES as CONTROL_EXAMPLES
+from sandbox.control.routes import CONTROL
+from sandbox.control.rows import ControlRow
+from sandbox.platform.openapi import answers
+from sandbox.platform.openapi.document import DIALECT, VERSION
+from sandbox.platform.openapi.examples import NOWHERE, Example, example_of, with_ids
+from sandbox.platform.routes import OPERATIONS
+from tools.asking import InProcess
+from tools.golden_events import NOW
+
+ITEMS_MAX: Final = 2
+"""A longer list of an answer is cut."""
+
+_SECRETS: Final = (
+    (re.compile(r"svc_uat_[A-Za-z0-9]{12}_[A-Za-z0-9]{32}"), "svc_uat_ExampleOfKey_" + "x" * 32),
+    (re.compile(r"svc_[A-Za-z0-9]{32}\b"), "svc_" + "x" * 32),
+    (re.compile(r"whsec_[A-Za-z0-9+/=]+"), "whsec_ZXhhbXBsZS1vZi1hLXNlY3JldC1vZi1hLWhvb2s="),
+)
+_WORLD: Final = "/_sandbox/worlds/default"
+_HOOK: Final = {"url": "http://127.0.0.1:9/hook"}
+_TAP: Final = {
+    "transaction_id": NOWHERE,
+    "operation": "sale",
+    "amount": 2500,
+    "terminal_id": NOWHERE,
+    "since": NOW,
+    "until": "2026-03-01T12:01:00Z",
+}
+_FIXED: Final = {
+    "taps.list": {"taps": [_TAP], "total": 1},
+    "taps.tap": {**_TAP, "status": "captured", "status_reason": "approved"},
+    "openapi.control": {"openapi": VERSION, "info": {"title": "Control API of uat-sandbox"}},
+    "openapi.platform": {"openapi": VERSION, "info": {"title": "Card payment platform"}},
+    "scenario.schema": {"$schema": DIALECT, "type": "object"},
+    "snapshot.read": {"format": "uat-sandbox-snapshot"},
+}
+"""Answers of rows that wait for an event loop, and the beginnings of whole documents."""
+
+
+def files() -> dict[Path, str]:
+    """Path to text of each file with answers."""
+    return {
+        answers.PLATFORM: _written(_of_platform()),
+        ANSWERS: _written(_of_control()),
+    }
+
+
+def _written(found: Mapping[str, Any]) -> str:
+    text = json.dumps(found, indent=1, ensure_ascii=False)
+    for pattern, example in _SECRETS:
+        text = pattern.sub(example, text)
+    return text + "\n"
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, dict):
+        shown = {name: _short(one) for name, one in value.items()}
+        # How long it took differs from one run to the next.
+        return shown | ({"duration_ms": 0.5} if "duration_ms" in shown else {})
+    if isinstance(value, list):
+        return [_short(one) for one in value[:ITEMS_MAX]]
+    return value
+
+
+# --- platform -----------------------------------------------------------------------------------
+
+
+def _of_platform() -> dict[str, Any]:
+    found = {}
+    for row in OPERATIONS:
+        example = example_of(row.name)
+        if row.response is None or row.run is None or example is None:
+            continue
+        found[row.name] = _short(_answer(InProcess("demo", NOW), row.name, example))
+    return found
+
+
+def _answer(asked: InProcess, name: str, example: Example) -> Any:
+    row = next(row for row in OPERATIONS if row.name == name)
+    cast = _cast(asked)
+    id, body = example.id, example.body
+    if example.first is not None:
+        made = _answer(asked, example.first.operation, example.first)
+        id = next(made[field] for field in ("transaction_id", "id", "terminal_id") if field in made)
+        if example.takes:
+            body = {**(body or {}), example.takes: id}
+    path = re.sub(r"\{\w+\}", lambda _: str(with_ids(id, cast)), row.path)
+    return asked.ask(row.method, path, with_ids(body, cast), by=example.by)
+
+
+def _cast(asked: InProcess) -> dict[str, Mapping[str, str]]:
+    cast = asked.cast
+    return {"accounts": cast.accounts, "terminals": cast.terminals, "locations": cast.locations}
+
+
+# --- control ------------------------------------------------------------------------------------
+
+
+def _of_control() -> dict[str, Any]:
+    found = {
+        row.name: _short(_control_answer(row))
+        for row in CONTROL
+        if row.media_type == "application/json"
+        and row.status != 204
+        and not row.is_stream
+        and row.name not in {*_FIXED, "messages.wait"}
+    }
+    return {**found, **_FIXED, "messages.wait": found["messages.list"]["messages"][0]}
+
+
+def _control_answer(row: ControlRow) -> Any:
+    asked = InProcess("demo", NOW)
+    body: Any = with_ids(CONTROL_EXAMPLES.get(row.name), _cast(asked))
+    if row.is_raw:
+        body = asked.whole("GET", f"{_WORLD}/snapshot")
+    id = _prepared(asked, row)
+    path = row.path.replace("{w}", "default")
+    return asked.whole(row.method, re.sub(r"\{\w+\}", id, path), body)
+
+
+def _prepared(asked: InProcess, row: ControlRow) -> str:
+    """Makes what the row needs, and gives the id for its path."""
+    kind = row.name.partition(".")[0]
+    if kind == "endpoints":
+        return str(asked.whole("POST", f"{_WORLD}/endpoints", _HOOK)["id"])
+    if row.name == "scenario.read":
+        asked.whole("PUT", f"{_WORLD}/scenario", {"name": "approve_all"})
+    if kind in ("next", "scenario"):
+        asked.whole("POST", f"{_WORLD}/scenario/next", CONTROL_EXAMPLES["next.add"])
+        return ""
+    if kind not in ("messages", "requests", "batches", "coverage"):
+        return ""
+    example = example_of("payments.create")
+    assert example is not None
+    sold = _answer(asked, "payments.create", example)
+    if kind == "batches":
+        asked.whole("PUT", f"{_WORLD}/switches", {"batch.settlement": "manual"})
+        asked.ask("POST", f"/v1/batches/{sold['batch_id']}/close")
+        return str(sold["batch_id"])
+    if kind == "coverage":
+        return ""
+    return str(asked.whole("GET", f"{_WORLD}/{kind}")[kind][-1]["id"])
