@@ -5,8 +5,8 @@ import threading
 import pytest
 import standardwebhooks
 
-from sandbox.testing import NothingCame
 from tests.testing.conftest import pay
+from uat_sandbox import NothingCame
 
 
 def test_a_webhook_that_came_before_is_found_at_once(world):

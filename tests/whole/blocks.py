@@ -64,7 +64,7 @@ class StandIn:
 STAND_INS = (
     StandIn(r"make run", "sandbox serve", "installing is what CI itself begins with"),
     StandIn(r"make (test|whole)", ":", "this is run by it"),
-    StandIn(r"make dist", 'mkdir -p dist && cp "$WHEEL" dist/', "the wheel is built already"),
+    StandIn(r"make dist", "mkdir -p dist && cp $WHEELS dist/", "the wheels are built already"),
     StandIn(
         r"(\w+=\S+ )?docker .*",
         ":",

@@ -25,14 +25,16 @@ TESTER = ("pytest>=9,<10", "pytest-xdist>=3.8,<4", "freezegun>=1.5,<2")
 @pytest.fixture(scope="session")
 def tester(packages: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The commands of an environment as a reader of the guides has it."""
-    return install(tmp_path_factory.mktemp("reader") / "venv", packages.wheel, *TESTER)
+    return install(
+        tmp_path_factory.mktemp("reader") / "venv", packages.wheel, packages.kit, *TESTER
+    )
 
 
 @pytest.fixture
 def narrative(
     packages: Any, tester: Path, node_modules: Path | str, tmp_path: Path
 ) -> Iterator[Narrative]:
-    narrative = Narrative(tmp_path, tester, packages.wheel)
+    narrative = Narrative(tmp_path, tester, packages.wheel, packages.kit)
     if isinstance(node_modules, Path):
         (narrative.folder / "node_modules").symlink_to(node_modules)
     yield narrative
