@@ -18,7 +18,14 @@ from tests.whole.blocks import PREPARED, STAND_INS, Block, blocks_of, documents,
 from tests.whole.installing import install
 from tests.whole.narrating import Failed, Narrative
 
-TESTER = ("pytest>=9,<10", "pytest-xdist>=3.8,<4", "freezegun>=1.5,<2")
+TESTER = (
+    "pytest>=9,<10",
+    "pytest-xdist>=3.8,<4",
+    "freezegun>=1.5,<2",
+    "flask>=3,<4",
+    "django>=5,<7",
+    "fastapi>=0.115,<1",
+)
 """What guides about tests say that one installs beside the sandbox."""
 
 
