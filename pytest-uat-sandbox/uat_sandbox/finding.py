@@ -9,16 +9,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-OPTIONS: Final[Mapping[str, str]] = {
-    "sandbox_url": "URL of a sandbox that runs already",
-    "sandbox_command": "command that serves a sandbox for this run, such as 'uvx uat-sandbox'",
-    "sandbox_control_url": "URL of its control API, if that has a port of its own",
-    "sandbox_token": "bearer token of its control API",
-    "sandbox_receiver_host": "name or address at which it reaches this machine's webhook receiver",
-}
-"""Each is a command-line option, an environment variable, and a setting of pytest. The first of
-them counts."""
-
 _OURS: Final = "embedded/serving.py"
 """The file that the package `sandbox` of uat-sandbox has, and others of that name hardly have."""
 

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from uat_sandbox.finding import OPTIONS
-
 if TYPE_CHECKING:
     from sandbox.settings import Settings
     from uat_sandbox.coverage import Coverage
@@ -23,6 +21,16 @@ if TYPE_CHECKING:
     from uat_sandbox.world import World
 
 __tracebackhide__ = True
+
+_OPTIONS: Final = {
+    "sandbox_url": "URL of a sandbox that runs already",
+    "sandbox_command": "command that serves a sandbox for this run, such as 'uvx uat-sandbox'",
+    "sandbox_control_url": "URL of its control API, if that has a port of its own",
+    "sandbox_token": "bearer token of its control API",
+    "sandbox_receiver_host": "name or address at which it reaches this machine's webhook receiver",
+}
+"""Each is a command-line option, an environment variable, and a setting of pytest. The first of
+them counts."""
 
 _MARKER: Final = (
     "sandbox(seed=, clock=, fixture=, scenario=, switches=, invent=, name=): how the world of the "
@@ -40,7 +48,7 @@ _OUTPUT: Final = "uat_sandbox_coverage"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options to the command line and to the configuration."""
     group = parser.getgroup("uat-sandbox", "payment sandbox")
-    for name, help in OPTIONS.items():
+    for name, help in _OPTIONS.items():
         group.addoption(
             f"--{name.replace('_', '-')}", dest=name, metavar=name.split("_")[-1].upper(), help=help
         )
