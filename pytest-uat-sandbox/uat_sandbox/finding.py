@@ -89,8 +89,8 @@ def is_ours(folders: Iterable[Path] = ()) -> bool:
     for folder in dict.fromkeys(map(os.fspath, folders)):
         spec = PathFinder.find_spec("sandbox", [folder])
         # A folder without __init__.py does not hide a package.
-        if spec is not None and spec.origin is not None:
-            return _has_our_file(spec.submodule_search_locations)
+        if spec is not None and spec.origin and not _has_our_file(spec.submodule_search_locations):
+            return False
     try:
         spec = find_spec("sandbox")
     except ValueError:

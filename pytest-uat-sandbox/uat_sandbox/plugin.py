@@ -178,6 +178,11 @@ def _opening(
     if where.is_here:
         return server.of_this_process(settings)
     if where.command:
+        if settings is not None and settings != type(settings)():
+            raise SandboxError(
+                "the fixture sandbox_settings is for a sandbox in this process; give "
+                "--sandbox-command the options of `sandbox serve` instead"
+            )
         return server.of_process(where.command, token=token, receiver_host=receiver_host)
     if where.url is None:
         raise SandboxError(where.why_not)

@@ -133,3 +133,19 @@ def test_an_error_names_who_gave_the_url_and_is_told_once(tmp_path):
     assert "/_sandbox (from SANDBOX_URL in the environment): " in run.output
     assert "During handling" not in run.output
     assert "direct cause" not in run.output
+
+
+def test_settings_that_a_command_cannot_follow_are_refused(tmp_path):
+    (tmp_path / "conftest.py").write_text(
+        "import pytest\n"
+        "from sandbox.settings import Settings\n"
+        "@pytest.fixture(scope='session')\n"
+        "def sandbox_settings():\n"
+        "    return Settings(seed=42)\n"
+    )
+    (tmp_path / "test_it.py").write_text("def test_it(sandbox): pass\n")
+
+    run = run_pytest(tmp_path, "--sandbox-command=uvx uat-sandbox", "test_it.py")
+
+    assert run.code == 1
+    assert "sandbox: the fixture sandbox_settings is for a sandbox in this process" in run.output
