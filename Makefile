@@ -5,6 +5,7 @@ PYTHON ?= python3
 PORT ?= 8080
 MINUTES ?= 60
 VENV := .venv
+KIT := pytest-uat-sandbox
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
@@ -26,8 +27,9 @@ $(VENV)/.installed: pyproject.toml requirements/run.lock
 	@$(BIN)/python -m compileall -q sandbox
 	@touch $@
 
-$(VENV)/.developed: $(VENV)/.installed requirements/dev.lock
+$(VENV)/.developed: $(VENV)/.installed requirements/dev.lock $(KIT)/pyproject.toml
 	@$(PIP) install --requirement requirements/dev.lock
+	@$(PIP) install --no-deps --editable $(KIT)
 	@touch $@
 
 run: $(VENV)/.installed ## Serve the demo world on localhost (PORT=8080)
@@ -68,8 +70,9 @@ golden: $(VENV)/.developed ## Generate docs/reference, fixtures/events and fixtu
 ledger: $(VENV)/.developed ## Write the ledger of clauses, with the name of every test, into build/
 	@$(BIN)/python -m tools.ledger
 
-dist: $(VENV)/.developed ## Build the wheel and the source distribution into dist/
+dist: $(VENV)/.developed ## Build the wheels and source distributions, of the server and the test kit, into dist/
 	@$(BIN)/uv build --quiet --out-dir dist
+	@$(BIN)/uv build --quiet --out-dir dist $(KIT)
 	@ls dist/*
 
 lock: $(VENV)/.developed ## Resolve the dependencies anew into requirements/
@@ -77,5 +80,5 @@ lock: $(VENV)/.developed ## Resolve the dependencies anew into requirements/
 	@$(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --custom-compile-command 'make lock' pyproject.toml --group dev --output-file requirements/dev.lock
 
 clean: ## Remove what the above made
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf $(VENV) dist build $(KIT)/dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -12,6 +12,7 @@ import pytest
 
 PROJECT = Path(__file__).parents[1]
 PACKAGE = PROJECT / "sandbox"
+KIT = PROJECT / "pytest-uat-sandbox" / "uat_sandbox"
 
 RANKS = {
     "domain": 0,
@@ -34,7 +35,7 @@ RANKS = {
     "server": 7,
     "cli": 7,
     "webhook_doctor": 7,
-    "testing": 7,
+    "embedded": 7,
     "scenario_examples": 7,
     "scenario_reload": 7,
     "__main__": 7,
@@ -58,7 +59,7 @@ TOGETHER = [
         "server",
         "cli",
         "webhook_doctor",
-        "testing",
+        "embedded",
         "scenario_examples",
         "scenario_reload",
         "__main__",
@@ -81,16 +82,14 @@ THIRD_PARTIES = {
     "filelock": ("store/files/disk.py", "certificates.py"),
     "faker": ("store/generated_data.py",),
     "aiohttp": ("webhooks/connections.py", "webhooks/sender.py"),
-    "standardwebhooks": ("webhooks/signing.py", "testing/"),
-    "httpx2": ("cli/", "webhook_doctor/", "testing/"),
-    "pytest": ("testing/",),
+    "standardwebhooks": ("webhooks/signing.py",),
+    "httpx2": ("cli/", "webhook_doctor/"),
 }
 """Package to where it may be imported: in the files whose path begins like that."""
 
 LAZY_ROOMS = {
     "certificates": "only a server with --tls needs its packages",
     "cli": "each command starts with what it needs and no more",
-    "testing": "pytest starts before it is known whether a test wants a sandbox",
     "webhook_doctor": "a command of its own",
 }
 """Rooms in which any import may stand inside a function, and why."""
@@ -131,10 +130,11 @@ LINES_OF_A_FILE_MAX = 400
 LINES_OF_A_FUNCTION_MAX = 60
 
 FILES = sorted(PACKAGE.rglob("*.py"))
+KIT_FILES = sorted(KIT.rglob("*.py"))
 
 
 def _name(path: Path) -> str:
-    return path.relative_to(PACKAGE).as_posix()
+    return path.relative_to(KIT if path.is_relative_to(KIT) else PACKAGE).as_posix()
 
 
 def _room(path: Path) -> str:
@@ -184,10 +184,12 @@ def test_a_module_imports_only_lower_rooms_and_its_own():
     assert wrong == []
 
 
-MODULES = {
-    "sandbox." + _name(path).removesuffix(".py").replace("/", ".").removesuffix(".__init__"): path
-    for path in FILES
-}
+def _module(path: Path) -> str:
+    package = "uat_sandbox." if path.is_relative_to(KIT) else "sandbox."
+    return package + _name(path).removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+
+
+MODULES = {_module(path): path for path in [*FILES, *KIT_FILES]}
 
 
 def _imported_modules(path: Path) -> Iterator[str]:
@@ -207,7 +209,7 @@ def _imported_modules(path: Path) -> Iterator[str]:
 def test_no_import_circle_exists_not_even_inside_a_room():
     """Imports inside functions and under TYPE_CHECKING count."""
     graph = {
-        module: set(_imported_modules(path)) - {module, "sandbox"}
+        module: set(_imported_modules(path)) - {module, "sandbox", "uat_sandbox.__init__"}
         for module, path in MODULES.items()
     }
     sorter = TopologicalSorter(graph)
@@ -271,6 +273,54 @@ def test_third_party_packages_stay_where_they_are_needed():
     assert wrong == []
 
 
+def test_the_server_does_not_know_the_kit():
+    wrong = [
+        f"{_name(path)}:{line}: {module}"
+        for path in FILES
+        for line, module in _imports(path)
+        if module.split(".")[0] == "uat_sandbox"
+    ]
+
+    assert wrong == []
+
+
+def test_the_kit_needs_pytest_and_what_verifies_webhooks_and_nothing_else():
+    """`sandbox` and httpx2 may be missing: they are imported where they are used, if at all."""
+    wanted = {"uat_sandbox", "pytest", "standardwebhooks"}
+    wrong = [
+        f"{_name(path)}:{line}: {module}"
+        for path in KIT_FILES
+        for line, module in _imports(path)
+        if (package := module.split(".")[0]) not in sys.stdlib_module_names
+        and package not in wanted | {"sandbox", "httpx2"}
+    ]
+    at_once = [
+        f"{_name(path)}:{node.lineno}: {name}"
+        for path in KIT_FILES
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in _names_of(node)
+        if name.split(".")[0] in ("sandbox", "httpx2", "standardwebhooks")
+    ]
+
+    assert (wrong, at_once) == ([], [])
+
+
+def test_the_kit_knows_one_module_of_the_server():
+    """Beside it: settings, which people write, and types of values that it passes on."""
+    at_runtime = {
+        module
+        for path in KIT_FILES
+        for node in _nodes(path)
+        if isinstance(node, ast.FunctionDef)
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.ImportFrom)
+        if (module := inner.module or "").split(".")[0] == "sandbox"
+    }
+
+    assert at_runtime == {"sandbox.embedded.serving", "sandbox.settings"}
+
+
 def test_the_domain_knows_only_itself_pydantic_and_what_is_pure_of_the_standard_library():
     impure = {"asyncio", "http", "os", "random", "secrets", "socket", "threading", "time"}
 
@@ -302,7 +352,9 @@ def test_the_domain_asks_nobody_for_the_time():
 
 
 def test_no_file_is_longer_than_400_lines():
-    lengths = {_name(path): len(path.read_text("utf-8").splitlines()) for path in FILES}
+    lengths = {
+        _name(path): len(path.read_text("utf-8").splitlines()) for path in [*FILES, *KIT_FILES]
+    }
 
     assert {name: size for name, size in lengths.items() if size > LINES_OF_A_FILE_MAX} == {}
 
@@ -310,7 +362,7 @@ def test_no_file_is_longer_than_400_lines():
 def test_no_function_is_longer_than_60_lines():
     long = [
         f"{_name(path)}: {node.name}: {node.end_lineno - node.lineno + 1}"
-        for path in FILES
+        for path in [*FILES, *KIT_FILES]
         for node in _nodes(path)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and node.end_lineno is not None
@@ -323,7 +375,7 @@ def test_no_function_is_longer_than_60_lines():
 def test_no_function_declares_a_global():
     wrong = [
         f"{_name(path)}:{node.lineno}"
-        for path in FILES
+        for path in [*FILES, *KIT_FILES]
         for node in _nodes(path)
         if isinstance(node, ast.Global)
     ]
@@ -355,7 +407,7 @@ def test_importing_a_module_brings_nothing_that_is_not_needed_yet(module, unwant
 
 def test_importing_everything_prints_nothing_and_starts_nothing():
     modules = [
-        "sandbox." + _name(path).removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+        _module(path)
         for path in FILES
         if path.name != "__main__.py" and _name(path) != "__init__.py"
     ]

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from sandbox.cli.control import Remote, at_server, world_path
+from sandbox.cli.coverage_table import table
 from sandbox.cli.exit_status import EXIT_REFUSED
 from sandbox.cli.tables import json_option, say, show_json
 
@@ -44,8 +45,6 @@ def coverage(
       sandbox coverage --world uat-7 --json
       sandbox coverage --fail-under 80
     """
-    from sandbox.testing.coverage import table
-
     path = "/coverage" if world_id is None else world_path(world_id, "coverage")
     found = Remote(url=url, token=token).read("GET", path)
     if as_json:

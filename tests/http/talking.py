@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 
 from sandbox.app import Sandbox, build
 from sandbox.descriptors import Shares
+from sandbox.embedded.loop_thread import LoopThread
 from sandbox.http.connections import ConnectionPool
 from sandbox.http.limits import BODIES_BYTES_MAX, Times
 from sandbox.server import bound
 from sandbox.settings import Settings
-from sandbox.testing.loop_thread import LoopThread
 
 HOST = "127.0.0.1"
 WAIT_S = 10.0

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.testing import Server, World, sandbox_server
+from uat_sandbox import Server, World, sandbox_server
 
 
 @pytest.fixture(scope="session")

@@ -29,7 +29,7 @@ class Run:
 
 def run_pytest(folder: Path, *arguments: str, **env: str) -> Run:
     """pytest in that folder with the plugin and nothing else but what the arguments name."""
-    plain = ["-p", "sandbox.testing.plugin", "-p", "no:cacheprovider", "-W", "error", "-rA"]
+    plain = ["-p", "uat_sandbox.plugin", "-p", "no:cacheprovider", "-W", "error", "-rA"]
     env = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "160", **env}
     return _forked(_pytest, folder, [*plain, *arguments], env)
 

@@ -1,6 +1,6 @@
 """Merging what several worlds saw, and the table of it."""
 
-from sandbox.testing.coverage import merged, table
+from uat_sandbox.coverage import merged, table
 
 ONE = {
     "operations": {"exercised": {"a": 1, "b": 2}, "never": ["c", "d"]},

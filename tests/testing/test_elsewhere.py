@@ -7,8 +7,8 @@ import pytest
 
 from sandbox.domain.profile import Profile
 from sandbox.settings import Settings, SettingsError
-from sandbox.testing import SandboxError, SandboxRefused, sandbox_at, sandbox_server
 from tests.testing.conftest import pay
+from uat_sandbox import SandboxError, SandboxRefused, sandbox_at, sandbox_server
 
 
 def test_its_worlds_are_made_there_and_deleted_and_its_webhooks_come(kit):
@@ -110,7 +110,10 @@ def test_nothing_is_left_of_a_server_that_has_ended():
 
     with sandbox_server() as server:
         url = server.url
-        assert {one.name for one in set(threading.enumerate()) - before} == {"sandbox"}
+        assert {one.name for one in set(threading.enumerate()) - before} == {
+            "sandbox",
+            "sandbox receiver",
+        }
 
     assert set(threading.enumerate()) == before
     with pytest.raises(SandboxError, match="no sandbox answers"), sandbox_at(url):

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from freezegun import freeze_time
 
-from sandbox.testing import NothingCame
 from tests.testing.conftest import pay
+from uat_sandbox import NothingCame
 
 
 @pytest.mark.parametrize("how", [{}, {"real_asyncio": True}, {"tick": True}])

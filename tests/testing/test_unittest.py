@@ -2,8 +2,8 @@
 
 import unittest
 
-from sandbox.testing.cases import SandboxTestCase
 from tests.testing.pytesting import run_script
+from uat_sandbox.cases import SandboxTestCase
 
 
 class Sales(SandboxTestCase):
@@ -28,7 +28,7 @@ def test_a_case_has_a_world_for_each_test_and_leaves_none():
 
 def test_a_script_works_where_pytest_is_not_installed(tmp_path):
     program = """
-from sandbox.testing import sandbox_server
+from uat_sandbox import sandbox_server
 with sandbox_server() as server, server.world(seed=1) as world:
     body = {"amount": 1000, "terminal_id": world.terminal()}
     print(world.client().post("/v3/payment", json=body).json()["status"])

@@ -5,8 +5,8 @@ import threading
 import pytest
 import standardwebhooks
 
-from sandbox.testing import NothingCame
 from tests.testing.conftest import pay
+from uat_sandbox import NothingCame, SandboxRefused
 
 
 def test_a_webhook_that_came_before_is_found_at_once(world):
@@ -204,3 +204,19 @@ def test_a_secret_is_not_shown_where_a_test_fails(world):
 
     assert secret not in repr(world.webhooks)
     assert secret not in repr(world)
+
+
+def test_an_endpoint_takes_a_secret_that_the_application_knows_already(world):
+    secret = "whsec_" + "QUFB" * 8
+
+    made = world.endpoint(
+        world.webhooks.url + "/app", event_types="transaction.sale", secret=secret, id="shop"
+    )
+
+    assert (made["id"], made["secret"], made["event_types"]) == (
+        "shop",
+        secret,
+        ["transaction.sale"],
+    )
+    with pytest.raises(SandboxRefused, match="colour"):
+        world.endpoint(world.webhooks.url, colour=["red"])

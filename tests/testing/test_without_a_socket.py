@@ -6,8 +6,8 @@ import httpx2
 import pytest
 from starlette.testclient import TestClient
 
-from sandbox.testing import SandboxError, sandbox_at
 from tests.testing.conftest import pay
+from uat_sandbox import SandboxError, sandbox_at
 
 
 def test_an_async_client_meets_the_same_world_as_the_network(world):

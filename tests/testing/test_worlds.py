@@ -5,9 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from sandbox.scenarios.loading import ScenarioError
-from sandbox.testing import NothingCame, SandboxError, SandboxRefused
 from tests.testing.conftest import pay
+from uat_sandbox import NothingCame, SandboxError, SandboxRefused
 
 WAITS = {"name": "waits", "rule": [{"when": {"operation": "sale"}, "then": {"tap": "wait"}}]}
 
@@ -107,7 +106,7 @@ def test_a_scenario_file_with_a_mistake_is_refused_with_its_name(world, tmp_path
     file = tmp_path / "wrong.toml"
     file.write_text('name = "wrong"\n[[rule]]\nthen = { outcome = "lost_crd" }\n')
 
-    with pytest.raises(ScenarioError, match=r"wrong\.toml: rule 1.*lost_card"):
+    with pytest.raises(SandboxRefused, match=r"wrong\.toml: scenario: rule 1.*lost_card"):
         world.scenario(str(file))
 
 

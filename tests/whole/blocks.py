@@ -69,7 +69,7 @@ STAND_INS = (
         "sandbox --version",
         "test_package.py installs the wheel, and make run serves already",
     ),
-    StandIn(r"make dist", 'mkdir -p dist && cp "$WHEEL" dist/', "the wheel is built already"),
+    StandIn(r"make dist", "mkdir -p dist && cp $WHEELS dist/", "the wheels are built already"),
     StandIn(
         r"java Payment\.java",
         "if command -v java; then java Payment.java; fi",

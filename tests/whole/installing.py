@@ -42,18 +42,21 @@ def uv(*arguments: str | Path, cwd: Path) -> str:
 
 @dataclass(frozen=True)
 class Packages:
-    """A wheel and a source distribution."""
+    """A wheel and a source distribution of the server, and the wheel of the test kit."""
 
     wheel: Path
     sdist: Path
+    kit: Path
 
 
 def build(folder: Path, source: Path = ROOT) -> Packages:
-    """Both packages, the wheel from the source distribution, as `make dist` builds them."""
-    uv("build", "--quiet", "--out-dir", folder, source, cwd=folder)
-    (wheel,) = folder.glob("*.whl")
-    (sdist,) = folder.glob("*.tar.gz")
-    return Packages(wheel, sdist)
+    """All packages, each wheel from the source distribution, as `make dist` builds them."""
+    for project in (source, source / "pytest-uat-sandbox"):
+        uv("build", "--quiet", "--out-dir", folder, project, cwd=folder)
+    (wheel,) = folder.glob("uat_sandbox-*.whl")
+    (sdist,) = folder.glob("uat_sandbox-*.tar.gz")
+    (kit,) = folder.glob("pytest_uat_sandbox-*.whl")
+    return Packages(wheel, sdist, kit)
 
 
 def install(folder: Path, *what: str | Path) -> Path:

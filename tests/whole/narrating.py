@@ -113,7 +113,7 @@ class Failed(Exception):
 class Narrative:
     """Where the blocks of one document run, one after the other."""
 
-    def __init__(self, folder: Path, bin: Path, wheel: Path) -> None:
+    def __init__(self, folder: Path, bin: Path, *wheels: Path) -> None:
         self.folder = folder / "checkout"
         self._state = folder / "state"
         self._bin = bin
@@ -123,7 +123,7 @@ class Narrative:
             "PATH": f"{self.folder / '.venv' / 'bin'}:{bin}:{os.environ['PATH']}",
             "PORT_8080": self._ports["8080"],
             "STATE": str(self._state),
-            "WHEEL": str(wheel),
+            "WHEELS": " ".join(map(str, wheels)),
             "PYTHONUNBUFFERED": "1",
         }
         self._shell: subprocess.Popen[bytes] | None = None

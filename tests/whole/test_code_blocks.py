@@ -18,21 +18,30 @@ from tests.whole.blocks import PREPARED, STAND_INS, Block, blocks_of, documents,
 from tests.whole.installing import install
 from tests.whole.narrating import Failed, Narrative
 
-TESTER = ("pytest>=9,<10", "pytest-xdist>=3.8,<4", "freezegun>=1.5,<2")
+TESTER = (
+    "pytest>=9,<10",
+    "pytest-xdist>=3.8,<4",
+    "freezegun>=1.5,<2",
+    "flask>=3,<4",
+    "django>=5,<7",
+    "fastapi>=0.115,<1",
+)
 """What guides about tests say that one installs beside the sandbox."""
 
 
 @pytest.fixture(scope="session")
 def tester(packages: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The commands of an environment as a reader of the guides has it."""
-    return install(tmp_path_factory.mktemp("reader") / "venv", packages.wheel, *TESTER)
+    return install(
+        tmp_path_factory.mktemp("reader") / "venv", packages.wheel, packages.kit, *TESTER
+    )
 
 
 @pytest.fixture
 def narrative(
     packages: Any, tester: Path, node_modules: Path | str, tmp_path: Path
 ) -> Iterator[Narrative]:
-    narrative = Narrative(tmp_path, tester, packages.wheel)
+    narrative = Narrative(tmp_path, tester, packages.wheel, packages.kit)
     if isinstance(node_modules, Path):
         (narrative.folder / "node_modules").symlink_to(node_modules)
     yield narrative

@@ -7,7 +7,7 @@ from tests.whole.narrating import Failed, Narrative
 
 @pytest.fixture
 def narrative(packages, installed, tmp_path):
-    narrative = Narrative(tmp_path, installed, packages.wheel)
+    narrative = Narrative(tmp_path, installed, packages.wheel, packages.kit)
     yield narrative
     narrative.close()
 

@@ -91,6 +91,7 @@ def test_the_source_has_what_builds_and_tests_it_and_no_leftovers(packages):
 
     assert {"pyproject.toml", "Makefile", "README.md", "Dockerfile", "compose.yaml"} <= names
     assert {"fixtures/demo.json", "scenarios/approve_all.toml", "tests/conftest.py"} <= names
+    assert "pytest-uat-sandbox/pyproject.toml" in names
     leftovers = (".venv", ".hypothesis", ".pytest_cache", ".mypy_cache", ".ruff_cache", "dist")
     assert [name for name in names if name.startswith(leftovers) or "__pycache__" in name] == []
 
@@ -106,7 +107,7 @@ def test_the_wheel_says_what_it_is(packages):
     assert str(metadata.get_payload()).startswith("# uat-sandbox\n")
     assert metadata["Requires-Python"] == ">=3.11"
     assert "sandbox = sandbox.cli.main:main" in entry_points
-    assert "sandbox.testing.plugin" in entry_points
+    assert "pytest11" not in entry_points
 
 
 def test_a_wheel_built_from_the_unpacked_source_is_the_same(packages, tmp_path):
@@ -180,8 +181,8 @@ def test_types_reach_those_who_use_the_package(installed, tmp_path):
 
 @pytest.fixture(scope="module")
 def with_pytest(packages, tmp_path_factory):
-    """An environment as a tester's: the wheel and pytest."""
-    return install(tmp_path_factory.mktemp("tester") / "venv", packages.wheel, "pytest>=9,<10")
+    """An environment as a tester's: both wheels, and what they ask for."""
+    return install(tmp_path_factory.mktemp("tester") / "venv", packages.wheel, packages.kit)
 
 
 def seconds_of_the_test(python: Path, folder: Path) -> float:

@@ -3,19 +3,24 @@
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from sandbox.testing.control import CLIENT_S, Control, SandboxError, SandboxRefused, verified
-from sandbox.testing.webhooks import Webhooks
-from sandbox.testing.world_control import Journal, WorldControl
+from uat_sandbox.control import CLIENT_S, Control
+from uat_sandbox.errors import SandboxError, SandboxRefused
+from uat_sandbox.plain_client import PlainClient
+from uat_sandbox.webhooks import Webhooks, words
+from uat_sandbox.world_control import Before, Journal, WorldControl
 
 if TYPE_CHECKING:
+    import ssl
     from types import TracebackType
 
     from httpx2 import ASGITransport, AsyncClient, Client
 
-    from sandbox.testing.receiver import Receiver
-    from sandbox.testing.threaded_app import ThreadedApp
+    from sandbox.embedded.threaded_app import ThreadedApp
+    from uat_sandbox.receiver import Receiver
+
+__tracebackhide__ = True
 
 
 class Home(Protocol):
@@ -76,13 +81,14 @@ class World(WorldControl):
         super().__init__(server.control, str(view["id"]))
         self._server = server
         self._view = view
-        self._clients: list[Client] = []
+        self._clients: list[Client | PlainClient] = []
         self._others: list[World] = []
         self._webhooks: Webhooks | None = None
         self._why_no_webhooks = server.why_no_receiver
         self._is_closed = False
         self._unkeyed_before = server.unkeyed_count()
         self.notes_coverage = False
+        self.before = Before()
         if self._why_no_webhooks is None:
             try:
                 self._webhooks = Webhooks(self.id, server.control, server.receiver)
@@ -124,7 +130,7 @@ class World(WorldControl):
     def _of_cast(self, kind: str, name: str) -> Any:
         cast = self._view[kind]
         if name not in cast:
-            from sandbox.domain.words import did_you_mean
+            from uat_sandbox.words import did_you_mean
 
             raise SandboxError(
                 f"the cast has no {kind.removesuffix('s')} {name!r}{did_you_mean(name, cast)} "
@@ -147,44 +153,58 @@ class World(WorldControl):
         return headers
 
     def client(self, key: str | None = "merchant", *, plaintext: str | None = None) -> "Client":
-        """An httpx2 client with base URL and headers, closed together with the world."""
-        import httpx2
+        """A client with base URL and headers, closed together with the world.
 
-        client = httpx2.Client(
-            base_url=self.url,
-            headers=self.headers(key, plaintext=plaintext),
-            timeout=CLIENT_S,
-            trust_env=False,
-            verify=verified(self.url),
-        )
+        It is an `httpx2.Client` where httpx2 is installed, as it is beside the server. Elsewhere it
+        is the kit's own client, which has the same methods with `params`, `json`, `content` and
+        `headers`.
+        """
+        headers = self.headers(key, plaintext=plaintext)
+        client: Client | PlainClient
+        try:
+            import httpx2
+        except ImportError:
+            client = PlainClient(self.url, headers, CLIENT_S)
+        else:
+            client = httpx2.Client(
+                base_url=self.url,
+                headers=headers,
+                timeout=CLIENT_S,
+                trust_env=False,
+                verify=_verified(self.url),
+            )
         self._clients.append(client)
-        return client
+        return cast("Client", client)
 
     def transport(self) -> "ASGITransport":
         """A transport for an httpx2.AsyncClient that needs no socket. Raises SandboxError."""
-        import httpx2
-
-        return httpx2.ASGITransport(self._server.asgi)
+        asgi = self._server.asgi
+        return cast("ASGITransport", _httpx2().ASGITransport(asgi))
 
     def async_client(
         self, key: str | None = "merchant", *, plaintext: str | None = None
     ) -> "AsyncClient":
         """The same as `client` for asyncio: without a socket where the sandbox is in this process.
 
-        The caller closes it, best with an `async with` block.
+        The caller closes it, best with an `async with` block. Raises SandboxError without httpx2.
         """
-        import httpx2
-
-        return httpx2.AsyncClient(
+        client = _httpx2().AsyncClient(
             base_url=self.url,
             headers=self.headers(key, plaintext=plaintext),
             timeout=CLIENT_S,
             trust_env=False,
-            verify=verified(self.url),
+            verify=_verified(self.url),
             transport=self.transport() if self._server.is_here else None,
         )
+        return cast("AsyncClient", client)
 
     # --- history
+
+    def begin_test(self) -> None:
+        """Note what is there already: reports are about what comes after it."""
+        with suppress(SandboxError):
+            self.before = self._so_far()
+            self._unkeyed_before = self._server.unkeyed_count()
 
     @property
     def unkeyed(self) -> Journal:
@@ -218,17 +238,24 @@ class World(WorldControl):
         *,
         event_types: Iterable[str] = (),
         account: str | None = None,
+        secret: str | None = None,
+        id: str | None = None,
+        description: str | None = None,
         **filters: Iterable[str],
     ) -> dict[str, Any]:
         """Have webhooks go to the application under test too; answers with their `secret`.
 
-        `account` is a name of the cast: only events of that account and those below it.
+        `account` is a name of the cast: only events of that account and those below it. `secret`
+        is one that the application knows already (`whsec_...`). `filters` are as for
+        `Webhooks.listen`.
         """
+        given = {"secret": secret, "id": id, "description": description}
         body = {
             "url": url,
-            "event_types": list(event_types),
+            "event_types": words(event_types),
             "account_id": None if account is None else self.account(account),
-            "filters": {name: list(values) for name, values in filters.items()},
+            "filters": {name: words(values) for name, values in filters.items()},
+            **{name: value for name, value in given.items() if value is not None},
         }
         return self._object("POST", "/endpoints", body)
 
@@ -241,6 +268,7 @@ class World(WorldControl):
             # Webhooks in flight would arrive afterwards, under an id that may come again.
             self._webhooks.settle()
         self.control("POST", "/reset")
+        self.before = Before()
         if self._webhooks is not None:
             self._webhooks.forget()
 
@@ -252,6 +280,8 @@ class World(WorldControl):
             self._webhooks.settle()
         path = f"/worlds/{self.id}/snapshot"
         self._view = self._server.control.ask("PUT", path, content=content)
+        # The journal begins anew; messages are those of the saved world.
+        self.before = self._so_far()
         if self._webhooks is not None:
             self._webhooks.forget()
             self._webhooks.register_anew()
@@ -296,3 +326,23 @@ class World(WorldControl):
     def _note_coverage(self) -> None:
         if self.notes_coverage:
             self._server.note_coverage(self.id)
+
+
+def _httpx2() -> Any:
+    """The package. Raises SandboxError if it is not installed."""
+    try:
+        import httpx2
+    except ImportError:
+        raise SandboxError(
+            "an asyncio client needs httpx2: pip install 'pytest-uat-sandbox[httpx2]'"
+        ) from None
+    return httpx2
+
+
+def _verified(url: str) -> "ssl.SSLContext | bool":
+    """For the `verify` of httpx2. Reading the system's certificates takes long; http needs none."""
+    if url.startswith("https:"):
+        return True
+    import ssl
+
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

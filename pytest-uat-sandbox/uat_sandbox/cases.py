@@ -4,8 +4,8 @@ import unittest
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from sandbox.testing.server import Server, sandbox_server
-from sandbox.testing.world import World
+from uat_sandbox.server import Server, sandbox_server
+from uat_sandbox.world import World
 
 
 class SandboxTestCase(unittest.TestCase):

@@ -1,13 +1,13 @@
-"""The pytest plugin: a sandbox in the test's process, and a fresh world for each test.
+"""The pytest plugin: a sandbox for the tests, and a fresh world for each of them.
 
-Every run of pytest loads it if the package is installed, so it imports nothing heavy before a test
+Every run of pytest loads it if the kit is installed, so it imports nothing heavy before a test
 needs a sandbox.
 """
 
 import json
 import os
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,12 +15,16 @@ import pytest
 
 if TYPE_CHECKING:
     from sandbox.settings import Settings
-    from sandbox.testing.coverage import Coverage
-    from sandbox.testing.server import Server
-    from sandbox.testing.world import World
+    from uat_sandbox.coverage import Coverage
+    from uat_sandbox.finding import Place
+    from uat_sandbox.server import Server
+    from uat_sandbox.world import World
+
+__tracebackhide__ = True
 
 _OPTIONS: Final = {
-    "sandbox_url": "URL of a sandbox that runs elsewhere; without it one runs in this process",
+    "sandbox_url": "URL of a sandbox that runs already",
+    "sandbox_command": "command that serves a sandbox for this run, such as 'uvx uat-sandbox'",
     "sandbox_control_url": "URL of its control API, if that has a port of its own",
     "sandbox_token": "bearer token of its control API",
     "sandbox_receiver_host": "name or address at which it reaches this machine's webhook receiver",
@@ -33,7 +37,7 @@ _MARKER: Final = (
     "fixture `sandbox` begins"
 )
 
-_WORLDS: Final = pytest.StashKey[list["World"]]()
+_SERVER: Final = pytest.StashKey["Server"]()
 _COVERAGE: Final = pytest.StashKey[list["Coverage"]]()
 _OUTPUT: Final = "uat_sandbox_coverage"
 
@@ -58,9 +62,37 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def _option(config: pytest.Config, name: str) -> str | None:
-    given: str | None = config.getoption(name)
-    return given or os.environ.get(name.upper()) or config.getini(name) or None
+def _option(config: pytest.Config, name: str) -> tuple[str | None, str]:
+    """The value of an option and who gave it."""
+    for value, origin in (
+        (config.getoption(name), f"from --{name.replace('_', '-')}"),
+        (os.environ.get(name.upper()), f"from {name.upper()} in the environment"),
+        (config.getini(name), f"from {name} in the configuration of pytest"),
+    ):
+        if value:
+            return str(value), origin
+    return None, ""
+
+
+def _place(config: pytest.Config) -> "Place":
+    """Where the sandbox is: the header and the fixture agree on it."""
+    from uat_sandbox.finding import place
+
+    url, url_origin = _option(config, "sandbox_url")
+    command, command_origin = _option(config, "sandbox_command")
+    origins = {"sandbox_url": url_origin, "sandbox_command": command_origin}
+    return place(url, command, origins, _folders(config))
+
+
+def _folders(config: pytest.Config) -> list[Path]:
+    """Folders of the project, from which tests import: some are put on the path only later."""
+    configured = [config.rootpath / str(one) for one in config.getini("pythonpath")]
+    return [config.invocation_params.dir, config.rootpath, *configured]
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say where the sandbox is."""
+    return f"sandbox: {_place(config)}"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -89,68 +121,109 @@ def _leave_as_compiled(config: pytest.Config) -> None:
     """
     marked = getattr(config.pluginmanager.rewrite_hook, "_must_rewrite", None)
     if isinstance(marked, set):
-        marked.discard("sandbox")
+        marked.discard("uat_sandbox")
 
 
 # --- fixtures ---------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="session")
-def sandbox_settings() -> "Settings":
-    """How the sandbox of this test run is set up: to be overridden in a conftest.py."""
+def sandbox_settings(pytestconfig: pytest.Config) -> "Settings | None":
+    """How the sandbox of this test run is set up: to be overridden in a conftest.py.
+
+    None where the package of the server is not installed.
+    """
+    from uat_sandbox.finding import is_ours
+
+    if not is_ours(_folders(pytestconfig)):
+        return None
     from sandbox.settings import Settings
 
     return Settings()
 
 
 @pytest.fixture(scope="session")
-def sandbox_server(pytestconfig: pytest.Config, sandbox_settings: "Settings") -> "Iterator[Server]":
+def sandbox_server(
+    pytestconfig: pytest.Config, sandbox_settings: "Settings | None"
+) -> "Iterator[Server]":
     """The sandbox of this test run, and of this process of it."""
-    from sandbox.settings import SettingsError
-    from sandbox.testing import server
-    from sandbox.testing.control import SandboxError
+    from uat_sandbox.errors import SandboxError
 
-    url = _option(pytestconfig, "sandbox_url")
-    with _without_traceback("sandbox", SandboxError, SettingsError):
-        if url is None:
-            opening = server.sandbox_server(sandbox_settings)
-        else:
-            opening = server.sandbox_at(
-                url,
-                token=_option(pytestconfig, "sandbox_token"),
-                control_url=_option(pytestconfig, "sandbox_control_url"),
-                receiver_host=_option(pytestconfig, "sandbox_receiver_host"),
-                api_key_header=sandbox_settings.profile.api_key_header,
-            )
+    where = _place(pytestconfig)
+    with _without_traceback("sandbox", SandboxError, *_start_errors(where)):
+        opening = _opening(pytestconfig, where, sandbox_settings)
         opened = opening.__enter__()
+    pytestconfig.stash[_SERVER] = opened
+    opened.begin_test()
     try:
         yield opened
         if _wants_coverage(pytestconfig):
             with _without_traceback("--sandbox-coverage", SandboxError):
                 pytestconfig.stash[_COVERAGE].append(opened.coverage())
     finally:
+        del pytestconfig.stash[_SERVER]
         opening.__exit__(None, None, None)
+
+
+def _opening(
+    config: pytest.Config, where: "Place", settings: "Settings | None"
+) -> AbstractContextManager["Server"]:
+    """The sandbox at that place, not yet begun. Raises SandboxError if there is none."""
+    from uat_sandbox import server
+    from uat_sandbox.errors import SandboxError
+
+    token, receiver_host = (
+        _option(config, name)[0] for name in ("sandbox_token", "sandbox_receiver_host")
+    )
+    if where.is_here:
+        return server.of_this_process(settings)
+    if where.command:
+        if settings is not None and settings != type(settings)():
+            raise SandboxError(
+                "the fixture sandbox_settings is for a sandbox in this process; give "
+                "--sandbox-command the options of `sandbox serve` instead"
+            )
+        return server.of_process(where.command, token=token, receiver_host=receiver_host)
+    if where.url is None:
+        raise SandboxError(where.why_not)
+    header = {} if settings is None else {"api_key_header": settings.profile.api_key_header}
+    return server.sandbox_at(
+        where.url,
+        token=token,
+        control_url=_option(config, "sandbox_control_url")[0],
+        receiver_host=receiver_host,
+        origin=where.origin,
+        **header,
+    )
+
+
+def _start_errors(where: "Place") -> tuple[type[Exception], ...]:
+    """What a start in this process raises besides SandboxError."""
+    if not where.is_here:
+        return ()
+    from sandbox.embedded.serving import START_ERRORS
+
+    return START_ERRORS
 
 
 @pytest.fixture
 def sandbox(request: pytest.FixtureRequest, sandbox_server: "Server") -> "Iterator[World]":
     """A fresh world of the sandbox, with everything to steer and to watch it."""
-    from sandbox.testing.control import SandboxError
+    from uat_sandbox.errors import SandboxError
 
     options = _of_marker(request.node)
     name = request.node.nodeid.partition("[")[0][-200:]
     with _without_traceback("the world of this test", SandboxError, ValueError):
         world = sandbox_server.world(**{"name": name, **options})
     world.notes_coverage = _wants_coverage(request.config)
-    request.node.stash.setdefault(_WORLDS, []).append(world)
     yield world
     world.close()
 
 
 def _of_marker(node: pytest.Item) -> dict[str, Any]:
     """The world options in the markers of a test; the closest marker wins."""
-    from sandbox.domain.words import did_you_mean
-    from sandbox.testing.server import WORLD_OPTIONS
+    from uat_sandbox.server import WORLD_OPTIONS
+    from uat_sandbox.words import did_you_mean
 
     options: dict[str, Any] = {}
     for marker in node.iter_markers("sandbox"):
@@ -173,24 +246,39 @@ def _without_traceback(what: str, *errors: type[Exception]) -> Iterator[None]:
     try:
         yield
     except errors as error:
-        pytest.fail(f"{what}: {error}", pytrace=False)
+        raise pytest.fail.Exception(f"{what}: {error}", pytrace=False) from None
 
 
 # --- reporting --------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Note how far worlds are that live longer than this test."""
+    if (server := item.config.stash.get(_SERVER, None)) is not None:
+        server.begin_test()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Worlds that are closed from now on were reported already, or need not be."""
+    if (server := item.config.stash.get(_SERVER, None)) is not None:
+        server.end_test()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add the journal of its worlds to the report of a test that failed."""
+    """Add the journal of every world that it used to the report of a test that failed."""
     report = yield
-    worlds = item.stash.get(_WORLDS, [])
-    if worlds and report.failed and call.when != "teardown":
-        from sandbox.testing.report import TITLE
-        from sandbox.testing.report import report as journal
+    server = item.config.stash.get(_SERVER, None)
+    if server is not None and report.failed and call.when != "teardown":
+        from uat_sandbox.report import TITLE
+        from uat_sandbox.report import report as journal
 
-        report.sections.append((TITLE, journal(worlds)))
+        if text := journal(server.observed()):
+            report.sections.append((TITLE, text))
     return report
 
 
@@ -214,7 +302,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if output is not None:
         output[_OUTPUT] = json.dumps(seen)
     elif (file := config.getoption("sandbox_coverage")) and seen:
-        from sandbox.testing.coverage import merged
+        from uat_sandbox.coverage import merged
 
         Path(file).write_text(json.dumps(merged(seen), indent=2) + "\n", encoding="utf-8")
 
@@ -225,7 +313,7 @@ def pytest_terminal_summary(
     """Print which parts of the platform the tests used."""
     if not _wants_coverage(config):
         return
-    from sandbox.testing.coverage import merged, table
+    from uat_sandbox.coverage import merged, table
 
     terminalreporter.section("sandbox coverage")
     seen = config.stash[_COVERAGE]

@@ -5,11 +5,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from sandbox.testing.waiting import WAIT_S, Deadline, NothingCame
+from uat_sandbox.errors import NothingCame
+from uat_sandbox.waiting import WAIT_S, Deadline
 
 if TYPE_CHECKING:
-    from sandbox.testing.control import Control
-    from sandbox.testing.receiver import Arrival, Inbox, Receiver
+    from uat_sandbox.control import Control
+    from uat_sandbox.inbox import Arrival, Inbox
+    from uat_sandbox.receiver import Receiver
+
+__tracebackhide__ = True
 
 ENDPOINT_ID: Final = "testing-kit"
 _NEAR_MISSES_MAX: Final = 12
@@ -129,7 +133,6 @@ class Webhooks:
         `status`. Repeated calls return the same webhook; with `after`, an earlier webhook, only
         later ones count. Raises NothingCame, which lists what did come.
         """
-        __tracebackhide__ = True
         self._must_be_known(event_type)
         wanted = _Wanted(event_type, subject, fields)
         deadline = Deadline(timeout_s)
@@ -155,7 +158,6 @@ class Webhooks:
 
         Raises AssertionError with the one that matches.
         """
-        __tracebackhide__ = True
         self._must_be_known(event_type)
         self.settle()
         wanted = _Wanted(event_type, subject, fields)
@@ -193,7 +195,7 @@ class Webhooks:
 
         Answers with `times` apply in the order of the calls, before any other answer.
         """
-        from sandbox.testing.receiver import Reply
+        from uat_sandbox.inbox import Reply
 
         if not 200 <= status <= 599:
             raise ValueError(f"a receiver cannot answer {status}; take a status from 200 to 599")
@@ -216,9 +218,9 @@ class Webhooks:
             "PATCH",
             f"/worlds/{self.world_id}/endpoints/{ENDPOINT_ID}",
             {
-                "event_types": _words(event_types),
+                "event_types": words(event_types),
                 "account_id": account_id,
-                "filters": {name: _words(values) for name, values in filters.items()},
+                "filters": {name: words(values) for name, values in filters.items()},
             },
         )
 
@@ -249,7 +251,7 @@ class Webhooks:
 
     def close(self) -> None:
         """The world is gone."""
-        self._receiver.close(self.world_id)
+        self._receiver.forget(self.world_id)
 
     # --- within
 
@@ -284,11 +286,13 @@ class Webhooks:
             self._messages |= {one["id"]: (one["event_type"], one["subject"]) for one in new}
 
     def _must_be_known(self, event_type: str | None) -> None:
-        from sandbox.domain.events import EVENTS
-        from sandbox.domain.words import did_you_mean
+        if event_type is None:
+            return
+        known = self._control.event_types()
+        if event_type not in known:
+            from uat_sandbox.words import did_you_mean
 
-        if event_type is not None and event_type not in EVENTS:
-            raise ValueError(f"there is no event {event_type!r}{did_you_mean(event_type, EVENTS)}")
+            raise ValueError(f"there is no event {event_type!r}{did_you_mean(event_type, known)}")
 
     def _instead(self, wanted: _Wanted, first: int) -> list[str]:
         """The arrivals with their differences; then the messages that did not arrive."""
@@ -318,5 +322,6 @@ class Webhooks:
         return lines
 
 
-def _words(values: Iterable[str]) -> list[str]:
+def words(values: Iterable[str]) -> list[str]:
+    """The words; a single one may stand without a list."""
     return [values] if isinstance(values, str) else list(values)

@@ -1,13 +1,13 @@
-"""A webhook receiver on a real socket, with an inbox for each world."""
+"""The inbox of a world: the webhooks that arrived, verified, and the answers to them."""
 
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from sandbox.testing.waiting import Deadline
+    from uat_sandbox.waiting import Deadline
 
 TOOK: Final = 200
 FORGED: Final = 401
@@ -103,62 +103,6 @@ class Inbox:
             )
             self._changed.notify_all()
         return reply
-
-
-class Receiver:
-    """An ASGI application that takes webhooks for many worlds, each at a path of its own."""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self._boxes: dict[str, Inbox] = {}
-
-    def open(self, world_id: str) -> Inbox:
-        """An empty inbox for a world."""
-        box = self._boxes[self._path(world_id)] = Inbox()
-        return box
-
-    def close(self, world_id: str) -> None:
-        """The world is gone; what still comes for it is turned away."""
-        self._boxes.pop(self._path(world_id), None)
-
-    def url_of(self, world_id: str) -> str:
-        """Where webhooks of the world are to go."""
-        return self._url + self._path(world_id)
-
-    def _path(self, world_id: str) -> str:
-        return f"/{world_id}"
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve one request."""
-        if scope["type"] != "http":
-            await _nothing_to_begin(receive, send)
-            return
-        raw = b""
-        while True:
-            message = await receive()
-            raw += message.get("body", b"")
-            if not message.get("more_body", False):
-                break
-        box = self._boxes.get(scope["path"])
-        headers = {
-            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
-        }
-        reply = Reply(404) if box is None else box.take(headers, raw)
-        shown = [*reply.headers, ("content-length", str(len(reply.body)))]
-        await send(
-            {
-                "type": "http.response.start",
-                "status": reply.status,
-                "headers": [(name.lower().encode(), value.encode()) for name, value in shown],
-            }
-        )
-        await send({"type": "http.response.body", "body": reply.body})
-
-
-async def _nothing_to_begin(receive: Any, send: Any) -> None:
-    for _ in ("startup", "shutdown"):
-        message = await receive()
-        await send({"type": f"{message['type']}.complete"})
 
 
 def _prefix(headers: Mapping[str, str]) -> str:

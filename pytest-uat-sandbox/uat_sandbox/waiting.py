@@ -1,14 +1,10 @@
-"""Waiting with a time limit, and the error when nothing came."""
+"""Waiting with a time limit."""
 
 import time
 from typing import Final
 
 WAIT_S: Final = 5.0
 """The default time limit."""
-
-
-class NothingCame(AssertionError):
-    """The expected webhook or payment did not come; the message lists what came instead."""
 
 
 class Deadline:

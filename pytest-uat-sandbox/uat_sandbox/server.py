@@ -1,6 +1,6 @@
-"""A sandbox for tests: one in their own process, or one that runs elsewhere."""
+"""A sandbox for tests: one in their own process, one of another process, or one elsewhere."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,21 +9,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from sandbox.testing.control import PREFIX, Control, SandboxError
-from sandbox.testing.coverage import Coverage, merged
+from uat_sandbox.control import PREFIX, Control
+from uat_sandbox.coverage import Coverage, merged
+from uat_sandbox.errors import SandboxError
+from uat_sandbox.finding import place, serving_command
+from uat_sandbox.observed import Observed, observed
+from uat_sandbox.process import sandbox_process
+from uat_sandbox.receiver import Receiver
 
 if TYPE_CHECKING:
     from sandbox.app import Sandbox
+    from sandbox.embedded.serving import Embedded
+    from sandbox.embedded.threaded_app import ThreadedApp
     from sandbox.settings import Settings
-    from sandbox.testing.loop_thread import LoopThread
-    from sandbox.testing.receiver import Receiver
-    from sandbox.testing.threaded_app import ThreadedApp
-    from sandbox.testing.world import World
+    from uat_sandbox.world import World
+
+__tracebackhide__ = True
 
 WORLD_OPTIONS: Final = ("name", "seed", "clock", "fixture", "scenario", "switches", "invent")
 """The options of a new world, see `Server.world`."""
 
 _LOOPBACK: Final = "127.0.0.1"
+_ANY: Final = ("0.0.0.0", "::")  # noqa: S104 - hosts of URLs that cannot be asked as such
+
+
+@dataclass
+class _Test:
+    """The test that is under way, and what happened in worlds that it has closed."""
+
+    is_under_way: bool = False
+    ended: list[Observed] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,12 +51,12 @@ class Server:
     url: str
     control: Control
     api_key_header: str
-    background: "LoopThread"
-    receiver: "Receiver"
+    receiver: Receiver
     why_no_receiver: str | None = None
-    built: "Sandbox | None" = None
+    embedded: "Embedded | None" = None
     _coverage: list[Coverage] = field(default_factory=list)
     _worlds: "dict[str, World]" = field(default_factory=dict)
+    _test: _Test = field(default_factory=_Test)
 
     @property
     def control_url(self) -> str:
@@ -51,7 +66,12 @@ class Server:
     @property
     def is_here(self) -> bool:
         """Whether the sandbox runs in this process."""
-        return self.built is not None
+        return self.embedded is not None
+
+    @property
+    def built(self) -> "Sandbox | None":
+        """The application, if it runs in this process."""
+        return None if self.embedded is None else self.embedded.built
 
     @property
     def asgi(self) -> "ThreadedApp":
@@ -59,11 +79,9 @@ class Server:
 
         Raises SandboxError if it runs elsewhere.
         """
-        from sandbox.testing.threaded_app import ThreadedApp
-
-        if self.built is None:
+        if self.embedded is None:
             raise SandboxError(f"the sandbox at {self.url} runs elsewhere and has only its URL")
-        return ThreadedApp(self.built.app, self.background)
+        return self.embedded.asgi
 
     def world(
         self,
@@ -84,8 +102,9 @@ class Server:
 
         Raises SandboxRefused for invalid options.
         """
-        from sandbox.testing.world import World
-        from sandbox.testing.world_control import document_of, instant
+        from uat_sandbox.scenario_files import document_of, naming
+        from uat_sandbox.world import World
+        from uat_sandbox.world_control import instant
 
         fields = {
             "name": name,
@@ -97,33 +116,56 @@ class Server:
             "invent": invent,
         }
         body = {option: value for option, value in fields.items() if value is not None}
-        world = World(self, self.control.ask("POST", "/worlds", body))
+        with naming(scenario):
+            world = World(self, self.control.ask("POST", "/worlds", body))
         self._worlds[world.id] = world
         return world
 
     def forget(self, world: "World") -> None:
-        """The world has been closed."""
-        self._worlds.pop(world.id, None)
+        """The world is about to be closed: what happened in it stays for the report of the test."""
+        if self._worlds.pop(world.id, None) is not None and self._test.is_under_way:
+            self._test.ended.append(observed(world))
 
     def close_worlds(self) -> None:
         """Close the worlds that are still open."""
+        self.end_test()
         for world in list(self._worlds.values()):
             world.close()
 
+    # --- what a test did
+
+    def begin_test(self) -> None:
+        """Note how far worlds are that are older than the test which begins now."""
+        self._test.ended.clear()
+        self._test.is_under_way = True
+        for world in self._worlds.values():
+            world.begin_test()
+
+    def end_test(self) -> None:
+        """Worlds that are closed from now on are not reported."""
+        self._test.is_under_way = False
+
+    def observed(self) -> list[Observed]:
+        """What happened since the test began in each world that it used, closed ones included."""
+        now = [observed(world) for world in self._worlds.values()]
+        return [one for one in (*self._test.ended, *now) if one.has_news]
+
     def unkeyed_count(self) -> int:
         """The number of requests so far whose key belongs to no world; 0 for a remote server."""
-        return 0 if self.built is None else self.built.worlds.default.store.counters.requests
+        return 0 if self.embedded is None else self.embedded.unkeyed_count()
 
     def unkeyed(self, after: int) -> list[dict[str, Any]]:
         """Those that came after so many, as the journal shows them; elsewhere none."""
-        if self.built is None:
+        if self.embedded is None:
             return []
         entries = self.control.ask("GET", "/worlds/default/requests")["requests"]
         return [one for one in entries if int(one["id"].removeprefix("req_")) > after]
 
+    # --- coverage
+
     def note_coverage(self, world_id: str) -> None:
         """Save the coverage of a world that is about to be deleted."""
-        if self.built is None:
+        if self.embedded is None:
             self._coverage.append(self.control.ask("GET", f"/worlds/{world_id}/coverage"))
 
     def coverage(self) -> Coverage:
@@ -131,60 +173,89 @@ class Server:
 
         For a remote server it covers the worlds that were saved here.
         """
-        if self.built is not None:
+        if self.embedded is not None:
             found: Coverage = self.control.ask("GET", "/coverage")
             return found
         return merged(self._coverage)
 
 
 @contextmanager
-def sandbox_server(settings: "Settings | None" = None) -> Iterator[Server]:
-    """A sandbox in this process, on a free port, until the block ends.
+def sandbox_server(
+    settings: "Settings | None" = None, *, command: str | Sequence[str] | None = None
+) -> Iterator[Server]:
+    """A sandbox on a free port of 127.0.0.1 until the block ends.
 
-    It is always on 127.0.0.1, whatever the settings say, and holds its worlds until they are
-    closed. Raises SettingsError, FixtureError, ScenarioError or StoreError, like any start.
+    It runs in this process where `uat-sandbox` is installed, else in one of its own: that of the
+    `command`, such as `uvx uat-sandbox`. `settings` are for this process only.
+
+    Raises SandboxError if there is no sandbox, and SettingsError, FixtureError, ScenarioError or
+    StoreError for settings with which none can start.
     """
-    from dataclasses import replace
+    if command is not None and not isinstance(command, str):
+        with of_process(serving_command(tuple(command)), settings) as server:
+            yield server
+        return
+    where = place(None, command, {}, ())
+    if where.is_here:
+        with of_this_process(settings) as server:
+            yield server
+    elif where.command:
+        with of_process(where.command, settings) as server:
+            yield server
+    else:
+        raise SandboxError(where.why_not)
 
-    from sandbox.app import build
-    from sandbox.server import bound, pool_of
-    from sandbox.settings import Settings, SettingsError
-    from sandbox.testing.loop_thread import LoopThread
 
-    settings = settings or Settings()
-    if settings.watch:
-        raise SettingsError("watch: is for `sandbox serve`; a test runs its scenario anew")
-    settings, sockets = bound(
-        replace(
-            settings,
-            host=_LOOPBACK,
-            port=0,
-            control_port=None if settings.control_port is None else 0,
-            # A test that freezes time at a later day must not make the others' worlds old.
-            limits=replace(settings.limits, unused_after_s=float("inf")),
-        )
-    )
+@contextmanager
+def of_this_process(settings: "Settings | None") -> Iterator[Server]:
+    """A sandbox in this process. Raises like `sandbox_server`."""
+    from sandbox.embedded.serving import embedded
+
     with ExitStack() as stack:
-        for one in sockets:
-            stack.callback(one.close)
-        built = build(settings)
-        background = LoopThread()
-        stack.callback(background.close)
-        background.serve(built.app, sockets, pool_of(built, settings))
-        control = Control(
-            f"http://{_LOOPBACK}:{settings.control_port or settings.port}", token=built.token
-        )
+        one = stack.enter_context(embedded(settings))
+        control = Control(one.control_url, token=one.token)
         stack.callback(control.close)
+        receiver = Receiver(_LOOPBACK, _LOOPBACK)
+        stack.callback(receiver.close)
         server = Server(
-            url=f"http://{_LOOPBACK}:{settings.port}",
+            url=one.url,
             control=control,
-            api_key_header=settings.profile.api_key_header,
-            background=background,
-            receiver=_receiver(background, _LOOPBACK),
-            built=built,
+            api_key_header=one.api_key_header,
+            receiver=receiver,
+            embedded=one,
         )
         stack.callback(server.close_worlds)
         yield server
+
+
+@contextmanager
+def of_process(
+    command: Sequence[str],
+    settings: "Settings | None" = None,
+    *,
+    token: str | None = None,
+    receiver_host: str | None = None,
+) -> Iterator[Server]:
+    """A sandbox in a process of its own. Raises SandboxError."""
+    if settings is not None:
+        raise SandboxError(
+            "settings are for a sandbox in this process; give the command its options instead"
+        )
+    with sandbox_process(command) as facts:
+        url, control_url = (str(facts[name]) for name in ("url", "control_url"))
+        for host in _ANY:
+            url, control_url = (
+                one.replace(f"//{f'[{host}]' if ':' in host else host}:", f"//{_LOOPBACK}:")
+                for one in (url, control_url)
+            )
+        with sandbox_at(
+            url,
+            control_url=control_url,
+            token=facts["token"] or token,
+            receiver_host=receiver_host,
+            api_key_header=facts["api_key_header"],
+        ) as server:
+            yield server
 
 
 @contextmanager
@@ -195,49 +266,37 @@ def sandbox_at(
     control_url: str | None = None,
     receiver_host: str | None = None,
     api_key_header: str = "x-service-apikey",
+    origin: str = "",
 ) -> Iterator[Server]:
     """The sandbox at this URL. Worlds are created there, and deleted when they are closed.
 
     `receiver_host` is the name or address under which that server reaches this machine; a
-    server on the same machine does not need it. Raises SandboxError if no sandbox answers.
+    server on the same machine does not need it. Raises SandboxError if no sandbox answers; its
+    message has the `origin` of the URL.
     """
-    from sandbox.testing.loop_thread import LoopThread
-
     url = url.rstrip("/").removesuffix(PREFIX)
     with ExitStack() as stack:
-        control = Control(control_url or url, token=token)
+        control = Control(control_url or url, token=token, origin=origin)
         stack.callback(control.close)
         control.ask("GET", "/health")
-        background = LoopThread()
-        stack.callback(background.close)
         why_no_receiver = None
         if receiver_host is None and not _is_loopback(urlsplit(url).hostname or ""):
             why_no_receiver = (
                 f"the sandbox at {url} runs elsewhere: say under which name it reaches this "
                 "machine (--sandbox-receiver-host)"
             )
+        host = receiver_host or _LOOPBACK
+        receiver = Receiver(_address(host), host)
+        stack.callback(receiver.close)
         server = Server(
             url=url,
             control=control,
             api_key_header=api_key_header,
-            background=background,
-            receiver=_receiver(background, receiver_host or _LOOPBACK),
+            receiver=receiver,
             why_no_receiver=why_no_receiver,
         )
         stack.callback(server.close_worlds)
         yield server
-
-
-def _receiver(background: "LoopThread", host: str) -> "Receiver":
-    """A receiver that is served from now on, and is reached at this host."""
-    from sandbox.server import bind
-    from sandbox.testing.receiver import Receiver
-
-    socket = bind(_address(host), 0, "--sandbox-receiver-host")
-    port = socket.getsockname()[1]
-    receiver = Receiver(f"http://{f'[{host}]' if ':' in host else host}:{port}")
-    background.serve(receiver, [socket])
-    return receiver
 
 
 def _address(host: str) -> str:

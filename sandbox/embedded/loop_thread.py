@@ -1,17 +1,16 @@
 """A thread with an event loop of its own, on which applications are served."""
 
+import asyncio
+import socket
 import threading
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, Final
+from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    import asyncio
-    import socket
-    from concurrent.futures import Future
-    from contextlib import AbstractAsyncContextManager
-
-    from sandbox.http.connections import ConnectionPool
-    from sandbox.http.refusals import Application
+from sandbox.http.connections import ConnectionPool
+from sandbox.http.refusals import Application
+from sandbox.server import new_loop, serving
 
 _START_S: Final = 30.0
 
@@ -20,8 +19,6 @@ class LoopThread:
     """Begins at once and runs until it is closed. Its loop is for other threads to hand work to."""
 
     def __init__(self) -> None:
-        from concurrent.futures import Future
-
         self._ready: Future[None] = Future()
         self._served: list[AbstractAsyncContextManager[None]] = []
         self._stop: asyncio.Event
@@ -32,11 +29,7 @@ class LoopThread:
         self._ready.result(_START_S)
 
     def _run(self) -> None:
-        import asyncio
-
         try:
-            from sandbox.server import new_loop
-
             with asyncio.Runner(loop_factory=new_loop) as runner:
                 runner.run(self._main())
         except BaseException as error:
@@ -46,8 +39,6 @@ class LoopThread:
             self._ready.set_exception(error)
 
     async def _main(self) -> None:
-        import asyncio
-
         self.loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         self._ready.set_result(None)
         await self._stop.wait()
@@ -56,21 +47,17 @@ class LoopThread:
 
     def serve(
         self,
-        app: "Application",
-        sockets: "list[socket.socket]",
-        pool: "ConnectionPool | None" = None,
+        app: Application,
+        sockets: list[socket.socket],
+        pool: ConnectionPool | None = None,
     ) -> None:
         """Serve the application on these sockets from now on."""
-        from sandbox.server import serving
-
         served = serving(app, sockets, pool)
         self.start(served.__aenter__()).result(_START_S)
         self._served.append(served)
 
-    def start(self, work: Coroutine[Any, Any, Any]) -> "Future[Any]":
+    def start(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
         """Have the loop do this."""
-        import asyncio
-
         return asyncio.run_coroutine_threadsafe(work, self.loop)
 
     def close(self) -> None:

@@ -1,11 +1,11 @@
 """The served application as an ASGI application, for clients that take one instead of a URL."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from sandbox.http.refusals import Application
-    from sandbox.testing.loop_thread import LoopThread
+from sandbox.embedded.loop_thread import LoopThread
+from sandbox.http.refusals import Application
 
 _Message = MutableMapping[str, Any]
 
@@ -16,7 +16,7 @@ class ThreadedApp:
     Requests over it and over the network meet the same worlds, and never at the same time.
     """
 
-    def __init__(self, app: "Application", background: "LoopThread") -> None:
+    def __init__(self, app: Application, background: LoopThread) -> None:
         self._app = app
         self._background = background
 
@@ -27,8 +27,6 @@ class ThreadedApp:
         send: Callable[[_Message], Awaitable[None]],
     ) -> None:
         """Serve one request, on any asyncio loop."""
-        import asyncio
-
         here = asyncio.get_running_loop()
         answer: asyncio.Queue[_Message | None] = asyncio.Queue()
 

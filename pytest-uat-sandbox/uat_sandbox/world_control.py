@@ -1,12 +1,17 @@
 """Controlling and observing one world through the control API."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from sandbox.testing.control import Control, SandboxRefused
-from sandbox.testing.waiting import WAIT_S, Deadline, NothingCame
+from uat_sandbox.control import Control
+from uat_sandbox.errors import NothingCame, SandboxRefused
+from uat_sandbox.scenario_files import document_of, naming
+from uat_sandbox.waiting import WAIT_S, Deadline
+
+__tracebackhide__ = True
 
 _READ: Final = "(read)"
 _POLL_S: Final = 20.0
@@ -22,6 +27,15 @@ class Journal(list[dict[str, Any]]):
         if not self:
             raise LookupError("no request with a key of this world has come yet")
         return self[-1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Before:
+    """What a world had already when the test began. A new one had nothing."""
+
+    is_new: bool = True
+    requests: int = 0
+    messages: int = 0
 
 
 class WorldControl:
@@ -94,7 +108,7 @@ class WorldControl:
         """Run a scenario: a name or title from the library, a TOML file, or a whole scenario.
 
         None stops the running scenario. Without an argument nothing changes. Returns the running
-        scenario with the number of times each rule applied, or None. Raises ScenarioError for an
+        scenario with the number of times each rule applied, or None. Raises SandboxError for an
         unusable file.
         """
         if which is None:
@@ -103,7 +117,8 @@ class WorldControl:
         if which is not _READ:
             chosen = document_of(which)
             body = {"name": chosen} if isinstance(chosen, str) else chosen
-            return self._object("PUT", "/scenario", body)
+            with naming(which):
+                return self._object("PUT", "/scenario", body)
         try:
             return self._object("GET", "/scenario")
         except SandboxRefused as error:
@@ -175,7 +190,6 @@ class WorldControl:
         the tap, and the payment's `status` and `status_reason` then. Raises NothingCame where no
         payment waits in time.
         """
-        __tracebackhide__ = True
         fields = {"card": card, "outcome": outcome, "cancel": cancel}
         body = {name: value for name, value in fields.items() if value is not None}
         waiting = self._waiting(transaction_id, Deadline(timeout_s))
@@ -219,6 +233,13 @@ class WorldControl:
         """The events of this world, each with its body and all its deliveries, oldest first."""
         return self._list("messages")
 
+    def _so_far(self) -> Before:
+        """What the world has now. Raises SandboxError."""
+        newest = self._list("requests", limit=1)
+        messages = self.control("GET", "/messages", query={"limit": 1})["total"]
+        requests = request_number(newest[-1]) if newest else 0
+        return Before(is_new=False, requests=requests, messages=messages)
+
     def _object(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
         found: dict[str, Any] = self.control(method, path, body)
         return found
@@ -228,6 +249,11 @@ class WorldControl:
         return found
 
 
+def request_number(entry: Mapping[str, Any]) -> int:
+    """The number of a request of the journal, counted from 1 since the world began."""
+    return int(str(entry["id"]).removeprefix("req_"))
+
+
 def instant(moment: str | datetime | None) -> str | None:
     """An instant as the control API reads it. Raises ValueError for one without a time zone."""
     if not isinstance(moment, datetime):
@@ -235,18 +261,3 @@ def instant(moment: str | datetime | None) -> str | None:
     if moment.tzinfo is None:
         raise ValueError(f"{moment!r} has no time zone: give it one, like tzinfo=UTC")
     return moment.isoformat()
-
-
-def document_of(which: str | Path | Mapping[str, Any]) -> str | dict[str, Any]:
-    """The name of a scenario as it is, anything else as a whole one. Raises ScenarioError."""
-    if isinstance(which, str) and "/" not in which and not which.endswith(".toml"):
-        return which
-    if isinstance(which, str | Path):
-        import tomllib
-
-        from sandbox.scenarios.loading import read_scenario
-
-        # Read as a server would: its complaint names the file.
-        read_scenario(Path(which))
-        return tomllib.loads(Path(which).read_text(encoding="utf-8"))
-    return dict(which)

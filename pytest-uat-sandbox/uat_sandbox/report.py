@@ -2,12 +2,10 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from sandbox.testing.webhooks import ENDPOINT_ID
-
-if TYPE_CHECKING:
-    from sandbox.testing.world import World
+from uat_sandbox.observed import Observed
+from uat_sandbox.webhooks import ENDPOINT_ID
 
 TITLE: Final = "sandbox journal"
 CHARS_MAX: Final = 16_000
@@ -29,35 +27,35 @@ _TELLING: Final = (
 )
 
 
-def report(worlds: Iterable["World"]) -> str:
+def report(worlds: Iterable[Observed]) -> str:
     """All that happened in the worlds, as text for a person."""
-    return "\n".join(line for world in worlds for line in _of_world(world))
-
-
-def _of_world(world: "World") -> Iterator[str]:
-    try:
-        journal, unkeyed, messages = world.journal, world.unkeyed, world.messages
-        clock, refused = world.clock, world.webhooks.refused if world.receives_webhooks else []
-    except Exception as error:
-        # The test has failed for a reason of its own, which must not be lost.
-        yield f"{world.id}: cannot be read: {error}"
-        return
-    yield f"{world.id}, seed {world.view['seed']}, clock {clock['mode']} at {clock['now']}"
-    if not journal:
-        yield "  no request came with a key of this world"
-    yield from _newest([list(_request(entry)) for entry in journal])
+    unkeyed: list[Mapping[str, Any]] = []
+    lines: list[str] = []
+    for world in worlds:
+        lines += _of_world(world)
+        # Each world sees them, since they belong to none.
+        unkeyed += [one for one in world.unkeyed if one not in unkeyed]
     if unkeyed:
-        yield "  without a key that any world has:"
-        yield from _newest([list(_request(entry)) for entry in unkeyed])
+        lines += ["without a key that any world has:"]
+        lines += _newest([list(_request(entry)) for entry in unkeyed])
+    return "\n".join(lines)
+
+
+def _of_world(world: Observed) -> Iterator[str]:
+    if world.problem is not None:
+        yield f"{world.title}: cannot be read: {world.problem}"
+        return
+    yield world.title
+    if not world.journal:
+        yield "  no request came with a key of this world"
+    yield from _newest([list(_request(entry)) for entry in world.journal])
     # Messages from before the world's first request had no endpoint.
-    sent = [message for message in messages if message["deliveries"]]
-    if messages:
-        yield f"  webhooks: {len(messages)} events, {len(sent)} of them for an endpoint"
+    sent = [message for message in world.messages if message["deliveries"]]
+    if world.messages:
+        yield f"  webhooks: {len(world.messages)} events, {len(sent)} of them for an endpoint"
         yield from _capped([_message(message) for message in sent], _MESSAGES_MAX)
-    for webhook in refused:
-        yield f"    {webhook.id} arrived and was refused: {webhook.problem}"
-    for other in world.others:
-        yield from _of_world(other)
+    for id, problem in world.refused:
+        yield f"    {id} arrived and was refused: {problem}"
 
 
 def _newest(blocks: Sequence[list[str]]) -> Iterator[str]:
@@ -118,4 +116,4 @@ def _fate(delivery: Mapping[str, Any]) -> str:
     attempts = delivery["attempts"]
     results = [one["error"] or f"answered {one['status_code']}" for one in attempts]
     times = f" after {len(attempts)} attempts" if len(attempts) > 1 else ""
-    return f"{delivery['status']}{to}{times}" + (f" ({results[-1]})" if results else "")
+    return f"{delivery['status']}{to}{times}" + (f" ({', then '.join(results)})" if results else "")

@@ -1,0 +1,95 @@
+"""The client of the control API that tests use."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from uat_sandbox.errors import SandboxError, SandboxRefused
+from uat_sandbox.plain_client import UNREACHABLE, PlainClient, PlainResponse
+
+__tracebackhide__ = True
+
+PREFIX: Final = "/_sandbox"
+ANSWER_S: Final = 60.0
+"""Moving a clock through years, or a large world, takes a moment."""
+
+CLIENT_S: Final = 30.0
+"""The timeout of a world's clients: longer than most scripted delays."""
+
+
+class Control:
+    """A client of the control API at a URL, with keep-alive connections.
+
+    `origin` says who named the URL, for error messages. Raises SandboxError for an invalid URL.
+    """
+
+    def __init__(self, url: str, *, token: str | None, origin: str = "") -> None:
+        self.url = url.rstrip("/").removesuffix(PREFIX) + PREFIX
+        self._origin = f" ({origin})" if origin else ""
+        headers = {"accept": "application/json"}
+        if token:
+            headers["authorization"] = f"Bearer {token}"
+        try:
+            self._client = PlainClient(self.url, headers, ANSWER_S)
+        except ValueError as error:
+            raise SandboxError(f"no sandbox answers at {url}{self._origin}: {error}") from None
+        self._events: list[str] = []
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Mapping[str, Any] | None = None,
+        content: bytes | None = None,
+    ) -> Any:
+        """The answer, parsed as JSON; None if it is empty.
+
+        `path` is below the prefix. Raises SandboxRefused, or SandboxError if no sandbox answers.
+        """
+        response = self.response(method, path, body, query=query, content=content)
+        return response.json() if response.content else None
+
+    def response(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Mapping[str, Any] | None = None,
+        content: bytes | None = None,
+    ) -> PlainResponse:
+        """The whole answer. Raises like `ask`."""
+        try:
+            response = self._client.request(method, path, params=query, json=body, content=content)
+        except UNREACHABLE as error:
+            raise SandboxError(
+                f"no sandbox answers at {self.url}{self._origin}: {error or type(error).__name__}"
+            ) from None
+        if not response.is_success:
+            raise _refused(self.url, response)
+        return response
+
+    def event_types(self) -> list[str]:
+        """The names of all events that the sandbox has."""
+        if not self._events:
+            events = self.ask("GET", "/coverage")["events"]
+            self._events = [*events["exercised"], *events["never"]]
+        return self._events
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._client.close()
+
+
+def _refused(url: str, response: PlainResponse) -> SandboxError:
+    try:
+        refusal = response.json()
+    except ValueError:
+        refusal = None
+    if isinstance(refusal, dict) and {"error", "message"} <= refusal.keys():
+        return SandboxRefused(response.status_code, refusal)
+    return SandboxError(
+        f"{url} answered {response.status_code}, and not as a sandbox's control API does; if "
+        "that has a port of its own, name its URL too (--sandbox-control-url)"
+    )

@@ -1,0 +1,39 @@
+"""The errors of the test kit."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class SandboxError(Exception):
+    """The sandbox cannot do what a test requests; the message gives the reason and the options."""
+
+
+class SandboxRefused(SandboxError):
+    """The control API refused.
+
+    `nearest` is the known word closest to a misspelled one, `more` has the answer's other fields.
+    """
+
+    def __init__(self, status: int, refusal: Mapping[str, Any], *, about: str = "") -> None:
+        self.status = status
+        self.error = str(refusal["error"])
+        self.message = about + str(refusal["message"])
+        self.details = str(refusal.get("details") or "")
+        self.nearest: str | None = refusal.get("nearest")
+        known = {"error", "message", "details", "nearest"}
+        self.more = {name: value for name, value in refusal.items() if name not in known}
+        self._refusal = refusal
+        meant = f"; did you mean {self.nearest!r}?" if self.nearest else ""
+        if "did you mean" in self.message + self.details:
+            # Messages about words have it already.
+            meant = ""
+        details = f" ({self.details})" if self.details else ""
+        super().__init__(f"{self.message}{meant}{details}")
+
+    def told_about(self, what: str) -> "SandboxRefused":
+        """The same refusal with a message that begins with the name of a file or the like."""
+        return SandboxRefused(self.status, self._refusal, about=f"{what}: ")
+
+
+class NothingCame(AssertionError):
+    """The expected webhook or payment did not come; the message lists what came instead."""

@@ -1,0 +1,116 @@
+"""Where the sandbox of a test run is: at a URL, behind a command, or in this process."""
+
+import os
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.machinery import PathFinder
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+_OURS: Final = "embedded/serving.py"
+"""The file that the package `sandbox` of uat-sandbox has, and others of that name hardly have."""
+
+_SERVES_ITSELF: Final = ("docker", "podman", "nerdctl")
+"""Programs behind which a container's own command is `sandbox serve` already."""
+
+NOWHERE: Final = (
+    "no sandbox is here: install uat-sandbox into this environment, or name one with "
+    "--sandbox-command, such as 'uvx uat-sandbox', or with --sandbox-url"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where the sandbox is: one of `url` and `command`, or in this process, or nowhere.
+
+    `origin` says who named it. `why_not` is what the error says if it is nowhere.
+    """
+
+    url: str | None = None
+    command: tuple[str, ...] = ()
+    is_here: bool = False
+    origin: str = ""
+    why_not: str = ""
+
+    def __str__(self) -> str:
+        if self.is_here:
+            return "in this process"
+        if self.url or self.command:
+            return f"{self.url or shlex.join(self.command)} ({self.origin})"
+        return self.why_not
+
+
+def place(
+    url: str | None, command: str | None, origins: Mapping[str, str], folders: Iterable[Path] = ()
+) -> Place:
+    """Where the sandbox is, for these options.
+
+    `origins` has who named an option, `folders` are those that tests may import from later.
+    """
+    if url is not None:
+        return Place(url=url, origin=origins.get("sandbox_url", ""))
+    if command is not None:
+        try:
+            words = tuple(shlex.split(command))
+        except ValueError as error:
+            words, why = (), str(error)
+        else:
+            why = "it is empty"
+        origin = origins.get("sandbox_command", "")
+        if not words:
+            return Place(why_not=f"{origin or 'command'}: {command!r} is no command: {why}")
+        return Place(command=serving_command(words), origin=origin)
+    if is_ours(folders):
+        return Place(is_here=True)
+    installed = _installed_command()
+    if installed is None:
+        return Place(why_not=NOWHERE)
+    return Place(
+        command=serving_command((installed,)),
+        origin="a process of its own, because the project has a module 'sandbox' too",
+    )
+
+
+def serving_command(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The command with `serve` added, unless it has it or runs a container."""
+    if "serve" in words or Path(words[0]).stem in _SERVES_ITSELF:
+        return words
+    return (*words, "serve")
+
+
+def is_ours(folders: Iterable[Path] = ()) -> bool:
+    """Whether `import sandbox` gives the package of uat-sandbox.
+
+    Nothing is imported to find out. A project may have a module of that name, or get one once its
+    folders are on the path, which may be only when a test is collected.
+    """
+    for folder in dict.fromkeys(map(os.fspath, folders)):
+        spec = PathFinder.find_spec("sandbox", [folder])
+        # A folder without __init__.py does not hide a package.
+        if spec is not None and spec.origin and not _has_our_file(spec.submodule_search_locations):
+            return False
+    try:
+        spec = find_spec("sandbox")
+    except ValueError:
+        # A module that somebody put into sys.modules by hand.
+        return False
+    return spec is not None and _has_our_file(spec.submodule_search_locations)
+
+
+def _has_our_file(locations: Iterable[str] | None) -> bool:
+    return any((Path(one) / _OURS).is_file() for one in locations or ())
+
+
+def _installed_command() -> str | None:
+    """The command of uat-sandbox in this environment, if that is installed here."""
+    import shutil
+    import sysconfig
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        distribution("uat-sandbox")
+    except PackageNotFoundError:
+        return None
+    return shutil.which("sandbox", path=sysconfig.get_path("scripts"))

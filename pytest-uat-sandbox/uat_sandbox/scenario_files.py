@@ -1,0 +1,50 @@
+"""Scenarios of tests: names of the library, TOML files, whole documents."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from uat_sandbox.errors import SandboxError, SandboxRefused
+
+__tracebackhide__ = True
+
+Scenario = str | Path | Mapping[str, Any]
+
+
+def document_of(which: Scenario) -> str | dict[str, Any]:
+    """The name of a scenario as it is, anything else as a whole one.
+
+    Raises SandboxError for a file that cannot be read.
+    """
+    file = _file(which)
+    if file is None:
+        return which if isinstance(which, str) else dict(which)  # type: ignore[arg-type]
+    import tomllib
+
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SandboxError(f"{file}: {error.strerror}") from None
+    except ValueError as error:
+        raise SandboxError(f"{file}: {error}") from None
+
+
+@contextmanager
+def naming(which: Scenario | None) -> Iterator[None]:
+    """Have a refusal of a scenario begin with the name of its file, if it is one."""
+    file = None if which is None else _file(which)
+    try:
+        yield
+    except SandboxRefused as error:
+        if file is None:
+            raise
+        raise error.told_about(str(file)) from None
+
+
+def _file(which: Scenario) -> Path | None:
+    if isinstance(which, Path) or (
+        isinstance(which, str) and ("/" in which or which.endswith(".toml"))
+    ):
+        return Path(which)
+    return None

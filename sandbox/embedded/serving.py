@@ -1,0 +1,75 @@
+"""Starting and ending a sandbox inside another process.
+
+The test kit is a distribution of its own and needs exactly this module of the package.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Final
+
+from sandbox.app import Sandbox, build
+from sandbox.embedded.loop_thread import LoopThread
+from sandbox.embedded.threaded_app import ThreadedApp
+from sandbox.scenarios.loading import ScenarioError
+from sandbox.server import bound, pool_of
+from sandbox.settings import Settings, SettingsError
+from sandbox.store.files.port import StoreError
+from sandbox.store.fixture import FixtureError
+
+START_ERRORS: Final = (SettingsError, FixtureError, ScenarioError, StoreError)
+"""What `embedded` raises for settings with which no sandbox can start."""
+
+_LOOPBACK: Final = "127.0.0.1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Embedded:
+    """A sandbox that answers at `url`; `token` is the bearer token of its control API, if any."""
+
+    url: str
+    control_url: str
+    token: str | None
+    api_key_header: str
+    built: Sandbox
+    asgi: ThreadedApp
+
+    def unkeyed_count(self) -> int:
+        """The number of requests so far whose key belongs to no world."""
+        return self.built.worlds.default.store.counters.requests
+
+
+@contextmanager
+def embedded(settings: Settings | None = None) -> Iterator[Embedded]:
+    """A sandbox on a free port of 127.0.0.1, whatever the settings say, until the block ends.
+
+    It holds its worlds until they are closed. Raises one of START_ERRORS, like any start.
+    """
+    settings = settings or Settings()
+    if settings.watch:
+        raise SettingsError("watch: is for `sandbox serve`; a test runs its scenario anew")
+    settings, sockets = bound(
+        replace(
+            settings,
+            host=_LOOPBACK,
+            port=0,
+            control_port=None if settings.control_port is None else 0,
+            # A test that freezes time at a later day must not make the others' worlds old.
+            limits=replace(settings.limits, unused_after_s=float("inf")),
+        )
+    )
+    with ExitStack() as stack:
+        for one in sockets:
+            stack.callback(one.close)
+        built = build(settings)
+        background = LoopThread()
+        stack.callback(background.close)
+        background.serve(built.app, sockets, pool_of(built, settings))
+        yield Embedded(
+            url=f"http://{_LOOPBACK}:{settings.port}",
+            control_url=f"http://{_LOOPBACK}:{settings.control_port or settings.port}",
+            token=built.token,
+            api_key_header=settings.profile.api_key_header,
+            built=built,
+            asgi=ThreadedApp(built.app, background),
+        )

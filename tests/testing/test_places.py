@@ -1,0 +1,151 @@
+"""Where the sandbox of a test run is, and what is said about it."""
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.testing.conftest import pay
+from tests.testing.pytesting import run_pytest
+from uat_sandbox import SandboxError, sandbox_server
+from uat_sandbox.finding import place, serving_command
+from uat_sandbox.process import sandbox_process
+
+COMMAND = f"{sys.executable} -m sandbox"
+
+FIVE_LINES = """
+def test_a_decline_with_its_webhook(sandbox):
+    sandbox.next("insufficient_funds")
+    sale = {"amount": 1000, "terminal_id": sandbox.terminal()}
+    payment = sandbox.client().post("/v3/payment", json=sale).json()
+    assert payment["status_reason"] == "insufficient_funds"
+    sandbox.webhooks.wait_for("transaction.sale", subject=payment["transaction_id"])
+
+def test_its_place(sandbox_server, sandbox_settings):
+    assert not sandbox_server.is_here
+    assert sandbox_server.coverage() == {}
+"""
+
+
+def test_a_command_serves_the_sandbox_of_a_run_also_with_a_module_of_that_name(tmp_path):
+    (tmp_path / "sandbox.py").write_text("PAYS = True\n")
+    (tmp_path / "test_own.py").write_text(FIVE_LINES)
+
+    run = run_pytest(tmp_path, "-v", "test_own.py")
+
+    assert run.code == 0, run.output
+    assert "sandbox serve (a process of its own, because the project has a module" in run.output
+
+
+def test_the_options_of_a_command_apply_and_its_process_ends_with_the_block():
+    command = [sys.executable, "-m", "sandbox", "serve", "--seed", "7", "--host", "0.0.0.0"]
+    with sandbox_server(command=[*command, "--webhooks-to", "127.0.0.1"]) as server:
+        assert server.url.startswith("http://127.0.0.1:")
+        with server.world() as world:
+            assert world.view["seed"] == 7
+            payment = pay(world)
+            world.webhooks.wait_for("transaction.sale", subject=payment["transaction_id"])
+
+    with pytest.raises(SandboxError, match="no sandbox answers"):
+        server.world()
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("/nowhere/sandbox", r"/nowhere/sandbox serve cannot be run: No such file"),
+        (
+            shlex.join([sys.executable, "-c", "import sys; sys.exit('no licence')"]),
+            r"(?s)ended before it served:\nno licence",
+        ),
+        ("'", "is no command: No closing quotation"),
+        (f"{COMMAND} serve --sed 7", "No such option.*--sed"),
+    ],
+)
+def test_a_command_that_serves_nothing_is_reported_with_what_it_said(command, said):
+    with pytest.raises(SandboxError, match=said), sandbox_server(command=command):
+        pass
+
+
+def test_a_command_that_never_announces_itself_is_not_waited_for_forever():
+    silent = [sys.executable, "-c", "import time; print('hello', flush=True); time.sleep(60)"]
+
+    with (
+        pytest.raises(SandboxError, match=r"(?s)did not say within its time.*"),
+        sandbox_process(silent, start_s=0.01),
+    ):
+        pass
+
+
+def test_serve_is_added_to_a_command_that_lacks_it_and_runs_no_container():
+    assert serving_command(("uvx", "uat-sandbox")) == ("uvx", "uat-sandbox", "serve")
+    assert serving_command(("sandbox", "serve", "--seed", "1"))[-1] == "1"
+    assert serving_command(("docker", "run", "uat-sandbox"))[-1] == "uat-sandbox"
+
+
+def test_a_module_of_the_project_is_told_from_our_package(tmp_path):
+    here = Path(__file__).parents[2]
+    (tmp_path / "sandbox.py").touch()
+    (tmp_path / "plain" / "sandbox").mkdir(parents=True)
+
+    assert place(None, None, {}, [here]).is_here
+    assert place(None, None, {}, [tmp_path / "plain"]).is_here
+    assert not place(None, None, {}, [tmp_path]).is_here
+
+
+@pytest.mark.parametrize(
+    ("arguments", "env", "line"),
+    [
+        ([], {}, "sandbox: in this process"),
+        (
+            ["--sandbox-url=http://127.0.0.1:1"],
+            {"SANDBOX_URL": "http://127.0.0.1:2"},
+            "sandbox: http://127.0.0.1:1 (from --sandbox-url)",
+        ),
+        (
+            [],
+            {"SANDBOX_URL": "http://127.0.0.1:2"},
+            "sandbox: http://127.0.0.1:2 (from SANDBOX_URL in the environment)",
+        ),
+        (
+            ["-o", "sandbox_command=uvx uat-sandbox"],
+            {},
+            "sandbox: uvx uat-sandbox serve (from sandbox_command in the configuration of pytest)",
+        ),
+    ],
+)
+def test_the_header_of_a_run_says_where_the_sandbox_is_and_who_named_it(
+    tmp_path, arguments, env, line
+):
+    (tmp_path / "test_it.py").write_text("def test_it(): pass\n")
+
+    run = run_pytest(tmp_path, *arguments, "test_it.py", **env)
+
+    assert line in run.output.splitlines()
+
+
+def test_an_error_names_who_gave_the_url_and_is_told_once(tmp_path):
+    (tmp_path / "test_it.py").write_text("def test_it(sandbox): pass\n")
+
+    run = run_pytest(tmp_path, "test_it.py", SANDBOX_URL="http://127.0.0.1:1")
+
+    assert "/_sandbox (from SANDBOX_URL in the environment): " in run.output
+    assert "During handling" not in run.output
+    assert "direct cause" not in run.output
+
+
+def test_settings_that_a_command_cannot_follow_are_refused(tmp_path):
+    (tmp_path / "conftest.py").write_text(
+        "import pytest\n"
+        "from sandbox.settings import Settings\n"
+        "@pytest.fixture(scope='session')\n"
+        "def sandbox_settings():\n"
+        "    return Settings(seed=42)\n"
+    )
+    (tmp_path / "test_it.py").write_text("def test_it(sandbox): pass\n")
+
+    run = run_pytest(tmp_path, "--sandbox-command=uvx uat-sandbox", "test_it.py")
+
+    assert run.code == 1
+    assert "sandbox: the fixture sandbox_settings is for a sandbox in this process" in run.output

@@ -1,0 +1,117 @@
+"""The test kit where its server is not: beside old packages, and names that projects have."""
+
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.whole.installing import install, run, uv
+from tests.whole.test_package import FIRST_TEST
+
+OWN = """\
+import sandbox as own
+
+
+def test_the_module_of_the_project_is_the_one_that_is_imported(sandbox):
+    assert own.PAYS
+"""
+
+
+def environment(folder: Path, *what: str | Path) -> Path:
+    """The commands of an environment with these packages."""
+    return install(folder / "venv", *what)
+
+
+def project(folder: Path) -> Path:
+    """A folder with a module `sandbox` of its own, the test of five lines, and one that uses it."""
+    folder.mkdir()
+    (folder / "sandbox.py").write_text("PAYS = True\n", encoding="utf-8")
+    (folder / "test_first.py").write_text(FIRST_TEST, encoding="utf-8")
+    (folder / "test_own.py").write_text(OWN, encoding="utf-8")
+    return folder
+
+
+def passes(python: Path, folder: Path, count: int, *options: str) -> str:
+    said = run(python, "-W", "error", "-m", "pytest", "-W", "error", *options, cwd=folder)
+    assert f" {count} passed" in said
+    return said
+
+
+def test_five_lines_pass_beside_an_older_web_stack_and_a_module_of_that_name(
+    packages, installed, tmp_path
+):
+    bin = environment(tmp_path, packages.kit, "fastapi==0.115.*", "click==8.1.*", "pydantic==2.8.*")
+    command = f"--sandbox-command={installed / 'sandbox'}"
+
+    said = passes(bin / "python", project(tmp_path / "project"), 2, command)
+
+    assert f"sandbox: {installed / 'sandbox'} serve (from --sandbox-command)" in said
+
+
+def test_the_server_beside_the_kit_serves_a_project_with_a_module_of_that_name(packages, tmp_path):
+    bin = environment(tmp_path, packages.kit, packages.wheel)
+
+    said = passes(bin / "python", project(tmp_path / "project"), 2)
+
+    assert "because the project has a module 'sandbox' too" in said
+
+
+@pytest.mark.parametrize("resolution", ["lowest-direct", "highest"])
+@pytest.mark.parametrize("extra", ["", "[httpx2]"])
+def test_the_kit_works_at_both_ends_of_what_it_asks_for(
+    packages, installed, tmp_path, resolution, extra
+):
+    bin = environment(
+        tmp_path, "--resolution", resolution, f"pytest-uat-sandbox{extra} @ file://{packages.kit}"
+    )
+    folder = project(tmp_path / "project")
+
+    passes(bin / "python", folder, 2, f"--sandbox-command={installed / 'sandbox'}")
+
+    uv("pip", "check", "--python", bin / "python", cwd=tmp_path)
+
+
+def test_the_kit_brings_one_plugin_and_the_server_none(packages, installed, tmp_path):
+    program = (
+        "from importlib.metadata import entry_points\n"
+        "print(*sorted(one.value for one in entry_points(group='pytest11')))"
+    )
+    bin = environment(tmp_path, packages.kit)
+
+    assert run(bin / "python", "-c", program, cwd=tmp_path) == "uat_sandbox.plugin\n"
+    assert "sandbox" not in run(installed / "python", "-c", program, cwd=tmp_path)
+
+
+def test_a_run_without_any_server_says_what_is_possible_and_harms_no_other_test(packages, tmp_path):
+    bin = environment(tmp_path, packages.kit)
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "test_it.py").write_text("def test_it(): pass\n", encoding="utf-8")
+
+    said = passes(bin / "python", folder, 1)
+
+    assert "no sandbox is here: install uat-sandbox into this environment" in said
+
+
+def test_types_of_the_kit_reach_those_who_use_it(packages, tmp_path):
+    bin = environment(tmp_path, packages.kit, packages.wheel)
+    (tmp_path / "uses.py").write_text(
+        "from uat_sandbox import World\n\n\n"
+        "def test_it(sandbox: World) -> None:\n"
+        "    reveal_type(sandbox.webhooks.wait_for().attempt)\n"
+    )
+
+    said = run(
+        *(sys.executable, "-m", "mypy", "--python-executable", bin / "python", "uses.py"),
+        cwd=tmp_path,
+    )
+
+    assert 'Revealed type is "int"' in said
+
+
+def test_the_wheel_of_the_kit_has_its_package_and_nothing_else(packages):
+    with zipfile.ZipFile(packages.kit) as archive:
+        folders = {name.split("/")[0] for name in archive.namelist()}
+
+    assert {one for one in folders if not one.endswith(".dist-info")} == {"uat_sandbox"}
