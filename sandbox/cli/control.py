@@ -86,7 +86,7 @@ class Remote:
         headers = self._headers("application/json")
         if body is not None:
             headers["content-type"] = "application/json"
-        with self._client(answer_s) as client:
+        with self.client(answer_s) as client:
             answer = client.request(method, self._address(path), headers=headers, content=body)
         is_json = answer.headers.get("content-type") == "application/json"
         if not answer.is_success or not (is_json or answer.status_code == 204):
@@ -97,7 +97,7 @@ class Remote:
     def stream(self, path: str) -> "Iterator[EventSource]":
         """The events of a stream from now on. Raises Unanswered, also when it breaks."""
         with (
-            self._client(SILENCE_S) as client,
+            self.client(SILENCE_S) as client,
             client.sse(
                 self._address(path), headers=self._headers("text/event-stream"), max_event_size=None
             ) as events,
@@ -116,7 +116,7 @@ class Remote:
         return {"accept": accept, **bearer}
 
     @contextmanager
-    def _client(self, answer_s: float) -> "Iterator[Client]":
+    def client(self, answer_s: float) -> "Iterator[Client]":
         """A client of the server. Every failure on the way is raised as Unanswered.
 
         It ignores the proxies of the environment, because the server is usually on this machine.

@@ -4,10 +4,10 @@ import json
 import sys
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin
 
 import click
 
+from sandbox.cli.acting import platform_of
 from sandbox.cli.control import Remote, at_server, server_options, world_path
 from sandbox.cli.exit_status import EXIT_REFUSED, refuse
 from sandbox.cli.params import CountsType, InstantType, SettingType
@@ -209,7 +209,7 @@ def _show_first_request(world: dict[str, Any], server: Remote) -> None:
     named = "merchant" if "merchant" in keys else next(iter(keys), None)
     if named is None:
         return
-    url, name = _platform(server)
+    url, name = platform_of(server)
     header = f"-H '{name}: {keys[named]['key']}'"
     if named == "merchant" and terminal:
         body = json.dumps({"amount": 1000, "terminal_id": terminal})
@@ -219,12 +219,3 @@ def _show_first_request(world: dict[str, Any], server: Remote) -> None:
     say()
     say("A first request to paste:")
     say(f"  {line}")
-
-
-def _platform(server: Remote) -> tuple[str, str]:
-    """The URL of the platform, and the header for its keys."""
-    described = server.read("GET", "/platform/openapi.json")
-    (scheme,) = described["components"]["securitySchemes"].values()
-    # Relative if the platform and the control API have the same port.
-    url = urljoin(server.url, described["servers"][0]["url"])
-    return url.rstrip("/"), scheme["name"]
