@@ -14,6 +14,7 @@ import click
 
 from sandbox.cli.control import Remote, Unanswered, server_options, world_path
 from sandbox.cli.exit_status import EXIT_REFUSED, refuse
+from sandbox.cli.known import MEMBER
 from sandbox.domain.profile import Profile
 from sandbox.domain.words import did_you_mean
 
@@ -175,8 +176,8 @@ class Stage:
                 answer = client.request(method, address, headers=headers, content=content)
         except Unanswered as error:
             refuse(
-                f"{error}. The platform may have carried it out all the same: `sandbox tail "
-                "--no-follow --limit 1` shows the request",
+                f"{str(error).rstrip('.')}; the platform may have carried it out all the same: "
+                "`sandbox tail --no-follow --limit 1` shows the request",
                 EXIT_REFUSED,
             )
         return Reply(
@@ -282,6 +283,7 @@ def acting_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--as",
         "actor",
+        type=MEMBER,
         metavar="MEMBER",
         help="Member of the cast that acts, like partner or second_merchant.",
     )(server_options(command))

@@ -80,13 +80,19 @@ class Remote:
         return answer.json() if answer.content else None
 
     def answer(
-        self, method: str, path: str, body: bytes | None = None, *, answer_s: float = ANSWER_S
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        *,
+        answer_s: float = ANSWER_S,
+        connect_s: float = CONNECT_S,
     ) -> "Response":
         """The answer to one request. Raises Unanswered if it is not 2xx."""
         headers = self._headers("application/json")
         if body is not None:
             headers["content-type"] = "application/json"
-        with self.client(answer_s) as client:
+        with self.client(answer_s, connect_s) as client:
             answer = client.request(method, self._address(path), headers=headers, content=body)
         is_json = answer.headers.get("content-type") == "application/json"
         if not answer.is_success or not (is_json or answer.status_code == 204):
@@ -116,14 +122,14 @@ class Remote:
         return {"accept": accept, **bearer}
 
     @contextmanager
-    def client(self, answer_s: float) -> "Iterator[Client]":
+    def client(self, answer_s: float, connect_s: float = CONNECT_S) -> "Iterator[Client]":
         """A client of the server. Every failure on the way is raised as Unanswered.
 
         It ignores the proxies of the environment, because the server is usually on this machine.
         """
         import httpx2
 
-        timeout = httpx2.Timeout(answer_s, connect=CONNECT_S)
+        timeout = httpx2.Timeout(answer_s, connect=connect_s)
         # Reading all certificates takes a tenth of a second.
         is_secret = self.url.startswith("https:")
         try:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from sandbox.cli.exit_status import EXIT_UNUSABLE, refuse
+from sandbox.cli.group import Group
 from sandbox.cli.tables import say, show_json
 
 if TYPE_CHECKING:
     from sandbox.scenario_examples import Step
 
 
-@click.group()
+@click.group(cls=Group)
 def scenario() -> None:
     """Check, list and print scenarios."""
 
