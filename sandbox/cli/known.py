@@ -11,6 +11,7 @@ from typing import Any, Final
 import click
 from click.shell_completion import CompletionItem
 
+from sandbox.domain.profile import Profile
 from sandbox.domain.words import did_you_mean
 
 COMPLETES_S: Final = 0.5
@@ -66,6 +67,16 @@ def _operations() -> Mapping[str, str]:
     return {str(operation): "" for operation in Operation}
 
 
+def _results() -> Mapping[str, str]:
+    return {"accepted": "", "rejected": "", "partially_accepted": ""}
+
+
+def _reasons() -> Mapping[str, str]:
+    from sandbox.domain.batches import REASONS
+
+    return REASONS
+
+
 class KnownType(click.ParamType[Any]):
     """One of the words of a table. Another word is refused with the nearest."""
 
@@ -77,8 +88,6 @@ class KnownType(click.ParamType[Any]):
         """The word as it is."""
         known = self._words()
         if value not in known:
-            from sandbox.cli.acting import shown
-
             hint = did_you_mean(value, known) or f"; choose from {', '.join(known)}"
             self.fail(f"{shown(value)} is no {self.name.lower()}{hint}", param, ctx)
         return value
@@ -130,6 +139,11 @@ class _OnServer(click.ParamType[Any]):
         return _beginning(dict.fromkeys(words, ""), incomplete)
 
 
+def shown(word: str) -> str:
+    """A word of the command line for a message, short and without secrets."""
+    return repr(Profile().scrub_start(word, 60))
+
+
 def _worlds(server: Any, world_id: str) -> Iterable[str]:
     answer = server.answer("GET", "/worlds", answer_s=COMPLETES_S, connect_s=COMPLETES_S)
     return [world["id"] for world in answer.json()["worlds"]]
@@ -157,6 +171,16 @@ def _terminals(server: Any, world_id: str) -> Iterable[str]:
     return [*_world(server, world_id)["terminals"]]
 
 
+def switch_values(ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+    """The values of the switch that the command line has named already."""
+    from sandbox.domain.switches import SWITCHES
+
+    switch = SWITCHES.get(ctx.params.get("name") or "")
+    values = switch.values if switch else ()
+    words = [value if isinstance(value, str) else str(value).lower() for value in values]
+    return _beginning(dict.fromkeys(words, ""), incomplete)
+
+
 def _beginning(words: Mapping[str, str], incomplete: str) -> list[CompletionItem]:
     return [
         CompletionItem(word, help=about.replace("\n", " ") or None)
@@ -168,6 +192,8 @@ def _beginning(words: Mapping[str, str], incomplete: str) -> list[CompletionItem
 CARD: Final = KnownType("CARD", _cards)
 OUTCOME: Final = KnownType("OUTCOME", _outcomes_and_faults)
 SWITCH: Final = KnownType("SWITCH", _switches)
+RESULT: Final = KnownType("RESULT", _results)
+REASON: Final = HintedType(_reasons)
 SOME_OUTCOME: Final = HintedType(_outcomes)
 SOME_FAULT: Final = HintedType(_faults)
 SOME_CARD: Final = HintedType(_cards)

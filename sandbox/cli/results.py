@@ -49,7 +49,7 @@ def show_payment(reply: Reply, payment: Mapping[str, Any], who: str | None = Non
     say_parts(parts)
 
 
-def show_batch(batch: Mapping[str, Any], who: str | None = None) -> None:
+def show_batch(batch: Mapping[str, Any]) -> None:
     """Print a batch in one line, as `show_payment` does."""
     status = batch["status"]
     parts: list[str | Styled] = [
@@ -59,9 +59,17 @@ def show_batch(batch: Mapping[str, Any], who: str | None = None) -> None:
         f"captured {in_units(batch['captured_amount'])}",
         f"refunded {in_units(batch['refunded_amount'])}",
     ]
+    if (why := said_of(batch)) is not None:
+        parts.append(why)
     if status == "submitted":
-        parts.append(f"next: sandbox batch list{_as(who)}")
+        parts.append("next: sandbox clock advance 1m, sandbox batch list")
     say_parts(parts)
+
+
+def said_of(batch: Mapping[str, Any]) -> str | None:
+    """What the processor said of a batch, in one text; None if it said nothing."""
+    response = batch["response"] or {}
+    return ", ".join(str(value) for value in response.values()) or None
 
 
 def say_parts(parts: Sequence[str | Styled]) -> None:

@@ -66,6 +66,7 @@ def test_every_command_that_asks_a_server_says_when_there_is_none(words):
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
         arguments = {
+            "batch answer": ["last", "accepted"],
             "capture": ["last"],
             "clock advance": ["1s"],
             "clock set": ["2026-03-01T12:00:00Z"],
