@@ -42,7 +42,7 @@ def outcomes(search: tuple[str, ...], *, as_json: bool) -> None:
         columns = ("key", "status", "status_reason", "processor_response_code", "message")
         headers = ("outcome", "status", "reason", "code", "message", "operations")
         rows = [(*_cells(view, columns), ", ".join(view["operations"])) for view in found]
-        show_table(headers, rows)
+        show_table(headers, rows, drops=("message", "operations", "code"))
     if found and faults:
         say()
     if faults:
@@ -76,7 +76,7 @@ def cards(search: tuple[str, ...], *, as_json: bool) -> None:
         (*_cells(view, columns), ", ".join(f"{op}: {key}" for op, key in view["later"].items()))
         for view in found
     ]
-    show_table(headers, rows)
+    show_table(headers, rows, drops=("later", "above amount", "type"))
 
 
 @click.command()

@@ -8,7 +8,7 @@ import click
 
 from sandbox.cli.exit_status import EXIT_UNUSABLE, refuse
 from sandbox.cli.group import Group
-from sandbox.cli.tables import say, show_json
+from sandbox.cli.tables import say, show_json, show_table
 
 if TYPE_CHECKING:
     from sandbox.scenario_examples import Step
@@ -98,9 +98,9 @@ def list_scenarios(*, as_json: bool) -> None:
         ]
         show_json(shown)
         return
-    width = max(map(len, known), default=0)
-    for name, one in known.items():
-        say(f"{name:<{width}}  {one.about or one.name}")
+    show_table(
+        ("scenario", "about"), [(name, one.about or one.name) for name, one in known.items()]
+    )
 
 
 @scenario.command()

@@ -12,7 +12,7 @@ from sandbox.cli.control import Remote, at_server, server_options, world_path
 from sandbox.cli.exit_status import EXIT_REFUSED, refuse
 from sandbox.cli.params import CountsType, InstantType, SettingType
 from sandbox.cli.progress import working
-from sandbox.cli.tables import json_option, say, show_json, show_table
+from sandbox.cli.tables import json_option, say, say_parts, show_json, show_table
 
 
 class _FrozenAtType(InstantType):
@@ -186,11 +186,14 @@ def delete(
 def _show(world: dict[str, Any]) -> None:
     clock, scenario = world["clock"], world["scenario"]
     called = f" ({world['name']})" if world["name"] else ""
-    runs = f", scenario {scenario}" if scenario else ""
-    say(
-        f"world {world['id']}{called}: fixture {world['fixture']}, seed {world['seed']}{runs}, "
-        f"clock {clock['mode']} at {clock['now']}"
-    )
+    facts = [
+        f"world {world['id']}{called}:",
+        f"fixture {world['fixture']},",
+        f"seed {world['seed']},",
+        *([f"scenario {scenario},"] if scenario else []),
+        f"clock {clock['mode']} at {clock['now']}",
+    ]
+    say_parts(facts, between=" ")
     say()
     cast = dict.fromkeys([*world["accounts"], *world["locations"]])
     rows = [
