@@ -8,6 +8,7 @@ import click
 
 from sandbox.cli.exit_status import EXIT_UNUSABLE, refuse
 from sandbox.cli.group import Group
+from sandbox.cli.known import SOME_SCENARIO
 from sandbox.cli.tables import say, show_json, show_table
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def list_scenarios(*, as_json: bool) -> None:
 
 
 @scenario.command()
-@click.argument("name")
+@click.argument("name", type=SOME_SCENARIO)
 def show(name: str) -> None:
     """Print a library scenario as a starting point.
 
