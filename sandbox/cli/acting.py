@@ -262,13 +262,13 @@ class Stage:
 
     # --- batches by name --------------------------------------------------------------------
 
-    def batch_owner(self, named: str) -> tuple[str, Member] | None:
-        """The id of a batch with its owner: the one whose id begins so, or the `last` opened.
+    def batch_owner(self, named: str, event: str) -> tuple[str, Member] | None:
+        """The id of a batch with its owner: the one whose id begins so, or the `last` one.
 
-        None if no message tells of it.
+        Only batches to which the event happened count. None if no message tells of such a one.
         """
         path = world_path(self.world["id"], "messages")
-        query = f"event_type=batch.opened&limit={1 if named == 'last' else 1000}"
+        query = f"event_type={event}&limit={1 if named == 'last' else 1000}"
         listed = self.server.read("GET", f"{path}?{query}")["messages"]
         accounts = {
             one["subject"]: one["account_id"]

@@ -119,8 +119,8 @@ def close(
 ) -> None:
     """Submit BATCH to the processor.
 
-    BATCH is an id, the beginning of an id, or `last`. Without it, the open batch of the terminal is
-    closed: the merchant's, or that of --as or --terminal.
+    BATCH is an id, the beginning of an id, or `last`: the last one opened. Without it, the open
+    batch of the terminal is closed: the merchant's, or that of --as or --terminal.
 
     \b
     Examples:
@@ -135,7 +135,7 @@ def close(
         member = stage.member(actor)
         id = _open_batch(stage, member, stage.terminal(terminal, member))
     else:
-        id, member = _named(stage, batch, actor)
+        id, member = _named(stage, batch, actor, "batch.opened")
     closed = stage.must(stage.ask(member, "POST", f"/v1/batches/{id}/close"))
     _show(closed, as_json=as_json)
 
@@ -166,8 +166,8 @@ def answer(
 ) -> None:
     """Give the submitted BATCH its RESULT: accepted, rejected or partially_accepted.
 
-    BATCH is an id, the beginning of an id, or `last`. It gets its result by itself, unless the
-    switch batch.settlement is manual.
+    BATCH is an id, the beginning of an id, or `last`: the last one submitted. It gets its result by
+    itself, unless the switch batch.settlement is manual.
 
     \b
     Examples:
@@ -183,7 +183,7 @@ def answer(
         )
     server = Remote(url=url, token=token)
     stage = open_stage(server, world_id)
-    id, _ = _named(stage, batch, actor)
+    id, _ = _named(stage, batch, actor, "batch.submitted")
     body: dict[str, Any] = {"answer": result}
     if reason is not None:
         body["reason"] = reason
@@ -193,13 +193,13 @@ def answer(
     _show(server.read("POST", path, body), as_json=as_json)
 
 
-def _named(stage: Stage, named: str, actor: str | None) -> tuple[str, Member]:
-    """The batch whose id begins so, and who acts on it."""
-    found = stage.batch_owner(named)
+def _named(stage: Stage, named: str, actor: str | None, event: str) -> tuple[str, Member]:
+    """The batch whose id begins so, or the `last` one with that event, and who acts on it."""
+    found = stage.batch_owner(named, event)
     if found is None:
-        refuse(
-            f"no batch has an id that begins with {shown(named)}; `sandbox batch list` lists them"
-        )
+        which = "" if named == "last" else f" whose id begins with {shown(named)}"
+        word = event.removeprefix("batch.")
+        refuse(f"no batch{which} was {word}; `sandbox batch list` lists them")
     id, owner = found
     return id, owner if actor is None else stage.member(actor)
 

@@ -15,6 +15,7 @@ def at(served):
 
 def test_a_batch_is_closed_answered_and_listed_without_its_id(served, at):
     told("pay", "10", *at, server=served)
+    told("batch", "open", "--as", "other_merchant", *at, server=served)
     second = told("pay", "20", *at, server=served)
     closed = told("batch", "close", *at, server=served)
     options = ("--rejected", second[:8])
@@ -62,7 +63,11 @@ def test_switches_are_listed_shown_and_set(served, at):
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["batch", "close", "--as", "other_merchant"], 1, ["has no open batch"]),
+        (
+            ["batch", "close", "--terminal", "tax_merchant", "--as", "partner"],
+            1,
+            ["has no open batch"],
+        ),
         (["batch", "close", "zz"], 2, ["begins with 'zz'", "`sandbox batch list`"]),
         (["batch", "close", "zz", "--terminal", "merchant"], 2, ["not both"]),
         (["batch", "answer", "last", "acepted"], 2, ["did you mean 'accepted'?"]),
