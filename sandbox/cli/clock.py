@@ -6,6 +6,7 @@ from typing import Any, Final
 import click
 
 from sandbox.cli.control import Remote, server_options, world_path
+from sandbox.cli.group import Group
 from sandbox.cli.params import DurationType, InstantType
 from sandbox.cli.progress import working
 from sandbox.cli.tables import counted, json_option, say, show_json, show_table
@@ -16,7 +17,7 @@ _ADVANCE_S: Final = 3_600.0
 _FIRED_SHOWN_MAX: Final = 20
 
 
-class _ShowsFirst(click.Group):
+class _ShowsFirst(Group):
     """A group that runs `show` without a subcommand."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

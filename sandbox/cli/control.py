@@ -1,6 +1,7 @@
 """The client of the control API that the commands use."""
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,12 +16,19 @@ from sandbox.cli.token_options import token_options
 if TYPE_CHECKING:
     from ssl import SSLContext
 
+    from click.shell_completion import CompletionItem
     from httpx2 import Client, EventSource, Response
 
 PREFIX: Final = "/_sandbox"
 CONNECT_S: Final = 5.0
 ANSWER_S: Final = 60.0
 """Saving or loading a large world takes a moment."""
+
+COMPLETES_S: Final = 0.5
+"""A completion at a shell takes no longer than this."""
+
+DEFAULT_URL: Final = "http://127.0.0.1:8080"
+DEFAULT_WORLD: Final = "default"
 
 SILENCE_S: Final = 45.0
 """A stream without data for this long is broken: a server sends something every 15 s."""
@@ -82,13 +90,19 @@ class Remote:
         return answer.json() if answer.content else None
 
     def answer(
-        self, method: str, path: str, body: bytes | None = None, *, answer_s: float = ANSWER_S
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        *,
+        answer_s: float = ANSWER_S,
+        connect_s: float = CONNECT_S,
     ) -> "Response":
         """The answer to one request. Raises Unanswered if it is not 2xx."""
         headers = self._headers("application/json")
         if body is not None:
             headers["content-type"] = "application/json"
-        with self._client(answer_s) as client:
+        with self.client(answer_s, connect_s) as client:
             answer = client.request(method, self._address(path), headers=headers, content=body)
         is_json = answer.headers.get("content-type") == "application/json"
         if not answer.is_success or not (is_json or answer.status_code == 204):
@@ -99,7 +113,7 @@ class Remote:
     def stream(self, path: str) -> "Iterator[EventSource]":
         """The events of a stream from now on. Raises Unanswered, also when it breaks."""
         with (
-            self._client(SILENCE_S) as client,
+            self.client(SILENCE_S) as client,
             client.sse(
                 self._address(path), headers=self._headers("text/event-stream"), max_event_size=None
             ) as events,
@@ -118,14 +132,14 @@ class Remote:
         return {"accept": accept, **bearer}
 
     @contextmanager
-    def _client(self, answer_s: float) -> "Iterator[Client]":
+    def client(self, answer_s: float, connect_s: float = CONNECT_S) -> "Iterator[Client]":
         """A client of the server. Every failure on the way is raised as Unanswered.
 
         It ignores the proxies of the environment, because the server is usually on this machine.
         """
         import httpx2
 
-        timeout = httpx2.Timeout(answer_s, connect=CONNECT_S)
+        timeout = httpx2.Timeout(answer_s, connect=connect_s)
         try:
             with httpx2.Client(timeout=timeout, trust_env=False, verify=self._trust()) as client:
                 yield client
@@ -195,12 +209,40 @@ def _error(answer: "Response") -> Mapping[str, Any] | None:
     return refusal if isinstance(refusal, dict) and {"error", "message"} <= refusal.keys() else None
 
 
+def read_for_completion(ctx: click.Context, path: Callable[[str], str]) -> Any:
+    """What the server shows, for completing words at a shell. None if it does not answer at once.
+
+    `path` gives the path for the id of the world. Server, token and world are those of the command
+    line so far, or of the environment.
+    """
+    given = ctx.params
+    token = given.get("token") or os.environ.get("SANDBOX_TOKEN")
+    url = given.get("url") or os.environ.get("SANDBOX_URL") or DEFAULT_URL
+    world_id = given.get("world_id") or os.environ.get("SANDBOX_WORLD") or DEFAULT_WORLD
+    server = Remote(url=url, token=token)
+    try:
+        return server.answer(
+            "GET", path(world_id), answer_s=COMPLETES_S, connect_s=COMPLETES_S
+        ).json()
+    except Unanswered:
+        return None
+
+
+def complete_worlds(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> "list[str | CompletionItem]":
+    """The ids of the server's worlds that begin with what was typed."""
+    listed = read_for_completion(ctx, lambda _: "/worlds") or {"worlds": []}
+    ids = (world["id"] for world in listed["worlds"])
+    return [id for id in ids if id.startswith(incomplete)]
+
+
 def at_server(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of a command that talks to a server."""
     return click.option(
         "--url",
         envvar="SANDBOX_URL",
-        default="http://127.0.0.1:8080",
+        default=DEFAULT_URL,
         show_default=True,
         help="Server URL (env SANDBOX_URL). If --control-port is used, give that port.",
     )(token_options(command))
@@ -212,7 +254,8 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "--world",
         "world_id",
         envvar="SANDBOX_WORLD",
-        default="default",
+        default=DEFAULT_WORLD,
+        shell_complete=complete_worlds,
         show_default=True,
         help="Id of the world (env SANDBOX_WORLD).",
     )(at_server(command))

@@ -4,14 +4,33 @@ import os
 import sys
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from sandbox.cli.exit_status import EXIT_INTERRUPTED
 
+_SENTENCE_CHARS_MAX: Final = 1_000
+"""Longer than the first sentence of any help text, so that none is cut."""
 
-class Commands(click.Group):
+
+class Group(click.Group):
+    """A group whose list of commands is wrapped on a narrow terminal, and never cut."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each command with its first sentence, whole."""
+        named = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        rows = [
+            (name, command.get_short_help_str(_SENTENCE_CHARS_MAX))
+            for name, command in named
+            if command is not None and not command.hidden
+        ]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
+
+
+class Commands(Group):
     """A group of commands, most of which are loaded only when they are used.
 
     `later` maps the name of each to its place, as `module:name`.

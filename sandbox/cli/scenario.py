@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 import click
 
 from sandbox.cli.exit_status import EXIT_UNUSABLE, refuse
-from sandbox.cli.tables import say, show_json
+from sandbox.cli.group import Group
+from sandbox.cli.known import SOME_SCENARIO
+from sandbox.cli.tables import say, show_json, show_table
 
 if TYPE_CHECKING:
     from sandbox.scenario_examples import Step
 
 
-@click.group()
+@click.group(cls=Group)
 def scenario() -> None:
     """Check, list and print scenarios."""
 
@@ -97,13 +99,13 @@ def list_scenarios(*, as_json: bool) -> None:
         ]
         show_json(shown)
         return
-    width = max(map(len, known), default=0)
-    for name, one in known.items():
-        say(f"{name:<{width}}  {one.about or one.name}")
+    show_table(
+        ("scenario", "about"), [(name, one.about or one.name) for name, one in known.items()]
+    )
 
 
 @scenario.command()
-@click.argument("name")
+@click.argument("name", type=SOME_SCENARIO)
 def show(name: str) -> None:
     """Print a library scenario as a starting point.
 

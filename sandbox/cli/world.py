@@ -9,6 +9,7 @@ import click
 
 from sandbox.cli.control import Remote, server_options, world_path
 from sandbox.cli.exit_status import refuse
+from sandbox.cli.group import Group
 from sandbox.cli.progress import working
 from sandbox.cli.tables import say, show_json
 from sandbox.cli.worlds import delete, list_all, new, reset, show
@@ -17,7 +18,7 @@ _File = click.Path(path_type=Path, allow_dash=True)
 _STANDARD = Path("-")
 
 
-@click.group()
+@click.group(cls=Group)
 def world() -> None:
     """Create, list, reset, delete, save and load worlds."""
 
