@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import termios
+from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
@@ -21,6 +22,7 @@ from sandbox.domain.payments.triggers import TRIGGERS
 from sandbox.domain.switches import SWITCHES
 from tests.cli.asking import add_world, told
 from tests.cli.test_showing import commands
+from tests.driving import Served, serving
 
 MARK = "=== "
 RUNS = f"""
@@ -80,11 +82,18 @@ def ids_of(world: dict[str, dict[str, str]]) -> list[str]:
     return [word for kind in kinds for pair in world[kind].items() for word in pair]
 
 
+@pytest.fixture(scope="module")
+def alone() -> Iterator[Served]:
+    """A server without the worlds of other tests, whose names may be longer than a line."""
+    with serving() as server:
+        yield server
+
+
 @pytest.mark.parametrize("columns", [80, 60])
-def test_no_name_is_cut_at_a_terminal(served, columns):
-    world = add_world(served, f"narrow-{columns}")
-    told("pay", "10", "--world", world["id"], server=served)
-    (batch,) = {told("batch", "close", "--world", world["id"], server=served).split()[0]}
+def test_no_name_is_cut_at_a_terminal(alone, columns):
+    world = add_world(alone, f"narrow-{columns}")
+    told("pay", "10", "--world", world["id"], server=alone)
+    (batch,) = {told("batch", "close", "--world", world["id"], server=alone).split()[0]}
     keys = [word for name, one in world["keys"].items() for word in (name, one["key"])]
     names = LISTS | {
         "world show": ids_of(world),
@@ -93,7 +102,7 @@ def test_no_name_is_cut_at_a_terminal(served, columns):
         "batch list": [batch, "accepted"],
     }
     helps = [f"{words} --help" for words in ["", *commands()]]
-    env = {"SANDBOX_URL": served.url, "SANDBOX_WORLD": world["id"]}
+    env = {"SANDBOX_URL": alone.url, "SANDBOX_WORLD": world["id"]}
 
     shown = at_a_terminal(columns, [*names, *helps], env)
 
