@@ -281,18 +281,15 @@ def test_a_refused_v2_creation_leaves_no_key_behind(sandbox):
 
 @pytest.mark.proves("assumed 4.7-blocked-key, 4.7-blocked-account")
 def test_a_blocked_account_is_managed_as_before_and_its_key_authenticates(sandbox):
-    # assumed 4.7: unblocking must stay possible.
     account = an_account(sandbox, path="/v2/accounts")
     path, key = f"/v1/accounts/{account['id']}", account["api_key"]["key"]
     shown(sandbox.ask("POST", f"{path}/block", key="partner"))
 
     read = shown(get(sandbox, path, by=key))
     terminal = a_terminal(sandbox, account["id"], by=key)
-    unblocked = shown(sandbox.ask("POST", f"{path}/unblock", key=key))
 
     assert read["status"] == "blocked"
     assert terminal["status"] == "active"
-    assert unblocked["status"] == "active"
 
 
 # --- deletion ---------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from tests.directory.making import (
     a_terminal,
     delete,
     messages,
+    mint,
     set_clock,
     shown,
     terminal_id,
@@ -450,3 +451,28 @@ def test_the_members_are_shown_only_where_they_are_asked_for(sandbox):
 
     assert "transactions" not in plain
     assert full == plain | {"transactions": [read(sandbox, tx), read(sandbox, other)]}
+
+
+@pytest.mark.proves("spec 5.6", "assumed D31")
+@pytest.mark.parametrize(
+    ("held", "are_shown"),
+    [
+        (["batches:read"], False),
+        (["batches:read", "payments:refund"], False),
+        (["batches:read", "payments:read"], True),
+    ],
+    ids=lambda held: "+".join(held) if isinstance(held, list) else None,
+)
+def test_the_members_are_shown_only_to_a_key_that_may_read_payments(sandbox, held, are_shown):
+    tx = sold(sandbox, 300)
+    key = mint(sandbox, held, by="merchant")["key"]
+    path = f"/v1/batches/{tx['batch_id']}"
+
+    answer = sandbox.ask("GET", path, key=key, query="include_transactions=true")
+
+    assert answer.status == 200
+    assert ("transactions" in answer.json()) is are_shown
+    decisions = sandbox.journal(answer)["decisions"]
+    said = [one["reason"] for one in decisions if one["step"] == "render"]
+    left_out = ["transactions are left out: the key does not hold payments:read"]
+    assert said == ([] if are_shown else left_out)

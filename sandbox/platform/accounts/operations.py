@@ -7,7 +7,13 @@ from sandbox.domain.access import Need, need
 from sandbox.domain.accounts import Account, AccountType
 from sandbox.domain.credentials import Credential
 from sandbox.domain.directory import ACCOUNTS
-from sandbox.domain.faults import CONFLICT, FORBIDDEN, VALIDATION_ERROR, Refusal
+from sandbox.domain.faults import (
+    ACCOUNT_BLOCKED,
+    CONFLICT,
+    FORBIDDEN,
+    VALIDATION_ERROR,
+    Refusal,
+)
 from sandbox.domain.keys import ApiKey, ApiKeyView
 from sandbox.domain.locations import Location
 from sandbox.domain.permissions import CONCRETE, Grants
@@ -112,7 +118,28 @@ def list_all(context: OperationContext) -> Page:
 def update(context: OperationContext) -> Account:
     """Change an account, its status included. Source: assumed 1.3-update."""
     body = cast("UpdateAccount", context.body)
+    if body.status == "active":
+        _must_not_lift_its_own_block(context)
     return cast(Account, directory.change_with_status(context, body.given()))
+
+
+def unblock(context: OperationContext) -> Account:
+    """Make a blocked account active again. Source: assumed 1.10, D32."""
+    _must_not_lift_its_own_block(context)
+    return cast(Account, directory.unblock(context))
+
+
+def _must_not_lift_its_own_block(context: OperationContext) -> None:
+    """Raises Refusal for a blocked account that asks for itself. Source: assumed D32."""
+    account = cast(Account, context.record)
+    if account.status == "blocked" and account.id == context.known_caller.account.id:
+        raise Refusal(
+            ACCOUNT_BLOCKED,
+            "status: only an account above can lift the block",
+            reason=f"account {account.id} ({account.name}) asks to lift its own block",
+            source="assumed D32",
+            step="rule",
+        )
 
 
 def delete(context: OperationContext) -> None:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sandbox.platform.batches.bodies import EditBatch, ListBatches, OpenBatch, ReadBatch
 
 _OLDEST_FIRST = Order(is_descending=False)
+_READ_PAYMENTS = "payments:read"
 
 
 # --- read -------------------------------------------------------------------------------------
@@ -57,10 +58,17 @@ def list_all(context: OperationContext) -> Page:
 
 
 def read(context: OperationContext) -> Any:
-    """One batch, with its members on request. Source: assumed 1.11-members."""
+    """One batch, with its members on request. Source: assumed 1.11-members.
+
+    A key that may not read payments gets the batch without them. Source: spec 5.6; assumed D31.
+    """
     query: ReadBatch = context.query
     batch = cast(Batch, context.record)
     if not query.include_transactions:
+        return batch
+    if _READ_PAYMENTS not in context.known_caller.grants:
+        reason = f"transactions are left out: the key does not hold {_READ_PAYMENTS}"
+        context.decided("render", "without transactions", reason, "spec 5.6")
         return batch
     return WithRows(
         fields=to_wire_fields(batch), plural="transactions", rows=members_of(context, batch)
