@@ -130,7 +130,7 @@ def test_an_admin_creates_accounts_of_every_kind(sandbox, type):
 @pytest.mark.parametrize("path", BOTH)
 def test_the_type_decides_which_permission_a_creation_needs(sandbox, path, held, type, status):
     # spec 2.2: accounts have create:partner and create:merchant
-    key = mint(sandbox, [held], by="partner")["key"]
+    key = mint(sandbox, [held], by="psp", account="partner")["key"]
 
     answer = post(sandbox, path, ACCOUNT | {"type": type}, by=key)
 
@@ -241,7 +241,7 @@ def test_a_psp_that_holds_webhooks_permissions_does_not_pass_them_on(sandbox):
 )
 def test_a_creator_with_nothing_to_grant_gets_an_account_without_a_key(sandbox, held, type):
     # assumed D19
-    creator = mint(sandbox, held, by="partner")["key"]
+    creator = mint(sandbox, held, by="psp", account="partner")["key"]
     known = len(events(sandbox))
 
     account = an_account(sandbox, by=creator, path="/v2/accounts", type=type)

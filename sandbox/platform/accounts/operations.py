@@ -1,5 +1,6 @@
 """Operations on accounts. Source: spec 4.4-paths-accounts; details assumed 1.3."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -7,6 +8,7 @@ from sandbox.domain.access import Need, need
 from sandbox.domain.accounts import Account, AccountType
 from sandbox.domain.credentials import Credential
 from sandbox.domain.directory import ACCOUNTS
+from sandbox.domain.escalation import MAY_GRANT_ADMIN_ONLY
 from sandbox.domain.faults import (
     ACCOUNT_BLOCKED,
     CONFLICT,
@@ -82,10 +84,15 @@ def _create(context: OperationContext, organization_id: str | None) -> Account:
 def _provision_key(context: OperationContext, account: Account) -> ApiKeyView | None:
     """The key that comes with a v2 account; None when its creator could grant nothing.
 
-    Its permissions are the creator's, without those that only a PSP grants, those that create
-    accounts, and for a merchant those on descendants (assumed 1.3-provisioned, D19).
+    Its permissions are the creator's, without those that only a PSP grants, those that the creator
+    may not grant, those that create accounts, and for a merchant those on descendants (assumed
+    1.3-provisioned, D19).
     """
-    permissions = _provisioned(context.known_caller.grants, account.type)
+    creator = context.known_caller
+    kept_back: set[str] = set()
+    if creator.account.type not in MAY_GRANT_ADMIN_ONLY:
+        kept_back.update(context.world.profile.permissions.admin_only)
+    permissions = _provisioned(creator.grants, account.type, kept_back)
     if not permissions:
         return None
     return apikeys.issue_and_announce(
@@ -93,10 +100,14 @@ def _provision_key(context: OperationContext, account: Account) -> ApiKeyView | 
     )
 
 
-def _provisioned(grants: Grants, account_type: AccountType) -> tuple[str, ...]:
+def _provisioned(
+    grants: Grants, account_type: AccountType, kept_back: Collection[str]
+) -> tuple[str, ...]:
     def is_left_out(permission: str) -> bool:
-        return permission.startswith(("webhooks:", "accounts:create:")) or (
-            account_type is AccountType.MERCHANT and permission.endswith(":sub")
+        return (
+            permission.startswith(("webhooks:", "accounts:create:"))
+            or permission in kept_back
+            or (account_type is AccountType.MERCHANT and permission.endswith(":sub"))
         )
 
     return tuple(name for name in CONCRETE if name in grants and not is_left_out(name))

@@ -164,7 +164,8 @@ def _bad_key(details: str) -> Refusal:
 def _must_be_grantable(context: OperationContext, permissions: tuple[str, ...]) -> None:
     """Raises Refusal when the caller may not hand these on. Source: spec 4.1.4, 4.1.5, 5.8."""
     account_type = context.known_caller.account.type
-    refusal = refuse_grant(permissions, context.known_caller.grants, account_type)
+    admin_only = context.world.profile.permissions.admin_only
+    refusal = refuse_grant(permissions, context.known_caller.grants, account_type, admin_only)
     if refusal is not None:
         shown = ", ".join(refusal.permissions)
         raise Refusal(
