@@ -105,7 +105,9 @@ def test_a_sale_with_tip_and_tax_shows_every_field_and_nothing_besides(sandbox):
             ATTEMPT | UNANSWERED | {"event_id": sale["event_id"]},
             ATTEMPT
             | {name: sale[name] for name in UNANSWERED}
-            | {"event_id": sale["event_id"], "status": "captured", "status_reason": "approved"},
+            | {"event_id": sale["event_id"], "status": "captured", "status_reason": "approved"}
+            # Later than the step before, though the clock stands still: assumed 2.10-order.
+            | {"created_at": ATTEMPT["created_at"] + 1},
         ],
     }
     assert answer | {"approvalCode": ""} == {
