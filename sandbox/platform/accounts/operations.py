@@ -21,6 +21,7 @@ from sandbox.domain.locations import Location
 from sandbox.domain.permissions import CONCRETE, Grants
 from sandbox.domain.rendering import Page, to_wire_fields
 from sandbox.domain.terminals import Terminal
+from sandbox.domain.webhooks.applications import Application
 from sandbox.platform.apikeys import operations as apikeys
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.operation_context import OperationContext
@@ -47,11 +48,13 @@ def create(context: OperationContext) -> Account:
 
 
 def create_with_key(context: OperationContext) -> dict[str, Any]:
-    """Create an account, an organization id, and a key. Source: spec 4.4-paths-provisioning.
+    """Create an account with organization, webhook application and key.
 
-    The account is shown with the key in a field of its own, this once (assumed 1.3-api-key).
+    The account is shown with the key in a field of its own, this once (assumed 1.3-api-key). The
+    control API shows the application. Source: spec 4.4-paths-provisioning.
     """
     account = _create(context, organization_id="org_" + context.world.draws.plain_chars(27))
+    context.unit.put(Application(account_id=account.id, created_at=context.now))
     return to_wire_fields(account) | {"api_key": _provision_key(context, account)}
 
 
@@ -175,4 +178,5 @@ def delete(context: OperationContext) -> None:
         for record in found:
             context.unit.put(replace(record, deleted_at=context.now))
     context.unit.can_wait = False
+    context.unit.remove(Application, account.id)
     directory.delete(context)
