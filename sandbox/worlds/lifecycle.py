@@ -113,9 +113,7 @@ def _endpoints(world: World) -> Iterator[Endpoint]:
         fields = {one: value for one, value in document.items() if one != "cast"}
         account, created_at = fields.pop("account", None), fields.pop("created_at")
         fields["account_id"] = world.cast.accounts[account] if account else None
-        yield endpoint_of(
-            name, fields, created_at=created_at, named_chars=world.draws.named_chars
-        )
+        yield endpoint_of(name, fields, created_at=created_at, named_chars=world.draws.named_chars)
 
 
 def _seed(world: World, store: MemoryStore, draws: Ids) -> Steps[Cast]:

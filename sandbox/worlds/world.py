@@ -348,9 +348,7 @@ class World:
                     place = f"endpoint {number} {one.name!r}, account"
                     raise ScenarioError(f"{place}: {error}", error.nearest) from None
             fields, named_chars = one.fields(account_id), self.draws.named_chars
-            endpoints.append(
-                endpoint_of(one.name, fields, created_at=now, named_chars=named_chars)
-            )
+            endpoints.append(endpoint_of(one.name, fields, created_at=now, named_chars=named_chars))
         try:
             declare(self.store, endpoints)
         except TooManyEndpoints as error:

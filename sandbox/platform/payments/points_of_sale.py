@@ -57,7 +57,11 @@ def _work_out(
     account_id: str | None,
 ) -> PointOfSale:
     if terminal_id is None and location_id is None and account_id is None:
-        raise invalid("terminal_id, location_id or account_id is required", "assumed 1.8-where")
+        raise invalid(
+            "terminal_id, location_id or account_id is required: the key's own account is no "
+            "merchant",
+            "assumed D27",
+        )
     location = context.unit.get(Location, location_id) if location_id else None
     if terminal_id is None and location is not None:
         terminal_id = location.terminal_id
@@ -88,7 +92,8 @@ def _only_terminal(context: OperationContext, account_id: str) -> Terminal:
     active = [terminal for terminal in found if terminal.status == "active"]
     if len(active) != 1:
         raise invalid(
-            f"account_id: has {len(active)} active terminals; name one with terminal_id",
+            f"account_id: the account has {len(active)} active terminals; name one with "
+            "terminal_id",
             "assumed 1.8-where",
         )
     return active[0]
