@@ -9,7 +9,9 @@ from sandbox.domain.batches import (
     ACCEPTED,
     BATCH_LIFE,
     DEFAULT_REASON,
+    NUMBER_RESTS,
     REASONS,
+    RECENT_MAX,
     TRIGGER_OF_ANSWER,
     Batch,
     Result,
@@ -250,8 +252,25 @@ def answer_by_itself(context: OperationContext, batch_id: str, planned: str) -> 
         return
     members = members_of(context, batch)
     result = _planned(from_json(planned), members) if planned else result_of(members)
+    if result == ACCEPTED and not planned and _repeats_a_number(context, batch):
+        result = Result("rejected", "duplicate_batch")
     if result is not None:
         answer(context, batch, result, members)
+
+
+def _repeats_a_number(context: OperationContext, batch: Batch) -> bool:
+    """Whether the terminal used the number for a batch that settled a few days ago.
+
+    Source: assumed 3.3-repeated.
+    """
+    found, _ = context.unit.find(Batch, {"terminal_id": batch.terminal_id}, limit=RECENT_MAX)
+    return any(
+        other.id != batch.id
+        and other.processor_batch_id == batch.processor_batch_id
+        and other.closed_at is not None
+        and context.now - other.closed_at < NUMBER_RESTS
+        for other in found
+    )
 
 
 def _planned(then: dict[str, Any], members: list[Transaction]) -> Result:
