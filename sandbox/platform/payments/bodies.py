@@ -16,7 +16,8 @@ from pydantic import (
     model_validator,
 )
 
-from sandbox.domain.field_types import Amount, CurrencyCode, PositiveAmount, Rate, Text
+from sandbox.domain.currencies import PaymentCurrency
+from sandbox.domain.field_types import Amount, PositiveAmount, Rate, Text
 from sandbox.domain.payments.pricing import Breakdown, agreed_rate
 from sandbox.platform.fields import Body
 
@@ -179,7 +180,7 @@ class StartPayment(_WithReader):
     terminal_id: Text | None = None
     location_id: Text | None = None
     account_id: Text | None = None
-    currency: CurrencyCode | None = None
+    currency: PaymentCurrency | None = None
     breakdown: BreakdownBody | None = None
     event_id: EventId | None = None
     type: Literal["sale", "auth"] | None = None
