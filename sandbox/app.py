@@ -2,11 +2,13 @@
 
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 from starlette.routing import Mount
 from starlette.types import Scope
@@ -16,17 +18,21 @@ from sandbox.control import routes
 from sandbox.control.control import Control
 from sandbox.control.rows import PREFIX, Services
 from sandbox.descriptors import shares
+from sandbox.domain.field_types import HttpUrl
+from sandbox.domain.secret_text import secret_in
 from sandbox.platform.application import Platform
 from sandbox.platform.hosts import Hosts
 from sandbox.platform.payments import expiry
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.settings import Settings, SettingsError
+from sandbox.store.documents import read_value
 from sandbox.store.files.port import SECRET_BYTES, StateFile, StoreError
 from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.saved_world import NotRestored, SavedWorld
 from sandbox.store.steps import run_through
 from sandbox.surfaces import Surfaces
 from sandbox.webhooks.address_guard import Guard
+from sandbox.webhooks.declared import TooManyEndpoints, declare, endpoint_of
 from sandbox.webhooks.sender import Sender, Sending
 from sandbox.worlds.background import Scheduler
 from sandbox.worlds.clock import SystemClock, system_seconds
@@ -92,6 +98,7 @@ def build(
         sender or _sender(settings, guard),
         header_prefix=settings.profile.webhook_header_prefix,
     )
+    _check_webhooks(settings, guard)
     worlds = _worlds(settings, system_clock, ticks, dispatcher, fixture)
     saver = worlds.saver
     token = settings.token
@@ -268,8 +275,45 @@ def _begin(worlds: Worlds, settings: Settings, fixture: Fixture) -> None:
         default = saved or worlds.create(spec)
     except NotRestored as error:
         raise FixtureError(f"{settings.fixture}: {error}") from None
+    _register(settings.webhooks, default)
     if settings.scenario is not None:
         _run(settings.scenario, default)
+
+
+def _check_webhooks(settings: Settings, guard: Guard) -> None:
+    """Raises SettingsError for a URL that no webhook may go to."""
+    for url in settings.webhooks:
+        try:
+            read_value(HttpUrl, url)
+        except ValueError as error:
+            raise SettingsError(f"--webhook: {url[:200]!r}: {error}") from None
+        if secret := secret_in(unquote(url), settings.profile.key_format):
+            raise SettingsError(f"--webhook: {secret.sentence}")
+        if problem := guard.why_not_to(urlsplit(url).hostname or ""):
+            raise SettingsError(f"--webhook: {problem}")
+
+
+def _register(urls: Sequence[str], world: World) -> None:
+    """Have webhooks go to these URLs, unless they do already. Raises SettingsError."""
+    taken = {one.url for one in world.outbox.endpoints.values()}
+    new = [url for url in dict.fromkeys(urls) if url not in taken]
+    ids = (f"start-{number}" for number in count(1))
+    free = (id for id in ids if id not in world.outbox.endpoints)
+    try:
+        declare(
+            world.store,
+            [
+                endpoint_of(
+                    next(free),
+                    {"url": url, "description": "given at the start"},
+                    created_at=world.now(),
+                    named_chars=world.draws.named_chars,
+                )
+                for url in new
+            ],
+        )
+    except TooManyEndpoints as error:
+        raise SettingsError(f"--webhook: {error}") from None
 
 
 def _not_heeded(settings: Settings, began: WorldSpec) -> list[str]:

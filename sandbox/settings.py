@@ -32,7 +32,8 @@ class Settings:
     `control_port` None serves the control API on the platform's port. `token` None with a host
     that is not loopback makes one up. A server without one answers for loopback hosts, `host` and
     `allow_hosts`. Port 0 takes a free one. `webhooks_to` are networks and host names that webhooks
-    may go to besides public ones, where the host is not loopback. With `watch` a server reads the
+    may go to besides public ones, where the host is not loopback. `webhooks` are URLs to
+    which the world `default` sends webhooks. With `watch` a server reads the
     scenario again whenever its file changes. `shared` says that other people reach a server on
     loopback, through a proxy or a tunnel. `bound_address` is the address of the socket, once
     there is one. `connections_max` None serves as many clients at a time as the process may open
@@ -59,6 +60,7 @@ class Settings:
     explain_headers: bool = True
     limits: Limits = field(default_factory=Limits)
     webhooks_to: tuple[str, ...] = ()
+    webhooks: tuple[str, ...] = ()
     scenario: str | None = None
     store: Path | None = None
     watch: bool = False

@@ -253,6 +253,14 @@ class _ServeCommand(click.Command):
     "limit of open files allows, up to 10000. A few more are reserved for /_sandbox.",
 )
 @click.option(
+    "--webhook",
+    "webhooks",
+    multiple=True,
+    metavar="URL",
+    help="Send the webhooks of 'default' to this URL. May be given several times. The control API "
+    "shows the secret: GET /_sandbox/worlds/default/endpoints.",
+)
+@click.option(
     "--webhooks-to",
     multiple=True,
     metavar="HOST|NETWORK",

@@ -11,6 +11,7 @@ from sandbox.domain.accounts import Account
 from sandbox.domain.events import EVENTS, EventType
 from sandbox.domain.instants import to_wire
 from sandbox.domain.secret_text import secret_in
+from sandbox.domain.webhooks.applications import Application, application_id
 from sandbox.domain.webhooks.endpoints import (
     BY_HAND,
     ENDPOINTS_MAX,
@@ -40,6 +41,7 @@ class EndpointView(TypedDict):
     url: str
     description: str
     account_id: str | None
+    application_id: str | None
     event_types: list[EventType]
     filters: dict[str, list[str]]
     secret: str
@@ -52,6 +54,22 @@ class Endpoints(TypedDict):
     """The endpoints of a world."""
 
     endpoints: list[EndpointView]
+    total: int
+
+
+class ApplicationView(TypedDict):
+    """The webhook application of an account, with the ids of its endpoints."""
+
+    id: str
+    account_id: str
+    created_at: str
+    endpoints: list[str]
+
+
+class Applications(TypedDict):
+    """The webhook applications of a world."""
+
+    applications: list[ApplicationView]
     total: int
 
 
@@ -68,6 +86,7 @@ def view(endpoint: Endpoint) -> EndpointView:
         "url": endpoint.url,
         "description": endpoint.description,
         "account_id": endpoint.account_id,
+        "application_id": application_id(endpoint.account_id) if endpoint.account_id else None,
         "event_types": list(endpoint.event_types),
         "filters": {name: list(values) for name, values in endpoint.filters.items()},
         "secret": endpoint.secret,
@@ -146,6 +165,30 @@ def _check_url(request: ControlRequest, url: str) -> None:
     problem = request.services.why_not_to(urlsplit(url).hostname or "")
     if problem is not None:
         raise invalid(f"url: {problem}")
+
+
+def list_applications(request: ControlRequest) -> Applications:
+    """The webhook applications of a world's accounts. Source: assumed 8.3-application.
+
+    An account that was not created under v2 has one with its first endpoint.
+    """
+    world = request.world
+    found = dict(world.store.all(Application).items())
+    endpoints: dict[str, list[str]] = {}
+    for endpoint in world.outbox.endpoints.values():
+        if (id := endpoint.account_id) is not None:
+            endpoints.setdefault(id, []).append(endpoint.id)
+            found.setdefault(id, Application(account_id=id, created_at=endpoint.created_at))
+    views: list[ApplicationView] = [
+        {
+            "id": one.id,
+            "account_id": one.account_id,
+            "created_at": to_wire(one.created_at),
+            "endpoints": endpoints.get(one.account_id, []),
+        }
+        for one in found.values()
+    ]
+    return {"applications": views, "total": len(views)}
 
 
 def list_all(request: ControlRequest) -> Endpoints:

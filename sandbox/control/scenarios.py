@@ -1,6 +1,7 @@
 """Control endpoints on scenarios: the library, and the running one of a world."""
 
 from typing import TYPE_CHECKING, Any, TypedDict
+from urllib.parse import urlsplit
 
 from sandbox.control.rows import ControlFault, ControlRequest, Document, invalid
 from sandbox.scenarios.loading import ScenarioError, parse_scenario
@@ -71,9 +72,14 @@ def chosen(request: ControlRequest, wanted: Any) -> "Scenario":
         raise invalid("scenario: must be a name or a whole scenario")
     if set(wanted) != {"name"}:
         try:
-            return parse_scenario(wanted)
+            scenario = parse_scenario(wanted)
         except ScenarioError as error:
             raise invalid(f"scenario: {error}", error.nearest) from None
+        for one in scenario.endpoint:
+            problem = request.services.why_not_to(urlsplit(one.url).hostname or "")
+            if problem is not None:
+                raise invalid(f"scenario: endpoint {one.name!r}, url: {problem}")
+        return scenario
     name = wanted["name"]
     if not isinstance(name, str):
         raise invalid("scenario: name: must be text")

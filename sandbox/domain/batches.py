@@ -5,6 +5,7 @@ Source: spec 2.5, 3.3; rules assumed B1 to B15, transitions assumed 3.2.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
+from datetime import timedelta
 from operator import attrgetter
 from typing import Any, Final, Literal, NamedTuple
 
@@ -126,6 +127,14 @@ REASONS: Final = {
 """Why a processor rejects a batch. Source: assumed 3.3."""
 
 DEFAULT_REASON: Final = "hash_mismatch"
+
+
+NUMBER_RESTS: Final = timedelta(days=5)
+"""For so long after a settlement a terminal's batch number is taken. Source: assumed 3.3-repeated.
+"""
+
+RECENT_MAX: Final = 1_000
+"""The most batches of a terminal to compare with: all numbers that there are, and one."""
 
 
 def next_number(last: str | None) -> str:

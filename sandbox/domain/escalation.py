@@ -5,6 +5,7 @@ compared with what the caller holds, but not as naming `webhooks:*`: otherwise n
 PSP could ever pass on `all` (assumed 4.4-all).
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,8 +15,8 @@ from sandbox.domain.permissions import ACTIONS, Grants, expand
 PSP_ONLY: Final = frozenset(f"webhooks:{action}" for action in ACTIONS["webhooks"])
 """Granted by PSP accounts alone. Source: spec 2.2-webhooks, 5.8."""
 
-ADMIN_ONLY: Final = PSP_ONLY
-"""Need an admin or PSP account. The spec names the set and does not list it (assumed Q14)."""
+MAY_GRANT_ADMIN_ONLY: Final = (AccountType.ADMIN, AccountType.PSP)
+"""The accounts that grant the permissions which a profile calls admin-only. Source: spec 4.1.5."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +32,13 @@ def refuse_grant(
     requested: tuple[str, ...],
     held: Grants,
     account_type: AccountType,
-    *,
-    admin_only: frozenset[str] = ADMIN_ONLY,
+    admin_only: Collection[str],
 ) -> GrantRefusal | None:
-    """The first guard that these requested permissions fail, or None when all pass."""
+    """The first guard that these requested permissions fail, or None when all pass.
+
+    `admin_only` are the permissions that only admin and PSP accounts grant; the spec names the
+    set and does not list it (assumed Q14).
+    """
     beyond = tuple(name for name in requested if not expand((name,)) <= held.concrete)
     if beyond:
         return GrantRefusal(beyond, "the calling key does not hold what it grants", "spec 4.1.4")
@@ -42,6 +46,6 @@ def refuse_grant(
     if reserved and account_type is not AccountType.PSP:
         return GrantRefusal(reserved, "only a PSP account grants webhooks permissions", "spec 5.8")
     guarded = tuple(name for name in requested if name in admin_only)
-    if guarded and account_type not in (AccountType.ADMIN, AccountType.PSP):
+    if guarded and account_type not in MAY_GRANT_ADMIN_ONLY:
         return GrantRefusal(guarded, "only an admin or PSP account grants these", "spec 4.1.5")
     return None

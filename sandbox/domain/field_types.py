@@ -132,9 +132,6 @@ Text = Annotated[str, Limits("str", min_length=1)]
 Mcc = Annotated[str, Limits("str", pattern=r"^[0-9]{4}$")]
 """A merchant category code. Source: assumed 1.3-create."""
 
-CurrencyCode = Annotated[str, Limits("str", pattern=r"^[A-Z]{3}$")]
-"""The currency of a payment. Source: assumed 1.8-start."""
-
 CONFIGS: Final = Count(most=200)
 
 ProcessorConfigs = Annotated[tuple[Text, ...], CONFIGS]

@@ -13,6 +13,8 @@ from typing import Any, Final, Literal
 
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.payments import pans
+from sandbox.domain.permissions import ALL, CONCRETE
+from sandbox.domain.words import did_you_mean
 
 _HEADER_NAME: Final = re.compile(r"[A-Za-z0-9-]+")
 _KEY_PREFIX: Final = re.compile(r"[A-Za-z0-9]+(_[A-Za-z0-9]+)*")
@@ -76,6 +78,25 @@ class Errors:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PermissionRules:
+    """What the spec says of permissions without a list. Source: assumed Q14.
+
+    Only admin and PSP accounts grant a permission of `admin_only` by its name (spec 4.1.5).
+    """
+
+    __pydantic_config__ = _LOUD
+
+    admin_only: tuple[str, ...] = ("accounts:create:partner",)
+
+    def __post_init__(self) -> None:
+        known = (*CONCRETE, ALL)
+        for name in self.admin_only:
+            if name not in known:
+                hint = did_you_mean(name, known)
+                raise ValueError(f"admin_only: {name!r} is not a permission to be granted{hint}")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Profile:
     """All the names. `name` is only for people."""
 
@@ -88,6 +109,7 @@ class Profile:
     key_prefixes: KeyPrefixes = field(default_factory=KeyPrefixes)
     date_filters: DateFilters = field(default_factory=DateFilters)
     errors: Errors = field(default_factory=Errors)
+    permissions: PermissionRules = field(default_factory=PermissionRules)
 
     def __post_init__(self) -> None:
         _must_match(

@@ -77,6 +77,11 @@ def _query(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
         if len(values) > 1 and name not in repeatable and name in wire.field_names(shape):
             raise BadInput(f"{name}: must be given once")
     _note_unknown(context, sent, shape, "query parameter")
+    for name in wire.name_filters(shape).intersection(sent):
+        named = [value for value in sent[name] if not wire.is_unset(value)]
+        if len(named) < len(sent[name]):
+            context.notes.append(f"the query parameter {name} is null, as if it was not sent")
+            sent = {**sent, name: named} if named else {k: v for k, v in sent.items() if k != name}
     return shape.model_validate(
         {name: values if name in repeatable else values[0] for name, values in sent.items()}
     )

@@ -53,7 +53,8 @@ class Target:
     in the body or the query, the target is the caller's own account, unless it `is_required`.
     `relate` gives the relation of that account to the caller's. `even_deleted` finds deleted
     records too. The body may name `others` as well or instead, and everything that it names must be
-    within reach. An `is_repeatable` parameter may be sent several times.
+    within reach. `aliases` are other places of the body for the id, each a path of fields. An
+    `is_repeatable` parameter may be sent several times.
     """
 
     where: Literal["path", "body", "query"]
@@ -64,6 +65,17 @@ class Target:
     is_required: bool = False
     is_repeatable: bool = False
     others: "tuple[Target, ...]" = ()
+    aliases: tuple[tuple[str, ...], ...] = ()
+
+    def ids_in(self, sent: dict[str, Any]) -> list[Any]:
+        """What the body has under the name and its aliases, without nulls."""
+        found = [sent.get(self.name)]
+        for *path, name in self.aliases:
+            part: Any = sent
+            for step in path:
+                part = part.get(step) if isinstance(part, dict) else None
+            found.append(part.get(name) if isinstance(part, dict) else None)
+        return [one for one in found if one is not None]
 
     @cached_property
     def all(self) -> "tuple[Target, ...]":

@@ -84,7 +84,7 @@ def _cache_key_of(context: RequestContext, row: Row) -> tuple[Any, ...]:
     assert row.narrow
     assert row.target
     assert context.caller
-    named = [sent.get(one.name) for one in row.target.all]
+    named = [tuple(one.ids_in(sent)) for one in row.target.all]
     return (row.name, context.caller.key.id, id(row.narrow(sent)), *named)
 
 
@@ -188,16 +188,15 @@ def _target_in_path(context: RequestContext, target: Target) -> _Found:
 
 def _target_in_body(context: RequestContext, target: Target) -> _Found:
     """The target that the body names. The body is parsed first (assumed C5)."""
-    id = (context.sent or read_object(context)).get(target.name)
-    if id is None:
-        return []
-    if not isinstance(id, str):
+    ids = target.ids_in(context.sent or read_object(context))
+    if not all(isinstance(id, str) for id in ids):
         raise BadInput(f"{target.name}: must be a string")
-    return [(_account_of(context, target, id), id)]
+    return [(_account_of(context, target, id), id) for id in dict.fromkeys(ids)]
 
 
 def _target_in_query(context: RequestContext, target: Target) -> _Found:
     values = wire.parse_query(context.incoming.query_string).get(target.name, ())
+    values = [value for value in values if not wire.is_unset(value)]
     if len(values) > 1 and not target.is_repeatable:
         raise BadInput(f"{target.name}: must be given once")
     return [(context.unit.get(Account, id), id) for id in values]

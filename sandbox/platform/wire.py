@@ -6,7 +6,17 @@ Malformed input is refused here, by `BadInput` or by False.
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from types import NoneType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 from urllib.parse import parse_qs
 
 import jiter
@@ -15,6 +25,7 @@ from starlette.types import Receive, Send
 
 from sandbox.domain.field_types import sentence
 from sandbox.domain.rendering import PART_BYTES
+from sandbox.domain.words import OneOf
 from sandbox.store.steps import Steps
 
 if TYPE_CHECKING:
@@ -192,6 +203,37 @@ def _mistake(one: "ErrorDetails") -> str:
         # An integer is a number unless it is too large.
         message = "Input should be a finite number"
     return f"{path}: {sentence(message)}" if path else message.removeprefix("Value error, ")
+
+
+def is_unset(value: str) -> bool:
+    """Whether a name filter is sent as the word null, as clients do that leave it open.
+
+    Source: assumed C13.
+    """
+    return value == "null"
+
+
+@cache
+def name_filters(shape: "type[BaseModel]") -> frozenset[str]:
+    """The parameters of the query that take any text: ids, names and search terms."""
+    return frozenset(
+        name for name, field in shape.model_fields.items() if _is_any_text(field.annotation)
+    )
+
+
+def _is_any_text(hint: Any) -> bool:
+    if get_origin(hint) is Annotated:
+        hint, *rules = get_args(hint)
+        limits = [limit for rule in rules for limit in getattr(rule, "metadata", ())]
+        if any(isinstance(rule, OneOf) for rule in rules):
+            return False
+        if any(getattr(limit, "pattern", None) for limit in limits):
+            return False
+        return hint is str
+    inner = [one for one in get_args(hint) if one is not NoneType]
+    if get_origin(hint) in (list, UnionType, Union) and len(inner) == 1:
+        return _is_any_text(inner[0])
+    return hint is str
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import Final
 from sandbox.scenarios.attempts import FollowUp, Rule, Then, When
 from sandbox.scenarios.examples import AtTheDesk, Example, Expect, Received, Send
 from sandbox.scenarios.shapes import Scenario
-from sandbox.scenarios.webhooks import WebhookRule, WebhookThen, WebhookWhen
+from sandbox.scenarios.webhooks import ScenarioEndpoint, WebhookRule, WebhookThen, WebhookWhen
 from sandbox.scenarios.words import AmountRange, Part
 
 HINTS: Final[Mapping[type[Part], Mapping[str, str]]] = {
@@ -18,6 +18,7 @@ HINTS: Final[Mapping[type[Part], Mapping[str, str]]] = {
         "about": "A description in a sentence or two.",
         "rule": "Rules on attempts in order; the first that matches applies.",
         "webhook": "Rules on webhooks in order; the first that matches applies.",
+        "endpoint": "Webhook endpoints to register when the scenario starts.",
         "example": "Steps that prove the rules, each with its expected result.",
     },
     Rule: {
@@ -65,6 +66,16 @@ HINTS: Final[Mapping[type[Part], Mapping[str, str]]] = {
         "min": "The lowest amount that matches, in minor units.",
         "max": "The highest amount that matches, in minor units.",
         "ends_with": "The last digits of the amounts that match.",
+    },
+    ScenarioEndpoint: {
+        "name": "The id of the endpoint.",
+        "url": "The URL that webhooks go to.",
+        "account": "The account whose events it gets, by cast name or id; without one, all.",
+        "event_types": "The events that it gets; without them, all.",
+        "transaction_type": "The transaction_type of the bodies that it gets.",
+        "status": "The status of the bodies that it gets.",
+        "processor": "The processor of the payments that it gets.",
+        "secret": "Its signing secret; without one, the world makes it.",
     },
     WebhookRule: {
         "name": "The name of the rule; without one its number names it.",

@@ -19,7 +19,7 @@ PARTS_MAX: Final = 10_000
 """Tables, lists and values of a scenario in all. They are checked in one go when it is read, and
 compared with each attempt; a rule has about eight."""
 
-_LISTS: Final = ("rule", "webhook", "example")
+_LISTS: Final = ("rule", "webhook", "endpoint", "example")
 
 
 class ScenarioError(ValueError):

@@ -6,9 +6,10 @@ from typing import Annotated, TypeVar
 
 from pydantic import Field, field_validator
 
+from sandbox.domain.webhooks.endpoints import ENDPOINTS_MAX
 from sandbox.scenarios.attempts import Rule
 from sandbox.scenarios.examples import Example
-from sandbox.scenarios.webhooks import WebhookRule
+from sandbox.scenarios.webhooks import ScenarioEndpoint, WebhookRule
 from sandbox.scenarios.words import RULES_MAX, WEBHOOK_RULES_MAX, Name, Part
 
 T = TypeVar("T")
@@ -26,6 +27,9 @@ class Scenario(Part):
     webhook: Annotated[list[WebhookRule], Field(max_length=WEBHOOK_RULES_MAX, fail_fast=True)] = (
         Field(default_factory=list)
     )
+    endpoint: Annotated[list[ScenarioEndpoint], Field(max_length=ENDPOINTS_MAX)] = Field(
+        default_factory=list
+    )
     example: _Listed[Example] = Field(default_factory=list)
 
     @field_validator("rule")
@@ -39,6 +43,12 @@ class Scenario(Part):
     def _has_distinct_webhook_rules(cls, rules: list[WebhookRule]) -> list[WebhookRule]:
         _must_differ("webhook rules", [rule.name for rule in rules])
         return rules
+
+    @field_validator("endpoint")
+    @classmethod
+    def _has_distinct_endpoints(cls, endpoints: list[ScenarioEndpoint]) -> list[ScenarioEndpoint]:
+        _must_differ("endpoints", [one.name for one in endpoints])
+        return endpoints
 
     @field_validator("example")
     @classmethod

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from sandbox.domain.batches import BATCH_STATUSES
 from sandbox.domain.events import EVENTS
+from sandbox.domain.field_types import EndpointId, HttpUrl, WebhookSecret
 from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
 from sandbox.scenarios.attempts import DELAY_MS_MAX
 from sandbox.scenarios.words import Count, Name, OneOf, Part, RuleName, Some
@@ -78,6 +79,41 @@ class WebhookThen(Part):
     def _says(self, name: str) -> bool:
         given = getattr(self, name)
         return name != "times" and given is not None and given is not False
+
+
+class ScenarioEndpoint(Part):
+    """A webhook endpoint that the scenario registers when it starts. Source: assumed 8.3-declared.
+
+    `account` is a cast name or id; without one it hears the whole world.
+    """
+
+    name: EndpointId
+    url: HttpUrl
+    account: Name | None = None
+    event_types: Annotated[
+        list[Annotated[str, OneOf(tuple(EVENTS), "event")]], Field(fail_fast=True)
+    ] = Field(default_factory=list)
+    transaction_type: Some[Annotated[str, OneOf(TRANSACTION_TYPES, "transaction_type")]] | None = (
+        None
+    )
+    status: Some[Annotated[str, OneOf(STATUSES_IN_BODIES, "status")]] | None = None
+    processor: Some[Name] | None = None
+    secret: WebhookSecret | None = None
+
+    def fields(self, account_id: str | None) -> dict[str, Any]:
+        """The fields of the endpoint, without its id."""
+        filters = {
+            name: tuple(values)
+            for name in ("transaction_type", "status", "processor")
+            if (values := getattr(self, name)) is not None
+        }
+        return {
+            "url": self.url,
+            "account_id": account_id,
+            "event_types": tuple(dict.fromkeys(self.event_types)),
+            "filters": filters,
+            "secret": self.secret,
+        }
 
 
 class WebhookRule(Part):

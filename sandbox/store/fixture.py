@@ -1,7 +1,7 @@
 """A checked fixture, and the error for one that cannot be used."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 Documents = Mapping[str, Mapping[str, Any]]
@@ -27,3 +27,4 @@ class Fixture:
     api_keys: Documents
     document: Mapping[str, Any] | None = None
     snapshot: Mapping[str, Any] | None = None
+    endpoints: Documents = field(default_factory=dict)

@@ -22,11 +22,12 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from sandbox.domain.accounts import Account
-from sandbox.domain.field_types import FixtureLookup, sentence
+from sandbox.domain.field_types import FixtureLookup, WebhookSecret, sentence
 from sandbox.domain.instants import Instant
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.locations import Location
 from sandbox.domain.terminals import Terminal
+from sandbox.domain.webhooks.endpoints import ENDPOINTS_MAX, Endpoint
 from sandbox.domain.words import did_you_mean
 from sandbox.store.fixture import Fixture, FixtureError
 
@@ -99,6 +100,16 @@ _DOCUMENTS: Final[Mapping[str, type[_Document]]] = {
         lookup=(FixtureLookup, ...),
         expires_at=(Instant | None, None),
     ),
+    # The cast name is the endpoint's id. Without `account` it hears the whole world.
+    "endpoints": _document_of(
+        Endpoint,
+        without={
+            *("id", "account_id", "secret", "old_secrets", "replaced_secret"),
+            *("disabled_reason", "failing_since"),
+        },
+        account=(_CastName | None, None),
+        secret=(WebhookSecret | None, None),
+    ),
 }
 
 
@@ -167,6 +178,12 @@ def _check_names(fixture: Fixture) -> None:
         terminal = location.get("terminal")
         if terminal is not None:
             _must_exist(f"locations.{name}.terminal", terminal, fixture.terminals, "terminal")
+    for name, hook in fixture.endpoints.items():
+        heard = hook.get("account")
+        if heard is not None:
+            _must_exist(f"endpoints.{name}.account", heard, before, "account")
+    if len(fixture.endpoints) > ENDPOINTS_MAX:
+        raise FixtureError(f"endpoints: a world has {ENDPOINTS_MAX} at most")
     _check_keys(fixture)
 
 

@@ -20,11 +20,12 @@ from sandbox.domain.payments.busy import BusyPayment
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.records import Record
 from sandbox.domain.terminals import Terminal
+from sandbox.domain.webhooks.applications import Application
 from sandbox.domain.webhooks.deliveries import Delivery
 from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.store.world_state import WorldState
 
-Row = Record | Endpoint | Delivery | KeyUsage | BusyPayment | WorldState
+Row = Record | Application | Endpoint | Delivery | KeyUsage | BusyPayment | WorldState
 """Everything that a unit of work can put: all kinds of records."""
 
 EVERYTHING: Final = "*"
@@ -288,6 +289,7 @@ TABLES: Final[tuple[Table, ...]] = (
         keeps_place=_keeps_status,
         for_changes=("terminal_id", "terminal_status"),
     ),
+    Table(name="applications", kind=Application, key="account_id", has_path=False),
     Table(name="endpoints", kind=Endpoint, key="id", has_path=False),
     Table(
         name="deliveries",

@@ -3,6 +3,7 @@
 A world is filled in steps before it is used, because a large one takes seconds.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from sandbox.store.generated_data import generate
 from sandbox.store.memory.store import MemoryStore
 from sandbox.store.seeding import Cast, seed
 from sandbox.store.steps import OFTEN, Container, Steps
+from sandbox.webhooks.declared import declare, endpoint_of
 from sandbox.worlds.ids import Ids
 from sandbox.worlds.spec import DEFAULT_WORLD
 from sandbox.worlds.world import World
@@ -96,12 +98,22 @@ def _begin(world: World) -> Steps[None]:
         end_busy_payments(world)
     else:
         world.cast = yield from _seed(world, world.store, world.draws)
+        declare(world.store, _endpoints(world))
     if spec.generated_data is not None:
         yield from generate(
             world.store, spec.generated_data, world.draws, seed=spec.seed, now=world.clock.now()
         )
     if spec.fixture.snapshot is None:
         yield from _schedule_expiries(world)
+
+
+def _endpoints(world: World) -> Iterator[Endpoint]:
+    """The webhook endpoints of the fixture, each known by its cast name."""
+    for name, document in world.spec.fixture.endpoints.items():
+        fields = {one: value for one, value in document.items() if one != "cast"}
+        account, created_at = fields.pop("account", None), fields.pop("created_at")
+        fields["account_id"] = world.cast.accounts[account] if account else None
+        yield endpoint_of(name, fields, created_at=created_at, named_chars=world.draws.named_chars)
 
 
 def _seed(world: World, store: MemoryStore, draws: Ids) -> Steps[Cast]:

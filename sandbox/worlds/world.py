@@ -29,6 +29,7 @@ from sandbox.store.port import UnitOfWork
 from sandbox.store.seeding import Cast
 from sandbox.store.steps import Container, Steps
 from sandbox.store.world_state import WorldState
+from sandbox.webhooks.declared import TooManyEndpoints, declare, endpoint_of
 from sandbox.webhooks.outbox import Outbox
 from sandbox.worlds.background import Durability, Scheduler
 from sandbox.worlds.change_signal import ChangeSignal
@@ -330,9 +331,28 @@ class World:
         if found := misplaced(document, self.profile.key_format):
             raise ScenarioError(str(found))
         running = self._running(scenario)
+        self._declare_endpoints(scenario)
         self.put_state(scenario=document)
         self.coverage.ran(scenario.name)
         return self._count_rules(running)
+
+    def _declare_endpoints(self, scenario: "Scenario") -> None:
+        """Register the endpoints of the scenario, which stay after it. Raises ScenarioError."""
+        now, endpoints = self.now(), []
+        for number, one in enumerate(scenario.endpoint, start=1):
+            account_id = one.account
+            if account_id is not None:
+                try:
+                    account_id = self._resolve("account", account_id)
+                except UnknownWord as error:
+                    place = f"endpoint {number} {one.name!r}, account"
+                    raise ScenarioError(f"{place}: {error}", error.nearest) from None
+            fields, named_chars = one.fields(account_id), self.draws.named_chars
+            endpoints.append(endpoint_of(one.name, fields, created_at=now, named_chars=named_chars))
+        try:
+            declare(self.store, endpoints)
+        except TooManyEndpoints as error:
+            raise ScenarioError(f"endpoint: {error}") from None
 
     def run_stored_scenario(self, counts: Sequence[Sequence[int]] = ()) -> None:
         """Run the scenario that the store has, if any, from these counts of its rules.
@@ -351,15 +371,16 @@ class World:
         return running
 
     def _running(self, scenario: "Scenario") -> Running:
-        def resolve(kind: str, name: str) -> str:
-            cast = self.cast.ids_of(kind)
-            if name in cast:
-                return cast[name]
-            if self.has_record(kind, name):
-                return name
-            raise UnknownWord(f"the world has no {kind} {name[:80]!r}", name, cast)
+        return Running(scenario, self._resolve)
 
-        return Running(scenario, resolve)
+    def _resolve(self, kind: str, name: str) -> str:
+        """The id of a cast name or id. Raises UnknownWord."""
+        cast = self.cast.ids_of(kind)
+        if name in cast:
+            return cast[name]
+        if self.has_record(kind, name):
+            return name
+        raise UnknownWord(f"the world has no {kind} {name[:80]!r}", name, cast)
 
 
 TimerHandler = Callable[[World, UnitOfWork, Timer], None]

@@ -139,3 +139,33 @@ def test_a_blocked_record_stays_in_its_listing(sandbox, kind):
     listed = shown(get(sandbox, collection))[f"{kind}s"]
 
     assert [one[key] for one in listed].count(id) == 1
+
+
+@pytest.mark.proves("assumed D32")
+@pytest.mark.parametrize("way", ["alias", "update", "update with a name"])
+def test_a_blocked_account_cannot_lift_its_own_block_and_one_above_can(sandbox, way):
+    ask = {
+        "alias": ("POST", "/v1/accounts/{}/unblock", ...),
+        "update": ("PUT", "/v1/accounts/{}", {"status": "active"}),
+        "update with a name": ("PUT", "/v2/accounts/{}", {"name": "Free", "status": "active"}),
+    }
+    method, path, body = ask[way]
+    path = path.format(sandbox.account("merchant"))
+    blocked = shown(put(sandbox, path.removesuffix("/unblock"), BLOCKED["account"]))
+
+    own = sandbox.ask(method, path, key="merchant", json_body=body)
+
+    assert (own.status, own.json()["error"]) == (423, "account_blocked")
+    assert shown(get(sandbox, path.removesuffix("/unblock"), by="merchant")) == blocked
+    above = sandbox.ask(method, path, key="partner", json_body=body)
+    assert (above.status, above.json()["status"]) == (200, "active")
+
+
+@pytest.mark.proves("assumed D32")
+def test_a_blocked_account_may_still_change_its_other_fields(sandbox):
+    path = f"/v1/accounts/{sandbox.account('merchant')}"
+    put(sandbox, path, BLOCKED["account"])
+
+    renamed = shown(put(sandbox, path, {"name": "Renamed", "status": "blocked"}, by="merchant"))
+
+    assert (renamed["name"], renamed["status"]) == ("Renamed", "blocked")

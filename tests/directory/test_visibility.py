@@ -312,7 +312,7 @@ def test_creating_a_type_that_the_key_may_not_create_is_denied_whatever_the_pare
     sandbox, name, held, wanted
 ):
     # assumed C5: the permission is asked for before the target is looked up; see also 4.7.
-    key = mint(sandbox, [held], by="partner")["key"]
+    key = mint(sandbox, [held], by="psp", account="partner")["key"]
     body = ACCOUNT | {"type": wanted}
     parents = ["partner", "merchant", "other_merchant", "admin", "deleted_merchant", NOBODY]
 

@@ -80,7 +80,7 @@ def test_what_declines_an_initiation_declines_an_increment_with_its_own_host_cod
         "declined",
         "incremental_auth_declined",
     )
-    assert (outcome.response_code, outcome.host_code) == (row.resp, row.host)
+    assert (outcome.response_code, outcome.host_code) == (row.resp, answered(row.host))
     assert (outcome.message, outcome.key) == (row.message, key)
 
 
@@ -94,7 +94,8 @@ def test_a_host_code_stands_for_the_first_row_that_has_it():
     for row in ROWS.values():
         first.setdefault(row.host, row.key)
 
-    found = {f"{code:02}": of_host_code(f"{code:02}") for code in range(100)}
+    codes = {f"{code:02}" for code in range(100)} | {"1A", "B1", "ZZ"}
+    found = {code: of_host_code(code) for code in codes}
 
     assert {code: row.key for code, row in found.items() if row is not None} == {
         code: key for code, key in first.items() if code not in ("-", "null")

@@ -158,4 +158,7 @@ def _blocked(request: Request) -> Response:
     of_partner = request.operation["operationId"].startswith("payments.confirm")
     account = request.sandbox.account("surcharge_merchant" if of_partner else "merchant")
     request.sandbox.ask("POST", f"/v1/accounts/{account}/block", key="partner")
+    if request.operation["operationId"].startswith("accounts."):
+        request.body = request.body and {"status": "active"}
+        return request.send(id=account, key="merchant")
     return request.send()

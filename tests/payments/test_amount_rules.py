@@ -4,8 +4,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.platform.minting import messages
 from tests.properties import examples
-from tests.support.payments import act, acted, fresh_sandbox, in_state, ledger, paid, parts, read
+from tests.support.payments import (
+    act,
+    acted,
+    fresh_sandbox,
+    in_state,
+    ledger,
+    paid,
+    parts,
+    read,
+    refused,
+)
 
 DINNER = {"subtotal": 10_000, "taxAmount": 875, "tipAmount": 3_000}
 """13875 in all."""
@@ -153,19 +164,29 @@ def test_a_capture_with_a_breakdown_may_add_tip_and_surcharge_to_the_goods(sandb
     assert (after["surcharge_applied"], after["tip_capture_mode"]) == (True, "capture")
 
 
-@pytest.mark.proves("assumed 2.5-breakdown")
-@pytest.mark.parametrize(
-    ("cents", "expected"),
-    [(31, (200, None)), (32, (400, "exceeds_original_auth"))],
-)
-def test_a_surcharge_may_be_a_cent_above_the_rate_beside_it(sandbox, cents, expected):
-    # Only the older, flat form can name both: assumed 2.5-breakdown.
+@pytest.mark.proves("assumed 2.5-surcharge-rate")
+def test_a_surcharge_may_be_a_cent_above_the_rate_beside_it(sandbox):
     id = held(sandbox)
-    breakdown = {"subtotal": 1000, "surchargeAmount": cents, "surchargeRate": 3}
+    breakdown = {"subtotal": 1000, "surchargeAmount": 31, "surchargeRate": 3}
+
+    after = acted(sandbox, id, "capture", breakdown=breakdown)
+
+    assert (after["status"], after["surcharge_amount"]) == ("captured", 31)
+
+
+@pytest.mark.proves("assumed 2.5-surcharge-rate")
+@pytest.mark.parametrize("goods", [500, 1000])
+def test_a_surcharge_above_its_own_rate_is_invalid_and_no_attempt(sandbox, goods):
+    # It is a mistake in the request, even if the whole is below the hold.
+    id = held(sandbox)
+    before, fired_before = read(sandbox, id), len(messages(sandbox))
+    breakdown = {"subtotal": goods, "surchargeAmount": 32, "surchargeRate": 3}
 
     answer = act(sandbox, id, "capture", breakdown=breakdown)
 
-    assert (answer.status, answer.json().get("error")) == expected
+    assert "surchargeAmount: 32 is more than its rate of 3 %" in refused(sandbox, answer)
+    assert read(sandbox, id) == before
+    assert len(messages(sandbox)) == fired_before
 
 
 @pytest.mark.proves("assumed 2.5-breakdown")

@@ -109,7 +109,8 @@ NO_BREAKDOWNS = {
     "text": {"subtotal": "1000"},
     "boolean": {"subtotal": 999, "tipAmount": True},
     "huge": {"subtotal": 10**20},
-    "two surcharges": {"subtotal": 970, "surcharge": {"amount": 30, "percentage": 3}},
+    "two surcharges": {"subtotal": 970, "surcharge": {"amount": 30, "percentage": 5}},
+    "a percentage and a rate": {"subtotal": 970, "surcharge": {"percentage": 3, "rate": 3}},
     "bypass and more": {"subtotal": 970, "surcharge": {"bypass": True, "amount": 30}},
     "a tip of no type": {"subtotal": 900, "tipAmount": 100, "tipType": "share"},
     "an array": [1000],
@@ -143,8 +144,8 @@ def test_a_follow_up_whose_breakdown_does_not_add_up_is_refused(sandbox, action)
 # --- places, currencies, details --------------------------------------------------------------
 
 
-@pytest.mark.proves("assumed 1.8-where")
-def test_a_payment_that_names_no_place_is_refused(sandbox):
+@pytest.mark.proves("assumed 1.8-where, D27")
+def test_a_payment_that_names_no_place_is_refused_for_a_key_that_is_no_merchants(sandbox):
     before = state(sandbox)
 
     said = refused(sandbox, ask(sandbox, "POST", "/v3/payment", {"amount": 1000}))
@@ -187,7 +188,7 @@ def test_places_that_are_not_one_merchants_are_refused(sandbox):
 
 
 @pytest.mark.proves("assumed 1.8-currency")
-@pytest.mark.parametrize("currency", ["EUR", "usd", "US", "USDX", "", 840, "840", [], True])
+@pytest.mark.parametrize("currency", ["EUR", "978", "usd", "US", "USDX", "", 840, [], True])
 def test_another_currency_than_the_places_own_is_refused(sandbox, currency):
     before = state(sandbox)
 

@@ -5,7 +5,9 @@ import pytest
 from tests.directory.making import (
     a_terminal,
     delete,
+    made,
     messages,
+    mint,
     set_clock,
     shown,
     terminal_id,
@@ -450,3 +452,61 @@ def test_the_members_are_shown_only_where_they_are_asked_for(sandbox):
 
     assert "transactions" not in plain
     assert full == plain | {"transactions": [read(sandbox, tx), read(sandbox, other)]}
+
+
+@pytest.mark.proves("spec 5.6", "assumed D31")
+@pytest.mark.parametrize(
+    ("held", "are_shown"),
+    [
+        (["batches:read"], False),
+        (["batches:read", "payments:refund"], False),
+        (["batches:read", "payments:read"], True),
+    ],
+    ids=lambda held: "+".join(held) if isinstance(held, list) else None,
+)
+def test_the_members_are_shown_only_to_a_key_that_may_read_payments(sandbox, held, are_shown):
+    tx = sold(sandbox, 300)
+    key = mint(sandbox, held, by="merchant")["key"]
+    path = f"/v1/batches/{tx['batch_id']}"
+
+    answer = sandbox.ask("GET", path, key=key, query="include_transactions=true")
+
+    assert answer.status == 200
+    assert ("transactions" in answer.json()) is are_shown
+    decisions = sandbox.journal(answer)["decisions"]
+    said = [one["reason"] for one in decisions if one["step"] == "render"]
+    left_out = ["transactions are left out: the key does not hold payments:read"]
+    assert said == ([] if are_shown else left_out)
+
+
+# --- numbers ----------------------------------------------------------------------------------
+
+
+@pytest.mark.proves("assumed 3.3-repeated")
+@pytest.mark.parametrize(
+    ("now", "status"),
+    [("2026-03-06T11:59:59.999Z", "rejected"), ("2026-03-06T12:00:00Z", "accepted")],
+)
+def test_a_batch_whose_number_was_used_within_five_days_is_a_duplicate(sandbox, now, status):
+    first = opened_batch(sandbox, processor_batch_id="042")["id"]
+    assert settled(sandbox, first)["status"] == "accepted"
+    set_clock(sandbox, now)
+    second = opened_batch(sandbox, processor_batch_id="042")["id"]
+
+    result = settled(sandbox, second)
+
+    assert result["status"] == status
+    if status == "rejected":
+        assert result["response"] == {"rejection_reason": "QD - DUPLICATE BATCH"}
+        shown(edit_batch(sandbox, second, processor_batch_id="043"))
+        assert settled(sandbox, second)["status"] == "accepted"
+
+
+@pytest.mark.proves("assumed 3.3-repeated")
+def test_another_terminal_may_use_the_same_number(sandbox):
+    settled(sandbox, opened_batch(sandbox, processor_batch_id="042")["id"])
+    till = a_terminal(sandbox)["terminal_id"]
+    body = {"terminal_id": till, "processor_batch_id": "042"}
+    other = made(ask(sandbox, "POST", "/v1/batches/open", body))
+
+    assert settled(sandbox, other["id"])["status"] == "accepted"

@@ -8,9 +8,11 @@ import pytest
 from tests.directory.making import terminal_id
 from tests.platform.minting import messages, set_clock
 from tests.support.payments import (
+    acted,
     attempt,
     event_types,
     events_of,
+    held,
     operate,
     paid_id,
     pay,
@@ -421,3 +423,35 @@ def test_a_duplicate_event_id_announces_nothing(sandbox):
     answer = pay(sandbox, event_id="E-1")
 
     assert (answer.status, events_of(sandbox, answer)) == (400, [])
+
+
+@pytest.mark.proves("spec 6.1.10", "assumed 2.10-order")
+def test_the_bodies_of_a_payment_are_in_strict_order_of_time_while_the_clock_stands_still(sandbox):
+    tx = held(sandbox, 1000)
+    for action, body in (
+        ("increment", {"amount": 500}),
+        ("capture", {}),
+        ("adjust", {"type": "fixed", "amount": 200}),
+        ("refund", {"amount": 100}),
+        ("refund", {}),
+    ):
+        acted(sandbox, tx, action, **body)
+
+    bodies = [one["body"] for one in messages(sandbox) if one["subject"] == tx["transaction_id"]]
+
+    assert [len(body["history"]) for body in bodies] == [1, 2, 3, 4, 5, 6, 7]
+    steps = [body["history"][-1]["created_at"] for body in bodies]
+    begun = tx["created_at"]
+    assert steps == [begun + number for number in range(7)]
+    assert [one["created_at"] for one in bodies[-1]["history"]] == steps
+
+
+@pytest.mark.proves("assumed 2.10-order")
+def test_a_step_after_the_clock_was_set_back_is_later_than_the_one_before(sandbox):
+    tx = held(sandbox, 1000)
+    set_clock(sandbox, "2026-02-01T00:00:00Z")
+
+    after = acted(sandbox, tx, "capture")
+
+    times = [one["created_at"] for one in after["history"]]
+    assert times == sorted(set(times))

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from sandbox.domain.currencies import CURRENCIES
 from sandbox.domain.payments.transaction_json import view
 from tests.directory.making import (
     a_location,
@@ -13,7 +14,7 @@ from tests.directory.making import (
     location_id,
     terminal_id,
 )
-from tests.support.payments import pay, record_of, refused, sold, state
+from tests.support.payments import ask, pay, record_of, refused, sold, state
 
 ATTEMPT = {
     "transaction_type": "sale",
@@ -105,7 +106,9 @@ def test_a_sale_with_tip_and_tax_shows_every_field_and_nothing_besides(sandbox):
             ATTEMPT | UNANSWERED | {"event_id": sale["event_id"]},
             ATTEMPT
             | {name: sale[name] for name in UNANSWERED}
-            | {"event_id": sale["event_id"], "status": "captured", "status_reason": "approved"},
+            | {"event_id": sale["event_id"], "status": "captured", "status_reason": "approved"}
+            # Later than the step before, though the clock stands still: assumed 2.10-order.
+            | {"created_at": ATTEMPT["created_at"] + 1},
         ],
     }
     assert answer | {"approvalCode": ""} == {
@@ -211,11 +214,42 @@ def test_the_currency_is_that_of_the_location_and_else_that_of_the_terminal(sand
     assert (without["currency"], with_location["currency"]) == ("CAD", "USD")
 
 
-@pytest.mark.proves("assumed 1.8-currency, 7.2")
-def test_a_currency_by_number_says_nothing(sandbox):
-    till = a_terminal(sandbox, currency_code="124")["terminal_id"]
+@pytest.mark.proves("assumed 1.8-currency, 7.2, D30")
+def test_a_currency_by_number_is_shown_in_letters(sandbox):
+    till = a_terminal(sandbox, currency_code="978")
 
-    assert sold(sandbox, at=till)["currency"] == "USD"
+    assert till["currency_code"] == "978"
+    for currency in ("EUR", "978"):
+        assert sold(sandbox, at=till["terminal_id"], currency=currency)["currency"] == "EUR"
+    assert "EUR" in refused(sandbox, pay(sandbox, at=till["terminal_id"], currency="USD"))
+
+
+@pytest.mark.proves("assumed D30")
+@pytest.mark.parametrize("wrong", ["usd", "US", "XXX", "XTS", "000", "USDX", ""])
+def test_a_currency_that_iso_4217_does_not_have_is_refused(sandbox, wrong):
+    place = {"account_id": account_id(sandbox, "merchant"), "name": "Patio", "currency": wrong}
+    till = f"/v2/terminals/{terminal_id(sandbox, 'merchant')}"
+
+    answers = [
+        pay(sandbox, currency=wrong),
+        ask(sandbox, "POST", "/v1/locations", place),
+        ask(sandbox, "PUT", till, {"currency_code": wrong}),
+    ]
+
+    for answer in answers:
+        said = refused(sandbox, answer)
+        assert "currency" in said
+        assert wrong != "usd" or "'USD'" in said
+
+
+@pytest.mark.proves("assumed D30")
+def test_each_currency_has_letters_a_number_and_an_exponent_of_its_own():
+    assert CURRENCIES["EUR"] == ("EUR", "978", 2)
+    assert CURRENCIES["JPY"] == ("JPY", "392", 0)
+    assert CURRENCIES["BHD"] == ("BHD", "048", 3)
+    assert len({one.number for one in CURRENCIES.values()}) == len(CURRENCIES)
+    assert all(re.fullmatch(r"[A-Z]{3}", code) for code in CURRENCIES)
+    assert all(re.fullmatch(r"[0-9]{3}", one.number) for one in CURRENCIES.values())
 
 
 @pytest.mark.proves("assumed 1.8-where")

@@ -2,7 +2,9 @@
 
 import pytest
 
-from tests.platform.minting import CONCRETE, messages, mint, refused_by
+from sandbox.domain.profile import PermissionRules, Profile, parse_profile
+from tests.directory.making import an_account
+from tests.platform.minting import CONCRETE, messages, mint, refused_by, sandbox_with
 
 
 def create(sandbox, *, key, body):
@@ -14,7 +16,8 @@ def verdict(answer):
 
 
 WEBHOOKS = ["webhooks:read", "webhooks:create", "webhooks:edit", "webhooks:delete"]
-BUT_WEBHOOKS = [permission for permission in CONCRETE if permission not in WEBHOOKS]
+ADMIN_ONLY = "accounts:create:partner"
+FOR_EVERYBODY = [one for one in CONCRETE if one not in (*WEBHOOKS, ADMIN_ONLY)]
 
 
 @pytest.mark.proves("spec 4.1.4, 5.8, 7-403")
@@ -61,9 +64,7 @@ def test_the_sub_form_is_not_handed_on_by_the_base_form_nor_the_other_way_round(
     assert (up.status, down.status) == (403, 403)
 
 
-@pytest.mark.proves(
-    "spec 2.2-webhooks, 4.1.5, 5.8, 7-403", "assumed 4.4-grants, 4.4-admin-only, Q10, Q14"
-)
+@pytest.mark.proves("spec 2.2-webhooks, 5.8, 7-403", "assumed 4.4-grants, Q10")
 @pytest.mark.parametrize("permission", WEBHOOKS)
 @pytest.mark.parametrize(
     ("caller", "status"), [("merchant", 403), ("partner", 403), ("admin", 403), ("psp", 201)]
@@ -74,6 +75,56 @@ def test_webhook_permissions_are_granted_by_psp_accounts_alone(sandbox, caller, 
     answer = create(sandbox, key=caller, body=body)
 
     assert answer.status == status
+
+
+@pytest.mark.proves("spec 4.1.5, 7-403", "assumed 4.4-grants, 4.4-admin-only, Q14")
+@pytest.mark.parametrize(
+    ("caller", "status"), [("merchant", 403), ("partner", 403), ("admin", 201), ("psp", 201)]
+)
+def test_admin_only_permissions_are_granted_by_admin_and_psp_accounts(sandbox, caller, status):
+    body = {"name": "x", "permissions": ["payments:read", ADMIN_ONLY]}
+
+    answer = create(sandbox, key=caller, body=body)
+
+    assert answer.status == status
+    if status == 403:
+        assert answer.json()["error"] == "forbidden"
+        assert refused_by(sandbox, answer) == ("grant", "403", "spec 4.1.5")
+
+
+@pytest.mark.proves("assumed Q14")
+def test_the_profile_lists_the_admin_only_permissions():
+    rules = PermissionRules(admin_only=("terminals:delete", "all"))
+    sandbox = sandbox_with(Profile(permissions=rules))
+
+    def granted(*permissions, by="merchant"):
+        body = {"name": "x", "permissions": list(permissions)}
+        return create(sandbox, key=by, body=body).status
+
+    assert [granted(one) for one in rules.admin_only] == [403, 403]
+    assert granted(ADMIN_ONLY) == 201
+    assert [granted(one, by="admin") for one in rules.admin_only] == [201, 201]
+
+
+@pytest.mark.proves("assumed 1.3-provisioned")
+@pytest.mark.parametrize(("creator", "is_given"), [("partner", False), ("psp", True)])
+def test_the_key_of_a_v2_account_has_nothing_that_its_creator_may_not_grant(creator, is_given):
+    rules = PermissionRules(admin_only=("terminals:delete",))
+    sandbox = sandbox_with(Profile(permissions=rules))
+
+    account = an_account(sandbox, by=creator, path="/v2/accounts")
+
+    given = account["api_key"]["permissions"]
+    assert ("terminals:delete" in given, "terminals:edit" in given) == (is_given, True)
+
+
+@pytest.mark.proves("assumed Q14")
+@pytest.mark.parametrize("name", ["legacy_all", "terminals:deletes", ""])
+def test_a_profile_that_reserves_what_is_no_permission_is_refused(name):
+    with pytest.raises(ValueError, match="admin_only: ") as caught:
+        parse_profile({"permissions": {"admin_only": [name]}})
+
+    assert name != "terminals:deletes" or "terminals:delete" in str(caught.value)
 
 
 @pytest.mark.proves("spec 5.8", "assumed 4.4-grants")
@@ -88,9 +139,9 @@ def test_a_merchant_that_was_given_webhook_permissions_cannot_hand_them_on(sandb
 
 @pytest.mark.proves("spec 2.2-all", "assumed 4.4-all, Q11")
 @pytest.mark.parametrize("caller", ["admin", "psp", "partner", "merchant", "legacy"])
-def test_whoever_holds_a_macro_can_grant_all_and_every_permission_but_webhooks(sandbox, caller):
+def test_whoever_holds_a_macro_can_grant_all_and_every_unreserved_permission(sandbox, caller):
     for_all = create(sandbox, key=caller, body={"name": "x", "permissions": ["all"]})
-    for_each = create(sandbox, key=caller, body={"name": "x", "permissions": BUT_WEBHOOKS})
+    for_each = create(sandbox, key=caller, body={"name": "x", "permissions": FOR_EVERYBODY})
 
     assert (for_all.status, for_each.status) == (201, 201)
 

@@ -137,15 +137,29 @@ def test_legacy_keys_authenticate_until_the_end_of_july_2026_begins(sandbox, now
     assert authenticates(sandbox, "legacy") is is_usable
 
 
-@pytest.mark.proves("spec 5.5")
-def test_no_expiry_moves_the_end_of_legacy_keys(sandbox):
-    # spec 5.5 names a date for all of them.
-    set_clock(sandbox, "2026-08-01T00:00:00Z")
+@pytest.mark.proves("spec 5.5, 8-legacy", "assumed D33")
+@pytest.mark.parametrize("now", ["2026-07-30T00:00:00Z", "2026-08-01T00:00:00Z"])
+def test_a_legacy_key_takes_no_expiry_after_the_end_of_legacy_keys(sandbox, now):
+    id = sandbox.key_id("legacy")
+    set_clock(sandbox, now)
 
-    answer = put(sandbox, sandbox.key_id("legacy"), expires_at="2030-01-01T00:00:00Z")
+    answer = put(sandbox, id, expires_at="2026-08-02T00:00:00Z", name="renamed")
 
-    assert answer.status == 200
-    assert not authenticates(sandbox, "legacy")
+    assert (answer.status, answer.json()["error"]) == (400, "validation_error")
+    assert "2026-07-31T00:00:00.000Z" in answer.json()["details"]
+    shown = read(sandbox, id)
+    assert (shown["expires_at"], shown["name"]) == ("2026-07-31T00:00:00.000Z", "Demo legacy key")
+
+
+@pytest.mark.proves("assumed D33")
+def test_a_legacy_key_takes_any_expiry_up_to_the_end_of_legacy_keys(sandbox):
+    id = sandbox.key_id("legacy")
+
+    nearer = put(sandbox, id, expires_at="2026-03-02T00:00:00Z")
+    back = put(sandbox, id, expires_at="2026-07-31T00:00:00Z")
+
+    assert [one.status for one in (nearer, back)] == [200, 200]
+    assert read(sandbox, id)["expires_at"] == "2026-07-31T00:00:00.000Z"
 
 
 @pytest.mark.proves("spec 2.1-legacy, 2.1-key", "assumed 1.2-last4, 8.2-legacy")

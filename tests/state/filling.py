@@ -148,3 +148,4 @@ def _directory(sandbox: InProcess) -> None:
     mint(sandbox, ["all"], by="merchant", name="kept", **supplied(kept_key(sandbox)))
     put(sandbox, mint(sandbox, ["all"], by="merchant").id, status="revoked")
     delete(sandbox, mint(sandbox, ["all"], by="merchant").id)
+    an_account(sandbox, path="/v2/accounts")

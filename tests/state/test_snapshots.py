@@ -105,7 +105,7 @@ def test_the_full_world_has_something_in_every_table(full: bytes):
     assert tables == {
         *("file", "world", "counters", "accounts", "api_keys", "batches", "credentials"),
         *("deliveries", "endpoints", "locations", "messages", "records", "terminals", "timers"),
-        *("transactions", "key_usage"),
+        *("transactions", "key_usage", "applications"),
     }
     assert {one["kind"] for one in table(full, "timers")} == {
         *("authorization_expires", "surcharge_expires", "key_expires"),

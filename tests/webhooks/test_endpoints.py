@@ -36,6 +36,7 @@ def test_an_endpoint_needs_a_url_only_and_gets_the_defaults(sandbox):
         "url": URL,
         "description": "",
         "account_id": None,
+        "application_id": None,
         "event_types": [],
         "filters": {},
         "disabled": False,
@@ -59,6 +60,7 @@ def test_an_endpoint_is_what_it_was_asked_to_be(sandbox):
 
     created = {"created_at": "2026-03-01T12:00:00.000Z"}
     disabled = {"disabled": True, "disabled_reason": "disabled by hand"}
+    assert re.fullmatch(r"app_[A-Za-z0-9]{27}", body.pop("application_id"))
     assert body == wanted | created | disabled
 
 
@@ -270,7 +272,8 @@ def test_what_is_given_changes_and_the_rest_stays(sandbox, changes):
 
     after = change(sandbox, before["id"], **changes)
 
-    assert after == before | changes
+    gone = {"application_id": None} if "account_id" in changes else {}
+    assert after == before | changes | gone
     assert shown(sandbox, before["id"]) == after
 
 

@@ -61,6 +61,13 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         refuses=(408, 429),
     ),
     ControlRow(
+        name="applications.list",
+        method="GET",
+        path=f"{WORLD}/applications",
+        summary="List the webhook applications of a world's accounts",
+        run=endpoints.list_applications,
+    ),
+    ControlRow(
         name="endpoints.create",
         method="POST",
         path=_ENDPOINTS,

@@ -118,6 +118,7 @@ def _with_tip(breakdown: Breakdown, tip: int | None) -> Breakdown:
 def _capture_as_stated(tx: Transaction, action: ActionRequest, stated: Breakdown) -> Plan:
     """A capture whose components replace those of the payment. Source: assumed 2.5-breakdown."""
     amounts = _stated(tx, stated, action.amount)
+    _must_be_within_its_own_rate(stated, amounts)
     amount, held = amounts.total, tx.ledger.held
     ledger = tx.ledger._replace(captured=amount, added=max(0, amount - held))
     return _plan(
@@ -127,11 +128,7 @@ def _capture_as_stated(tx: Transaction, action: ActionRequest, stated: Breakdown
         ledger=ledger,
         rates=_rates(tx, stated, amounts),
         is_partial=False,
-        exceeds=(
-            amounts.goods > held
-            or amounts.tip > headroom(amounts)
-            or _is_above_its_own_rate(stated, amounts)
-        ),
+        exceeds=amounts.goods > held or amounts.tip > headroom(amounts),
         **_tip_changes(tx, stated, amounts, "capture"),
     )
 
@@ -148,12 +145,19 @@ def _stated(tx: Transaction, stated: Breakdown, amount: int | None) -> Amounts:
     return amounts
 
 
-def _is_above_its_own_rate(stated: Breakdown, amounts: Amounts) -> bool:
-    """Whether a surcharge is more than one cent above the result of its rate."""
-    if stated.surcharge_amount is None or stated.surcharge_rate is None:
-        return False
-    base = amounts.without_surcharge().total
-    return stated.surcharge_amount > percent_of(base, stated.surcharge_rate) + 1
+def _must_be_within_its_own_rate(stated: Breakdown, amounts: Amounts) -> None:
+    """Raises ValueError for a surcharge of more than one minor unit above what its rate gives.
+
+    Source: assumed 2.5-surcharge-rate.
+    """
+    if stated.bypass or stated.surcharge_amount is None or stated.surcharge_rate is None:
+        return
+    most = percent_of(amounts.without_surcharge().total, stated.surcharge_rate) + 1
+    if stated.surcharge_amount > most:
+        raise ValueError(
+            f"breakdown.surchargeAmount: {stated.surcharge_amount} is more than its rate of "
+            f"{stated.surcharge_rate:g} % allows, {most}"
+        )
 
 
 def _rates(tx: Transaction, stated: Breakdown, amounts: Amounts) -> Rates:

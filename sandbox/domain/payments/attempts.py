@@ -24,14 +24,20 @@ class Conclusion(NamedTuple):
     events: tuple[tuple[str, Transaction], ...] = ()
 
 
-def host_answer(outcome: Outcome | None, event_id: str) -> HostAnswer | None:
-    """The gateway's answer; None if no answer came. Source: assumed 5.1."""
+def host_answer(
+    outcome: Outcome | None, event_id: str, earlier: HostAnswer | None = None
+) -> HostAnswer | None:
+    """The gateway's answer; None if no answer came. Source: assumed 5.1.
+
+    It repeats the approval code of an earlier one, which receipts print (assumed D28).
+    """
     if outcome is None or outcome.response_code is None:
         return None
+    code = (earlier.approval_code if earlier else None) or approval_code(event_id)
     return HostAnswer(
         outcome.response_code,
         outcome.message,
-        approval_code(event_id) if outcome.has_approval_code else None,
+        code if outcome.has_approval_code else None,
         outcome.host_code,
     )
 

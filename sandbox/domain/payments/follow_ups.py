@@ -157,8 +157,12 @@ def conclude(
     """
     tx, operation = case.tx, case.action.operation
     shown_type = "sale" if operation is Operation.CONFIRM else operation.value
+    # A refund is sent to the host by itself, and gets a code of its own (assumed D28).
+    earlier = None if operation is Operation.REFUND else tx.answer
     attempted = tx._replace(
-        event_id=event_id, transaction_type=shown_type, answer=host_answer(outcome, event_id)
+        event_id=event_id,
+        transaction_type=shown_type,
+        answer=host_answer(outcome, event_id, earlier),
     )
     if taken.answer == "failed" or taken.is_rule_failure:
         return _failed(case, taken, outcome, attempted, at)

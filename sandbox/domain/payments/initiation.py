@@ -17,7 +17,13 @@ from sandbox.domain.payments.outcomes import (
     Verdict,
 )
 from sandbox.domain.payments.pricing import Price
-from sandbox.domain.payments.transactions import Attempt, Origin, Transaction, attempt_of
+from sandbox.domain.payments.transactions import (
+    Attempt,
+    Origin,
+    Transaction,
+    attempt_of,
+    step_after,
+)
 from sandbox.domain.payments.transitions import AS_ANSWERED, Transition, transitions_from
 
 
@@ -169,8 +175,6 @@ def conclude(
     answer = host_answer(outcome, tx.event_id)
     amounts, ledger, is_partial = _money(start, taken)
     history = tx.history
-    if at == tx.origin.created_at:
-        at = tx.origin.created_at  # Reuse the int object to save memory.
     if taken.event is not None:
         attempt = Attempt(
             tx.event_id,
@@ -184,7 +188,7 @@ def conclude(
             host_id,
             answer,
             batch_id,
-            at,
+            step_after(history, at),
         )
         history = (*history, attempt)
     after = tx._replace(

@@ -165,6 +165,11 @@ invalid_tip_adjustment | adj | error | invalid_tip_adjustment | - | - | - | null
 pending_forever | init | pending | pending | E | null | PENDING | null | yes | 500 | recon
 refund_declined | ref | declined | declined | D | 05 | DECLINE | null | yes | 1000 | other
 capture_declined | cap | declined | declined | D | 05 | DECLINE | null | yes | 900 | fix
+insert_card | init | declined | declined | D | null | INSERT CARD | null | yes | 800 | same
+use_another_card | init | declined | declined | D | null | USE ANOTHER CARD | null | yes | 800 | other
+contactless_limit_exceeded | init | declined | declined | D | 65 | CONTACTLESS LIMIT | null | yes | 900 | same
+strong_authentication_required | init | declined | declined | D | 1A | ADD AUTH REQUIRED | null | yes | 900 | same
+surcharge_not_permitted | init, cap | declined | declined | D | B1 | SURCHARGE ERROR | null | yes | 900 | fix
 """  # noqa: E501
 # do_not_honor also applies to confirmations: the triggers need it (assumed D9).
 

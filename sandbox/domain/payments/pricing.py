@@ -267,6 +267,25 @@ def _stated_surcharge(
     return _Surcharge(amount, rate, "transaction", DEFAULT_SURCHARGE_BASIS, False)
 
 
+def agreed_rate(before: Amounts, surcharge: int, rate: float) -> float:
+    """The percentage that gives this surcharge, to a minor unit, on one of the bases.
+
+    `rate` is a percentage, or a fraction of 1 if only that agrees. Raises ValueError if neither
+    does. Source: assumed 2.8-stated.
+    """
+    bases = {based_on(basis, before) for basis in SURCHARGE_BASES}
+    for percent in (rate, round(rate * 100, 6)):
+        if any(abs(percent_of(base, percent) - surcharge) <= 1 for base in bases):
+            return percent
+    raise ValueError(
+        f"surcharge: the amount {surcharge} and the percentage {rate:g} do not agree; "
+        f"{rate:g} % of {before.total} is {percent_of(before.total, rate)}"
+    )
+
+
+SURCHARGE_BASES: Final = ("subtotal", "subtotal_plus_tax", "subtotal_plus_tip", "total")
+
+
 def based_on(basis: str, amounts: Amounts) -> int:
     """The base of a percentage rate. Source: assumed 2.8-values."""
     base = amounts.subtotal

@@ -201,7 +201,11 @@ class Transaction(NamedTuple):
 
 
 def attempt_of(tx: Transaction, amount: int, at: int, *, batch_id: str | None = None) -> Attempt:
-    """The history element for the record's present state."""
+    """The next history element, for the record's present state. `at` is in Unix milliseconds.
+
+    It is at least a millisecond later than the one before, so times order the events of a payment
+    strictly, also in a world whose clock stands still. Source: spec 6.1.10; assumed 2.10-order.
+    """
     return Attempt(
         event_id=tx.event_id,
         transaction_type=tx.transaction_type,
@@ -214,5 +218,10 @@ def attempt_of(tx: Transaction, amount: int, at: int, *, batch_id: str | None = 
         gateway_transaction_id=tx.gateway_transaction_id,
         answer=tx.answer,
         batch_id=batch_id,
-        created_at=at,
+        created_at=step_after(tx.history, at),
     )
+
+
+def step_after(history: tuple[Attempt, ...], at: int) -> int:
+    """The moment of the next element of this history, in Unix milliseconds."""
+    return max(at, history[-1].created_at + 1)

@@ -1,5 +1,6 @@
 """Operations on accounts. Source: spec 4.4-paths-accounts; details assumed 1.3."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -7,12 +8,20 @@ from sandbox.domain.access import Need, need
 from sandbox.domain.accounts import Account, AccountType
 from sandbox.domain.credentials import Credential
 from sandbox.domain.directory import ACCOUNTS
-from sandbox.domain.faults import CONFLICT, FORBIDDEN, VALIDATION_ERROR, Refusal
+from sandbox.domain.escalation import MAY_GRANT_ADMIN_ONLY
+from sandbox.domain.faults import (
+    ACCOUNT_BLOCKED,
+    CONFLICT,
+    FORBIDDEN,
+    VALIDATION_ERROR,
+    Refusal,
+)
 from sandbox.domain.keys import ApiKey, ApiKeyView
 from sandbox.domain.locations import Location
 from sandbox.domain.permissions import CONCRETE, Grants
 from sandbox.domain.rendering import Page, to_wire_fields
 from sandbox.domain.terminals import Terminal
+from sandbox.domain.webhooks.applications import Application
 from sandbox.platform.apikeys import operations as apikeys
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.operation_context import OperationContext
@@ -39,11 +48,13 @@ def create(context: OperationContext) -> Account:
 
 
 def create_with_key(context: OperationContext) -> dict[str, Any]:
-    """Create an account, an organization id, and a key. Source: spec 4.4-paths-provisioning.
+    """Create an account with organization, webhook application and key.
 
-    The account is shown with the key in a field of its own, this once (assumed 1.3-api-key).
+    The account is shown with the key in a field of its own, this once (assumed 1.3-api-key). The
+    control API shows the application. Source: spec 4.4-paths-provisioning.
     """
     account = _create(context, organization_id="org_" + context.world.draws.plain_chars(27))
+    context.unit.put(Application(account_id=account.id, created_at=context.now))
     return to_wire_fields(account) | {"api_key": _provision_key(context, account)}
 
 
@@ -76,10 +87,15 @@ def _create(context: OperationContext, organization_id: str | None) -> Account:
 def _provision_key(context: OperationContext, account: Account) -> ApiKeyView | None:
     """The key that comes with a v2 account; None when its creator could grant nothing.
 
-    Its permissions are the creator's, without those that only a PSP grants, those that create
-    accounts, and for a merchant those on descendants (assumed 1.3-provisioned, D19).
+    Its permissions are the creator's, without those that only a PSP grants, those that the creator
+    may not grant, those that create accounts, and for a merchant those on descendants (assumed
+    1.3-provisioned, D19).
     """
-    permissions = _provisioned(context.known_caller.grants, account.type)
+    creator = context.known_caller
+    kept_back: set[str] = set()
+    if creator.account.type not in MAY_GRANT_ADMIN_ONLY:
+        kept_back.update(context.world.profile.permissions.admin_only)
+    permissions = _provisioned(creator.grants, account.type, kept_back)
     if not permissions:
         return None
     return apikeys.issue_and_announce(
@@ -87,10 +103,14 @@ def _provision_key(context: OperationContext, account: Account) -> ApiKeyView | 
     )
 
 
-def _provisioned(grants: Grants, account_type: AccountType) -> tuple[str, ...]:
+def _provisioned(
+    grants: Grants, account_type: AccountType, kept_back: Collection[str]
+) -> tuple[str, ...]:
     def is_left_out(permission: str) -> bool:
-        return permission.startswith(("webhooks:", "accounts:create:")) or (
-            account_type is AccountType.MERCHANT and permission.endswith(":sub")
+        return (
+            permission.startswith(("webhooks:", "accounts:create:"))
+            or permission in kept_back
+            or (account_type is AccountType.MERCHANT and permission.endswith(":sub"))
         )
 
     return tuple(name for name in CONCRETE if name in grants and not is_left_out(name))
@@ -112,7 +132,28 @@ def list_all(context: OperationContext) -> Page:
 def update(context: OperationContext) -> Account:
     """Change an account, its status included. Source: assumed 1.3-update."""
     body = cast("UpdateAccount", context.body)
+    if body.status == "active":
+        _must_not_lift_its_own_block(context)
     return cast(Account, directory.change_with_status(context, body.given()))
+
+
+def unblock(context: OperationContext) -> Account:
+    """Make a blocked account active again. Source: assumed 1.10, D32."""
+    _must_not_lift_its_own_block(context)
+    return cast(Account, directory.unblock(context))
+
+
+def _must_not_lift_its_own_block(context: OperationContext) -> None:
+    """Raises Refusal for a blocked account that asks for itself. Source: assumed D32."""
+    account = cast(Account, context.record)
+    if account.status == "blocked" and account.id == context.known_caller.account.id:
+        raise Refusal(
+            ACCOUNT_BLOCKED,
+            "status: only an account above can lift the block",
+            reason=f"account {account.id} ({account.name}) asks to lift its own block",
+            source="assumed D32",
+            step="rule",
+        )
 
 
 def delete(context: OperationContext) -> None:
@@ -137,4 +178,5 @@ def delete(context: OperationContext) -> None:
         for record in found:
             context.unit.put(replace(record, deleted_at=context.now))
     context.unit.can_wait = False
+    context.unit.remove(Application, account.id)
     directory.delete(context)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from sandbox.domain.access import need
 from sandbox.domain.accounts import Account
-from sandbox.domain.faults import CONFLICT, FORBIDDEN
+from sandbox.domain.faults import ACCOUNT_BLOCKED, CONFLICT, FORBIDDEN
 from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.keys import ApiKeyView
 from sandbox.platform.accounts import operations
@@ -61,6 +61,7 @@ _V1: Final[tuple[Row, ...]] = (
         body=lambda _: bodies.UpdateAccount,
         response=Account,
         events=("account.updated", "account.blocked", "account.unblocked"),
+        refuses=(ACCOUNT_BLOCKED,),
     ),
     Row(
         name="accounts.delete",
@@ -108,9 +109,10 @@ ROWS: Final[tuple[Row, ...]] = (
         _PATHS,
         _ACCOUNT,
         need("accounts:edit"),
-        (directory.block, directory.unblock),
+        (directory.block, operations.unblock),
         Account,
         "account",
+        unblock_refuses=(ACCOUNT_BLOCKED,),
     ),
     *(_as_v2(row) for row in _V1),
     replace(

@@ -12,7 +12,7 @@ from sandbox.domain.access import Holds
 from sandbox.domain.accounts import Account, AccountType
 from sandbox.domain.escalation import refuse_grant
 from sandbox.domain.faults import FORBIDDEN, VALIDATION_ERROR, Refusal
-from sandbox.domain.instants import Instant
+from sandbox.domain.instants import Instant, to_wire
 from sandbox.domain.keys import (
     KEY_LIFE,
     TRIGGER_OF_STATUS,
@@ -122,6 +122,17 @@ def _must_lie_ahead(context: OperationContext, expires_at: Instant | None) -> No
         raise Refusal(VALIDATION_ERROR, "expires_at: must lie in the future", source="assumed D19")
 
 
+def _must_not_outlive_legacy_keys(key: ApiKey, expires_at: Instant | None) -> None:
+    """Raises Refusal for an expiry that a legacy key would not live to see. Source: assumed D33."""
+    if key.is_legacy and expires_at is not None and expires_at > keys.LEGACY_EXPIRY:
+        raise Refusal(
+            VALIDATION_ERROR,
+            f"expires_at: legacy keys end at {to_wire(keys.LEGACY_EXPIRY)}",
+            source="assumed D33",
+            step="rule",
+        )
+
+
 def _supplied_key(context: OperationContext, body: "CreateKey") -> str | None:
     """The key that the caller brought, once it is known to be usable. Source: spec 4.1."""
     field, supplied = context.world.profile.supplied_key_field, body.supplied_key
@@ -153,7 +164,8 @@ def _bad_key(details: str) -> Refusal:
 def _must_be_grantable(context: OperationContext, permissions: tuple[str, ...]) -> None:
     """Raises Refusal when the caller may not hand these on. Source: spec 4.1.4, 4.1.5, 5.8."""
     account_type = context.known_caller.account.type
-    refusal = refuse_grant(permissions, context.known_caller.grants, account_type)
+    admin_only = context.world.profile.permissions.admin_only
+    refusal = refuse_grant(permissions, context.known_caller.grants, account_type, admin_only)
     if refusal is not None:
         shown = ", ".join(refusal.permissions)
         raise Refusal(
@@ -201,6 +213,7 @@ def update(context: OperationContext) -> ApiKeyView:
     """Change name, expiry or status; permissions never change. Source: spec 4.3-keys."""
     key, body = cast(ApiKey, context.record), cast("UpdateKey", context.body)
     _must_lie_ahead(context, body.expires_at)
+    _must_not_outlive_legacy_keys(key, body.expires_at)
     changes: dict[str, Any] = {}
     if body.name is not None:
         changes["name"] = body.name

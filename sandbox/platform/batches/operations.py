@@ -9,7 +9,9 @@ from sandbox.domain.batches import (
     ACCEPTED,
     BATCH_LIFE,
     DEFAULT_REASON,
+    NUMBER_RESTS,
     REASONS,
+    RECENT_MAX,
     TRIGGER_OF_ANSWER,
     Batch,
     Result,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from sandbox.platform.batches.bodies import EditBatch, ListBatches, OpenBatch, ReadBatch
 
 _OLDEST_FIRST = Order(is_descending=False)
+_READ_PAYMENTS = "payments:read"
 
 
 # --- read -------------------------------------------------------------------------------------
@@ -57,10 +60,17 @@ def list_all(context: OperationContext) -> Page:
 
 
 def read(context: OperationContext) -> Any:
-    """One batch, with its members on request. Source: assumed 1.11-members."""
+    """One batch, with its members on request. Source: assumed 1.11-members.
+
+    A key that may not read payments gets the batch without them. Source: spec 5.6; assumed D31.
+    """
     query: ReadBatch = context.query
     batch = cast(Batch, context.record)
     if not query.include_transactions:
+        return batch
+    if _READ_PAYMENTS not in context.known_caller.grants:
+        reason = f"transactions are left out: the key does not hold {_READ_PAYMENTS}"
+        context.decided("render", "without transactions", reason, "spec 5.6")
         return batch
     return WithRows(
         fields=to_wire_fields(batch), plural="transactions", rows=members_of(context, batch)
@@ -242,8 +252,25 @@ def answer_by_itself(context: OperationContext, batch_id: str, planned: str) -> 
         return
     members = members_of(context, batch)
     result = _planned(from_json(planned), members) if planned else result_of(members)
+    if result == ACCEPTED and not planned and _repeats_a_number(context, batch):
+        result = Result("rejected", "duplicate_batch")
     if result is not None:
         answer(context, batch, result, members)
+
+
+def _repeats_a_number(context: OperationContext, batch: Batch) -> bool:
+    """Whether the terminal used the number for a batch that settled a few days ago.
+
+    Source: assumed 3.3-repeated.
+    """
+    found, _ = context.unit.find(Batch, {"terminal_id": batch.terminal_id}, limit=RECENT_MAX)
+    return any(
+        other.id != batch.id
+        and other.processor_batch_id == batch.processor_batch_id
+        and other.closed_at is not None
+        and context.now - other.closed_at < NUMBER_RESTS
+        for other in found
+    )
 
 
 def _planned(then: dict[str, Any], members: list[Transaction]) -> Result:

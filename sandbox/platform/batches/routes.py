@@ -38,7 +38,7 @@ ROWS: Final[tuple[Row, ...]] = (
         name="batches.read",
         method="GET",
         path=_ITEM,
-        summary="Read a batch, with its transactions on request",
+        summary="Read a batch, with its transactions for a key that may read payments",
         source="assumed 1.11-members",
         need=need("batches:read"),
         target=Target(where="path", name="batch_id", kind=Batch, relate=relate_to_its_records),

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from sandbox.domain.access import Need
+from sandbox.domain.faults import Fault
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.rows import Row, Target
 
@@ -24,7 +25,14 @@ class Paths(NamedTuple):
 
 
 def block_rows(
-    paths: Paths, target: Target, wanted: Need, runs: tuple[Run, Run], response: Any, event: str
+    paths: Paths,
+    target: Target,
+    wanted: Need,
+    runs: tuple[Run, Run],
+    response: Any,
+    event: str,
+    *,
+    unblock_refuses: tuple[Fault, ...] = (),
 ) -> tuple[Row, Row]:
     """The two aliases of setting the status in an update. Source: assumed 1.10."""
     block, unblock = runs
@@ -52,5 +60,6 @@ def block_rows(
             run=unblock,
             response=response,
             events=(f"{event}.unblocked",),
+            refuses=unblock_refuses,
         ),
     )

@@ -5,6 +5,7 @@ from typing import Any
 from pydantic import Field, StrictStr
 
 from sandbox.domain.accounts import ResourceStatus
+from sandbox.domain.currencies import CurrencyWord
 from sandbox.domain.field_types import Text
 from sandbox.platform.fields import AccountsOwnQuery, AddressBody, CreateBody, PricedBody
 
@@ -23,7 +24,7 @@ class UpdateLocation(PricedBody):
     phone: StrictStr = ""
     email: StrictStr = ""
     country_code: StrictStr = ""
-    currency: StrictStr = ""
+    currency: CurrencyWord = ""
     processor_config_id: StrictStr = ""
     terminal_id: StrictStr = ""
     status: ResourceStatus = "active"

@@ -7,7 +7,6 @@ from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.action_plans import ActionRequest
 from sandbox.domain.payments.follow_ups import Case
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
-from sandbox.domain.payments.pricing import Breakdown
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import Transition
 from sandbox.platform.operation_context import OperationContext
@@ -18,7 +17,6 @@ from sandbox.store.tables import used_event
 if TYPE_CHECKING:
     from sandbox.platform.payments.bodies import (
         Adjust,
-        BreakdownBody,
         Capture,
         Confirm,
         Increment,
@@ -36,7 +34,7 @@ def capture(context: OperationContext) -> "Acted":
             operation=Operation.CAPTURE,
             amount=body.amount,
             tip_amount=body.tip_amount,
-            breakdown=_parts(body.breakdown),
+            breakdown=attempts.parts_of(context, body.breakdown),
         ),
     )
 
@@ -47,7 +45,9 @@ def increment(context: OperationContext) -> "Acted":
     return _act(
         context,
         ActionRequest(
-            operation=Operation.INCREMENT, amount=body.amount, breakdown=_parts(body.breakdown)
+            operation=Operation.INCREMENT,
+            amount=body.amount,
+            breakdown=attempts.parts_of(context, body.breakdown),
         ),
     )
 
@@ -62,6 +62,8 @@ def adjust(context: OperationContext) -> "Acted":
     """Replace the tip of a captured payment. Source: assumed 1.8-adjust."""
     body: Adjust = context.body
     is_percentage = body.type == "percentage"
+    if is_percentage:
+        attempts.note_small_rate(context, "percentage", body.percentage)
     return _act(
         context,
         ActionRequest(
@@ -87,14 +89,10 @@ def confirm(context: OperationContext) -> "Acted":
         ActionRequest(
             operation=Operation.CONFIRM,
             amount=body.amount,
-            breakdown=_parts(body.breakdown),
+            breakdown=attempts.parts_of(context, body.breakdown),
             confirms=body.confirm,
         ),
     )
-
-
-def _parts(body: "BreakdownBody | None") -> Breakdown | None:
-    return body.parts() if body else None
 
 
 # --- the way of every action ------------------------------------------------------------------

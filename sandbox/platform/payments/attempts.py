@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from sandbox.domain.faults import DUPLICATE_EVENT, VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.cards import Card, card_of
 from sandbox.domain.payments.outcomes import Operation
+from sandbox.domain.payments.pricing import Breakdown
 from sandbox.domain.payments.taps import Tapped
 from sandbox.domain.payments.transactions import Transaction, TransactionSite
 from sandbox.domain.payments.transport import TransportFault
@@ -23,7 +24,7 @@ from sandbox.scenarios.running import Words
 from sandbox.store.tables import used_event
 
 if TYPE_CHECKING:
-    from sandbox.platform.payments.bodies import Refund, StartPayment
+    from sandbox.platform.payments.bodies import BreakdownBody, Refund, StartPayment
     from sandbox.scenarios.attempts import FollowUp
 
 
@@ -39,6 +40,27 @@ def card_in(body: "StartPayment | Refund") -> Card:
         raise Refusal(
             VALIDATION_ERROR, f"card_reader_data: {error}", source="assumed 6.4-unknown"
         ) from None
+
+
+def parts_of(context: OperationContext, body: "BreakdownBody | None") -> Breakdown | None:
+    """The breakdown as the domain takes it, with a note for the journal on very small rates."""
+    if body is None:
+        return None
+    parts = body.parts()
+    for name, rate in (
+        ("taxRate", parts.tax_rate),
+        ("tipRate", parts.tip_rate),
+        ("surcharge", parts.surcharge_rate),
+    ):
+        note_small_rate(context, f"breakdown.{name}", rate)
+    return parts
+
+
+def note_small_rate(context: OperationContext, name: str, rate: float | None) -> None:
+    """Note a rate below one percent: many clients mean a fraction of 1 (assumed 2.8-units)."""
+    if rate is not None and 0 < rate < 1:
+        reason = f"{name}: {rate:g} is read as {rate:g} %, not as {rate * 100:g} %"
+        context.decided("rule", "note", reason, "assumed 2.8-units")
 
 
 def event_id_for(context: OperationContext, account_id: str, sent: str | None) -> str:

@@ -16,8 +16,9 @@ from pydantic import (
     model_validator,
 )
 
-from sandbox.domain.field_types import Amount, CurrencyCode, PositiveAmount, Rate, Text
-from sandbox.domain.payments.pricing import Breakdown
+from sandbox.domain.currencies import PaymentCurrency
+from sandbox.domain.field_types import Amount, PositiveAmount, Rate, Text
+from sandbox.domain.payments.pricing import Breakdown, agreed_rate
 from sandbox.platform.fields import Body
 
 EVENT_ID_CHARS_MAX = 128
@@ -42,27 +43,37 @@ def _is_given(name: str) -> dict[str, Any]:
 
 
 class SurchargeBody(Body):
-    """The client's surcharge: an amount, a percentage, or none."""
+    """The client's surcharge: an amount, a percentage, both if they agree, or none.
+
+    `rate` is another name for `percentage`. Source: assumed 2.8-stated.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
             "allOf": [
-                {"not": {"allOf": [_is_given("amount"), _is_given("percentage")]}},
+                {"not": {"allOf": [_is_given("percentage"), _is_given("rate")]}},
                 _unless("bypass", "amount"),
                 _unless("bypass", "percentage"),
+                _unless("bypass", "rate"),
             ]
         }
     )
 
     amount: Amount | None = None
     percentage: Rate | None = None
+    rate: Rate | None = None
     bypass: StrictBool | None = None
+
+    @property
+    def percent(self) -> float | None:
+        """The percentage, under either name."""
+        return self.rate if self.percentage is None else self.percentage
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> "SurchargeBody":
-        if self.amount is not None and self.percentage is not None:
-            raise ValueError("an amount or a percentage, not both")
-        if self.bypass and (self.amount or self.percentage):
+        if self.percentage is not None and self.rate is not None:
+            raise ValueError("a percentage or a rate, not both")
+        if self.bypass and (self.amount or self.percent):
             raise ValueError("bypass excludes an amount and a percentage")
         return self
 
@@ -95,13 +106,32 @@ class BreakdownBody(Body):
     def _has_one_surcharge(self) -> "BreakdownBody":
         if self.surcharge is not None and (self.flat_amount or self.flat_rate):
             raise ValueError("surcharge: in one form, not in two")
+        if self.surcharge is not None:
+            self._agreed_rate(self.surcharge)
         return self
+
+    def _agreed_rate(self, surcharge: SurchargeBody) -> float | None:
+        """The percentage that gives the stated amount, or the one that was stated alone.
+
+        Raises ValueError if both are stated and do not agree.
+        """
+        if surcharge.amount is None or surcharge.percent is None:
+            return surcharge.percent
+        stated = Breakdown(
+            subtotal=self.subtotal,
+            tax_amount=self.tax_amount,
+            tax_rate=self.tax_rate,
+            tip_amount=self.tip_amount,
+            tip_rate=self.tip_rate,
+        )
+        return agreed_rate(stated.amounts, surcharge.amount, surcharge.percent)
 
     def parts(self) -> Breakdown:
         """The same, as the domain takes it."""
         surcharge = self.surcharge or SurchargeBody.model_construct(
-            amount=self.flat_amount, percentage=self.flat_rate, bypass=None
+            amount=self.flat_amount, percentage=self.flat_rate, rate=None, bypass=None
         )
+        is_flat = self.surcharge is None
         return Breakdown(
             subtotal=self.subtotal,
             tax_amount=self.tax_amount,
@@ -110,7 +140,7 @@ class BreakdownBody(Body):
             tip_rate=self.tip_rate,
             tip_type=self.tip_type,
             surcharge_amount=surcharge.amount,
-            surcharge_rate=surcharge.percentage,
+            surcharge_rate=surcharge.percent if is_flat else self._agreed_rate(surcharge),
             bypass=bool(surcharge.bypass),
         )
 
@@ -124,6 +154,7 @@ class ReaderBody(Body):
     outcome: StrictInt | None = None
     pin_bypassed: StrictBool | None = Field(default=None, validation_alias="pinBypassed")
     is_pin_fallback: StrictBool | None = Field(default=None, validation_alias="isPINFallback")
+    location_id: Text | None = Field(default=None, validation_alias="locationID")
 
 
 class _WithReader(Body):
@@ -143,19 +174,13 @@ class _WithReader(Body):
 
 
 class StartPayment(_WithReader):
-    """Body of a payment. Source: assumed 1.8-start."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "anyOf": [_is_given("terminal_id"), _is_given("location_id"), _is_given("account_id")]
-        }
-    )
+    """Body of a payment. Without a place it is made at the key's own. Source: assumed 1.8-start."""
 
     amount: PositiveAmount
     terminal_id: Text | None = None
     location_id: Text | None = None
     account_id: Text | None = None
-    currency: CurrencyCode | None = None
+    currency: PaymentCurrency | None = None
     breakdown: BreakdownBody | None = None
     event_id: EventId | None = None
     type: Literal["sale", "auth"] | None = None
@@ -167,6 +192,22 @@ class StartPayment(_WithReader):
         Literal["contactlessIcc", "contactlessMsd", "contact", "swiped", "keyed"] | None
     ) = None
     additional_details: _Details | None = None
+    location_beside: Text | None = Field(default=None, validation_alias="locationID")
+
+    @property
+    def place(self) -> tuple[str | None, str | None, str | None]:
+        """The terminal, location and account that it names; None where it names none."""
+        in_reader = self.card_reader_data.location_id if self.card_reader_data else None
+        location_id = self.location_id or self.location_beside or in_reader
+        return self.terminal_id, location_id, self.account_id
+
+    @model_validator(mode="after")
+    def _names_one_location(self) -> "StartPayment":
+        reader = self.card_reader_data
+        named = {self.location_id, self.location_beside, reader.location_id if reader else None}
+        if len(named - {None}) > 1:
+            raise ValueError("locationID: names another location than location_id")
+        return self
 
     @field_validator("additional_details")
     @classmethod

@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sandbox.domain.access import Need, need
+from sandbox.domain.accounts import AccountType
 from sandbox.domain.faults import Refusal
 from sandbox.domain.payments import initiation
 from sandbox.domain.payments.cards import Card
@@ -162,7 +163,7 @@ class PendingInitiation(NamedTuple):
 def _start(context: OperationContext, operation: Operation) -> PendingInitiation | Transaction:
     """Everything but the processor's answer; an attempt that is answered again has its record."""
     body: StartPayment = context.body
-    known = points_of_sale.find(context, (body.terminal_id, body.location_id, body.account_id))
+    known = points_of_sale.find(context, _place(context, body))
     site = known.site
     if body.currency not in (None, site.currency):
         raise points_of_sale.invalid(
@@ -172,7 +173,7 @@ def _start(context: OperationContext, operation: Operation) -> PendingInitiation
     again = attempts.earlier_use(context, site.account_id, body.event_id, operation, body.amount)
     if again is not None:
         return again
-    stated = body.breakdown.parts() if body.breakdown else None
+    stated = attempts.parts_of(context, body.breakdown)
     choice = _choose(context, operation, known, card, stated)
     outcome = choice.outcome if choice else None
     cost = _price(operation, known.place, body.amount, stated, card, outcome)
@@ -199,6 +200,15 @@ def _start(context: OperationContext, operation: Operation) -> PendingInitiation
     delay_ms = attempts.delay_ms(context, choice)
     tap = _tap(context, tx, choice.tap) if choice.tap is not None else None
     return PendingInitiation(origin, known, body.amount, stated, cost, choice, delay_ms, tap)
+
+
+def _place(context: OperationContext, body: "StartPayment") -> points_of_sale.Named:
+    """The place that the body names, else the merchant account of the key. Source: assumed D27."""
+    own = context.known_caller.account
+    if body.place == (None, None, None) and own.type is AccountType.MERCHANT:
+        context.decided("rule", "own account", "the body names no place", "assumed D27")
+        return None, None, own.id
+    return body.place
 
 
 def _choose(

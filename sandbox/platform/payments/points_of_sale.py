@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from sandbox.domain.accounts import Account, AccountType
+from sandbox.domain.currencies import code_of
 from sandbox.domain.faults import NOT_FOUND, VALIDATION_ERROR, Refusal
 from sandbox.domain.locations import Location
 from sandbox.domain.payments.pricing import PointOfSale
@@ -57,7 +58,11 @@ def _work_out(
     account_id: str | None,
 ) -> PointOfSale:
     if terminal_id is None and location_id is None and account_id is None:
-        raise invalid("terminal_id, location_id or account_id is required", "assumed 1.8-where")
+        raise invalid(
+            "terminal_id, location_id or account_id is required: the key's own account is no "
+            "merchant",
+            "assumed D27",
+        )
     location = context.unit.get(Location, location_id) if location_id else None
     if terminal_id is None and location is not None:
         terminal_id = location.terminal_id
@@ -88,7 +93,8 @@ def _only_terminal(context: OperationContext, account_id: str) -> Terminal:
     active = [terminal for terminal in found if terminal.status == "active"]
     if len(active) != 1:
         raise invalid(
-            f"account_id: has {len(active)} active terminals; name one with terminal_id",
+            f"account_id: the account has {len(active)} active terminals; name one with "
+            "terminal_id",
             "assumed 1.8-where",
         )
     return active[0]
@@ -142,14 +148,17 @@ def _site(place: PointOfSale) -> TransactionSite:
 
 
 def _currency(place: PointOfSale) -> str:
-    """The currency of the location, else of the terminal. Source: assumed 1.8-currency.
+    """The currency of the location, else of the terminal, in letters. Source: assumed 1.8-currency.
 
-    A VAR sheet names currencies by number; those are ignored (assumed 7.2).
+    A VAR sheet names currencies by number (assumed 7.2, D30).
     """
-    if place.location is not None and place.location.currency:
-        return place.location.currency
-    of_terminal = place.terminal.currency_code
-    return of_terminal if of_terminal and of_terminal.isalpha() else "USD"
+    location = place.location.currency if place.location is not None else None
+    word = location or place.terminal.currency_code or "USD"
+    try:
+        return code_of(word)
+    except ValueError:
+        # A fixture or a file of an earlier version has it.
+        return word if word.isalpha() else "USD"
 
 
 def invalid(details: str, source: str) -> Refusal:

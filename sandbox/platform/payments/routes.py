@@ -11,6 +11,7 @@ from sandbox.domain.access import need
 from sandbox.domain.faults import DUPLICATE_EVENT, Fault
 from sandbox.domain.locations import Location
 from sandbox.domain.payments.outcomes import Operation
+from sandbox.domain.payments.pans import READER_FIELD
 from sandbox.domain.payments.transaction_json import TransactionView
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import TRANSITIONS
@@ -29,9 +30,14 @@ _WHERE: Final = Target(
     where="body",
     name="terminal_id",
     kind=Terminal,
-    is_required=True,
     others=(
-        Target(where="body", name="location_id", kind=Location),
+        Target(
+            where="body",
+            name="location_id",
+            kind=Location,
+            # As clients write it, in the reader's data or beside it: assumed D27.
+            aliases=(("locationID",), (READER_FIELD, "locationID")),
+        ),
         Target(where="body", name="account_id"),
     ),
 )

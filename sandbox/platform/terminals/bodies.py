@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, ConfigDict, Field, StrictStr, model_validator
 
 from sandbox.domain.accounts import ResourceStatus
+from sandbox.domain.currencies import CurrencyWord
 from sandbox.domain.field_types import Mcc, Text
 from sandbox.platform.fields import AccountsOwnQuery, CreateBody, PricedBody
 
@@ -61,7 +62,7 @@ class _TerminalBody(PricedBody):
     agent_bank_number: StrictStr | None = None
     merchant_category_code: Mcc = ""
     terminal_capability: StrictStr = ""
-    currency_code: StrictStr = ""
+    currency_code: CurrencyWord = ""
     country_code: StrictStr = ""
     merchant_name: StrictStr = ""
     var_sheet: Annotated[Any, Field(json_schema_extra=_SHEET)] = None

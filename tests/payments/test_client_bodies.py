@@ -1,0 +1,174 @@
+"""Bodies that real clients send and the spec does not forbid. Source: assumed D27, 2.8-stated."""
+
+import pytest
+
+from tests.directory.making import a_terminal, location_id, terminal_id
+from tests.support.payments import acted, ask, held, parts, pay, refused, shown, sold
+
+READER = {"paymentCardData": "tok_visa_credit"}
+
+
+def sale(sandbox, by="merchant", **body):
+    return ask(sandbox, "POST", "/v3/payment", {"amount": 1000} | body, by=by)
+
+
+def notes(sandbox, answer):
+    return [one["reason"] for one in sandbox.journal(answer)["decisions"] if one["step"] == "rule"]
+
+
+# --- places -----------------------------------------------------------------------------------
+
+
+@pytest.mark.proves("assumed D27")
+def test_a_payment_that_names_no_place_is_made_at_the_only_terminal_of_the_keys_merchant(sandbox):
+    answer = sale(sandbox, by="second_merchant")
+
+    tx = shown(answer)
+    assert (tx["account_id"], tx["tid"]) == (
+        sandbox.account("second_merchant"),
+        terminal_id(sandbox, "second_merchant"),
+    )
+    assert notes(sandbox, answer) == ["the body names no place"]
+    # The same once more, as a till asks.
+    assert shown(sale(sandbox, by="second_merchant"))["tid"] == tx["tid"]
+
+
+@pytest.mark.proves("assumed D27")
+def test_a_payment_that_names_no_place_is_refused_where_it_could_be_several(sandbox):
+    a_terminal(sandbox, "second_merchant")
+
+    assert "terminal_id" in refused(sandbox, sale(sandbox, by="second_merchant"))
+
+
+@pytest.mark.proves("assumed D27")
+def test_a_blocked_merchant_takes_no_payment_without_a_place_either(sandbox):
+    ask(sandbox, "POST", f"/v1/accounts/{sandbox.account('second_merchant')}/block")
+
+    assert sale(sandbox, by="second_merchant").status == 423
+
+
+@pytest.mark.proves("assumed D27")
+@pytest.mark.parametrize(
+    "place",
+    [
+        lambda one: {"locationID": one},
+        lambda one: {"card_reader_data": READER | {"locationID": one}},
+    ],
+    ids=["beside", "in the reader's data"],
+)
+def test_a_location_is_read_as_clients_write_it(sandbox, place):
+    shop = location_id(sandbox, "merchant")
+
+    tx = shown(sale(sandbox, **place(shop)))
+
+    assert tx["location_id"] == shop
+    foreign = sale(sandbox, **place(location_id(sandbox, "other_merchant")))
+    refused(sandbox, foreign, 404, "not_found", clause="spec 7-404")
+    both = sale(sandbox, location_id=location_id(sandbox, "merchant_patio"), **place(shop))
+    assert "locationID" in refused(sandbox, both)
+
+
+# --- surcharges and rates ---------------------------------------------------------------------
+
+DINNER = {"subtotal": 10_000, "taxAmount": 875, "tipAmount": 2_000}
+
+
+@pytest.mark.proves("assumed 2.8-stated")
+@pytest.mark.parametrize("rate", [{"percentage": 3.5}, {"rate": 3.5}, {"percentage": 0.035}])
+@pytest.mark.parametrize("kind", ["sale", "capture"])
+def test_a_surcharge_with_an_amount_and_a_percentage_that_agree_is_taken(sandbox, kind, rate):
+    breakdown = DINNER | {"surcharge": {"amount": 451, **rate}}
+    if kind == "sale":
+        tx = shown(pay(sandbox, 13_326, breakdown=breakdown))
+    else:
+        tx = acted(sandbox, held(sandbox, 13_000), "capture", amount=13_326, breakdown=breakdown)
+
+    assert parts(tx) == (10_000, 875, 2_000, 451, 13_326)
+    assert (tx["surcharge_rate"], tx["surcharge_applied"]) == (3.5, True)
+
+
+@pytest.mark.proves("assumed 2.8-stated")
+def test_a_surcharge_whose_amount_and_percentage_differ_is_refused_with_both(sandbox):
+    breakdown = DINNER | {"surcharge": {"amount": 451, "percentage": 4}}
+
+    said = refused(sandbox, pay(sandbox, 13_326, breakdown=breakdown))
+
+    assert "451" in said
+    assert "4 % of 12875 is 515" in said
+
+
+@pytest.mark.proves("assumed 2.8-stated")
+def test_a_surcharge_may_be_stated_as_a_rate(sandbox):
+    breakdown = {"subtotal": 1000, "surcharge": {"rate": 3}}
+
+    tx = shown(pay(sandbox, 1030, breakdown=breakdown))
+
+    assert (tx["surcharge_amount"], tx["surcharge_rate"]) == (30, 3)
+
+
+@pytest.mark.proves("assumed 2.8-units")
+def test_the_journal_notes_a_rate_below_one_percent(sandbox):
+    small = pay(sandbox, 1001, breakdown={"subtotal": 1000, "taxRate": 0.0875})
+    usual = pay(sandbox, 1088, breakdown={"subtotal": 1000, "taxRate": 8.75})
+    tx = sold(sandbox)
+    body = {"type": "percentage", "percentage": 0.18}
+    tip = ask(sandbox, "POST", f"/v1/payments/{tx['transaction_id']}/adjust", body)
+
+    assert notes(sandbox, small) == ["breakdown.taxRate: 0.0875 is read as 0.0875 %, not as 8.75 %"]
+    assert notes(sandbox, usual) == []
+    assert notes(sandbox, tip) == ["percentage: 0.18 is read as 0.18 %, not as 18 %"]
+
+
+# --- approval codes ---------------------------------------------------------------------------
+
+
+def code(tx):
+    return tx["gateway_transaction_response"]["approvalCode"]
+
+
+@pytest.mark.proves("assumed D28")
+def test_the_approval_code_of_an_authorization_stays_until_a_refund_gets_its_own(sandbox):
+    tx = held(sandbox, 1000)
+    first = code(tx)
+    steps = (
+        ("increment", {"amount": 500}),
+        ("capture", {}),
+        ("adjust", {"type": "fixed", "amount": 200}),
+    )
+
+    later = [code(acted(sandbox, tx, action, **body)) for action, body in steps]
+    refund = code(acted(sandbox, tx, "refund", amount=100))
+
+    assert later == [first] * 3
+    assert refund not in (None, first)
+
+
+@pytest.mark.proves("assumed D28")
+def test_a_void_carries_the_approval_code_of_the_authorization(sandbox):
+    tx = held(sandbox, 1000)
+
+    assert code(acted(sandbox, tx, "reverse")) == code(tx)
+
+
+# --- filters ----------------------------------------------------------------------------------
+
+
+@pytest.mark.proves("assumed C13")
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [
+        ("/v2/transactions", ["account_id", "terminal_id", "event_id", "search_term"]),
+        ("/v1/transactions", ["account_id", "mid"]),
+        ("/v2/terminals", ["account_id", "search"]),
+        ("/v1/accounts", ["parent_id", "search"]),
+        ("/v1/batches", ["account_id", "terminal_id"]),
+    ],
+)
+def test_the_word_null_leaves_a_name_filter_open(sandbox, path, names):
+    sold(sandbox)
+    plain = ask(sandbox, "GET", path)
+
+    answer = ask(sandbox, "GET", path, query="&".join(f"{name}=null" for name in names))
+
+    assert (answer.status, answer.json()) == (200, plain.json())
+    assert len(sandbox.journal(answer)["notes"]) == len(names)

@@ -1,0 +1,195 @@
+"""Endpoints that a start, a fixture or a scenario declares. Source: assumed 8.3-declared."""
+
+import asyncio
+import json
+
+import pytest
+
+from sandbox import library
+from sandbox.app import build
+from sandbox.domain.clock import ClockSetting
+from sandbox.domain.instants import parse_rfc3339
+from sandbox.scenarios.loading import ScenarioError, parse_scenario
+from sandbox.settings import Settings, SettingsError
+from sandbox.store.fixture import FixtureError
+from sandbox.webhooks.signing import write_secret
+from tests.conftest import NOW
+from tests.control.test_control import assert_refused
+from tests.driving import InProcess
+from tests.support.payments import sold
+from tests.webhooks.calling import ENDPOINTS, reset
+
+URL, OTHER = "http://127.0.0.1:9/one", "http://127.0.0.1:9/two"
+SECRET = write_secret(b"k" * 32)
+
+
+def started(**settings):
+    frozen = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
+    return InProcess(build(Settings(clock=frozen, **settings)))
+
+
+def endpoints(sandbox):
+    return {one["id"]: one for one in sandbox.control("GET", ENDPOINTS).json()["endpoints"]}
+
+
+def heard(sandbox, id):
+    """The events for which the endpoint has a delivery."""
+    found = sandbox.control("GET", "/worlds/default/messages").json()["messages"]
+    return [
+        one["event_type"]
+        for one in found
+        if any(delivery["endpoint_id"] == id for delivery in one["deliveries"])
+    ]
+
+
+# --- the start --------------------------------------------------------------------------------
+
+
+@pytest.mark.proves("assumed 8.3-declared")
+def test_webhooks_go_to_the_urls_given_at_the_start(tmp_path):
+    sandbox = started(webhooks=(URL, OTHER, URL), store=tmp_path / "state.json")
+
+    made = endpoints(sandbox)
+    asyncio.run(sandbox.sandbox.worlds.saver.close())
+    again = started(webhooks=(OTHER, URL), store=tmp_path / "state.json")
+
+    assert {id: one["url"] for id, one in made.items()} == {"start-1": URL, "start-2": OTHER}
+    # A state file has them already.
+    assert endpoints(again) == made
+
+
+@pytest.mark.proves("assumed 8.3-declared")
+def test_an_endpoint_given_at_the_start_hears_everything():
+    sandbox = started(webhooks=(URL,))
+    sold(sandbox)
+
+    assert heard(sandbox, "start-1")[:2] == ["transaction.create", "batch.opened"]
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("ftp://example.com/", "--webhook: "),
+        ("nonsense", "--webhook: "),
+        ("https://x.test/?k=svc_live_abcdefghijkl_abcdefghijklmnopqrstuvwxyz012345", "--webhook: "),
+    ],
+)
+def test_a_url_that_cannot_be_is_refused_at_the_start(url, said):
+    with pytest.raises(SettingsError) as caught:
+        started(webhooks=(url,))
+
+    assert str(caught.value).startswith(said)
+    assert "svc_live" not in str(caught.value)
+
+
+def test_a_server_for_others_sends_to_no_internal_address_given_at_the_start():
+    with pytest.raises(SettingsError, match=r"^--webhook: "):
+        started(webhooks=(URL,), shared=True)
+
+
+# --- a fixture --------------------------------------------------------------------------------
+
+
+def fixture_with(path, **endpoint):
+    document = json.loads((library.folder("fixtures") / "demo.json").read_text(encoding="utf-8"))
+    hook = {"cast": "shop", "url": URL, "created_at": "2025-01-06T09:00:00.000Z"} | endpoint
+    document["endpoints"] = {"1": hook}
+    file = path / "mine.json"
+    file.write_text(json.dumps(document), encoding="utf-8")
+    return str(file)
+
+
+@pytest.mark.proves("assumed 8.3-declared")
+def test_a_fixture_has_endpoints(tmp_path):
+    asked = {
+        "account": "merchant",
+        "event_types": ["transaction.sale"],
+        "filters": {"status": ["captured"]},
+        "secret": SECRET,
+        "description": "mine",
+    }
+    sandbox = started(fixture=fixture_with(tmp_path, **asked))
+    sold(sandbox)
+
+    (made,) = endpoints(sandbox).values()
+    account = asked.pop("account")
+    assert made | asked == made
+    assert (made["id"], made["account_id"]) == ("shop", sandbox.account(account))
+    assert heard(sandbox, "shop") == ["transaction.sale"]
+    sandbox.control("DELETE", f"{ENDPOINTS}/shop")
+    reset(sandbox)
+    assert endpoints(sandbox) == {"shop": made}
+
+
+@pytest.mark.proves("assumed 8.3-declared")
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"url": "nonsense"}, "endpoints.1.url: "),
+        ({"account": "merchnt"}, "did you mean 'merchant'"),
+        ({"event_types": ["transaction.sales"]}, "did you mean 'transaction.sale'"),
+        ({"sekret": "x"}, "did you mean 'secret'"),
+        ({"filters": {"status": ["caught"]}}, "endpoints.1.filters"),
+    ],
+)
+def test_a_fixture_with_an_impossible_endpoint_is_refused_and_says_where(tmp_path, wrong, said):
+    with pytest.raises(FixtureError) as caught:
+        started(fixture=fixture_with(tmp_path, **wrong))
+
+    assert said in str(caught.value)
+
+
+# --- a scenario -------------------------------------------------------------------------------
+
+
+def scenario(**endpoint):
+    return {"name": "mine", "endpoint": [{"name": "mine", "url": URL} | endpoint]}
+
+
+@pytest.mark.proves("assumed 8.3-declared")
+def test_a_scenario_registers_its_endpoints_and_they_stay_after_it(sandbox):
+    path = "/worlds/default/scenario"
+    asked = {"account": "merchant", "event_types": ["transaction.sale"], "status": "captured"}
+    assert sandbox.control("PUT", path, scenario(**asked)).status == 200
+    (first,) = endpoints(sandbox).values()
+    assert sandbox.control("PUT", path, scenario(**asked) | {"about": "again"}).status == 200
+    sandbox.control("DELETE", path)
+    sold(sandbox)
+
+    assert endpoints(sandbox) == {"mine": first}
+    assert first["account_id"] == sandbox.account("merchant")
+    assert first["filters"] == {"status": ["captured"]}
+    assert heard(sandbox, "mine") == ["transaction.sale"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"url": "nonsense"}, "endpoint 1 'mine', url: "),
+        ({"event_types": ["transaction.sales"]}, "did you mean"),
+        ({"acount": "merchant"}, "did you mean 'account'"),
+        ({"secret": "short"}, "endpoint 1 'mine', secret: "),
+        ({"name": "a b"}, "endpoint 1"),
+    ],
+)
+def test_an_impossible_endpoint_of_a_scenario_is_refused_and_says_where(wrong, said):
+    with pytest.raises(ScenarioError) as caught:
+        parse_scenario(scenario(**wrong))
+
+    assert said in str(caught.value)
+
+
+def test_a_scenario_for_an_account_that_is_not_there_registers_nothing(sandbox):
+    answer = sandbox.control("PUT", "/worlds/default/scenario", scenario(account="merchnt"))
+
+    assert_refused(answer, 400, "validation_error", "merchant")
+    assert endpoints(sandbox) == {}
+    assert sandbox.control("GET", "/worlds/default/scenario").status == 404
+
+
+def test_two_endpoints_of_a_scenario_differ_in_name():
+    twice = scenario()
+    twice["endpoint"] *= 2
+
+    with pytest.raises(ScenarioError, match="two endpoints are named 'mine'"):
+        parse_scenario(twice)
