@@ -47,6 +47,7 @@ _TAGS: Final = {
     "batches": "What the processor answers to a batch",
     "messages": "Webhooks: what happened, and where it was delivered",
     "endpoints": "Receivers of webhooks",
+    "applications": "Webhook applications of accounts, to which endpoints belong",
     "requests": "The journal: each request with the reasons for its answer",
     "stream": "What happens in a world, as it happens",
     "coverage": "Which parts of the platform were used",
