@@ -28,6 +28,7 @@ _LATER: Final = {
     "pay": "sandbox.cli.pay:pay",
     "refund": "sandbox.cli.actions:refund",
     "reverse": "sandbox.cli.actions:reverse",
+    "run": "sandbox.cli.run:run",
     "scenario": "sandbox.cli.scenario:scenario",
     "tail": "sandbox.cli.tail:tail",
     "tap": "sandbox.cli.tap:tap",

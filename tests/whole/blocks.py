@@ -66,6 +66,11 @@ STAND_INS = (
     StandIn(r"make (test|whole)", ":", "this is run by it"),
     StandIn(r"make dist", 'mkdir -p dist && cp "$WHEEL" dist/', "the wheel is built already"),
     StandIn(
+        r"( *- run: )?sandbox run (.* )?-- (npm|\./gradlew) test",
+        "sandbox run -- sandbox pay 10.00",
+        "test_node.py runs it with npm; there is no project for it here",
+    ),
+    StandIn(
         r"(\w+=\S+ )?docker .*",
         ":",
         "no engine runs where tests run; test_container.py carries out what it would do",
