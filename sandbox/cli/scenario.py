@@ -1,4 +1,4 @@
-"""`sandbox scenario`: checks, lists and prints scenarios."""
+"""`sandbox scenario`: checks, plays, lists and prints scenarios."""
 
 import sys
 from pathlib import Path
@@ -8,6 +8,7 @@ import click
 
 from sandbox.cli.exit_status import EXIT_UNUSABLE, refuse
 from sandbox.cli.group import Group
+from sandbox.cli.play import play
 from sandbox.cli.tables import say, show_json
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=Group)
 def scenario() -> None:
-    """Check, list and print scenarios."""
+    """Check, play, list and print scenarios."""
 
 
 @scenario.command()
@@ -136,3 +137,6 @@ def schema() -> None:
     from sandbox.scenarios.schema import scenario_schema
 
     show_json(scenario_schema())
+
+
+scenario.add_command(play)
