@@ -14,8 +14,7 @@ import click
 
 from sandbox.cli.control import Remote, Unanswered, server_options, world_path
 from sandbox.cli.exit_status import EXIT_REFUSED, refuse
-from sandbox.cli.known import MEMBER
-from sandbox.domain.profile import Profile
+from sandbox.cli.known import MEMBER, shown
 from sandbox.domain.words import did_you_mean
 
 USUAL: Final = "merchant"
@@ -261,6 +260,28 @@ class Stage:
             refuse(f"{seen}{rest}; name it by its id, the beginning of its id, or `last`")
         return Payment(id=one["transaction_id"], member=member, currency=one["currency"])
 
+    # --- batches by name --------------------------------------------------------------------
+
+    def batch_owner(self, named: str, event: str) -> tuple[str, Member] | None:
+        """The id of a batch with its owner: the one whose id begins so, or the `last` one.
+
+        Only batches to which the event happened count. None if no message tells of such a one.
+        """
+        path = world_path(self.world["id"], "messages")
+        query = f"event_type={event}&limit={1 if named == 'last' else 1000}"
+        listed = self.server.read("GET", f"{path}?{query}")["messages"]
+        accounts = {
+            one["subject"]: one["account_id"]
+            for one in listed
+            if named == "last" or one["subject"].startswith(named)
+        }
+        account = _only(named, accounts, "batches")
+        if account is None:
+            return None
+        id = next(iter(accounts))
+        has_key = any(self.world["accounts"].get(name) == account for name in self.world["keys"])
+        return id, self.owner(account, [] if has_key else self._parents(account))
+
 
 def open_stage(server: Remote, world_id: str) -> Stage:
     """The world with its cast, and where its platform answers."""
@@ -296,17 +317,12 @@ def refuse_unknown(what: str, word: str, known: Iterable[str], option: str) -> N
     refuse(f"{option}: {shown(word)} is no {what}{hint}")
 
 
-def shown(word: str) -> str:
-    """A word of the command line for a message, short and without secrets."""
-    return repr(Profile().scrub_start(word, 60))
-
-
-def _only(named: str, found: Mapping[str, Any]) -> Any:
+def _only(named: str, found: Mapping[str, Any], what: str = "payments") -> Any:
     """The value of the only id, None without one. Ends the command if there are several."""
     if len(found) > 1 and named != "last":
         few = ", ".join(list(found)[:3])
         more = "" if len(found) <= 3 else f" and {len(found) - 3} more"
-        refuse(f"{len(found)} payments have an id that begins with {shown(named)}: {few}{more}")
+        refuse(f"{len(found)} {what} have an id that begins with {shown(named)}: {few}{more}")
     return next(iter(found.values()), None)
 
 

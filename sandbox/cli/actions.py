@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import click
 
-from sandbox.cli.acting import USUAL, acting_options, open_stage, shown
+from sandbox.cli.acting import USUAL, acting_options, open_stage
 from sandbox.cli.control import Remote
 from sandbox.cli.exit_status import EXIT_REFUSED, refuse
-from sandbox.cli.known import OUTCOME, KnownType
+from sandbox.cli.known import OUTCOME, KnownType, shown
 from sandbox.cli.money import MoneyType, units_of
 from sandbox.cli.results import show_payment
 from sandbox.cli.tables import json_option, show_json

@@ -1,7 +1,8 @@
-"""`sandbox outcomes`, `cards` and `triggers`: catalogues that need no server."""
+"""`sandbox outcomes`, `cards` and `amounts`: catalogues that need no server."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import click
@@ -41,7 +42,7 @@ def outcomes(search: tuple[str, ...], *, as_json: bool) -> None:
         columns = ("key", "status", "status_reason", "processor_response_code", "message")
         headers = ("outcome", "status", "reason", "code", "message", "operations")
         rows = [(*_cells(view, columns), ", ".join(view["operations"])) for view in found]
-        show_table(headers, rows)
+        show_table(headers, rows, drops=("message", "operations", "code"))
     if found and faults:
         say()
     if faults:
@@ -75,34 +76,39 @@ def cards(search: tuple[str, ...], *, as_json: bool) -> None:
         (*_cells(view, columns), ", ".join(f"{op}: {key}" for op, key in view["later"].items()))
         for view in found
     ]
-    show_table(headers, rows)
+    show_table(headers, rows, drops=("later", "above amount", "type"))
 
 
 @click.command()
 @click.argument("search", nargs=-1)
 @json_option
-def triggers(search: tuple[str, ...], *, as_json: bool) -> None:
+def amounts(search: tuple[str, ...], *, as_json: bool) -> None:
     """List the amounts that choose an outcome.
 
     Amounts are in minor units.
 
     \b
     Examples:
-      sandbox triggers
-      sandbox triggers 900051
-      sandbox triggers settlement
+      sandbox amounts
+      sandbox amounts 900051
+      sandbox amounts settlement
     """
     from sandbox.control.payments import trigger_view
     from sandbox.domain.payments.triggers import TRIGGERS
 
     found = _found(map(trigger_view, TRIGGERS.values()), search)
     if not found:
-        _nothing("trigger", search, (row.key for row in TRIGGERS.values()))
+        _nothing("amount", search, (row.key for row in TRIGGERS.values()))
     if as_json:
         show_json({"triggers": found, "total": len(found)})
         return
     columns = ("amount", "kind", "key", "operation", "about")
     show_table(columns, [_cells(view, columns) for view in found])
+
+
+triggers = copy(amounts)
+"""The command under its earlier name, which lists of commands leave out."""
+triggers.hidden = True
 
 
 def _found(views: Iterable[_View], search: Sequence[str]) -> list[_View]:

@@ -1,6 +1,7 @@
 """The client of the control API that the commands use."""
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,12 +14,19 @@ from sandbox.cli.exit_status import EXIT_REFUSED, EXIT_UNUSABLE, refuse
 from sandbox.cli.token_options import token_options
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
     from httpx2 import Client, EventSource, Response
 
 PREFIX: Final = "/_sandbox"
 CONNECT_S: Final = 5.0
 ANSWER_S: Final = 60.0
 """Saving or loading a large world takes a moment."""
+
+COMPLETES_S: Final = 0.5
+"""A completion at a shell takes no longer than this."""
+
+DEFAULT_URL: Final = "http://127.0.0.1:8080"
+DEFAULT_WORLD: Final = "default"
 
 SILENCE_S: Final = 45.0
 """A stream without data for this long is broken: a server sends something every 15 s."""
@@ -184,12 +192,40 @@ def _error(answer: "Response") -> Mapping[str, Any] | None:
     return refusal if isinstance(refusal, dict) and {"error", "message"} <= refusal.keys() else None
 
 
+def read_for_completion(ctx: click.Context, path: Callable[[str], str]) -> Any:
+    """What the server shows, for completing words at a shell. None if it does not answer at once.
+
+    `path` gives the path for the id of the world. Server, token and world are those of the command
+    line so far, or of the environment.
+    """
+    given = ctx.params
+    token = given.get("token") or os.environ.get("SANDBOX_TOKEN")
+    url = given.get("url") or os.environ.get("SANDBOX_URL") or DEFAULT_URL
+    world_id = given.get("world_id") or os.environ.get("SANDBOX_WORLD") or DEFAULT_WORLD
+    server = Remote(url=url, token=token)
+    try:
+        return server.answer(
+            "GET", path(world_id), answer_s=COMPLETES_S, connect_s=COMPLETES_S
+        ).json()
+    except Unanswered:
+        return None
+
+
+def complete_worlds(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> "list[str | CompletionItem]":
+    """The ids of the server's worlds that begin with what was typed."""
+    listed = read_for_completion(ctx, lambda _: "/worlds") or {"worlds": []}
+    ids = (world["id"] for world in listed["worlds"])
+    return [id for id in ids if id.startswith(incomplete)]
+
+
 def at_server(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of a command that talks to a server."""
     return click.option(
         "--url",
         envvar="SANDBOX_URL",
-        default="http://127.0.0.1:8080",
+        default=DEFAULT_URL,
         show_default=True,
         help="Server URL (env SANDBOX_URL). If --control-port is used, give that port.",
     )(token_options(command))
@@ -201,7 +237,8 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "--world",
         "world_id",
         envvar="SANDBOX_WORLD",
-        default="default",
+        default=DEFAULT_WORLD,
+        shell_complete=complete_worlds,
         show_default=True,
         help="Id of the world (env SANDBOX_WORLD).",
     )(at_server(command))

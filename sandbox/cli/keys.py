@@ -8,13 +8,14 @@ import click
 
 from sandbox.cli.control import Remote, server_options, world_path
 from sandbox.cli.exit_status import EXIT_REFUSED, refuse
+from sandbox.cli.known import KEY
 from sandbox.cli.tables import json_option, say, show_json, show_table
 
 _USUAL = "merchant"
 
 
 @click.command()
-@click.option("--name", help="Print only the key with this name.")
+@click.option("--name", type=KEY, help="Print only the key with this name.")
 @click.option("--env", "is_env", is_flag=True, help="Print lines for a shell: export SANDBOX_KEY=")
 @server_options
 @json_option

@@ -4,17 +4,15 @@ Words of the package's tables need no server. Worlds and casts are those of the 
 command line or the environment names; a server that does not answer at once completes nothing.
 """
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import click
 from click.shell_completion import CompletionItem
 
+from sandbox.cli.control import read_for_completion, world_path
+from sandbox.domain.profile import Profile
 from sandbox.domain.words import did_you_mean
-
-COMPLETES_S: Final = 0.5
-"""Nobody waits longer for a completion."""
 
 Words = Callable[[], Mapping[str, str]]
 """The words that there are, each with what it means, or an empty text."""
@@ -66,6 +64,16 @@ def _operations() -> Mapping[str, str]:
     return {str(operation): "" for operation in Operation}
 
 
+def _results() -> Mapping[str, str]:
+    return {"accepted": "", "rejected": "", "partially_accepted": ""}
+
+
+def _reasons() -> Mapping[str, str]:
+    from sandbox.domain.batches import REASONS
+
+    return REASONS
+
+
 class KnownType(click.ParamType[Any]):
     """One of the words of a table. Another word is refused with the nearest."""
 
@@ -77,8 +85,6 @@ class KnownType(click.ParamType[Any]):
         """The word as it is."""
         known = self._words()
         if value not in known:
-            from sandbox.cli.acting import shown
-
             hint = did_you_mean(value, known) or f"; choose from {', '.join(known)}"
             self.fail(f"{shown(value)} is no {self.name.lower()}{hint}", param, ctx)
         return value
@@ -105,11 +111,11 @@ class HintedType(click.ParamType[Any]):
 
 
 class _OnServer(click.ParamType[Any]):
-    """A word that the server knows. `read` gives the words for a client and a world's id."""
+    """A word that the server knows. `read` gives the words of a world, as the server shows it."""
 
     name = "text"
 
-    def __init__(self, read: Callable[[Any, str], Iterable[str]]) -> None:
+    def __init__(self, read: Callable[[Mapping[str, Any]], Iterable[str]]) -> None:
         self._read = read
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
@@ -118,43 +124,35 @@ class _OnServer(click.ParamType[Any]):
 
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
         """The words that begin with what was typed; none if the server does not answer."""
-        from sandbox.cli.control import Remote, Unanswered
-
-        url = ctx.params.get("url") or os.environ.get("SANDBOX_URL") or "http://127.0.0.1:8080"
-        token = ctx.params.get("token") or os.environ.get("SANDBOX_TOKEN")
-        world_id = ctx.params.get("world_id") or os.environ.get("SANDBOX_WORLD") or "default"
-        try:
-            words = self._read(Remote(url=url, token=token), world_id)
-        except Unanswered:
-            words = ()
-        return _beginning(dict.fromkeys(words, ""), incomplete)
+        world = read_for_completion(ctx, world_path)
+        return _beginning(dict.fromkeys(self._read(world), "") if world else {}, incomplete)
 
 
-def _worlds(server: Any, world_id: str) -> Iterable[str]:
-    answer = server.answer("GET", "/worlds", answer_s=COMPLETES_S, connect_s=COMPLETES_S)
-    return [world["id"] for world in answer.json()["worlds"]]
+def shown(word: str) -> str:
+    """A word of the command line for a message, short and without secrets."""
+    return repr(Profile().scrub_start(word, 60))
 
 
-def _world(server: Any, world_id: str) -> Mapping[str, Any]:
-    from sandbox.cli.control import world_path
-
-    path = world_path(world_id)
-    answer = server.answer("GET", path, answer_s=COMPLETES_S, connect_s=COMPLETES_S)
-    world: Mapping[str, Any] = answer.json()
-    return world
-
-
-def _cast(server: Any, world_id: str) -> Iterable[str]:
-    world = _world(server, world_id)
+def _cast(world: Mapping[str, Any]) -> Iterable[str]:
     return dict.fromkeys([*world["keys"], *world["accounts"]])
 
 
-def _keys(server: Any, world_id: str) -> Iterable[str]:
-    return [*_world(server, world_id)["keys"]]
+def _keys(world: Mapping[str, Any]) -> Iterable[str]:
+    return [*world["keys"]]
 
 
-def _terminals(server: Any, world_id: str) -> Iterable[str]:
-    return [*_world(server, world_id)["terminals"]]
+def _terminals(world: Mapping[str, Any]) -> Iterable[str]:
+    return [*world["terminals"]]
+
+
+def switch_values(ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+    """The values of the switch that the command line has named already."""
+    from sandbox.domain.switches import SWITCHES
+
+    switch = SWITCHES.get(ctx.params.get("name") or "")
+    values = switch.values if switch else ()
+    words = [value if isinstance(value, str) else str(value).lower() for value in values]
+    return _beginning(dict.fromkeys(words, ""), incomplete)
 
 
 def _beginning(words: Mapping[str, str], incomplete: str) -> list[CompletionItem]:
@@ -168,13 +166,14 @@ def _beginning(words: Mapping[str, str], incomplete: str) -> list[CompletionItem
 CARD: Final = KnownType("CARD", _cards)
 OUTCOME: Final = KnownType("OUTCOME", _outcomes_and_faults)
 SWITCH: Final = KnownType("SWITCH", _switches)
+RESULT: Final = KnownType("RESULT", _results)
+REASON: Final = HintedType(_reasons)
 SOME_OUTCOME: Final = HintedType(_outcomes)
 SOME_FAULT: Final = HintedType(_faults)
 SOME_CARD: Final = HintedType(_cards)
 SOME_EVENT: Final = HintedType(_events)
 SOME_OPERATION: Final = HintedType(_operations)
 SOME_SCENARIO: Final = HintedType(_scenarios)
-WORLD: Final = _OnServer(_worlds)
 MEMBER: Final = _OnServer(_cast)
 KEY: Final = _OnServer(_keys)
 TERMINAL: Final = _OnServer(_terminals)

@@ -13,6 +13,8 @@ from sandbox.cli.group import Commands
 from sandbox.cli.token_options import token_options
 
 _LATER: Final = {
+    "amounts": "sandbox.cli.catalogues:amounts",
+    "batch": "sandbox.cli.batch:batch",
     "capture": "sandbox.cli.actions:capture",
     "cards": "sandbox.cli.catalogues:cards",
     "clock": "sandbox.cli.clock:clock",
@@ -27,9 +29,11 @@ _LATER: Final = {
     "outcomes": "sandbox.cli.catalogues:outcomes",
     "pay": "sandbox.cli.pay:pay",
     "refund": "sandbox.cli.actions:refund",
+    "resend": "sandbox.cli.resend:resend",
     "reverse": "sandbox.cli.actions:reverse",
     "run": "sandbox.cli.run:run",
     "scenario": "sandbox.cli.scenario:scenario",
+    "switch": "sandbox.cli.switch:switch",
     "tail": "sandbox.cli.tail:tail",
     "tap": "sandbox.cli.tap:tap",
     "tip": "sandbox.cli.actions:tip",

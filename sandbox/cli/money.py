@@ -6,6 +6,8 @@ from typing import Any, Final
 
 import click
 
+from sandbox.cli.known import shown
+
 _AMOUNT: Final = re.compile(r"(?P<units>[0-9]{1,12})(?:\.(?P<part>[0-9]+))?", re.ASCII)
 
 _USUAL_DIGITS: Final = 2
@@ -60,8 +62,6 @@ class MoneyType(click.ParamType[Any]):
         """The text as it is, once it is an amount of some currency."""
         match = _AMOUNT.fullmatch(value)
         if match is None:
-            from sandbox.cli.acting import shown
-
             self.fail(f"{shown(value)}: write the amount like 10 or 10.00", param, ctx)
         if not self._may_be_zero and not value.strip("0."):
             self.fail(f"{value!r}: the amount must be more than zero", param, ctx)

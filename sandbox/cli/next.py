@@ -5,15 +5,20 @@ from typing import Any
 import click
 
 from sandbox.cli.control import Remote, server_options, world_path
+from sandbox.cli.known import SOME_FAULT, SOME_OPERATION, SOME_OUTCOME
 from sandbox.cli.tables import json_option, say, show_json, show_table
 
 
 @click.command(name="next")
-@click.argument("outcome", required=False)
-@click.option("--operation", help="Only for this operation: sale, auth, capture, refund, ...")
+@click.argument("outcome", required=False, type=SOME_OUTCOME)
+@click.option(
+    "--operation",
+    type=SOME_OPERATION,
+    help="Only for this operation: sale, auth, capture, refund, ...",
+)
 @click.option("--amount", type=click.IntRange(1), help="Only for this amount, in minor units.")
 @click.option("--delay-ms", type=click.IntRange(0), help="Time that the processor takes.")
-@click.option("--fault", help="Transport fault, like drop_after or http_503.")
+@click.option("--fault", type=SOME_FAULT, help="Transport fault, like drop_after or http_503.")
 @click.option(
     "--approved-amount", type=click.IntRange(1), help="For partial_approval, in minor units."
 )

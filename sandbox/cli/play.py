@@ -11,6 +11,7 @@ import click
 from sandbox.cli.acting import platform_of
 from sandbox.cli.control import PREFIX, Remote, Unanswered, at_server, world_path
 from sandbox.cli.exit_status import EXIT_REFUSED, refuse
+from sandbox.cli.known import SOME_SCENARIO
 from sandbox.cli.tables import counted, say, styled
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _AMOUNTS: Final = ("authorized_amount", "captured_amount", "surcharge_amount", "
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", type=SOME_SCENARIO)
 @click.option("--auto", is_flag=True, help="Do not wait for a key between steps.")
 @click.option("--keep", is_flag=True, help="Do not delete the world at the end.")
 @at_server

@@ -1,15 +1,12 @@
 """The line that a command prints about a payment or a batch, with what may come next."""
 
-import shutil
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from sandbox.cli.acting import Reply
 from sandbox.cli.money import in_units
-from sandbox.cli.tables import Styled, counted, say, styled
+from sandbox.cli.tables import Styled, counted, say_parts, styled
 
-_GAP: Final = "  "
 _SHORT: Final = 8
 """So many characters of an id are enough to name it in a command."""
 
@@ -49,7 +46,7 @@ def show_payment(reply: Reply, payment: Mapping[str, Any], who: str | None = Non
     say_parts(parts)
 
 
-def show_batch(batch: Mapping[str, Any], who: str | None = None) -> None:
+def show_batch(batch: Mapping[str, Any]) -> None:
     """Print a batch in one line, as `show_payment` does."""
     status = batch["status"]
     parts: list[str | Styled] = [
@@ -59,24 +56,17 @@ def show_batch(batch: Mapping[str, Any], who: str | None = None) -> None:
         f"captured {in_units(batch['captured_amount'])}",
         f"refunded {in_units(batch['refunded_amount'])}",
     ]
+    if (why := said_of(batch)) is not None:
+        parts.append(why)
     if status == "submitted":
-        parts.append(f"next: sandbox batch list{_as(who)}")
+        parts.append("next: sandbox clock advance 1m, sandbox batch list")
     say_parts(parts)
 
 
-def say_parts(parts: Sequence[str | Styled]) -> None:
-    """Print parts in one line. On a terminal, a part that does not fit begins the next line."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    line: list[str | Styled] = []
-    used = 0
-    for part in parts:
-        size = len(part.text if isinstance(part, Styled) else part)
-        if width is not None and line and used + len(_GAP) + size > width:
-            say(*line, between=_GAP)
-            line, used = [""], 0
-        used += size + (len(_GAP) if line else 0)
-        line.append(part)
-    say(*line, between=_GAP)
+def said_of(batch: Mapping[str, Any]) -> str | None:
+    """What the processor said of a batch, in one text; None if it said nothing."""
+    response = batch["response"] or {}
+    return ", ".join(str(value) for value in response.values()) or None
 
 
 def _amounts(payment: Mapping[str, Any]) -> str:

@@ -8,8 +8,10 @@ import click
 
 from sandbox.cli.exit_status import EXIT_UNUSABLE, refuse
 from sandbox.cli.group import Group
+from sandbox.cli.known import SOME_SCENARIO
 from sandbox.cli.play import play
-from sandbox.cli.tables import say, show_json
+from sandbox.cli.story import run, stop
+from sandbox.cli.tables import say, show_json, show_table
 
 if TYPE_CHECKING:
     from sandbox.scenario_examples import Step
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=Group)
 def scenario() -> None:
-    """Check, play, list and print scenarios."""
+    """Check, play, run, list and print scenarios."""
 
 
 @scenario.command()
@@ -99,13 +101,13 @@ def list_scenarios(*, as_json: bool) -> None:
         ]
         show_json(shown)
         return
-    width = max(map(len, known), default=0)
-    for name, one in known.items():
-        say(f"{name:<{width}}  {one.about or one.name}")
+    show_table(
+        ("scenario", "about"), [(name, one.about or one.name) for name, one in known.items()]
+    )
 
 
 @scenario.command()
-@click.argument("name")
+@click.argument("name", type=SOME_SCENARIO)
 def show(name: str) -> None:
     """Print a library scenario as a starting point.
 
@@ -140,3 +142,5 @@ def schema() -> None:
 
 
 scenario.add_command(play)
+scenario.add_command(run)
+scenario.add_command(stop)

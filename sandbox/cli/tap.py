@@ -6,13 +6,14 @@ import click
 
 from sandbox.cli.control import Remote, server_options, world_path
 from sandbox.cli.exit_status import EXIT_REFUSED, refuse
+from sandbox.cli.known import SOME_CARD, SOME_OUTCOME
 from sandbox.cli.tables import json_option, say, show_json, show_table
 
 
 @click.command()
 @click.argument("id", required=False)
-@click.option("--card", help="Tap this test card, like tok_visa_credit.")
-@click.option("--outcome", help="Outcome of the payment.")
+@click.option("--card", type=SOME_CARD, help="Tap this test card, like tok_visa_credit.")
+@click.option("--outcome", type=SOME_OUTCOME, help="Outcome of the payment.")
 @click.option(
     "--cancel", type=click.Choice(["user", "merchant"]), help="Cancel it as the user or merchant."
 )

@@ -1,23 +1,21 @@
 """`sandbox trigger`: sends a sample of an event."""
 
 import sys
-import time
-from typing import Any, Final
+from typing import Any
 
 import click
 
 from sandbox.cli.control import Remote, server_options, world_path
+from sandbox.cli.deliveries import show_message, urls, when_tried
 from sandbox.cli.exit_status import EXIT_REFUSED, refuse
+from sandbox.cli.known import SOME_EVENT
 from sandbox.cli.params import SettingType
 from sandbox.cli.progress import working
-from sandbox.cli.tables import Styled, json_option, say, show_json, show_table, styled
-
-_LOOKS_FIRST_S: Final = 0.02
-_LOOKS_AT_LEAST_EVERY_S: Final = 0.5
+from sandbox.cli.tables import json_option, show_json, show_table
 
 
 @click.command()
-@click.argument("event", required=False)
+@click.argument("event", required=False, type=SOME_EVENT)
 @click.option(
     "--set",
     "changes",
@@ -72,11 +70,11 @@ def trigger(
     body = {"event_type": event, "changes": dict(changes)}
     sent = server.read("POST", world_path(world_id, "messages"), body)
     with working("waiting for what the receivers answer"):
-        message = _answered(server, world_id, sent["id"], timeout_s)
+        message = when_tried(server, world_id, sent["id"], timeout_s, {})
     if as_json:
         show_json(message)
     else:
-        _show(message, _urls(server, world_id))
+        show_message(message, urls(server, world_id))
     if any(one["status"] not in ("delivered", "dropped") for one in message["deliveries"]):
         sys.exit(EXIT_REFUSED)
 
@@ -88,51 +86,3 @@ def _show_events(*, as_json: bool) -> None:
         show_json([{"event": row.name, "meaning": row.meaning} for row in EVENTS.values()])
     else:
         show_table(("event", "meaning"), [(row.name, row.meaning) for row in EVENTS.values()])
-
-
-def _answered(server: Remote, world_id: str, id: str, timeout_s: float) -> dict[str, Any]:
-    """The message after every delivery was tried, or after a time limit."""
-    until = time.monotonic() + timeout_s
-    wait_s = _LOOKS_FIRST_S
-    while True:
-        message: dict[str, Any] = server.read("GET", world_path(world_id, "messages", id))
-        is_open = any(
-            one["status"] == "pending" and not one["attempts"] for one in message["deliveries"]
-        )
-        left_s = until - time.monotonic()
-        if not is_open or left_s <= 0:
-            return message
-        time.sleep(min(wait_s, left_s))
-        wait_s = min(2 * wait_s, _LOOKS_AT_LEAST_EVERY_S)
-
-
-def _urls(server: Remote, world_id: str) -> dict[str, str]:
-    listed = server.read("GET", world_path(world_id, "endpoints"))
-    return {one["id"]: one["url"] for one in listed["endpoints"]}
-
-
-def _show(message: dict[str, Any], urls: dict[str, str]) -> None:
-    """Print the id of the message, and the result for each endpoint."""
-    say(message["id"])
-    for delivery in message["deliveries"]:
-        say("  ", *_result(delivery), f"  {urls.get(delivery['endpoint_id'], '')}")
-    if not message["deliveries"]:
-        say(
-            "sandbox: no endpoint of the world subscribes to this event; "
-            "`sandbox listen URL` registers one",
-            err=True,
-        )
-
-
-def _result(delivery: dict[str, Any]) -> tuple[Styled, str]:
-    color = "green" if delivery["status"] == "delivered" else "red"
-    status = styled(delivery["status"], fg=color)
-    if not delivery["attempts"]:
-        return status, ", not tried yet" if delivery["status"] == "pending" else ""
-    last = delivery["attempts"][-1]
-    took = f"{last['duration_ms']:.0f} ms"
-    if last["error"] is None:
-        return status, f", {last['status_code']} in {took}"
-    due = delivery["next_attempt_at"]
-    again = f", tried again at {due}" if due else ""
-    return status, f": {last['error']}, in {took}{again}"

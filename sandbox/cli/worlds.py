@@ -8,11 +8,18 @@ from typing import Any
 import click
 
 from sandbox.cli.acting import platform_of
-from sandbox.cli.control import Remote, at_server, server_options, world_path
+from sandbox.cli.control import (
+    Remote,
+    at_server,
+    complete_worlds,
+    server_options,
+    world_path,
+)
 from sandbox.cli.exit_status import EXIT_REFUSED, refuse
+from sandbox.cli.known import SOME_SCENARIO
 from sandbox.cli.params import CountsType, InstantType, SettingType
 from sandbox.cli.progress import working
-from sandbox.cli.tables import json_option, say, show_json, show_table
+from sandbox.cli.tables import json_option, say, say_parts, show_json, show_table
 
 
 class _FrozenAtType(InstantType):
@@ -30,7 +37,9 @@ class _FrozenAtType(InstantType):
 @click.option("--name", help="Name in lists.")
 @click.option("--seed", type=int, help="Seed for its ids. Default: the server's.")
 @click.option("--fixture", help="Fixture: a name under fixtures/.")
-@click.option("--scenario", help="Scenario: a name or title of the library, or a file.")
+@click.option(
+    "--scenario", type=SOME_SCENARIO, help="Scenario: a name or title of the library, or a file."
+)
 @click.option("--clock", type=_FrozenAtType(), help="Clock: running, or frozen at an instant.")
 @click.option(
     "--switch",
@@ -116,7 +125,10 @@ def list_all(*, url: str, token: str | None, as_json: bool) -> None:
 
 def named_world(command: Any) -> Any:
     """The world as an argument, or as the option that all commands have."""
-    return click.argument("named", metavar="[WORLD]", required=False)(server_options(command))
+    argument = click.argument(
+        "named", metavar="[WORLD]", required=False, shell_complete=complete_worlds
+    )
+    return argument(server_options(command))
 
 
 def _which(named: str | None, world_id: str) -> str:
@@ -186,11 +198,14 @@ def delete(
 def _show(world: dict[str, Any]) -> None:
     clock, scenario = world["clock"], world["scenario"]
     called = f" ({world['name']})" if world["name"] else ""
-    runs = f", scenario {scenario}" if scenario else ""
-    say(
-        f"world {world['id']}{called}: fixture {world['fixture']}, seed {world['seed']}{runs}, "
-        f"clock {clock['mode']} at {clock['now']}"
-    )
+    facts = [
+        f"world {world['id']}{called}:",
+        f"fixture {world['fixture']},",
+        f"seed {world['seed']},",
+        *([f"scenario {scenario},"] if scenario else []),
+        f"clock {clock['mode']} at {clock['now']}",
+    ]
+    say_parts(facts, between=" ")
     say()
     cast = dict.fromkeys([*world["accounts"], *world["locations"]])
     rows = [

@@ -1,4 +1,4 @@
-"""`sandbox outcomes`, `cards`, `triggers` and `ledger`: looked up without a server."""
+"""`sandbox outcomes`, `cards`, `amounts` and `ledger`: looked up without a server."""
 
 import json
 
@@ -15,7 +15,7 @@ from tests.cli.asking import ask, assert_refused, told
     [
         ("outcomes", list(OUTCOMES)),
         ("cards", list(CARDS)),
-        ("triggers", [str(amount) for amount in TRIGGERS]),
+        ("amounts", [str(amount) for amount in TRIGGERS]),
     ],
 )
 def test_a_catalogue_is_shown_whole(command, known):
@@ -29,6 +29,11 @@ def test_json_is_what_a_server_answers(served, command):
     assert json.loads(told(command, "--json")) == served.control("GET", f"/{command}").json()
 
 
+def test_amounts_keep_their_earlier_name_which_the_help_leaves_out():
+    assert told("triggers", "900051") == told("amounts", "900051")
+    assert "triggers" not in told("--help")
+
+
 @pytest.mark.parametrize(
     ("arguments", "first"),
     [
@@ -37,7 +42,7 @@ def test_json_is_what_a_server_answers(served, command):
         (["outcomes", "drop_after"], ["drop_after"]),
         (["cards", "amex"], ["tok_amex"]),
         (["cards", "visa debit"], ["tok_visa_debit"]),
-        (["triggers", "900051"], ["900051"]),
+        (["amounts", "900051"], ["900051"]),
     ],
     ids=str,
 )
@@ -52,7 +57,7 @@ def test_a_search_finds_what_has_all_its_words(arguments, first):
     [
         (["outcomes", "insuficient_funds"], ["did you mean 'insufficient_funds'?"]),
         (["cards", "tok_amx"], ["no card has 'tok_amx'", "did you mean 'tok_amex'?"]),
-        (["triggers", "900499x"], ["no trigger has"]),
+        (["amounts", "900499x"], ["no amount has"]),
         (["ledger", "no such clause"], ["no clause has 'no such clause'"]),
     ],
     ids=str,

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from tests.cli.asking import WAIT_S, ask, assert_refused, attach, told
+from tests.cli.asking import WAIT_S, add_world, ask, assert_refused, attach, told
 from tests.processes import Process
 
 STORY = """
@@ -141,3 +141,23 @@ def test_what_cannot_be_played_is_refused_in_one_sentence(served, tmp_path):
     assert_refused(ask("scenario", "play", str(bare), server=served), 1, "no examples")
     nowhere = ask("scenario", "play", "late_answer", "--url", "http://127.0.0.1:9")
     assert_refused(nowhere, 2, "no server answers")
+
+
+def test_a_scenario_runs_in_a_world_until_it_is_stopped(served, story):
+    add_world(served, "staged")
+
+    def running():
+        return served.control("GET", "/worlds/staged/scenario").json().get("name")
+
+    at = ("--world", "staged")
+    said = told("scenario", "run", "late_answer", *at, server=served)
+    assert (said, running()) == ("Late answer runs in staged\n", "Late answer")
+    assert told("scenario", "run", story, *at, server=served) == "Shown runs in staged\n"
+    assert_refused(ask("scenario", "run", "late_anser", *at, server=served), 2, "late_answer")
+    assert running() == "Shown", "a refusal changes nothing"
+    assert told("scenario", "stop", *at, server=served) == "no scenario runs in staged\n"
+    assert running() is None
+    told("scenario", "stop", *at, server=served)
+    elsewhere = ask("scenario", "run", "late_answer", "--world", "stagd", server=served)
+    assert_refused(elsewhere, 1, "staged")
+    served.control("DELETE", "/worlds/staged")

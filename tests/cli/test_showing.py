@@ -66,6 +66,7 @@ def test_every_command_that_asks_a_server_says_when_there_is_none(words):
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
         arguments = {
+            "batch answer": ["last", "accepted"],
             "capture": ["last"],
             "clock advance": ["1s"],
             "clock set": ["2026-03-01T12:00:00Z"],
@@ -78,6 +79,8 @@ def test_every_command_that_asks_a_server_says_when_there_is_none(words):
             "tip": ["last", "2"],
             "trigger": ["transaction.sale"],
             "world load": ["-"],
+            "scenario play": ["late_answer"],
+            "scenario run": ["late_answer"],
         }
         done = ask(*words.split(), *arguments.get(words, []), "--url", url)
 
@@ -95,16 +98,27 @@ def test_a_table_has_columns_as_wide_as_they_need_to_be():
     assert lines == ["a      long header", "first  1", "x      -", "-      é"]
 
 
-def test_on_a_narrow_terminal_the_widest_columns_are_cut():
+def test_on_a_narrow_terminal_texts_are_wrapped_between_words():
     lines = table(("key", "about"), [("one", "a sentence that goes on and on")], width=20)
 
-    assert lines == ["key  about", "one  a sentence t..."]
+    assert lines == ["key  about", "one  a sentence that", "     goes on and on"]
 
 
-def test_no_column_is_cut_to_nothing():
-    lines = table(("key", "about"), [("0123456789", "0123456789")], width=3)
+def test_a_terminal_too_narrow_for_the_words_goes_without_columns():
+    rows = [("0123456789", "abcdefghij", "x")]
 
-    assert lines == ["key       about", "01234...  01234..."]
+    lines = table(("key", "long", "about"), rows, width=18, drops=("long",))
+
+    assert lines == ["key         about", "0123456789  x"]
+
+
+def test_no_word_is_cut_on_the_narrowest_terminal():
+    rows = [("0123456789", "0123456789", None), ("second", "a b c d", "x")]
+
+    lines = table(("key", "about", "more"), rows, width=9)
+
+    assert lines[:4] == ["key", "0123456789", "  about:", "    0123456789"]
+    assert lines[4:] == ["second", "  about:", "    a b c", "    d", "  more: x"]
 
 
 def test_what_would_move_the_cursor_is_written_out():

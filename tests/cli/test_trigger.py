@@ -88,3 +88,34 @@ def test_the_events_that_there_are_can_be_listed_without_a_server():
 )
 def test_what_cannot_be_sent_is_refused(served, arguments, code, words):
     assert_refused(ask("trigger", *arguments, server=served), code, *words)
+
+
+def test_a_webhook_that_failed_is_sent_once_more_with_the_same_id(served, world):
+    at = ("--world", world)
+    with receiving([503, 503, 503, 503, 204]) as receiver:
+        endpoint = listen_to(served, world, receiver.url)
+        told("pay", "10", *at, server=served)
+        receiver.wait_for(3)
+        failed = ask("resend", *at, server=served)
+        accepted = told("resend", "last", "--endpoint", endpoint["id"], *at, server=served)
+        whole = json.loads(told("resend", "last", "--json", *at, server=served))
+
+    event, id, result = accepted.splitlines()
+    assert failed.exit_code == 1
+    assert "answered 503" in failed.stdout
+    assert event.startswith("transaction.sale of ")
+    assert id == whole["id"]
+    assert result.startswith("  delivered, 204 in ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ([], 1, ["no webhook of", "`sandbox resend last`"]),
+        (["last"], 1, ["has no message yet"]),
+        (["msg_zz"], 2, ["begins with 'msg_zz'", "`last` or `failed`"]),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_sent_again_is_refused(served, world, arguments, code, words):
+    assert_refused(ask("resend", *arguments, "--world", world, server=served), code, *words)

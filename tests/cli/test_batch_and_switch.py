@@ -1,0 +1,85 @@
+"""`sandbox batch` and `sandbox switch`: settlement and readings of the spec, from a shell."""
+
+import json
+
+import pytest
+
+from tests.cli.asking import add_world, ask, assert_refused, told
+
+
+@pytest.fixture(scope="module")
+def at(served):
+    world = add_world(served, "batches", switches={"batch.settlement": "manual"})
+    return ("--world", world["id"])
+
+
+def test_a_batch_is_closed_answered_and_listed_without_its_id(served, at):
+    told("pay", "10", *at, server=served)
+    told("batch", "open", "--as", "other_merchant", *at, server=served)
+    second = told("pay", "20", *at, server=served)
+    closed = told("batch", "close", *at, server=served)
+    options = ("--rejected", second[:8])
+    told("batch", "answer", "last", "partially_accepted", *options, *at, server=served)
+    (listed,) = json.loads(told("batch", "list", "--json", *at, server=served))["batches"]
+    headers, row = told("batch", "list", *at, server=served).splitlines()
+
+    id, status, *words = closed.split()
+    assert (status, words[:4]) == ("submitted", ["2", "payments", "captured", "30.00"])
+    assert (listed["id"], listed["status"]) == (id, "partially_accepted")
+    assert headers.split()[0] == "batch"
+    assert row.split()[:2] == [id, "partially_accepted"]
+
+
+def test_a_batch_of_another_member_is_closed_by_the_beginning_of_its_id(served, at):
+    paid = told("pay", "10", "--as", "surcharge_merchant", *at, server=served)
+    told("confirm", paid.split()[0], "yes", *at, server=served)
+    opened = told("batch", "open", "--as", "second_merchant", *at, server=served)
+    id = opened.split()[0]
+    with_terminal = told("batch", "list", "--terminal", "second_merchant", *at, server=served)
+    surcharged = told("batch", "close", "--as", "surcharge_merchant", *at, server=served)
+    closed = told("batch", "close", id[:10], *at, server=served)
+    rejected = told("batch", "answer", id, "rejected", "--reason", "comms", *at, server=served)
+
+    assert " open  0 payments" in opened
+    assert with_terminal == "merchant sees no batch\n"
+    assert "submitted  1 payment " in surcharged
+    assert closed.split()[:2] == [id, "submitted"]
+    assert "COMMUNICATIONS ERROR" in rejected
+
+
+def test_switches_are_listed_shown_and_set(served, at):
+    values = json.loads(told("switch", "--json", *at, server=served))
+    name = "triggers.enabled"
+    before = told("switch", name, *at, server=served)
+    after = told("switch", name, "false", *at, server=served)
+    table = told("switch", *at, server=served)
+    scale = json.loads(told("switch", "latency.scale", "0.5", "--json", *at, server=served))
+
+    assert values["batch.settlement"] == "manual"
+    assert (before, after, scale) == ("true\n", "false\n", {"latency.scale": 0.5})
+    assert any(line.split()[:2] == [name, "false"] for line in table.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (
+            ["batch", "close", "--terminal", "tax_merchant", "--as", "partner"],
+            1,
+            ["has no open batch"],
+        ),
+        (["batch", "close", "zz"], 2, ["begins with 'zz'", "`sandbox batch list`"]),
+        (["batch", "close", "zz", "--terminal", "merchant"], 2, ["not both"]),
+        (["batch", "answer", "last", "acepted"], 2, ["did you mean 'accepted'?"]),
+        (["batch", "answer", "last", "accepted", "--reason", "comms"], 2, ["--reason belongs"]),
+        (["batch", "answer", "last", "partially_accepted"], 2, ["--rejected"]),
+        (["batch", "clos"], 2, ["close"]),
+        (["switch", "batch.setlement"], 2, ["did you mean 'batch.settlement'?"]),
+        (["switch", "batch.settlement", "manul"], 2, ["auto, manual; did you mean 'manual'?"]),
+        (["switch", "latency.scale", "11"], 2, ["a number from 0 to 10"]),
+        (["switch", "latency.scale", "NaN"], 2, ["a number from 0 to 10"]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_cannot_be_done_is_refused(served, at, arguments, code, words):
+    assert_refused(ask(*arguments, *at, server=served), code, *words)

@@ -1,0 +1,110 @@
+"""At a terminal of 80 or 60 columns no name is cut: every help text, and the commands that list."""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from itertools import pairwise
+
+import pytest
+
+from sandbox import library
+from sandbox.domain.events import EVENTS
+from sandbox.domain.payments.cards import CARDS
+from sandbox.domain.payments.outcomes import OUTCOMES
+from sandbox.domain.payments.transport import TRANSPORT_FAULTS
+from sandbox.domain.payments.triggers import TRIGGERS
+from sandbox.domain.switches import SWITCHES
+from tests.cli.asking import add_world, told
+from tests.cli.test_showing import commands
+
+MARK = "=== "
+RUNS = f"""
+import sys
+from sandbox.cli.main import main
+
+for line in sys.argv[1:]:
+    print("{MARK}" + line, flush=True)
+    try:
+        main(line.split(), prog_name="sandbox")
+    except SystemExit as ended:
+        assert not ended.code, line
+"""
+
+LISTS = {
+    "outcomes": [*OUTCOMES, *TRANSPORT_FAULTS],
+    "cards": [*CARDS],
+    "amounts": [str(row.amount) for row in TRIGGERS.values()],
+    "scenario list": [*library.scenarios()],
+    "trigger --list": [*EVENTS],
+    "switch": [*SWITCHES],
+}
+"""The commands that list, with the names in each."""
+
+
+def at_a_terminal(columns: int, lines: list[str], env: dict[str, str]) -> dict[str, list[str]]:
+    """What each command prints at a terminal of that width, without colours."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    known = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    process = subprocess.Popen(
+        [sys.executable, "-c", RUNS, *lines],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env=known | env | {"NO_COLOR": "1", "TERM": "xterm"},
+    )
+    os.close(slave)
+    pieces = []
+    while True:
+        try:
+            piece = os.read(master, 65_536)
+        except OSError:  # The other end is closed.
+            break
+        if not piece:
+            break
+        pieces.append(piece)
+    os.close(master)
+    text = b"".join(pieces).decode().replace("\r\n", "\n")
+    assert process.wait(20) == 0, text[-2_000:]
+    _, *parts = re.split(rf"^{MARK}(.*)\n", text, flags=re.MULTILINE)
+    return {name: body.splitlines() for name, body in list(pairwise(parts))[::2]}
+
+
+def ids_of(world: dict[str, dict[str, str]]) -> list[str]:
+    kinds = ("accounts", "terminals", "locations")
+    return [word for kind in kinds for pair in world[kind].items() for word in pair]
+
+
+@pytest.mark.parametrize("columns", [80, 60])
+def test_no_name_is_cut_at_a_terminal(served, columns):
+    world = add_world(served, f"narrow-{columns}")
+    told("pay", "10", "--world", world["id"], server=served)
+    (batch,) = {told("batch", "close", "--world", world["id"], server=served).split()[0]}
+    keys = [word for name, one in world["keys"].items() for word in (name, one["key"])]
+    names = LISTS | {
+        "world show": ids_of(world),
+        "world list": [world["id"]],
+        "keys": keys,
+        "batch list": [batch, "accepted"],
+    }
+    helps = [f"{words} --help" for words in ["", *commands()]]
+    env = {"SANDBOX_URL": served.url, "SANDBOX_WORLD": world["id"]}
+
+    shown = at_a_terminal(columns, [*names, *helps], env)
+
+    for name, expected in names.items():
+        words = {word.rstrip(",") for line in shown[name] for word in line.split()}
+        assert [word for word in expected if word not in words] == [], name
+        assert [line for line in shown[name] if len(line) > columns] == [], name
+    for words, command in commands().items():
+        lines = shown[f"{words} --help"]
+        text = " ".join(lines)
+        options = [option for param in command.params for option in param.opts if "--" in option]
+        assert [option for option in options if option not in text] == [], words
+        assert [line for line in lines if re.search(r"[a-z]\.\.\.$", line)] == [], words
+    assert {words.split()[0] for words in commands()} <= set(" ".join(shown[" --help"]).split())
