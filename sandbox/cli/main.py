@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,6 +32,7 @@ _LATER: Final = {
     "refund": "sandbox.cli.actions:refund",
     "resend": "sandbox.cli.resend:resend",
     "reverse": "sandbox.cli.actions:reverse",
+    "run": "sandbox.cli.run:run",
     "scenario": "sandbox.cli.scenario:scenario",
     "switch": "sandbox.cli.switch:switch",
     "tail": "sandbox.cli.tail:tail",
@@ -221,7 +223,12 @@ class _ServeCommand(click.Command):
     show_default=True,
     help="Format of the log.",
 )
-@click.option("--log-requests", is_flag=True, help="Log each request.")
+@click.option(
+    "--log-requests/--no-log-requests",
+    default=None,
+    envvar="SANDBOX_LOG_REQUESTS",
+    help="Log each request (env SANDBOX_LOG_REQUESTS). Default: if standard error is a terminal.",
+)
 @click.option(
     "--no-explain-headers", is_flag=True, help="Leave x-sandbox-* headers out of all answers."
 )
@@ -274,6 +281,7 @@ def serve(
     worlds_max: int,
     worlds_unused_after_s: float | None,
     journal_entries_max: int,
+    log_requests: bool | None,
     **options: Any,
 ) -> None:
     """Serve the platform and the control API until interrupted.
@@ -310,6 +318,7 @@ def serve(
                 profile=read_profile(profile) if profile else Profile(),
                 explain_headers=not no_explain_headers,
                 limits=limits,
+                log_requests=sys.stderr.isatty() if log_requests is None else log_requests,
                 **options,
             )
         )

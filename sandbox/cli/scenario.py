@@ -1,4 +1,4 @@
-"""`sandbox scenario`: checks, lists and prints scenarios."""
+"""`sandbox scenario`: checks, plays, lists and prints scenarios."""
 
 import sys
 from pathlib import Path
@@ -9,6 +9,8 @@ import click
 from sandbox.cli.exit_status import EXIT_UNUSABLE, refuse
 from sandbox.cli.group import Group
 from sandbox.cli.known import SOME_SCENARIO
+from sandbox.cli.play import play
+from sandbox.cli.story import run, stop
 from sandbox.cli.tables import say, show_json, show_table
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=Group)
 def scenario() -> None:
-    """Check, list and print scenarios."""
+    """Check, play, run, list and print scenarios."""
 
 
 @scenario.command()
@@ -137,3 +139,8 @@ def schema() -> None:
     from sandbox.scenarios.schema import scenario_schema
 
     show_json(scenario_schema())
+
+
+scenario.add_command(play)
+scenario.add_command(run)
+scenario.add_command(stop)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from sandbox.scenario_examples.in_process import InProcessStage
 from sandbox.scenario_examples.runner import ExampleRunner
 
 if TYPE_CHECKING:
@@ -22,9 +23,12 @@ class Step:
 
 def run_examples(scenario: "Scenario") -> Iterator[Step]:
     """Run the examples in order; yields each result. Raises ScenarioError for unknown names."""
-    stage = ExampleRunner(scenario)
+    stage = InProcessStage(scenario)
+    examples = ExampleRunner(stage)
     with asyncio.Runner() as runner:
+        runner.run(stage.listen())
         for number, example in enumerate(scenario.example, start=1):
             name = example.name or f"example {number}"
-            yield Step(number, name, runner.run(stage.play(number, name, example)))
+            mistakes, _ = runner.run(examples.play(number, name, example))
+            yield Step(number, name, mistakes)
         runner.run(stage.close())

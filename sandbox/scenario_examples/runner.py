@@ -1,23 +1,18 @@
-"""The sandbox in which examples run, and the requests of each example."""
+"""The requests of each example, and what comes of them on a stage."""
 
 import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlencode
 
-from sandbox.app import build
-from sandbox.domain.clock import ClockSetting
 from sandbox.scenario_examples.comparison import ExampleResult, compare
-from sandbox.scenario_examples.receiver import URL, Receiver
-from sandbox.scenario_examples.requests import ExampleAnswer, Request, ask
-from sandbox.settings import Settings
+from sandbox.scenario_examples.receiver import Arrived
+from sandbox.scenario_examples.requests import ExampleAnswer, Request
 
 if TYPE_CHECKING:
     from sandbox.scenarios.examples import Example, Send
-    from sandbox.scenarios.shapes import Scenario
 
-START: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
 _PATHS: Final = {
     "sale": "/v3/payment",
     "auth": "/v3/preauth",
@@ -30,48 +25,74 @@ _PATHS: Final = {
 }
 _BEGIN: Final = ("sale", "auth")
 _ON_NOTHING: Final = (*_BEGIN, "find", "advance")
-_CONTROL: Final = "/_sandbox/worlds/default"
+
+
+class Stage(Protocol):
+    """A world in which examples play, in this process or on a server.
+
+    `terminals` are those of its cast, `keys` the names of its keys with their values. `control` is
+    the path of the world in the control API. `arrived` are the webhooks that its receiver got.
+    """
+
+    @property
+    def terminals(self) -> Mapping[str, str]: ...
+
+    @property
+    def keys(self) -> Mapping[str, str]: ...
+
+    @property
+    def control(self) -> str: ...
+
+    @property
+    def arrived(self) -> Sequence[Arrived]: ...
+
+    async def ask(self, request: Request, on_answer: Callable[[], None]) -> ExampleAnswer:
+        """The answer to a request. `on_answer` is called when it begins to arrive."""
+
+    def set_answered(self, *, is_answered: bool) -> None:
+        """Note whether the client has its answer."""
+
+    async def messages(self) -> list[tuple[str, str]]:
+        """All messages of the world so far, oldest first: id and event."""
+
+    async def waiting(self) -> Collection[str]:
+        """The payments that wait for a tap."""
+
+    async def quiet(self) -> None:
+        """Wait until every due webhook has arrived, and the delayed ones too."""
 
 
 class ExampleRunner:
-    """A sandbox with the scenario running, and the payments of the examples so far."""
+    """The examples of a scenario on a stage, and their payments so far."""
 
-    def __init__(self, scenario: "Scenario") -> None:
-        settings = Settings(clock=ClockSetting(now=START, mode="frozen"))
-        self._receiver = Receiver(settings.profile.webhook_header_prefix)
-        self._sandbox = build(settings, sender=self._receiver)
-        self._world = self._sandbox.worlds.default
-        self._world.run_scenario(scenario)
-        self._receives = bool(scenario.webhook) or any(
-            one.expect.received is not None for one in scenario.example
-        )
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
         self._payments: dict[str, str] = {}
         self._last = ""
 
-    async def play(self, number: int, name: str, example: "Example") -> list[str]:
-        """Run one example; returns its mistakes."""
+    async def play(
+        self, number: int, name: str, example: "Example"
+    ) -> tuple[list[str], ExampleResult | None]:
+        """Run one example; returns its mistakes and its result, None if it could not run."""
         send = example.send
-        if self._receives and not self._receiver.secret:
-            await self._listen(send)
         problem = self._problem(send)
         if problem is not None:
-            return [problem]
+            return [problem], None
         on = self._payments.get(send.on or "", self._last)
-        seen, arrived = len(self._world.store.messages()), len(self._receiver.arrived)
+        seen, arrived = len(await self._stage.messages()), len(self._stage.arrived)
         answer, waited = await self._carry_out(send, number, on)
-        await self._quiet()
-        events = [one.event_type for one in self._world.store.messages()[seen:]]
+        await self._stage.quiet()
+        messages = await self._stage.messages()
+        events = [event for _, event in messages[seen:]]
         if send.operation in (*_BEGIN, "find"):
             on = await self._payment_of(send, number, answer)
             if on:
                 self._payments[name], self._last = on, on
         shown = await self._shown(send, on, answer)
-        received = [(self._event(one.message_id), one) for one in self._receiver.arrived[arrived:]]
-        return [*waited, *compare(example.expect, ExampleResult(answer, shown, events, received))]
-
-    async def close(self) -> None:
-        """Cancel all pending work."""
-        self._sandbox.worlds.default.tap_desk.close()
+        named = dict(messages)
+        received = [(named.get(one.message_id, "?"), one) for one in self._stage.arrived[arrived:]]
+        result = ExampleResult(answer, shown, events, received)
+        return [*waited, *compare(example.expect, result)], result
 
     def _problem(self, send: "Send") -> str | None:
         """The reason why this cannot run, or None."""
@@ -80,8 +101,8 @@ class ExampleRunner:
         if send.operation not in _ON_NOTHING and not (send.on or self._last):
             return f"send.operation: there is no payment yet to {send.operation}"
         for field_name, named, known in (
-            ("terminal", send.terminal, self._world.cast.terminals),
-            ("key", send.key, self._world.cast.keys),
+            ("terminal", send.terminal, self._stage.terminals),
+            ("key", send.key, self._stage.keys),
         ):
             if named not in known:
                 return f"send.{field_name}: the demo world has no {named!r}"
@@ -101,13 +122,13 @@ class ExampleRunner:
             batch_id = (await self._payment(send, on))["batch_id"]
             return await self._ask(send, "POST", f"/v1/batches/{batch_id}/close", {}), []
         path = _PATHS[send.operation].format(on)
-        self._receiver.is_answered = False
+        self._stage.set_answered(is_answered=False)
         request = asyncio.ensure_future(self._ask(send, "POST", path, self._body(send, number)))
         wrong = await self._at_tap_desk(send, request)
         return await request, wrong
 
     def _note_answer(self) -> None:
-        self._receiver.is_answered = True
+        self._stage.set_answered(is_answered=True)
 
     async def _at_tap_desk(
         self, send: "Send", request: "asyncio.Future[ExampleAnswer]"
@@ -116,7 +137,7 @@ class ExampleRunner:
         waiting = await self._waiting(request)
         if waiting is None:
             return ["send.tap: the payment did not wait for a tap"] if send.tap else []
-        path = f"{_CONTROL}/taps/{waiting}"
+        path = f"{self._stage.control}/taps/{waiting}"
         if send.tap is None:
             await self._ask(send, "POST", path, {"cancel": "merchant"})
             return ["send: the payment waits for a tap; add tap with its result"]
@@ -128,7 +149,7 @@ class ExampleRunner:
             if tapped.status != 200:
                 await self._ask(send, "POST", path, {"cancel": "merchant"})
                 return [f"send.tap: {tapped.body['message']}"]
-        elif self._world.tap_desk.get(waiting) is not None:
+        elif waiting in await self._stage.waiting():
             await self._ask(send, "POST", path, {"cancel": "merchant"})
             return ["send.tap: the payment still waits, and the example does not tap or cancel"]
         return []
@@ -136,13 +157,13 @@ class ExampleRunner:
     async def _waiting(self, request: "asyncio.Future[ExampleAnswer]") -> str | None:
         """The payment that waits for its tap; None once the request is answered without."""
         while not request.done():
-            for waiting in self._world.tap_desk:
-                return waiting.tap.transaction_id
+            for waiting in await self._stage.waiting():
+                return waiting
             await asyncio.sleep(0)
         return None
 
     async def _advance(self, send: "Send", by: str) -> ExampleAnswer:
-        return await self._ask(send, "POST", f"{_CONTROL}/clock/advance", {"by": by})
+        return await self._ask(send, "POST", f"{self._stage.control}/clock/advance", {"by": by})
 
     def _body(self, send: "Send", number: int) -> dict[str, Any]:
         body: dict[str, Any] = {"event_id": send.event_id or f"example-{number}"}
@@ -150,7 +171,7 @@ class ExampleRunner:
         if send.amount is not None or begins:
             body["amount"] = 1000 if send.amount is None else send.amount
         if begins:
-            body["terminal_id"] = self._world.cast.terminals[send.terminal]
+            body["terminal_id"] = self._stage.terminals[send.terminal]
             if send.tip_amount is not None:
                 subtotal = body["amount"] - send.tip_amount
                 body["breakdown"] = {"subtotal": subtotal, "tipAmount": send.tip_amount}
@@ -192,32 +213,9 @@ class ExampleRunner:
             return body
         return dict(await self._payment(send, on)) if on else {}
 
-    # --- webhooks
-
-    async def _listen(self, send: "Send") -> None:
-        """Have the receiver get every webhook of the world."""
-        made = await self._ask(send, "POST", f"{_CONTROL}/endpoints", {"url": URL})
-        self._receiver.secret = made.body["secret"]
-
-    async def _quiet(self) -> None:
-        """Wait until every due webhook has arrived, and the delayed ones too."""
-        outbox = self._world.outbox
-        while any(
-            one.status == "pending" and one.next_attempt_at is None
-            for message in self._world.store.messages()
-            for one in outbox.deliveries_of(message.id)
-        ):
-            await self._world.changed()
-
-    def _event(self, message_id: str) -> str:
-        message = self._world.store.message(message_id)
-        return message.event_type if message is not None else "?"
-
     async def _ask(
         self, send: "Send", method: str, path: str, body: Any = None, *, query: str = ""
     ) -> ExampleAnswer:
-        _, key = self._world.cast.keys[send.key]
-        request = Request(method, path, key, body, query)
+        request = Request(method, path, self._stage.keys[send.key], body, query)
         is_the_one = path in _PATHS.values() or path.startswith("/v3/")
-        on_answer = self._note_answer if is_the_one else lambda: None
-        return await ask(self._sandbox, request, on_answer=on_answer)
+        return await self._stage.ask(request, self._note_answer if is_the_one else lambda: None)

@@ -34,7 +34,7 @@ def commands() -> dict[str, click.Command]:
 
 
 EVERY = sorted(commands())
-WITHOUT_JSON = {"serve", "scenario show", "scenario schema", "world save"}
+WITHOUT_JSON = {"serve", "run", "scenario play", "scenario show", "scenario schema", "world save"}
 WITHOUT_EXAMPLES = {"clock show", "scenario list", "scenario show", "world list"}
 
 
@@ -79,6 +79,8 @@ def test_every_command_that_asks_a_server_says_when_there_is_none(words):
             "tip": ["last", "2"],
             "trigger": ["transaction.sale"],
             "world load": ["-"],
+            "scenario play": ["late_answer"],
+            "scenario run": ["late_answer"],
         }
         done = ask(*words.split(), *arguments.get(words, []), "--url", url)
 

@@ -76,6 +76,11 @@ STAND_INS = (
         "where there is no JDK, test_generated_clients.py is skipped and says so",
     ),
     StandIn(
+        r"( *- run: )?sandbox run (.* )?-- (npm|\./gradlew) test",
+        "sandbox run -- sandbox pay 10.00",
+        "test_node.py runs it with npm; there is no project for it here",
+    ),
+    StandIn(
         r"(\w+=\S+ )?docker .*",
         ":",
         "no engine runs where tests run; test_container.py carries out what it would do",

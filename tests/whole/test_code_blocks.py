@@ -112,7 +112,8 @@ def as_javascript(narrative: Narrative, block: Block) -> None:
     path = narrative.write(block, block.file_name or f"line_{block.line}.mjs")
     # Where there is no node, test_node.py is skipped and says so.
     if (narrative.folder / "node_modules").exists():
-        narrative.run("node", path)
+        around = ("sandbox", "run", "--") if "SANDBOX_KEY" in block.text else ()
+        narrative.run(*around, "node", path)
 
 
 def as_program(narrative: Narrative, block: Block) -> None:

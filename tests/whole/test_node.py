@@ -1,13 +1,18 @@
-"""The guide's program for Node: fetch, node:http and the npm package `standardwebhooks` alone."""
+"""The guides' programs for Node: fetch, node:http and `standardwebhooks` alone, and npm's tests."""
 
+import json
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.driving import serving
 from tests.whole.blocks import blocks_of
-from tests.whole.installing import run
+from tests.whole.installing import ROOT, run
 
 GUIDE = "docs/guides/testing-from-other-languages.md"
 
@@ -47,3 +52,44 @@ def test_the_program_fails_when_the_sale_does_not_go_as_it_says(program):
 
     with serving() as server, pytest.raises(AssertionError, match="declined"):
         run("node", program, cwd=program.parent, SANDBOX_URL=server.url)
+
+
+CI_GUIDE = "docs/guides/running-in-ci.md"
+PACKAGE = '{"name": "shop", "private": true, "scripts": {"test": "node --test"}}'
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """A project with the guide's test, for npm alone."""
+    if shutil.which("npm") is None:
+        pytest.skip("npm is not installed")
+    (block,) = [block for block in blocks_of(CI_GUIDE) if block.language == "js"]
+    (tmp_path / str(block.file_name)).write_text(block.text, encoding="utf-8")
+    (tmp_path / "package.json").write_text(PACKAGE, encoding="utf-8")
+    return tmp_path
+
+
+def npm_test(shop: Path, *options: str) -> "subprocess.CompletedProcess[str]":
+    """What the guide's job says: `sandbox run -- npm test`."""
+    command = [sys.executable, "-m", "sandbox", "run", *options, "--", "npm", "test"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        command, cwd=shop, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_sandbox_run_gives_npm_test_a_server_and_returns_its_exit_status(shop):
+    passed = npm_test(shop)
+
+    assert passed.returncode == 0, passed.stdout
+    assert "sandbox:" not in passed.stderr
+    assert re.search(r"pass 1\b", passed.stdout)
+    assert not (shop / "sandbox-failure").exists()
+
+    failed = npm_test(shop, "--scenario", "insufficient_funds_then_success")
+
+    assert failed.returncode == 1
+    assert "sandbox-failure has 1 world" in failed.stderr
+    journal = json.loads((shop / "sandbox-failure" / "default.journal.json").read_text())
+    (request,) = journal["requests"]
+    assert request["outcome"]["key"] == "insufficient_funds"

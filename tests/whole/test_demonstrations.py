@@ -1,0 +1,36 @@
+"""The transcripts of the guide to demonstrations are real, and every story of the library plays."""
+
+import re
+
+import pytest
+
+from sandbox import library
+from tests.cli.asking import told
+from tests.whole.blocks import blocks_of
+
+GUIDE = "docs/guides/demonstrations.md"
+TRANSCRIPTS = {
+    block.text.partition("\n")[0].removeprefix("$ sandbox "): block.text.partition("\n")[2]
+    for block in blocks_of(GUIDE)
+    if block.language == "text"
+}
+
+
+@pytest.mark.parametrize("command", TRANSCRIPTS)
+def test_a_transcript_is_what_the_command_prints(command, served):
+    assert told(*command.split(), server=served) == TRANSCRIPTS[command]
+
+
+def test_the_table_of_the_guide_leads_to_every_transcript():
+    text = "\n".join(line for line in _lines() if line.startswith("| "))
+
+    assert [f"scenario play {name}" for name in re.findall(r"\[`(\w+)`\]", text)] == [*TRANSCRIPTS]
+
+
+@pytest.mark.parametrize("name", sorted(library.scenarios()))
+def test_every_story_of_the_library_plays_on_a_server_as_it_expects(name, served):
+    assert re.search(r"steps?, all as expected$", told("scenario", "play", name, server=served))
+
+
+def _lines():
+    return (library.folder("scenarios").parent / GUIDE).read_text().splitlines()
