@@ -50,10 +50,11 @@ def _url(request: ControlRequest, other: str) -> str:
     """
     if other == "/":
         return (request.origin + request.root_path) or "/"
-    host = urlsplit(request.origin).hostname
+    asked = urlsplit(request.origin)
+    host = asked.hostname
     if host is None:
         return other
-    return f"http://{f'[{host}]' if ':' in host else host}:{urlsplit(other).port}"
+    return f"{asked.scheme}://{f'[{host}]' if ':' in host else host}:{urlsplit(other).port}"
 
 
 @lru_cache(maxsize=8)
