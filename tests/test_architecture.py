@@ -33,6 +33,7 @@ RANKS = {
     "cli": 7,
     "webhook_doctor": 7,
     "testing": 7,
+    "traffic": 7,
     "scenario_examples": 7,
     "scenario_reload": 7,
     "__main__": 7,
@@ -47,6 +48,7 @@ TOGETHER = [
         "cli",
         "webhook_doctor",
         "testing",
+        "traffic",
         "scenario_examples",
         "scenario_reload",
         "__main__",
@@ -69,7 +71,7 @@ THIRD_PARTIES = {
     "faker": ("store/generated_data.py",),
     "aiohttp": ("webhooks/connections.py", "webhooks/sender.py"),
     "standardwebhooks": ("webhooks/signing.py", "testing/"),
-    "httpx2": ("cli/", "webhook_doctor/", "testing/"),
+    "httpx2": ("cli/", "webhook_doctor/", "testing/", "traffic/"),
     "pytest": ("testing/",),
 }
 """Package to where it may be imported: in the files whose path begins like that."""
@@ -78,6 +80,7 @@ LAZY_ROOMS = {
     "cli": "each command starts with what it needs and no more",
     "testing": "pytest starts before it is known whether a test wants a sandbox",
     "webhook_doctor": "a command of its own",
+    "traffic": "a command of its own",
 }
 """Rooms in which any import may stand inside a function, and why."""
 

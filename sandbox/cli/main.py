@@ -15,6 +15,7 @@ from sandbox.cli.token_options import token_options
 _LATER: Final = {
     "cards": "sandbox.cli.catalogues:cards",
     "clock": "sandbox.cli.clock:clock",
+    "compare": "sandbox.cli.compare:compare",
     "coverage": "sandbox.cli.coverage:coverage",
     "doctor": "sandbox.cli.doctor:doctor",
     "keys": "sandbox.cli.keys:keys",
