@@ -34,6 +34,7 @@ RANKS = {
     "webhook_doctor": 7,
     "testing": 7,
     "traffic": 7,
+    "verify": 7,
     "scenario_examples": 7,
     "scenario_reload": 7,
     "__main__": 7,
@@ -49,6 +50,7 @@ TOGETHER = [
         "webhook_doctor",
         "testing",
         "traffic",
+        "verify",
         "scenario_examples",
         "scenario_reload",
         "__main__",
@@ -71,7 +73,7 @@ THIRD_PARTIES = {
     "faker": ("store/generated_data.py",),
     "aiohttp": ("webhooks/connections.py", "webhooks/sender.py"),
     "standardwebhooks": ("webhooks/signing.py", "testing/"),
-    "httpx2": ("cli/", "webhook_doctor/", "testing/", "traffic/"),
+    "httpx2": ("cli/", "webhook_doctor/", "testing/", "traffic/", "verify/"),
     "pytest": ("testing/",),
 }
 """Package to where it may be imported: in the files whose path begins like that."""
@@ -81,6 +83,7 @@ LAZY_ROOMS = {
     "testing": "pytest starts before it is known whether a test wants a sandbox",
     "webhook_doctor": "a command of its own",
     "traffic": "a command of its own",
+    "verify": "a command of its own",
 }
 """Rooms in which any import may stand inside a function, and why."""
 

@@ -28,6 +28,7 @@ _LATER: Final = {
     "tap": "sandbox.cli.tap:tap",
     "trigger": "sandbox.cli.trigger:trigger",
     "triggers": "sandbox.cli.catalogues:triggers",
+    "verify": "sandbox.cli.verify:verify",
     "world": "sandbox.cli.world:world",
 }
 """The commands, each with the module to load when it is used."""
