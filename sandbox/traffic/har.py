@@ -163,7 +163,17 @@ def _get(document: Any, name: str, kind: type, place: str) -> Any:
     if not isinstance(value, kind) or isinstance(value, bool):
         words = {dict: "an object", list: "a list", str: "text", int: "a whole number"}
         raise HarError(f"{whole}: must be {words[kind]}")
+    if isinstance(value, str):
+        _check_text(value, whole)
     return value
+
+
+def _check_text(text: str, place: str) -> None:
+    """Raises HarError for half a surrogate pair, which JSON can write and nobody can send."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise HarError(f"{place}: has a character that cannot be sent") from None
 
 
 def _target(url: str, place: str) -> tuple[str | None, tuple[tuple[str, str], ...]]:
@@ -203,7 +213,7 @@ def _headers(message: Mapping[str, Any], place: str) -> dict[str, str]:
     for number, header in enumerate(headers):
         inner = f"{place}.headers[{number}]"
         name, value = _get(header, "name", str, inner), _get(header, "value", str, inner)
-        if any(char in value for char in "\r\n\0") or not value.isascii():
+        if any(char in value for char in "\r\n\0") or not (name + value).isascii():
             raise HarError(f"{inner}.value: cannot be sent as a header")
         found[name.lower()] = value
     return found
@@ -242,4 +252,5 @@ def _limited(text: Any, place: str) -> str:
         raise HarError(f"{place}: must be text")
     if len(text) > BODY_BYTES_MAX:
         raise HarError(f"{place}: is larger than {BODY_BYTES_MAX // 2**20} MB")
+    _check_text(text, place)
     return text
