@@ -14,6 +14,7 @@ from sandbox.settings import read_profile
 from sandbox.traffic.stages import InProcess, Request, control
 from sandbox.verify import report
 from sandbox.verify.asking import ask as ask_platform
+from sandbox.verify.asking import write
 from sandbox.verify.conditions import ConditionError, parse_condition
 from sandbox.verify.probes import Get, ProbeError, looking, read_probes
 from sandbox.verify.running import Pace, Raw, run
@@ -106,12 +107,14 @@ def test_every_clause_of_a_probe_has_an_entry():
 def test_a_run_leaves_a_profile_that_serves_and_no_secret(served: Served, tmp_path):
     answer = served.control("POST", "/worlds", json={"switches": {"strict_headers": True}})
     key = answer.json()["keys"]["merchant_read_only"]["key"]
-    file = tmp_path / "uat.toml"
+    folder = tmp_path / "results" / "today"
 
     result, files = ask_platform(served.url, key, Profile(), Time().pace())
 
-    file.write_text(files["uat.toml"])
-    assert read_profile(file) == Profile()
+    write(folder, files)
+    write(folder, files)
+    assert {file.name: file.read_text() for file in folder.iterdir()} == files
+    assert read_profile(folder / "uat.toml") == Profile()
     assert json.loads(files["uat-switches.json"]) == {"strict_headers": True}
     verdicts = {one["id"]: one["verdict"] for one in result["probes"]}
     # There is no payment yet, which the search would have to find.
