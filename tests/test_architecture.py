@@ -36,6 +36,8 @@ RANKS = {
     "cli": 7,
     "webhook_doctor": 7,
     "embedded": 7,
+    "traffic": 7,
+    "verify": 7,
     "scenario_examples": 7,
     "scenario_reload": 7,
     "__main__": 7,
@@ -60,6 +62,8 @@ TOGETHER = [
         "cli",
         "webhook_doctor",
         "embedded",
+        "traffic",
+        "verify",
         "scenario_examples",
         "scenario_reload",
         "__main__",
@@ -83,7 +87,7 @@ THIRD_PARTIES = {
     "faker": ("store/generated_data.py",),
     "aiohttp": ("webhooks/connections.py", "webhooks/sender.py"),
     "standardwebhooks": ("webhooks/signing.py",),
-    "httpx2": ("cli/", "webhook_doctor/"),
+    "httpx2": ("cli/", "webhook_doctor/", "traffic/", "verify/"),
 }
 """Package to where it may be imported: in the files whose path begins like that."""
 
@@ -91,6 +95,8 @@ LAZY_ROOMS = {
     "certificates": "only a server with --tls needs its packages",
     "cli": "each command starts with what it needs and no more",
     "webhook_doctor": "a command of its own",
+    "traffic": "a command of its own",
+    "verify": "a command of its own",
 }
 """Rooms in which any import may stand inside a function, and why."""
 

@@ -19,6 +19,7 @@ _LATER: Final = {
     "capture": "sandbox.cli.actions:capture",
     "cards": "sandbox.cli.catalogues:cards",
     "clock": "sandbox.cli.clock:clock",
+    "compare": "sandbox.cli.compare:compare",
     "confirm": "sandbox.cli.actions:confirm",
     "coverage": "sandbox.cli.coverage:coverage",
     "doctor": "sandbox.cli.doctor:doctor",
@@ -40,6 +41,7 @@ _LATER: Final = {
     "tip": "sandbox.cli.actions:tip",
     "trigger": "sandbox.cli.trigger:trigger",
     "triggers": "sandbox.cli.catalogues:triggers",
+    "verify": "sandbox.cli.verify:verify",
     "world": "sandbox.cli.world:world",
 }
 """The commands, each with the module to load when it is used."""

@@ -1,0 +1,62 @@
+"""Which reading of the spec explains a difference: the one that makes it go away."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sandbox.domain.profile import Errors
+from sandbox.domain.switches import SWITCHES
+from sandbox.traffic.differences import Difference
+from sandbox.traffic.har import Recording
+from sandbox.traffic.replaying import Casting, Play, Turn
+
+SHAPES: Final = ("detail_and_error", "detail", "error_message_details")
+"""The shapes of errors that a profile can name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A difference, with each reading that explains it, as `name=value`."""
+
+    difference: Difference
+    by: tuple[str, ...]
+
+
+def turns(*, has_profile: bool, shape: str = Errors().shape) -> list[Turn]:
+    """Each other reading alone: of the switches, and of the profile if that can be chosen."""
+    found = [
+        Turn(name, str(value).lower(), switches={name: value})
+        for name, switch in SWITCHES.items()
+        for value in switch.values
+        if value != switch.default
+    ]
+    if has_profile:
+        found += [
+            Turn("errors.shape", other, profile={"errors": {"shape": other}})
+            for other in SHAPES
+            if other != shape
+        ]
+    return found
+
+
+def explained(
+    found: Sequence[Difference],
+    recording: Recording,
+    casting: Casting,
+    play: Play,
+    tried: Sequence[Turn],
+) -> list[Explained]:
+    """Every difference with its explanations. Each reading is tried in a new world."""
+    by: Mapping[Difference, list[str]] = {one: [] for one in found}
+    for turn in tried if found else ():
+        left = {one.identity for one in play.run(recording, casting, turn)}
+        for one, names in by.items():
+            # A status that now differs in its body is no match yet.
+            if one.identity not in left and not _is_worse(one, left):
+                names.append(f"{turn.name}={turn.value}")
+    return [Explained(one, tuple(by[one])) for one in found]
+
+
+def _is_worse(one: Difference, left: set[tuple[int, str, str]]) -> bool:
+    """Whether the difference is gone only because the status of its request differs now."""
+    return one.kind != "status" and (one.number, "status", "status") in left

@@ -1,0 +1,176 @@
+"""Where a recording is replayed: worlds of a sandbox in this process, or of a running server."""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Protocol
+from urllib.parse import quote, urlencode
+
+from sandbox.domain.profile import Profile, parse_profile
+from sandbox.traffic.har import ShownAnswer
+
+if TYPE_CHECKING:
+    from httpx2 import Client
+
+    from sandbox.app import Sandbox
+
+ANSWER_S: Final = 30.0
+"""An answer that takes longer counts as none."""
+
+CONTROL: Final = "/_sandbox"
+
+
+class StageError(Exception):
+    """A world cannot be had; the message gives the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request as it is sent. The key is among the headers."""
+
+    method: str
+    path: str
+    query: Sequence[tuple[str, str]] = ()
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    body: str | None = field(default=None, repr=False)
+
+
+class Stage(Protocol):
+    """A server. `profile` is the part of the profile that `send` is to answer with."""
+
+    def send(self, request: Request, profile: Mapping[str, Any]) -> ShownAnswer | None:
+        """The answer, or None if the connection was closed or it took too long."""
+        ...
+
+
+def control(
+    stage: Stage, method: str, path: str, body: Any = None, profile: Mapping[str, Any] | None = None
+) -> Any:
+    """The answer of the control API, parsed. Raises StageError if it refuses."""
+    content = None if body is None else json.dumps(body)
+    headers = {"accept": "application/json", "content-type": "application/json"}
+    answer = stage.send(
+        Request(method, CONTROL + path, headers=headers, body=content), profile or {}
+    )
+    if answer is None:
+        raise StageError("the control API gave no answer")
+    try:
+        shown = answer.json() if answer.text else None
+    except ValueError:
+        shown = None
+    if answer.status >= 400:
+        said = shown.get("message") if isinstance(shown, dict) else None
+        details = shown.get("details") if isinstance(shown, dict) else None
+        message = said or f"the server answered {answer.status} where its control API should be"
+        raise StageError(f"{message} ({details})" if details else message)
+    return shown
+
+
+class InProcess:
+    """A sandbox in this process; one for each profile that is tried."""
+
+    def __init__(self, profile: Profile, fixture: str) -> None:
+        self._profile, self._fixture = profile, fixture
+        self._sandboxes: dict[str, Sandbox] = {}
+        self._runner = asyncio.Runner()
+
+    def __enter__(self) -> "InProcess":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._runner.close()
+
+    def send(self, request: Request, profile: Mapping[str, Any]) -> ShownAnswer | None:
+        """The answer of the sandbox with that profile."""
+        return self._runner.run(self._answer(self._sandbox(profile), request))
+
+    def _sandbox(self, profile: Mapping[str, Any]) -> "Sandbox":
+        from sandbox.app import build
+        from sandbox.settings import Settings
+
+        name = json.dumps(profile, sort_keys=True)
+        if name not in self._sandboxes:
+            turned = parse_profile({**asdict(self._profile), **profile})
+            settings = Settings(profile=turned, fixture=self._fixture, explain_headers=False)
+            self._sandboxes[name] = build(settings)
+        return self._sandboxes[name]
+
+    async def _answer(self, sandbox: "Sandbox", request: Request) -> ShownAnswer | None:
+        from sandbox.in_process import Exchange, http_scope
+        from sandbox.platform.sending import ConnectionClosed
+
+        pairs = [(name.encode(), value.encode()) for name, value in request.headers.items()]
+        scope = http_scope(
+            request.method, request.path, headers=pairs, query=urlencode(request.query)
+        )
+        exchange = Exchange(scope, (request.body or "").encode())
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                response = await exchange.run(sandbox.app)
+        except (ConnectionClosed, TimeoutError):
+            return None
+        return _answer(response.status, response.headers.get("content-type", ""), response.body)
+
+
+class Served:
+    """A running server, by its URL. Its own profile decides, so no other can be tried."""
+
+    def __init__(self, url: str, token: str | None) -> None:
+        import httpx2
+
+        self._url = url.rstrip("/").removesuffix(CONTROL)
+        self._token = token
+        self._client: Client = httpx2.Client(
+            timeout=httpx2.Timeout(ANSWER_S, connect=5.0),
+            trust_env=False,
+            verify=url.startswith("https:"),
+        )
+
+    def __enter__(self) -> "Served":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._client.close()
+
+    def send(self, request: Request, profile: Mapping[str, Any]) -> ShownAnswer | None:
+        """The answer of the server. Raises StageError if there is none at the URL."""
+        import httpx2
+
+        headers = dict(request.headers)
+        if self._token and request.path.startswith(CONTROL):
+            headers["authorization"] = f"Bearer {self._token}"
+        query = f"?{urlencode(request.query)}" if request.query else ""
+        try:
+            response = self._client.request(
+                request.method,
+                self._url + quote(request.path) + query,
+                headers=headers,
+                content=None if request.body is None else request.body.encode(),
+            )
+        except (httpx2.ConnectError, httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
+            raise StageError(f"no server answers at {self._url} ({error})") from None
+        except httpx2.HTTPError:
+            return None
+        return _answer(
+            response.status_code, response.headers.get("content-type", ""), response.content
+        )
+
+
+def _answer(status: int, media_type: str, body: bytes) -> ShownAnswer | None:
+    if status == 0:
+        return None
+    return ShownAnswer(
+        status, media_type.partition(";")[0].strip().lower(), body.decode(errors="replace")
+    )

@@ -1,0 +1,141 @@
+"""Probes: the rows of the files in this folder. Each asks one question with a few requests."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from sandbox.domain.profile import Profile
+from sandbox.domain.switches import SWITCHES
+from sandbox.verify.conditions import Condition, ConditionError, parse_condition
+
+_FIELDS: Final = {"id", "asks", "clauses", "needs", "profile", "switch", "request", "reading"}
+_REQUEST_FIELDS: Final = {"path", "query", "without_accept"}
+
+
+class ProbeError(ValueError):
+    """A file of probes has a mistake; the message names the file, the row and the field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Get:
+    """A request that reads."""
+
+    path: str
+    query: tuple[tuple[str, str], ...]
+    without_accept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value of a reading, and the condition under which it holds."""
+
+    value: Any
+    when: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One question. `name` is a field of the profile, or a switch if `is_switch`."""
+
+    id: str
+    asks: str
+    clauses: tuple[str, ...]
+    needs: str
+    name: str
+    is_switch: bool
+    requests: tuple[Get, ...]
+    values: tuple[Value, ...]
+
+    def told(self, answers: Sequence[Mapping[str, Any]]) -> Any:
+        """The value that the answers tell, or None if they leave it open."""
+        names = {**answers[-1], "answers": list(answers)}
+        held = [one.value for one in self.values if one.when.holds(names)]
+        return held[0] if len(held) == 1 else None
+
+    def of_sandbox(self, profile: Profile) -> Any:
+        """The value that the sandbox has with this profile."""
+        if self.is_switch:
+            return SWITCHES[self.name].default
+        part: Any = profile
+        for name in self.name.split("."):
+            part = getattr(part, name)
+        return part
+
+
+def looking() -> list[Probe]:
+    """The probes that change nothing. Raises ProbeError."""
+    return read_probes(Path(__file__).with_name("looking.toml"))
+
+
+def read_probes(path: Path) -> list[Probe]:
+    """The probes of a file. Raises ProbeError."""
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ProbeError(f"{path.name}: cannot be read: {error}") from None
+    probes: list[Probe] = []
+    for number, row in enumerate(document.get("probe", []), start=1):
+        place = f"{path.name}: probe {number}"
+        try:
+            probe = _probe(row)
+        except ProbeError as error:
+            raise ProbeError(f"{place}: {error}") from None
+        if probe.id in {one.id for one in probes}:
+            raise ProbeError(f"{place}: id: {probe.id!r} is taken")
+        probes.append(probe)
+    return probes
+
+
+def _probe(row: Mapping[str, Any]) -> Probe:
+    for name in row:
+        if name not in _FIELDS:
+            raise ProbeError(f"{name}: is no field of a probe")
+    if ("profile" in row) is ("switch" in row):
+        raise ProbeError("profile: one of profile and switch is required")
+    probe = Probe(
+        id=_field(row, "id", str),
+        asks=_field(row, "asks", str),
+        clauses=tuple(_field(row, "clauses", list)),
+        needs=row.get("needs", ""),
+        name=_field(row, "profile" if "profile" in row else "switch", str),
+        is_switch="switch" in row,
+        requests=tuple(_get(one) for one in _field(row, "request", list)),
+        values=tuple(_value(one) for one in _field(row, "reading", list)),
+    )
+    try:
+        probe.of_sandbox(Profile())
+    except (AttributeError, KeyError):
+        raise ProbeError(
+            f"{'switch' if probe.is_switch else 'profile'}: {probe.name!r} is unknown"
+        ) from None
+    if not probe.requests or len(probe.values) < 2:
+        raise ProbeError("reading: a probe has a request and two values or more")
+    return probe
+
+
+def _get(row: Mapping[str, Any]) -> Get:
+    for name in row:
+        if name not in _REQUEST_FIELDS:
+            raise ProbeError(f"request: {name}: is no field of a request")
+    path = _field(row, "path", str, "request: ")
+    if not path.startswith("/v"):
+        raise ProbeError(f"request: path: {path!r} must begin with the platform's version")
+    query = tuple((name, str(value)) for name, value in row.get("query", {}).items())
+    return Get(path, query, bool(row.get("without_accept", False)))
+
+
+def _value(row: Mapping[str, Any]) -> Value:
+    if row.keys() != {"is", "when"}:
+        raise ProbeError("reading: has the fields is and when")
+    try:
+        return Value(row["is"], parse_condition(_field(row, "when", str, "reading: ")))
+    except ConditionError as error:
+        raise ProbeError(f"reading: when: {error}") from None
+
+
+def _field(row: Mapping[str, Any], name: str, kind: type, before: str = "") -> Any:
+    if not isinstance(row.get(name), kind):
+        raise ProbeError(f"{before}{name}: is required, as {kind.__name__}")
+    return row[name]

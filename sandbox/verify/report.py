@@ -1,0 +1,148 @@
+"""What a run leaves: a profile, the switches, the differences, and the evidence without data."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final, Literal
+
+from sandbox.domain.profile import Profile
+from sandbox.verify.probes import Probe
+from sandbox.verify.running import INTERVAL_S, REQUESTS_MAX, Finding, Run
+
+Verdict = Literal["same", "other reading", "cannot tell"]
+
+_TEXT_MAX: Final = 300
+
+
+def verdict(finding: Finding, profile: Profile) -> Verdict:
+    """What the finding says of the sandbox with this profile."""
+    if finding.value is None:
+        return "cannot tell"
+    return "same" if finding.value == finding.probe.of_sandbox(profile) else "other reading"
+
+
+def document(run: Run, profile: Profile, day: str) -> dict[str, Any]:
+    """The differences as JSON: one entry for each probe."""
+    return {
+        "verified": day,
+        "requests": len(run.evidence),
+        "stopped": run.stopped,
+        "probes": [
+            {
+                "id": finding.probe.id,
+                "asks": finding.probe.asks,
+                "clauses": list(finding.probe.clauses),
+                "sandbox": finding.probe.of_sandbox(profile),
+                "uat": finding.value,
+                "verdict": verdict(finding, profile),
+            }
+            for finding in run.findings
+        ],
+    }
+
+
+def markdown(result: Mapping[str, Any]) -> str:
+    """The same as a page."""
+    lines = [
+        "# The platform against the sandbox",
+        "",
+        f"Asked on {result['verified']}, with {result['requests']} requests.",
+    ]
+    if result["stopped"]:
+        lines += ["", f"The run stopped early: {result['stopped']}."]
+    lines += ["", "| probe | clauses | sandbox | platform | verdict |", "|---|---|---|---|---|"]
+    for one in result["probes"]:
+        cells = (
+            one["id"],
+            ", ".join(one["clauses"]),
+            _word(one["sandbox"]),
+            _word(one["uat"]),
+            one["verdict"],
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def lines(result: Mapping[str, Any]) -> Iterator[str]:
+    """The same for a terminal."""
+    for one in result["probes"]:
+        said = f"{one['id']}: {one['verdict']}"
+        if one["verdict"] == "other reading":
+            said += f": the platform has {_word(one['uat'])}, the sandbox {_word(one['sandbox'])}"
+        yield said
+
+
+def profile_toml(run: Run, profile: Profile) -> str:
+    """The profile with what was learnt, for `sandbox serve --profile`."""
+    whole = asdict(profile)
+    for finding in run.findings:
+        if finding.value is not None and not finding.probe.is_switch:
+            *sections, name = finding.probe.name.split(".")
+            part = whole
+            for section in sections:
+                part = part[section]
+            part[name] = finding.value
+    return "\n".join(_toml(whole, "")) + "\n"
+
+
+def _toml(table: Mapping[str, Any], name: str) -> Iterator[str]:
+    if name:
+        yield f"\n[{name}]"
+    for field, value in table.items():
+        if not isinstance(value, dict):
+            # JSON's texts, numbers and truth values are TOML's too.
+            yield f"{field} = {json.dumps(value)}"
+    for field, value in table.items():
+        if isinstance(value, dict):
+            yield from _toml(value, f"{name}.{field}" if name else field)
+
+
+def switches(run: Run) -> dict[str, Any]:
+    """The switches that were learnt, as `PUT /_sandbox/worlds/{world}/switches` takes them."""
+    return {
+        finding.probe.name: finding.value
+        for finding in run.findings
+        if finding.probe.is_switch and finding.value is not None
+    }
+
+
+def evidence(run: Run, profile: Profile) -> str:
+    """One line of JSON for each request. Only refusals keep their words; data is left out."""
+    shown = []
+    for one in run.evidence:
+        keeps = profile.scrub if one["status"] >= 400 else None
+        shown.append(json.dumps({**one, "body": _outline(one["body"], keeps)}))
+    return "".join(f"{line}\n" for line in shown)
+
+
+def _outline(value: Any, keeps: Any) -> Any:
+    """The shape of a body: names, types, and one item of each list."""
+    if isinstance(value, dict):
+        return {name: _outline(inner, keeps) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_outline(inner, keeps) for inner in value[:1]]
+    if isinstance(value, str):
+        return keeps(value[:_TEXT_MAX]) if keeps else "text"
+    return "number" if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def plan(probes: Sequence[Probe], base: str) -> Iterator[str]:
+    """What a run would send, for somebody who has to allow it."""
+    count = sum(len(probe.requests) for probe in probes)
+    yield f"{count} requests to {base}, one at a time, at least {INTERVAL_S:g} s apart."
+    yield "All of them read. Nothing is created, changed or deleted."
+    yield "A request that is answered with 429 is repeated once, after the time that it asks for."
+    yield f"No more than {REQUESTS_MAX} requests are sent."
+    for probe in probes:
+        yield ""
+        yield f"{probe.id}: {probe.asks}"
+        if probe.needs:
+            yield f"  needs {probe.needs}"
+        for request in probe.requests:
+            query = "&".join(f"{name}={value}" for name, value in request.query)
+            without = "  (without Accept)" if request.without_accept else ""
+            yield f"  GET {request.path}{'?' + query if query else ''}{without}"
+
+
+def _word(value: Any) -> str:
+    return "-" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,86 @@
+"""Requests over the network to the platform that is asked."""
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlencode, urlsplit
+
+from sandbox.domain.profile import Profile
+from sandbox.verify.probes import Get
+from sandbox.verify.running import Raw
+
+if TYPE_CHECKING:
+    from httpx2 import Client
+
+ANSWER_S: Final = 30.0
+_LOOPBACK: Final = {"127.0.0.1", "localhost", "::1"}
+
+
+class Unusable(ValueError):
+    """The address or the key cannot be used; the message says why."""
+
+
+def check_base(base: str) -> str:
+    """The address of a platform without a slash at its end. Raises Unusable."""
+    try:
+        parts = urlsplit(base)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host = None
+    if not host or parts.scheme not in ("http", "https"):
+        raise Unusable(f"{base!r} is no address; write it like https://uat.example.com")
+    if parts.scheme == "http" and host not in _LOOPBACK:
+        raise Unusable(f"{base!r} would send the key in the clear; write https://")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise Unusable("the address has more than scheme, host, port and path")
+    return base.rstrip("/")
+
+
+def check_key(key: str, profile: Profile) -> str:
+    """The key, which is one of UAT. Raises Unusable, without the key."""
+    key = key.strip()
+    prefix = profile.key_prefixes.uat + "_"
+    if key.startswith(profile.key_prefixes.production + "_"):
+        raise Unusable("it is a production key; only UAT is asked")
+    if not key.startswith(prefix) or not key.isascii() or not key.isprintable():
+        raise Unusable(f"it does not begin with {prefix}, so it may be one of production")
+    return key
+
+
+class Platform:
+    """A platform at an address, asked with one key. Redirects are answers like others."""
+
+    def __init__(self, base: str, key: str, profile: Profile) -> None:
+        import httpx2
+
+        self._base, self._key, self._header = base, key, profile.api_key_header
+        self._client: Client = httpx2.Client(
+            timeout=httpx2.Timeout(ANSWER_S, connect=10.0), verify=base.startswith("https:")
+        )
+
+    def __enter__(self) -> "Platform":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._client.close()
+
+    def __call__(self, request: Get, /) -> Raw:
+        """The answer. Raises OSError without one."""
+        import httpx2
+
+        query = f"?{urlencode(request.query)}" if request.query else ""
+        built = self._client.build_request("GET", self._base + request.path + query)
+        built.headers[self._header] = self._key
+        built.headers["accept"] = "application/json"
+        if request.without_accept:
+            del built.headers["accept"]
+        try:
+            answer = self._client.send(built)
+        except httpx2.HTTPError as error:
+            raise OSError(type(error).__name__) from None
+        headers = {name.lower(): value for name, value in answer.headers.items()}
+        return Raw(answer.status_code, headers, answer.text)

@@ -1,0 +1,310 @@
+"""`sandbox verify`: it names the reading that a platform has, and no other, and does no harm."""
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.domain.profile import Profile, parse_profile
+from sandbox.settings import read_profile
+from sandbox.traffic.stages import InProcess, Request, control
+from sandbox.verify import report
+from sandbox.verify.asking import ask as ask_platform
+from sandbox.verify.asking import write
+from sandbox.verify.conditions import ConditionError, parse_condition
+from sandbox.verify.probes import Get, ProbeError, looking, read_probes
+from sandbox.verify.running import Pace, Raw, run
+from tests.cli.asking import ask, assert_refused
+from tests.driving import Served
+
+PROBES = looking()
+ROOT = Path(__file__).parents[2]
+UAT = "https://uat.example.com"
+
+
+@dataclass
+class Time:
+    """A clock that only waiting moves."""
+
+    now_s: float = 0.0
+    waits: list[float] = field(default_factory=list)
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+        self.waits.append(seconds)
+
+    def pace(self) -> Pace:
+        return Pace(lambda: self.now_s, self.sleep)
+
+
+def _turned(probe_index: int, value: Any) -> tuple[Profile, dict[str, Any]]:
+    """A profile and switches in which only this reading is turned."""
+    probe = PROBES[probe_index]
+    if probe.is_switch:
+        return Profile(), {probe.name: value}
+    document: dict[str, Any] = asdict(Profile())
+    *sections, name = probe.name.split(".")
+    part = document
+    for section in sections:
+        part = part[section]
+    part[name] = value
+    return parse_profile(document), {}
+
+
+def _asked(profile: Profile, switches: Mapping[str, Any]) -> dict[str, Any]:
+    """What all probes find in a sandbox with one payment."""
+    with InProcess(profile, "demo") as stage:
+        world = control(stage, "POST", "/worlds", {"switches": dict(switches)})
+        headers = {
+            "x-service-apikey": world["keys"]["merchant"]["key"],
+            "accept": "application/json",
+        }
+        sale = {"amount": 1000, "terminal_id": world["terminals"]["merchant"]}
+        as_json = headers | {"content-type": "application/json"}
+        paid = stage.send(Request("POST", "/v3/payment", (), as_json, json.dumps(sale)), {})
+        assert paid is not None
+        assert paid.status == 200
+
+        def send(request: Get) -> Raw:
+            sent = {**headers}
+            if request.without_accept:
+                del sent["accept"]
+            answer = stage.send(Request("GET", request.path, request.query, sent), {})
+            assert answer is not None
+            return Raw(answer.status, {}, answer.text)
+
+        done = run(PROBES, send, Time().pace())
+    assert done.stopped is None
+    return {finding.probe.id: finding.value for finding in done.findings}
+
+
+USUAL = {probe.id: probe.of_sandbox(Profile()) for probe in PROBES}
+
+
+@pytest.mark.parametrize(
+    ("index", "value"),
+    [(index, one.value) for index, probe in enumerate(PROBES) for one in probe.values],
+    ids=lambda value: str(value),
+)
+def test_a_sandbox_with_one_reading_turned_is_told_by_that_reading_and_no_other(index, value):
+    assert _asked(*_turned(index, value)) == USUAL | {PROBES[index].id: value}
+
+
+def test_every_clause_of_a_probe_has_an_entry():
+    entries = tomllib.loads((ROOT / "spec/clauses.toml").read_text(encoding="utf-8"))
+    cited = [clause.split(" ", 1) for probe in PROBES for clause in probe.clauses]
+
+    assert [id for kind, id in cited if id not in entries[kind]] == []
+
+
+# --- a real socket -----------------------------------------------------------------------------
+
+
+def test_a_run_leaves_a_profile_that_serves_and_no_secret(served: Served, tmp_path):
+    answer = served.control("POST", "/worlds", json={"switches": {"strict_headers": True}})
+    key = answer.json()["keys"]["merchant_read_only"]["key"]
+    folder = tmp_path / "results" / "today"
+
+    result, files = ask_platform(served.url, key, Profile(), Time().pace())
+
+    write(folder, files)
+    write(folder, files)
+    assert {file.name: file.read_text() for file in folder.iterdir()} == files
+    assert read_profile(folder / "uat.toml") == Profile()
+    assert json.loads(files["uat-switches.json"]) == {"strict_headers": True}
+    verdicts = {one["id"]: one["verdict"] for one in result["probes"]}
+    # There is no payment yet, which the search would have to find.
+    assert verdicts == {
+        "errors.shape": "same",
+        "date_filters.start": "cannot tell",
+        "date_filters.end": "cannot tell",
+        "strict_headers": "other reading",
+    }
+    assert (
+        "| strict_headers | spec 5-accept, assumed C7 | false | true | other reading |"
+        in (files["differences.md"])
+    )
+    assert len(files["evidence.jsonl"].splitlines()) == 13
+    everything = "".join(files.values())
+    assert key not in everything
+    assert "Barton Springs" not in everything
+
+
+# --- a platform in trouble ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "sent", "why"),
+    [
+        (Raw(429, {"retry-after": "7"}, ""), 2, "answered 429 2 times"),
+        (Raw(429, {"retry-after": "3600"}, ""), 1, "asks to wait for 3600 seconds"),
+        (Raw(429, {"retry-after": "nan"}, ""), 1, "asks to wait for nan seconds"),
+        (Raw(500, {}, "<html>"), 3, "failed 3 times, the last time with status 500"),
+        (OSError("ReadError"), 3, "failed 3 times, the last time with no answer: ReadError"),
+        (Raw(401, {}, "{}"), 1, "does not let the key in"),
+    ],
+)
+def test_a_platform_in_trouble_is_left_alone(answer, sent, why):
+    time = Time()
+
+    def send(request: Get) -> Raw:
+        if isinstance(answer, OSError):
+            raise answer
+        return answer
+
+    done = run(PROBES, send, time.pace())
+
+    assert why in (done.stopped or "")
+    assert len(done.evidence) == sent
+    assert len(time.waits) == sent - 1
+    assert [finding.value for finding in done.findings] == [None] * len(PROBES)
+
+
+def test_answers_that_are_pages_tell_nothing():
+    done = run(PROBES, lambda request: Raw(200, {}, "<html>"), Time().pace())
+
+    assert done.stopped is None
+    told = [(one.probe.id, one.value) for one in done.findings if one.probe.id != "strict_headers"]
+    assert told == [(probe.id, None) for probe in PROBES[:3]]
+
+
+def test_requests_are_half_a_second_apart_and_a_wish_to_wait_is_heeded():
+    time, statuses = Time(), iter([429])
+
+    def send(request: Get) -> Raw:
+        return Raw(next(statuses, 404), {"retry-after": "20"}, "{}")
+
+    run(PROBES, send, time.pace())
+
+    assert time.waits == [20.0] + [0.5] * 12
+
+
+# --- the command -------------------------------------------------------------------------------
+
+
+def test_the_plan_lists_every_request_and_sends_none():
+    shown = ask("verify", UAT, "--plan").stdout
+
+    assert shown.startswith(f"13 requests to {UAT}, one at a time")
+    assert shown.count("  GET /v2/") == 13
+    requests = json.loads(ask("verify", UAT, "--plan", "--json").stdout)["requests"]
+    assert len(requests) == 13
+    assert {one["method"] for one in requests} == {"GET"}
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("", "the variable UAT_KEY has no key"),
+        ("svc_live_abc_def", "it is a production key"),
+        ("svc_abcdef", "it does not begin with svc_uat_"),
+    ],
+)
+def test_a_key_that_is_not_one_of_uat_is_refused_and_not_shown(key, words):
+    done = ask("verify", UAT, UAT_KEY=key)
+
+    assert_refused(done, 2, words)
+    assert not key or key not in done.output
+
+
+@pytest.mark.parametrize(
+    ("base", "words"),
+    [
+        ("uat.example.com", "is no address"),
+        ("http://uat.example.com", "would send the key in the clear"),
+        ("https://me:secret@uat.example.com", "has more than scheme, host, port and path"),
+    ],
+)
+def test_an_address_that_cannot_be_asked_is_refused(base, words):
+    assert_refused(ask("verify", base, "--plan"), 2, words)
+
+
+# --- probes and conditions ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("status ==", "cannot be read"),
+        ("state == 200", "has no 'state'"),
+        ("open('x') == 1", "may only compare values"),
+        ("status + 1 == 2", "may only compare values"),
+        ("0 < status < 9", "may only compare values"),
+        ("(" * 300 + "status", "cannot be read"),
+        ("status == 1 or " * 60 + "status", "is longer than"),
+    ],
+)
+def test_a_condition_that_does_more_than_compare_is_refused(text, words):
+    with pytest.raises(ConditionError, match="^" + words.replace("(", r"\(")):
+        parse_condition(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("status == 200 and not body.total > 1", True),
+        ("body.items[0].id == 'a' and body['items'][1].id == 'b'", True),
+        ("body.items[7].id == None and body.no.such == None", True),
+        ("body.no > 1 or 'x' in body.no", False),
+        ("not body.no > 1", True),
+        ("'total' in body and status not in [400, 422]", True),
+        ("headers.etag == 'e' and answers[0].status == 200", True),
+    ],
+)
+def test_a_condition_compares_what_was_answered(text, holds):
+    answer = {"status": 200, "headers": {"etag": "e"}}
+    answer["body"] = {"total": 1, "items": [{"id": "a"}, {"id": "b"}]}
+
+    assert parse_condition(text).holds({**answer, "answers": [answer]}) is holds
+
+
+ROW = """
+[[probe]]
+id = "a"
+asks = "?"
+clauses = ["spec 1"]
+switch = "strict_headers"
+request = [{ path = "/v2/terminals" }]
+reading = [{ is = true, when = "status == 1" }, { is = false, when = "status == 2" }]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[[probe]", "cannot be read"),
+        (ROW + ROW, "probe 2: id: 'a' is taken"),
+        (ROW.replace("asks", "ask"), "probe 1: ask: is no field of a probe"),
+        (ROW.replace("strict_headers", "strict"), "probe 1: switch: 'strict' is unknown"),
+        (ROW.replace("/v2", "v2"), "probe 1: request: path: 'v2/terminals' must begin"),
+        (ROW.replace("status == 2", "2 +"), "probe 1: reading: when: cannot be read"),
+        (ROW.replace('id = "a"', "id = 3"), "probe 1: id: is required, as str"),
+    ],
+)
+def test_a_mistake_in_a_file_of_probes_is_named_with_row_and_field(tmp_path, text, words):
+    file = tmp_path / "mine.toml"
+    file.write_text(text)
+
+    with pytest.raises(ProbeError) as refused:
+        read_probes(file)
+
+    assert str(refused.value).startswith(f"mine.toml: {words}")
+
+
+def test_what_was_learnt_is_in_the_profile_and_other_names_stay():
+    own = parse_profile({"name": "ours", "api_key_header": "x-ours"})
+    probe = next(one for one in PROBES if one.id == "date_filters.start")
+    done = run([probe], lambda request: Raw(200, {}, _found("startDate", request)), Time().pace())
+
+    text = report.profile_toml(done, own)
+
+    assert 'name = "ours"' in text
+    assert '[date_filters]\nstart = "startDate"\nend = "end_date"' in text
+
+
+def _found(filter_name: str, request: Get) -> str:
+    return json.dumps({"total": 0 if filter_name in dict(request.query) else 5})
