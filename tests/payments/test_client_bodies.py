@@ -119,6 +119,36 @@ def test_the_journal_notes_a_rate_below_one_percent(sandbox):
     assert notes(sandbox, tip) == ["percentage: 0.18 is read as 0.18 %, not as 18 %"]
 
 
+@pytest.mark.proves("assumed 2.8-caps")
+@pytest.mark.parametrize(
+    ("card", "surcharge", "said"),
+    [
+        ("tok_visa_credit", 31, []),
+        ("tok_visa_credit", 40, ["the surcharge of 40 is above Visa's cap of 3 %"]),
+        ("tok_mc_credit", 41, []),
+        ("tok_mc_credit", 50, ["the surcharge of 50 is above MasterCard's cap of 4 %"]),
+    ],
+)
+def test_the_journal_notes_a_surcharge_above_the_brands_cap(sandbox, card, surcharge, said):
+    breakdown = {"subtotal": 1000, "surcharge": {"amount": surcharge}}
+
+    answer = pay(sandbox, 1000 + surcharge, card=card, breakdown=breakdown)
+
+    assert shown(answer)["surcharge_amount"] == surcharge
+    assert notes(sandbox, answer) == said
+
+
+@pytest.mark.proves("assumed 2.8-caps")
+def test_the_journal_notes_a_surcharge_above_the_cap_at_the_capture_and_only_there(sandbox):
+    tx = held(sandbox, 1000)
+    body = {"breakdown": {"subtotal": 1000, "surcharge": {"amount": 50}}}
+    capture = ask(sandbox, "POST", f"/v3/payments/{tx['transaction_id']}/capture", body)
+    refund = ask(sandbox, "POST", f"/v1/payments/{tx['transaction_id']}/refund", {"amount": 5})
+
+    assert notes(sandbox, capture) == ["the surcharge of 50 is above Visa's cap of 3 %"]
+    assert notes(sandbox, refund) == []
+
+
 # --- approval codes ---------------------------------------------------------------------------
 
 

@@ -19,6 +19,11 @@ PROHIBITED_STATES: Final = frozenset({"CT", "MA", "ME", "PR"})
 
 DEFAULT_TAX_BASIS: Final = "subtotal"
 DEFAULT_SURCHARGE_BASIS: Final = "total"
+SURCHARGE_CAPS: Final = {"Visa": 3.0, "MasterCard": 4.0}
+"""The most that a brand's rules let a merchant add, in percent: data, not legal advice.
+
+Source: assumed 2.8-caps.
+"""
 FORCED_SURCHARGE_RATE: Final = 3.0
 """The rate of a requested prompt if none is configured. Source: assumed 6.2."""
 
@@ -284,6 +289,15 @@ def agreed_rate(before: Amounts, surcharge: int, rate: float) -> float:
 
 
 SURCHARGE_BASES: Final = ("subtotal", "subtotal_plus_tax", "subtotal_plus_tip", "total")
+
+
+def above_cap(brand: str, amounts: Amounts) -> float | None:
+    """The brand's cap in percent if the surcharge exceeds it by more than rounding, else None."""
+    cap = SURCHARGE_CAPS.get(brand)
+    if cap is None or not amounts.surcharge:
+        return None
+    most = percent_of(amounts.without_surcharge().total, cap)
+    return cap if amounts.surcharge > most + 1 else None
 
 
 def based_on(basis: str, amounts: Amounts) -> int:

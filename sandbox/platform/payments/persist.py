@@ -7,6 +7,7 @@ from sandbox.domain.batches import FROZEN, Batch, counting, next_number
 from sandbox.domain.instants import from_ms
 from sandbox.domain.payments import validity
 from sandbox.domain.payments.attempts import Conclusion
+from sandbox.domain.payments.pricing import above_cap
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.processors import processor_of
 from sandbox.domain.terminals import Terminal
@@ -24,6 +25,7 @@ def save(
     """Store the record, count it in its batches, set its timers, and fire its events."""
     record = conclusion.record
     context.unit.put(record)
+    _note_cap(context, before, record)
     count(context, before, record, joined)
     if before is None or before.status != record.status:
         _set_timers(context, before, record)
@@ -34,6 +36,19 @@ def save(
     context.decided(
         "apply", "ok", f"{row.id}: {row.trigger} from {was} to {record.status}", row.source
     )
+
+
+def _note_cap(context: OperationContext, before: Transaction | None, record: Transaction) -> None:
+    """Note a new surcharge above the cap of the card's brand. Source: assumed 2.8-caps."""
+    is_new = (
+        before is None
+        or before.status == "pending"
+        or before.amounts.surcharge != record.amounts.surcharge
+    )
+    brand = record.origin.card.brand
+    if is_new and (cap := above_cap(brand, record.amounts)) is not None:
+        reason = f"the surcharge of {record.amounts.surcharge} is above {brand}'s cap of {cap:g} %"
+        context.decided("rule", "note", reason, "assumed 2.8-caps")
 
 
 def count(
