@@ -93,7 +93,7 @@ async def _played(
         runner = ExampleRunner(stage)
         for number, example in enumerate(scenario.example, start=1):
             if waits:
-                click.echo(f"-- any key: step {number} --", err=True)
+                say(f"-- any key: step {number} --", err=True)
                 click.getchar()
             say("")
             name = example.name or f"example {number}"

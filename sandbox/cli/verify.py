@@ -1,6 +1,5 @@
 """`sandbox verify`: asks a real UAT which readings of the spec hold there."""
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -132,7 +131,7 @@ def _plan(base: str, *, as_json: bool) -> None:
         for probe in probes
         for one in probe.requests
     ]
-    click.echo(json.dumps({"base": base, "requests": requests}, indent=2))
+    show_json({"base": base, "requests": requests})
 
 
 def _key(name: str, file: Path | None, profile: "Profile") -> str:

@@ -90,7 +90,7 @@ def test_the_documents_name_the_place_where_it_is_mounted(made):
 
     prefix, servers = asyncio.run(story())
 
-    assert servers == [[{"url": prefix or "/"}]] * 2
+    assert servers == [[{"url": f"http://localhost{prefix}"}]] * 2
 
 
 def test_a_foreign_host_is_refused_wherever_it_is_mounted(made):
