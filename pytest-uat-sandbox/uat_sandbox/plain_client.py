@@ -12,6 +12,8 @@ from types import TracebackType
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
+from uat_sandbox.trust import trusting_context
+
 CONNECT_S: Final = 5.0
 
 UNREACHABLE: Final = (OSError, HTTPException, UnicodeError, ValueError)
@@ -80,7 +82,7 @@ class PlainClient:
         self.headers = dict(headers)
         self.is_closed = False
         self._timeout_s = timeout_s
-        self._kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        self._trust = trusting_context() if parts.scheme == "https" else None
         self._host, self._port = parts.hostname, parts.port
         self._path = parts.path.rstrip("/")
         self._idle: list[HTTPConnection] = []
@@ -169,7 +171,11 @@ class PlainClient:
             if not _is_readable(connection):
                 return connection
             connection.close()
-        connection = self._kind(self._host, self._port, timeout=CONNECT_S)
+        connection = (
+            HTTPConnection(self._host, self._port, timeout=CONNECT_S)
+            if self._trust is None
+            else HTTPSConnection(self._host, self._port, timeout=CONNECT_S, context=self._trust)
+        )
         try:
             connection.connect()
         except BaseException:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from uat_sandbox.control import CLIENT_S, Control
 from uat_sandbox.errors import SandboxError, SandboxRefused
 from uat_sandbox.plain_client import PlainClient
+from uat_sandbox.trust import trusting_context
 from uat_sandbox.webhooks import Webhooks, words
 from uat_sandbox.world_control import Before, Journal, WorldControl
 
@@ -339,10 +340,10 @@ def _httpx2() -> Any:
     return httpx2
 
 
-def _verified(url: str) -> "ssl.SSLContext | bool":
+def _verified(url: str) -> "ssl.SSLContext":
     """For the `verify` of httpx2. Reading the system's certificates takes long; http needs none."""
     if url.startswith("https:"):
-        return True
+        return trusting_context()
     import ssl
 
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -183,3 +183,23 @@ def test_the_text_banner_says_how_phones_come_to_trust_it(folder):
     assert any("--cacert ca.pem https://" in line for line in lines)
     assert os.environ.get("SANDBOX_CA") is None
     assert json.dumps(lines).count("PRIVATE") == 0
+
+
+def test_the_test_kit_trusts_the_authority_too(server, folder, monkeypatch, tmp_path):
+    from uat_sandbox.errors import SandboxError
+    from uat_sandbox.plain_client import PlainClient
+    from uat_sandbox.trust import trusting_context
+
+    monkeypatch.setenv("SANDBOX_TLS_FOLDER", str(folder))
+    client = PlainClient(server.facts["control_url"], {}, timeout_s=10)
+    try:
+        health = client.get("/health")
+    finally:
+        client.close()
+    with httpx2.Client(verify=trusting_context(), timeout=10) as other:
+        assert other.get(f"{server.facts['control_url']}/health").status_code == 200
+
+    assert health.status_code == 200
+    monkeypatch.setenv("SANDBOX_CA", str(tmp_path / "nowhere.pem"))
+    with pytest.raises(SandboxError, match=r"nowhere\.pem"):
+        trusting_context()
