@@ -16,7 +16,7 @@ from sandbox.control.ledger import FILE as LEDGER
 from sandbox.library import folder
 from sandbox.scenarios.schema import NAME, scenario_schema
 from tools import busy_fixture, golden_answers, golden_events, openapi
-from tools.pages import answers, ledger, machines, settings, surface
+from tools.pages import answers, demonstrations, ledger, machines, settings, surface
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "reference"
 SHIPPED: Final = Path(__file__).parents[1] / "sandbox" / "store" / "bundled_digests.py"
@@ -36,6 +36,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "control.md": surface.control,
     "switches.md": surface.switches,
     "settings.md": settings.settings,
+    "demonstrations.md": demonstrations.demonstrations,
     "ledger.md": ledger.ledger,
 }
 

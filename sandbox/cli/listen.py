@@ -1,10 +1,10 @@
-"""`sandbox listen`: sends a world's webhooks to a URL, and prints each event and each answer."""
+"""`sandbox listen`: a world's webhooks, sent to a URL or received here, one line each."""
 
 import json
 from collections.abc import Hashable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -23,6 +23,9 @@ from sandbox.cli.streaming import (
 from sandbox.cli.tables import json_option, say, show_json_line, styled
 from sandbox.domain.printable import printable
 
+if TYPE_CHECKING:
+    from sandbox.cli.receiving import Receiver
+
 _LIST_MAX: Final = 1_000
 _SAID_MAX: Final = 200
 """Characters of a receiver's answer that are shown; the message has them all."""
@@ -31,7 +34,7 @@ _INDENT: Final = " " * 15
 
 
 @click.command()
-@click.argument("target", metavar="URL", type=TargetType())
+@click.argument("target", metavar="[URL]", type=TargetType(), required=False)
 @click.option(
     "--events",
     metavar="EVENT[,...]",
@@ -44,7 +47,7 @@ _INDENT: Final = " " * 15
 @server_options
 @json_option
 def listen(
-    target: str,
+    target: str | None,
     *,
     events: str | None,
     print_secret: bool,
@@ -60,36 +63,62 @@ def listen(
     Runs until interrupted. URL may be a port of this machine. Events are shown with `-->`,
     answers of the receiver with `<--`. Times are the world's, in UTC.
 
+    Without URL the command receives the webhooks itself: it checks each signature and prints a
+    line for each webhook.
+
     At the end the endpoint is deleted, unless it existed before or --keep is given.
     --print-secret leaves it registered: the same command without that flag then follows it.
 
     \b
     Examples:
+      sandbox listen
       sandbox listen 9000
       sandbox listen localhost:9000/webhooks --events transaction.sale,transaction.refund
       export WEBHOOK_SECRET=$(sandbox listen 9000 --print-secret)
       sandbox listen 9000 --json | jq 'select(.kind == "attempt") | .status_code'
     """
-    wanted = {"url": target, "event_types": _words(events), **more}
-    listener = _Listener(
-        server=Remote(url=url, token=token),
-        world_id=world_id,
-        wanted={name: value for name, value in wanted.items() if value},
-        as_json=as_json,
-    )
-    try:
-        if print_secret:
-            listener.register()
-            say(listener.endpoint["secret"])
-            return
+    if target is None and (print_secret or keep):
+        refuse("--print-secret and --keep need a URL: nothing receives at this one afterwards")
+    with _receiver_without(target) as receiver:
+        wanted = {
+            "url": target if receiver is None else receiver.url,
+            "event_types": _words(events),
+            **more,
+        }
+        listener = _Listener(
+            server=Remote(url=url, token=token),
+            world_id=world_id,
+            wanted={name: value for name, value in wanted.items() if value},
+            as_json=as_json,
+            receiver=receiver,
+        )
         try:
-            with until_stopped():
-                listener.run()
-        finally:
-            if not keep:
-                listener.leave()
-    except Unanswered as error:
-        refuse(str(error), error.code)
+            _listen(listener, print_secret=print_secret, keep=keep)
+        except Unanswered as error:
+            refuse(str(error), error.code)
+
+
+def _receiver_without(target: str | None) -> "AbstractContextManager[Receiver | None]":
+    """A receiver of our own if no other one is named."""
+    if target is not None:
+        return nullcontext()
+    from sandbox.cli.receiving import receiving
+
+    return receiving()
+
+
+def _listen(listener: "_Listener", *, print_secret: bool, keep: bool) -> None:
+    """Trace until stopped, or print the secret. Raises Unanswered."""
+    if print_secret:
+        listener.register()
+        say(listener.endpoint["secret"])
+        return
+    try:
+        with until_stopped():
+            listener.run()
+    finally:
+        if not keep:
+            listener.leave()
 
 
 def _words(events: str | None) -> list[str]:
@@ -98,7 +127,10 @@ def _words(events: str | None) -> list[str]:
 
 @dataclass(slots=True, kw_only=True)
 class _Listener:
-    """An endpoint, and the events of its world that were shown. `wanted` has its settings."""
+    """An endpoint, and the events of its world that were shown. `wanted` has its settings.
+
+    With a `receiver` of its own, each webhook that it got is shown instead.
+    """
 
     server: Remote
     world_id: str
@@ -106,6 +138,7 @@ class _Listener:
     as_json: bool
     endpoint: dict[str, Any] = field(default_factory=dict)
     is_ours: bool = False
+    receiver: "Receiver | None" = None
     seen: Seen = field(default_factory=Seen)
 
     def run(self) -> None:
@@ -139,6 +172,7 @@ class _Listener:
             )
         self.endpoint = self._ask("POST", "endpoints", body=self.wanted)
         self.is_ours = True
+        self._share_secret()
 
     def _fits(self, endpoint: dict[str, Any]) -> bool:
         if endpoint["disabled"] or endpoint["account_id"] or endpoint["filters"]:
@@ -149,6 +183,10 @@ class _Listener:
             for name in ("secret", "description")
             if name in self.wanted
         )
+
+    def _share_secret(self) -> None:
+        if self.receiver is not None:
+            self.receiver.secret = self.endpoint["secret"]
 
     def _see_to_endpoint(self) -> None:
         """Register it again with its id and secret if a restarted server has lost it."""
@@ -161,6 +199,7 @@ class _Listener:
             again = {name: self.endpoint[name] for name in ("id", "secret")}
             self.endpoint = self._ask("POST", "endpoints", body=self.wanted | again)
             self.is_ours = True
+            self._share_secret()
             say("sandbox: the endpoint was gone and is registered again", err=True)
 
     def leave(self) -> None:
@@ -222,7 +261,10 @@ class _Listener:
                 return
         elif data["endpoint_id"] != self.endpoint["id"]:
             return
-        if self.as_json:
+        if self.receiver is not None:
+            if happened.kind == "attempt":
+                _show_received(self.receiver, data, as_json=self.as_json)
+        elif self.as_json:
             show_json_line({"kind": happened.kind, **data})
         elif happened.kind == "message":
             _show_message(data)
@@ -285,4 +327,30 @@ def _show_attempt(attempt: dict[str, Any]) -> None:
         styled(answer, fg="green" if is_taken else "red"),
         f" POST {attempt['url']}  {attempt['duration_ms']:.0f} ms  "
         f"{attempt['event_type']} {attempt['message_id']}",
+    )
+
+
+def _show_received(receiver: "Receiver", attempt: dict[str, Any], *, as_json: bool) -> None:
+    """One line for a webhook that arrived here."""
+    received = receiver.take(attempt["message_id"])
+    body = received.body if received is not None and isinstance(received.body, dict) else {}
+    if as_json:
+        is_genuine = None if received is None else received.is_genuine
+        shown = None if received is None else received.body
+        show_json_line({"kind": "webhook", **attempt, "is_genuine": is_genuine, "body": shown})
+        return
+    facts = [body.get(name) for name in ("status", "status_reason", "transaction_id", "id")]
+    if received is None:
+        signature = styled(f"did not arrive: {attempt['error']}", fg="red")
+    elif received.is_genuine:
+        signature = styled("signature ok", fg="green")
+    else:
+        signature = styled("signature wrong: answered with 401", fg="red")
+    say(
+        attempt["at"][11:19],
+        styled(attempt["event_type"], bold=True),
+        *[fact for fact in facts if isinstance(fact, str)][:3],
+        signature,
+        attempt["message_id"],
+        between="  ",
     )

@@ -218,7 +218,6 @@ def test_as_much_of_a_url_as_says_where_is_enough(served, world, target, url):
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        ([], 2, ["URL"]),
         (["hook"], 2, ["'hook'", "127.0.0.1:9000/hook"]),
         (["0"], 2, ["'0'"]),
         (["65536/hook"], 2, ["'65536/hook'"]),
@@ -305,3 +304,48 @@ def test_a_token_is_wanted_of_who_follows_too():
     for done in refused:
         assert_refused(done, 1, "--token", "SANDBOX_TOKEN")
     assert (code, err) == (0, "")
+
+
+# --- without a URL ------------------------------------------------------------------------------
+
+
+def test_without_a_url_it_receives_and_verifies_the_webhooks_itself(served, world):
+    options = ("--world", world["id"], "--events", "transaction.sale")
+    with following("listen", *options, server=served) as listening:
+        ready = listening.line()
+        listening.until("^C to quit")
+        paid = pay(served, world)
+        line = listening.until("transaction.sale")
+        (endpoint,) = endpoints(served, world["id"])
+        code, err = listening.stop()
+
+    assert "sends transaction.sale of the world" in ready
+    assert endpoint["url"] in ready
+    assert str(endpoint["url"]).startswith("http://127.0.0.1:")
+    assert re.fullmatch(
+        rf"12:00:00  transaction\.sale  captured  approved  {paid['transaction_id']}  "
+        r"signature ok  msg_\w+",
+        line,
+    )
+    assert (code, err) == (0, "")
+    assert endpoints(served, world["id"]) == []
+
+
+def test_a_webhook_with_a_wrong_signature_is_refused_and_said(served, world):
+    with following("listen", "--json", "--world", world["id"], server=served) as listening:
+        listening.until('"ready"')
+        control = f"/worlds/{world['id']}/scenario"
+        forged = served.control("PUT", control, json={"name": "forged_webhooks"})
+        assert forged.status_code == 200
+        pay(served, world)
+        shown = [json.loads(listening.until('"webhook"')) for _ in range(3)]
+        listening.stop()
+
+    wrong = [one for one in shown if not one["is_genuine"]]
+    assert wrong
+    assert {one["status_code"] for one in wrong} == {401}
+
+
+@pytest.mark.parametrize("flag", ["--keep", "--print-secret"])
+def test_an_endpoint_that_stays_needs_a_url(served, flag):
+    assert_refused(ask("listen", flag, server=served), 2, "--print-secret and --keep need a URL")

@@ -1,0 +1,101 @@
+"""A webhook receiver on loopback, for `sandbox listen` without a URL."""
+
+import json
+import threading
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Final
+
+from sandbox.webhooks.signing import is_genuine
+
+_LOOPBACK: Final = "127.0.0.1"
+_BODY_BYTES_MAX: Final = 1_048_576
+_TAKEN, _REFUSED, _TOO_LARGE = 204, 401, 413
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """One webhook as it arrived. `body` is None if it is not JSON."""
+
+    message_id: str
+    is_genuine: bool
+    body: Any
+
+
+class Receiver:
+    """The webhooks that arrived, by the id of their message, in the order of arrival.
+
+    A webhook with a wrong signature is answered with 401, as a careful receiver does.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.secret = ""
+        self._arrived: dict[str, deque[Received]] = {}
+        self._lock = threading.Lock()
+
+    def note(self, body: bytes, headers: Mapping[str, str]) -> bool:
+        """Remember a webhook; whether its signature is right."""
+        received = received_with(self.secret, body, headers)
+        with self._lock:
+            self._arrived.setdefault(received.message_id, deque(maxlen=100)).append(received)
+        return received.is_genuine
+
+    def take(self, message_id: str) -> Received | None:
+        """The oldest webhook of the message that was not taken yet; None if there is none."""
+        with self._lock:
+            waiting = self._arrived.get(message_id)
+            return waiting.popleft() if waiting else None
+
+
+def received_with(secret: str, body: bytes, headers: Mapping[str, str]) -> Received:
+    """A webhook by its bytes and its headers with names in lower case."""
+    prefix = next(
+        (name.removesuffix("-signature") for name in headers if name.endswith("-signature")),
+        "webhook",
+    )
+    try:
+        shown = json.loads(body)
+    except ValueError:
+        shown = None
+    message_id = headers.get(f"{prefix}-id", "")
+    return Received(message_id, is_genuine(prefix, secret, body, headers), shown)
+
+
+@contextmanager
+def receiving() -> Iterator[Receiver]:
+    """A receiver on a free port of this machine until the block ends."""
+
+    class Handler(BaseHTTPRequestHandler):
+        timeout = 30
+
+        def do_POST(self) -> None:
+            length = self.headers.get("content-length", "")
+            if not length.isdigit() or int(length) > _BODY_BYTES_MAX:
+                self._answer(_TOO_LARGE)
+                return
+            body = self.rfile.read(int(length))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            self._answer(_TAKEN if receiver.note(body, headers) else _REFUSED)
+
+        def _answer(self, status: int) -> None:
+            self.send_response(status)
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Nothing: the command prints what arrived."""
+
+    with ThreadingHTTPServer((_LOOPBACK, 0), Handler) as server:
+        server.daemon_threads = True
+        receiver = Receiver(f"http://{_LOOPBACK}:{server.server_port}/")
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+        thread.start()
+        try:
+            yield receiver
+        finally:
+            server.shutdown()
+            thread.join()

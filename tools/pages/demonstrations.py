@@ -1,0 +1,21 @@
+"""The scenarios of the library, as a list of things to show."""
+
+from sandbox.library import scenarios
+from tools.pages.markdown import code, page, table
+
+
+def demonstrations() -> str:
+    """What each scenario shows, and the command that plays it."""
+    return page(
+        "Demonstrations",
+        "Each line is a story to play before an audience: a step at a keypress, with the answer,\n"
+        "the webhooks and the clock beside it. It runs in a world of its own, on a server that you\n"
+        "started. [The guide](../guides/demonstrations.md) has transcripts.",
+        table(
+            ("to show", "run", "steps"),
+            [
+                (found.about, code(f"sandbox scenario play {name}"), str(len(found.example)))
+                for name, found in scenarios().items()
+            ],
+        ),
+    )
