@@ -1,5 +1,6 @@
 """The product as users get it: built into packages, installed into an empty environment."""
 
+import fcntl
 import os
 import shutil
 import socket
@@ -87,15 +88,23 @@ def python_packages(*packages: str) -> Path | str:
 
 
 def _cached(kind: str, packages: tuple[str, ...], make: Callable[[Path], object]) -> Path | str:
-    """A folder below `build`, by what it holds. It has its name only once it is complete."""
+    """A folder below `build`, by what it holds. The file `complete` says that it is whole."""
     digest = sha256("\n".join((sys.version, *packages)).encode()).hexdigest()[:16]
     folder = ROOT / "build" / f"{kind}-{digest}"
+    folder.parent.mkdir(exist_ok=True)
+    # Another worker may want the same.
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return _made(folder, packages, make)
+
+
+def _made(folder: Path, packages: tuple[str, ...], make: Callable[[Path], object]) -> Path | str:
     # Scripts of an environment name its folder, so it cannot be made elsewhere and moved.
     is_complete = folder / "complete"
     if is_complete.exists():
         return folder
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    folder.mkdir()
     try:
         make(folder)
     except (AssertionError, subprocess.TimeoutExpired) as error:

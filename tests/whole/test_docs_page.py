@@ -118,7 +118,7 @@ def test_the_control_surface_is_tried_there_as_well(page, server):
 
 def test_what_is_chosen_before_the_documents_are_there_is_shown_once_they_are(page, server):
     held: list[Route] = []
-    page.route("**/platform/openapi.json", lambda route: held.append(route))
+    page.route("**/platform/openapi.json*", lambda route: held.append(route))
     _open(page, server)
     page.get_by_role("button", name="Control").click()
 
