@@ -71,6 +71,16 @@ STAND_INS = (
     ),
     StandIn(r"make dist", "mkdir -p dist && cp $WHEELS dist/", "the wheels are built already"),
     StandIn(
+        r"sandbox compare traffic\.har",
+        "sandbox compare --help",
+        "the recording is the reader's; tests/traffic has recordings",
+    ),
+    StandIn(
+        r"UAT_KEY=.* sandbox verify .*|sandbox serve --profile verified/uat\.toml",
+        "sandbox verify --help",
+        "the platform is the reader's; tests/verify asks sandboxes",
+    ),
+    StandIn(
         r"java Payment\.java",
         "if command -v java; then java Payment.java; fi",
         "where there is no JDK, test_generated_clients.py is skipped and says so",
