@@ -9,8 +9,8 @@ def demonstrations() -> str:
     return page(
         "Demonstrations",
         "Each line is a story to play before an audience: a step at a keypress, with the answer,\n"
-        "the webhooks and the clock beside it. It runs in a world of its own, on a server that you\n"
-        "started. [The guide](../guides/demonstrations.md) has transcripts.",
+        "the webhooks and the clock beside it. It plays in a world of its own, on your running\n"
+        "server. [The guide](../guides/demonstrations.md) has transcripts.",
         table(
             ("to show", "run", "steps"),
             [
