@@ -23,6 +23,7 @@ _LATER: Final = {
     "confirm": "sandbox.cli.actions:confirm",
     "coverage": "sandbox.cli.coverage:coverage",
     "doctor": "sandbox.cli.doctor:doctor",
+    "export": "sandbox.cli.export:export",
     "increment": "sandbox.cli.actions:increment",
     "keys": "sandbox.cli.keys:keys",
     "ledger": "sandbox.cli.ledger:ledger",

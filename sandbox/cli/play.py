@@ -1,6 +1,7 @@
 """`sandbox scenario play`: the examples of a scenario, a step at a time, on a running server."""
 
 import asyncio
+import os
 import sys
 import tomllib
 from collections.abc import Mapping
@@ -77,6 +78,26 @@ def play(name: str, *, auto: bool, keep: bool, url: str, token: str | None) -> N
     sys.exit(EXIT_REFUSED if wrong else 0)
 
 
+def _wait_for_key(prompt: str) -> None:
+    """Print the prompt, and wait for a key. A key that is pressed at once is not lost."""
+    try:
+        import termios
+        import tty
+    except ImportError:  # Windows
+        say(prompt, err=True)
+        click.getchar()
+        return
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    # click's getchar drops what was typed before it; here the terminal is ready before the prompt.
+    tty.setcbreak(terminal, termios.TCSADRAIN)
+    try:
+        say(prompt, err=True)
+        os.read(terminal, 1)
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
 async def _played(
     server: Remote, world: Mapping[str, Any], scenario: "Scenario", *, waits: bool
 ) -> int:
@@ -93,8 +114,7 @@ async def _played(
         runner = ExampleRunner(stage)
         for number, example in enumerate(scenario.example, start=1):
             if waits:
-                say(f"-- any key: step {number} --", err=True)
-                click.getchar()
+                _wait_for_key(f"-- any key: step {number} --")
             say("")
             name = example.name or f"example {number}"
             title = f"{number}. {example.name}" if example.name else f"{number}."

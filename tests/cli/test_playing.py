@@ -3,6 +3,7 @@
 import os
 import pty
 import re
+import select
 from functools import partial
 
 import pytest
@@ -48,6 +49,7 @@ def read_until(terminal, words):
     """Read what the command says to its terminal, up to these words."""
     said = b""
     while words not in said:
+        assert select.select([terminal], [], [], WAIT_S)[0], said
         said += os.read(terminal, 1000)
 
 

@@ -34,7 +34,10 @@ def commands() -> dict[str, click.Command]:
 
 
 EVERY = sorted(commands())
-WITHOUT_JSON = {"serve", "run", "scenario play", "scenario show", "scenario schema", "world save"}
+WITHOUT_JSON = {
+    *("serve", "run", "scenario play", "scenario show", "scenario schema", "world save"),
+    "export postman",
+}
 WITHOUT_EXAMPLES = {"clock show", "scenario list", "scenario show", "world list"}
 
 

@@ -15,7 +15,8 @@ Cast = Mapping[str, Mapping[str, str]]
 NOWHERE: Final = "00000000-0000-4000-8000-000000000000"
 """A placeholder for ids that do not exist yet, and for ids that the fixture lacks."""
 
-_OF_CAST: Final = re.compile(r"\{(\w+)\.(\w+)\}")
+OF_CAST: Final = re.compile(r"\{(\w+)\.(\w+)\}")
+"""How an id of the cast is written: its kind and the name of the member."""
 VERSION_OF_NAME: Final = re.compile(r"_v\d$")
 
 
@@ -177,7 +178,7 @@ def with_ids(value: Any, cast: Cast) -> Any:
     if isinstance(value, list):
         return [with_ids(one, cast) for one in value]
     if isinstance(value, str):
-        return _OF_CAST.sub(lambda found: _id(cast, *found.groups()), value)
+        return OF_CAST.sub(lambda found: _id(cast, *found.groups()), value)
     return value
 
 

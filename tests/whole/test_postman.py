@@ -1,0 +1,36 @@
+"""The exported collection, run by Postman's own runner."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.asking import told
+from tests.driving import serving
+from tests.whole.installing import npm_packages, run
+
+
+@pytest.fixture(scope="module")
+def newman() -> Path:
+    found = npm_packages("newman@6")
+    if isinstance(found, str):
+        pytest.skip(found)
+    return found / ".bin" / "newman"
+
+
+def test_the_whole_collection_runs_twice_against_a_server(newman, tmp_path):
+    with serving() as server:
+        told("export", "postman", "--out", str(tmp_path / "c.json"), "--server", server.url)
+        for number in (1, 2):
+            run(
+                *(newman, "run", "c.json", "--reporters", "json"),
+                *("--reporter-json-export", f"report-{number}.json"),
+                cwd=tmp_path,
+            )
+        worlds = server.control("GET", "/worlds").json()["worlds"]
+
+    for number in (1, 2):
+        report = json.loads((tmp_path / f"report-{number}.json").read_text())["run"]
+        assert report["failures"] == []
+        assert report["stats"]["assertions"]["total"] > 60
+    assert [world["id"] for world in worlds] == ["default"]
