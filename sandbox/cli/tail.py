@@ -1,4 +1,4 @@
-"""`sandbox tail`: follows the journal of a world, with the reasons for each answer."""
+"""`sandbox tail`: follows the journal of a world, with reasons, webhooks and clock."""
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from sandbox.cli.control import Remote, Unanswered, server_options, world_path
 from sandbox.cli.exit_status import EXIT_REFUSED, refuse
 from sandbox.cli.params import StatusType
 from sandbox.cli.streaming import CONNECTED, GAP, Seen, follow, tell_of_connection, until_stopped
-from sandbox.cli.tables import Styled, json_option, say, show_json_line, styled
+from sandbox.cli.tables import Styled, json_option, say, say_parts, show_json_line, styled
 
 _LIST_MAX: Final = 1_000
 _SHOWN_OF_KEY: Final = 4
@@ -59,11 +59,12 @@ def tail(
     key: str | None,
     **filters: Any,
 ) -> None:
-    """Follow the requests to a world, with reasons.
+    """Follow the requests to a world, with reasons and webhooks.
 
     Runs until interrupted. Below each request it shows the decisions with their clauses, the
-    outcome of a payment with the rule that chose it, rules that almost matched, and notes. Times
-    are the world's, in UTC.
+    outcome of a payment with the rule that chose it, rules that almost matched, notes, and the
+    attempts at its webhooks with the rule that changed them. Between requests it shows changes of
+    the clock. Times are the world's, in UTC.
 
     \b
     Examples:
@@ -140,23 +141,30 @@ class _Tail:
     reasons: bool
     as_json: bool
     seen: Seen = field(default_factory=Seen)
+    shown: dict[str, None] = field(default_factory=dict)
+    """The ids of the last requests that were shown."""
 
     def run(self, limit: int) -> None:
         """Follow the journal until stopped. Raises Unanswered."""
         # An unknown route is refused before anything is followed.
         self._past(limit=0)
-        for happened in follow(self.server, self.world_id, ("request",)):
+        for happened in follow(self.server, self.world_id, ("request", "attempt", "clock")):
             tell_of_connection(happened)
             if happened.kind == CONNECTED and not happened.data["again"]:
-                self._show_all(self.seen.only_new(self._past()), last=limit)
+                past = self.seen.only_new(self._past())
+                self._show_all(past, last=limit, with_webhooks=True)
             elif happened.kind in (CONNECTED, GAP):
                 self._show_all(self.seen.only_new(self._past()))
             elif happened.kind == "request" and self.seen.is_new(_key(happened.data)):
                 self._show_all([happened.data])
+            elif happened.kind == "attempt" and not self.as_json:
+                self._show_attempt(happened.data)
+            elif happened.kind == "clock" and not self.as_json:
+                _show_clock(happened.data)
 
     def show_last(self, limit: int) -> None:
         """Show so many requests of the past. Raises Unanswered."""
-        self._show_all([entry for _, entry in self._past()], last=limit)
+        self._show_all([entry for _, entry in self._past()], last=limit, with_webhooks=True)
 
     def _past(self, limit: int = _LIST_MAX) -> list[tuple[Hashable, dict[str, Any]]]:
         """The newest requests of the journal, each with the key that identifies it."""
@@ -166,16 +174,60 @@ class _Tail:
         answer = self.server.answer("GET", world_path(self.world_id, "requests") + query)
         return [(_key(entry), entry) for entry in answer.json()["requests"]]
 
-    def _show_all(self, entries: list[dict[str, Any]], last: int = _LIST_MAX) -> None:
+    def _show_all(
+        self, entries: list[dict[str, Any]], last: int = _LIST_MAX, *, with_webhooks: bool = False
+    ) -> None:
         fitting = [entry for entry in entries if entry in self.wanted]
-        for entry in fitting[max(len(fitting) - last, 0) :]:
+        fitting = fitting[max(len(fitting) - last, 0) :]
+        is_long = with_webhooks and bool(fitting) and not self.as_json
+        webhooks = self._webhooks() if is_long else {}
+        for entry in fitting:
             self._show(entry)
+            for attempt in webhooks.get(entry["id"], ()):
+                self._show_attempt(attempt)
+
+    def _webhooks(self) -> dict[str, list[dict[str, Any]]]:
+        """The past attempts at webhooks, by the request that caused them."""
+        path = world_path(self.world_id, "messages") + f"?limit={_LIST_MAX}"
+        found: dict[str, list[dict[str, Any]]] = {}
+        for message in self.server.answer("GET", path).json()["messages"]:
+            about = {"message_id": message["id"], "event_type": message["event_type"]}
+            about["request_id"] = message["request_id"]
+            for delivery in message["deliveries"]:
+                of = about | {"rule": delivery["rule"], "delivery_status": delivery["status"]}
+                attempts = delivery["attempts"] or [dict.fromkeys(("at", "status_code", "error"))]
+                found.setdefault(str(message["request_id"]), []).extend(
+                    of | attempt for attempt in attempts
+                )
+        return found
+
+    def _show_attempt(self, attempt: Mapping[str, Any]) -> None:
+        """Print an attempt at a webhook, if its request was shown."""
+        if attempt["request_id"] not in self.shown:
+            return
+        is_taken = attempt["error"] is None and attempt["at"] is not None
+        result = str(attempt["status_code"] or attempt["error"] or attempt["delivery_status"])
+        rule = [styled(f"rule {attempt['rule']!r}", fg="yellow")] if attempt["rule"] else []
+        say_parts(
+            [
+                _INDENT + "->",
+                attempt["event_type"],
+                styled(result, fg="green" if is_taken else "red"),
+                *rule,
+                *([attempt["at"][11:23]] if attempt["at"] else []),
+                attempt["message_id"],
+            ],
+            between="  ",
+        )
 
     def _show(self, entry: dict[str, Any]) -> None:
         if self.as_json:
             show_json_line(entry)
             return
-        say(*self._line(entry), between="  ")
+        self.shown[entry["id"]] = None
+        if len(self.shown) > _LIST_MAX:
+            del self.shown[next(iter(self.shown))]
+        say_parts(self._line(entry), between="  ")
         if self.reasons:
             for words in _reasons(entry):
                 say(_INDENT, *words)
@@ -184,7 +236,7 @@ class _Tail:
         status = str(entry["status"])
         query = f"?{entry['query']}" if entry["query"] else ""
         return [
-            entry["at"][11:19],
+            entry["at"][11:23],
             styled(status, fg=_COLORS.get(status[0])),
             f"{entry['method']} {entry['path']}{query}",
             self._who(entry["key"]),
@@ -199,6 +251,11 @@ class _Tail:
         end = key[-_SHOWN_OF_KEY:]
         named = [name for full, name in self.names.items() if full.endswith(end)]
         return named[0] if len(named) == 1 else key
+
+
+def _show_clock(clock: Mapping[str, Any]) -> None:
+    mode = f"{clock['mode']} at {clock['now']}"
+    say(clock["now"][11:23], styled("clock", bold=True), mode, between="  ")
 
 
 def _key(entry: Mapping[str, Any]) -> Hashable:

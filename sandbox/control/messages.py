@@ -36,12 +36,13 @@ class AttemptView(TypedDict):
 
 
 class DeliveryView(TypedDict):
-    """How a message fares at an endpoint."""
+    """How a message fares at an endpoint; `rule` is the rule of a scenario that changed it."""
 
     endpoint_id: str
     status: DeliveryStatus
     attempts: list[AttemptView]
     next_attempt_at: str | None
+    rule: str | None
 
 
 class MessageContent(TypedDict):
@@ -145,6 +146,7 @@ def _delivery(delivery: Delivery) -> DeliveryView:
         "status": delivery.status,
         "attempts": [view_attempt(one) for one in delivery.attempts],
         "next_attempt_at": None if due is None else to_wire(due),
+        "rule": delivery.rule,
     }
 
 

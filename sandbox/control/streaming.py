@@ -59,10 +59,12 @@ def _tried(tried: AttemptEvent) -> dict[str, Any]:
     return {
         "message_id": tried.message.id,
         "event_type": tried.message.event_type,
+        "request_id": tried.message.request_id,
         "endpoint_id": tried.endpoint_id,
         "url": tried.url,
         **messages.view_attempt(tried.attempt),
         "delivery_status": tried.delivery_status,
+        "rule": tried.rule,
     }
 
 

@@ -53,6 +53,13 @@ class MatchedRule(NamedTuple):
     rule: str
 
 
+class MatchedWebhookRule(NamedTuple):
+    """The effect of a rule on a delivery, and the rule's name."""
+
+    then: "WebhookThen"
+    rule: str
+
+
 @dataclass(slots=True)
 class _Entry:
     """One rule with its names resolved, and its counters."""
@@ -190,14 +197,14 @@ class Running:
         """Whether it has rules for webhooks."""
         return bool(self._webhooks)
 
-    def for_webhook(self, words: Words) -> "WebhookThen | None":
-        """The effect of the first rule that matches a delivery, or None.
+    def for_webhook(self, words: Words) -> "MatchedWebhookRule | None":
+        """The first rule that matches a delivery, or None.
 
         The words are those of `WebhookWhen`: `endpoint` is all its names.
         """
         for entry in self._webhooks:
             if entry.mismatch(words) is None and entry.use() is None:
-                return entry.rule.then  # type: ignore[return-value]
+                return MatchedWebhookRule(entry.rule.then, entry.name)  # type: ignore[arg-type]
         return None
 
     def counts(self) -> list[RuleCounts]:

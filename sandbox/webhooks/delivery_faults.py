@@ -13,7 +13,7 @@ from pydantic_core import from_json
 from sandbox.domain.events import Message
 from sandbox.domain.webhooks.deliveries import AttemptTrigger
 from sandbox.domain.webhooks.endpoints import Endpoint
-from sandbox.scenarios.running import Running
+from sandbox.scenarios.running import MatchedWebhookRule, Running
 from sandbox.webhooks.signing import headers_of, write_secret
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _PLACES: Final = {"first": -1, None: 0, "last": 1}
 
 def ruled(
     wanted: Iterable[tuple[Message, bytes, Sequence[Endpoint]]], scenario: Running
-) -> "list[tuple[Message, Endpoint, WebhookThen | None]]":
+) -> list[tuple[Message, Endpoint, MatchedWebhookRule | None]]:
     """The rule for each delivery, in the order of sending.
 
     `wanted` are the messages of one commit, each with its body and its subscribers.
@@ -36,10 +36,10 @@ def ruled(
     for message, body, endpoints in wanted:
         fields = from_json(body) if endpoints else {}
         for endpoint in endpoints:
-            then = scenario.for_webhook(_words(message, endpoint, fields))
-            matched.append((message, endpoint, then))
+            rule = scenario.for_webhook(_words(message, endpoint, fields))
+            matched.append((message, endpoint, rule))
     # Equal ranks keep their order.
-    return sorted(matched, key=lambda one: _PLACES[one[2].order if one[2] is not None else None])
+    return sorted(matched, key=lambda one: _PLACES[one[2].then.order if one[2] else None])
 
 
 def _words(message: Message, endpoint: Endpoint, fields: Mapping[str, Any]) -> dict[str, Any]:

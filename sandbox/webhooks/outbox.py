@@ -17,7 +17,7 @@ from sandbox.domain.timers import WEBHOOK_RETRY, Timer
 from sandbox.domain.webhooks.deliveries import AttemptTrigger, Delivery, Sent, delivery_id
 from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.domain.webhooks.schedule import DEAD_AFTER, GONE, TOO_MANY_REQUESTS, wait_after
-from sandbox.scenarios.running import Running
+from sandbox.scenarios.running import MatchedWebhookRule, Running
 from sandbox.store.port import OLDEST_FIRST, Where
 from sandbox.webhooks.bodies import Bodies
 from sandbox.webhooks.delivery_faults import contradiction, ruled, trigger_of
@@ -26,7 +26,7 @@ from sandbox.webhooks.services import OutboxServices
 from sandbox.webhooks.subscriptions import subscribers
 
 if TYPE_CHECKING:
-    from sandbox.scenarios.webhooks import WebhookThen
+    pass
 
 _MISSED: Final = ("failed", "canceled", "dropped")
 
@@ -135,14 +135,15 @@ class Outbox:
             for message in messages
             if message.only_for is None
         ]
-        for message, endpoint, then in ruled(wanted, scenario):
-            if then is None:
+        for message, endpoint, matched in ruled(wanted, scenario):
+            if matched is None:
                 self._enqueue(message, endpoint, "scheduled")
             else:
-                self._enqueue_by_rule(message, endpoint, then)
+                self._put_by_rule(message, endpoint, matched)
 
-    def _enqueue_by_rule(self, message: Message, endpoint: Endpoint, then: "WebhookThen") -> None:
-        self._store(Delivery(message.id, endpoint.id, "dropped" if then.drop else "pending"))
+    def _put_by_rule(self, message: Message, endpoint: Endpoint, by: MatchedWebhookRule) -> None:
+        then, delivery = by.then, Delivery(message.id, endpoint.id, rule=by.rule)
+        self._store(replace(delivery, status="dropped") if then.drop else delivery)
         if then.drop:
             return
         jobs = [Job(message, endpoint.id, trigger_of(then), then=then)]

@@ -31,13 +31,17 @@ WAITING_MAX: Final = 1_000
 
 
 class AttemptEvent(NamedTuple):
-    """One attempt at a webhook, and the status of its delivery afterwards."""
+    """One attempt at a webhook, and the status of its delivery afterwards.
+
+    `rule` is the rule of a scenario that changed the delivery.
+    """
 
     message: Message
     endpoint_id: str
     url: str
     attempt: DeliveryAttempt
     delivery_status: str
+    rule: str | None
 
 
 class StreamEvent(NamedTuple):
@@ -162,7 +166,12 @@ class Subscriptions:
         self._tell(
             ATTEMPT,
             AttemptEvent(
-                job.message, delivery.endpoint_id, url, delivery.attempts[-1], delivery.status
+                job.message,
+                delivery.endpoint_id,
+                url,
+                delivery.attempts[-1],
+                delivery.status,
+                delivery.rule,
             ),
         )
 

@@ -10,6 +10,7 @@ import pytest
 from tests.cli.asking import add_world, ask, assert_refused, following, pay, told
 from tests.conftest import NOW
 from tests.driving import serving
+from tests.webhooks.receiving import receiving
 
 
 @pytest.fixture(scope="module")
@@ -36,10 +37,10 @@ def test_each_request_is_a_line_with_who_asked_and_how_it_was_answered(served, w
     lines = tailed(served)
 
     first, second, third, fourth = (line.split("  ") for line in lines)
-    assert first[:4] == ["12:00:00", "200", "POST /v3/payment", "merchant"]
-    assert second[:4] == ["12:00:00", "200", "POST /v3/payment", "merchant"]
-    assert third[:4] == ["12:00:00", "400", "GET /v2/terminals?limit=x", "partner"]
-    assert fourth[:4] == ["12:00:00", "401", "GET /v5/apikeys", "revoked"]
+    assert first[:4] == ["12:00:00.000", "200", "POST /v3/payment", "merchant"]
+    assert second[:4] == ["12:00:00.000", "200", "POST /v3/payment", "merchant"]
+    assert third[:4] == ["12:00:00.000", "400", "GET /v2/terminals?limit=x", "partner"]
+    assert fourth[:4] == ["12:00:00.000", "401", "GET /v5/apikeys", "revoked"]
 
 
 def test_reasons_stand_below_with_their_clauses(served, world):
@@ -211,3 +212,54 @@ def test_after_a_break_what_was_missed_is_shown_once(tmp_path):
                 lines.append(tail.line())
 
     assert [line[-4:] for line in lines] == ["0001", "0001", "0002"]
+
+
+# --- webhooks and the clock ---------------------------------------------------------------------
+
+
+def test_webhooks_stand_below_their_request_with_the_rule_that_changed_them(served):
+    world = add_world(served, "tailed-webhooks")
+    control = "/worlds/tailed-webhooks"
+    options = ("--world", world["id"], "--no-reasons")
+    with receiving() as receiver, following("tail", *options, server=served) as tail:
+        # Once this is shown, the command follows.
+        pay(served, world)
+        tail.until("POST /v3/payment")
+        served.control("POST", f"{control}/endpoints", json={"url": receiver.url})
+        served.control("PUT", f"{control}/scenario", json={"name": "webhook_twice_and_early"})
+        sale = pay(served, world)
+        tail.until("POST /v3/payment")
+        first = tail.until("transaction.sale")
+        again = tail.until("transaction.sale")
+        served.control("POST", f"{control}/clock/advance", json={"by": "90s"})
+        clock = tail.until("clock")
+        tail.stop()
+    past = told("tail", *options, "--no-follow", server=served).splitlines()
+
+    rule = "rule 'early and again'"
+    assert " ".join(first.split()).startswith(f"-> transaction.sale 200 {rule}")
+    assert " ".join(again.split()).startswith(f"-> transaction.sale 200 {rule}")
+    assert clock == "12:01:30.000  clock  frozen at 2026-03-01T12:01:30.000Z"
+    assert sale["status"] == "captured"
+    assert ["POST /v3/payment" in line for line in past[:2]] == [True, True]
+    assert [line.split()[1] for line in past[2:]] == [
+        "transaction.create",
+        "transaction.sale",
+        "transaction.sale",
+    ]
+
+
+def test_a_webhook_that_a_rule_dropped_is_said_to_be(served):
+    world = add_world(served, "tailed-dropped")
+    control = "/worlds/tailed-dropped"
+    served.control("POST", f"{control}/endpoints", json={"url": "http://127.0.0.1:9/"})
+    dropping = {"when": {"event": "transaction.sale"}, "then": {"drop": True}}
+    named = {"name": "lossy", "webhook": [{"name": "lost", **dropping}]}
+    served.control("PUT", f"{control}/scenario", json=named).raise_for_status()
+    pay(served, world)
+
+    lines = told("tail", "--world", world["id"], "--no-follow", "--no-reasons", server=served)
+
+    (lost,) = [line for line in lines.splitlines() if "transaction.sale" in line]
+    assert "dropped" in lost
+    assert "rule 'lost'" in lost

@@ -115,10 +115,12 @@ def test_an_attempt_is_told_with_what_became_of_its_delivery(sandbox):
     assert attempt == {
         "message_id": message["id"],
         "event_type": "account.updated",
+        "request_id": None,
         "endpoint_id": "till",
         "url": url,
         **delivery["attempts"][0],
         "delivery_status": "pending",
+        "rule": None,
     }
     assert (attempt["at"], attempt["status_code"], attempt["trigger"]) == (NOW, None, "scheduled")
 

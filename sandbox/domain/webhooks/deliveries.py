@@ -51,7 +51,7 @@ class Delivery:
     """How a message fares at an endpoint.
 
     `failures` counts the failed attempts of the present run of the schedule. `attempts` are the
-    newest `ATTEMPTS_MAX`.
+    newest `ATTEMPTS_MAX`. `rule` is the rule of a scenario that changed the delivery.
     """
 
     message_id: str
@@ -60,6 +60,7 @@ class Delivery:
     attempts: tuple[DeliveryAttempt, ...] = ()
     next_attempt_at: datetime | None = None
     failures: int = 0
+    rule: str | None = None
 
     @property
     def id(self) -> str:
