@@ -22,6 +22,7 @@ _LATER: Final = {
     "listen": "sandbox.cli.listen:listen",
     "next": "sandbox.cli.next:next_outcome",
     "outcomes": "sandbox.cli.catalogues:outcomes",
+    "readings": "sandbox.cli.readings:readings",
     "scenario": "sandbox.cli.scenario:scenario",
     "tail": "sandbox.cli.tail:tail",
     "tap": "sandbox.cli.tap:tap",

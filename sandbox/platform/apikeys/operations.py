@@ -22,6 +22,7 @@ from sandbox.domain.keys import (
     KeyStatus,
 )
 from sandbox.domain.permissions import LEGACY_ALL, PERMISSIONS
+from sandbox.domain.readings import KEY_DELETES_ITSELF
 from sandbox.domain.timers import KEY_EXPIRES
 from sandbox.domain.words import did_you_mean
 from sandbox.platform.operation_context import OperationContext
@@ -233,6 +234,7 @@ def move(context: OperationContext, key: ApiKey, trigger: str) -> ApiKey:
 def delete(context: OperationContext) -> ApiKeyView:
     """Delete for good; a repetition answers the same and does nothing. Source: spec 4.4-delete."""
     key = cast(ApiKey, context.record)
+    _must_not_be_in_use(context, key)
     step = KEY_LIFE.step(keys.state_of(key), "delete")
     context.decided("apply", "ok", f"delete: {step.state} to {step.target}", step.source)
     if step.event is None:
@@ -243,6 +245,19 @@ def delete(context: OperationContext) -> ApiKeyView:
     context.unit.cancel(KEY_EXPIRES, deleted.id)
     context.emit(step.event, deleted)
     return _view(context, deleted)
+
+
+def _must_not_be_in_use(context: OperationContext, key: ApiKey) -> None:
+    """Raises Refusal where the reading keeps a key from deleting itself."""
+    own = context.caller and context.caller.key.id
+    if key.id == own and context.world.readings[KEY_DELETES_ITSELF] == "refused":
+        raise Refusal(
+            VALIDATION_ERROR,
+            "the key of the request cannot delete itself",
+            reason=f"the reading {KEY_DELETES_ITSELF} is refused",
+            source="assumed D35-delete",
+            step="rule",
+        )
 
 
 def _view(context: OperationContext, key: ApiKey) -> ApiKeyView:
