@@ -14,6 +14,8 @@ TRIED = {
     "refund_before_settlement": {"allowed", "refused"},
     "limit_above_maximum": {"refused", "clamped"},
     "key_deletes_itself": {"allowed", "refused"},
+    "all_granted_by": {"every_holder", "psp"},
+    "key_after_a_change": {"shown", "hidden"},
 }
 """The values that the tests below try."""
 
@@ -22,6 +24,8 @@ DEFAULTS = {
     "refund_before_settlement": "allowed",
     "limit_above_maximum": "refused",
     "key_deletes_itself": "allowed",
+    "all_granted_by": "every_holder",
+    "key_after_a_change": "shown",
 }
 
 
@@ -92,6 +96,37 @@ def test_a_key_may_delete_itself_or_not(sandbox, value, status):
 
     assert ask(sandbox, "DELETE", f"/v5/apikeys/{other}", by="partner").status == 200
     assert ask(sandbox, "DELETE", f"/v5/apikeys/{own}", by="partner").status == status
+
+
+def _new_key(sandbox, by, **more):
+    body = {"name": "new", "permissions": ["all"]} | more
+    return ask(sandbox, "POST", "/v5/apikeys", body, by=by)
+
+
+@pytest.mark.proves("assumed D35-all")
+@pytest.mark.parametrize(("value", "status"), [("every_holder", 201), ("psp", 403)])
+def test_all_is_granted_by_every_holder_or_by_a_psp_alone(sandbox, value, status):
+    choose(sandbox, all_granted_by=value)
+
+    assert _new_key(sandbox, "psp").status == 201
+    assert _new_key(sandbox, "partner").status == status
+    assert _new_key(sandbox, "partner", permissions=["payments:read"]).status == 201
+
+
+@pytest.mark.proves("assumed D35-plaintext")
+@pytest.mark.parametrize("value", ["shown", "hidden"])
+def test_answers_to_changes_show_the_plaintext_of_a_retrievable_key_or_hide_it(sandbox, value):
+    choose(sandbox, key_after_a_change=value)
+    plaintext = sandbox.key("retrievable")
+    path = f"/v5/apikeys/{sandbox.key_id('retrievable')}"
+
+    changed = ask(sandbox, "PUT", path, {"name": "other"}, by="psp").json()
+    read_again = ask(sandbox, "GET", path, by="psp").json()
+    deleted = ask(sandbox, "DELETE", path, by="psp").json()
+
+    assert read_again["key"] == plaintext
+    expected = plaintext if value == "shown" else None
+    assert changed["key"] == deleted["key"] == expected
 
 
 # --- who chooses ------------------------------------------------------------------------------
