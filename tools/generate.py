@@ -35,6 +35,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "errors.md": surface.errors,
     "control.md": surface.control,
     "switches.md": surface.switches,
+    "readings.md": surface.readings,
     "settings.md": settings.settings,
     "demonstrations.md": demonstrations.demonstrations,
     "ledger.md": ledger.ledger,

@@ -31,6 +31,7 @@ _LATER: Final = {
     "next": "sandbox.cli.next:next_outcome",
     "outcomes": "sandbox.cli.catalogues:outcomes",
     "pay": "sandbox.cli.pay:pay",
+    "readings": "sandbox.cli.readings:readings",
     "refund": "sandbox.cli.actions:refund",
     "resend": "sandbox.cli.resend:resend",
     "reverse": "sandbox.cli.actions:reverse",

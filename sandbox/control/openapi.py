@@ -10,10 +10,12 @@ from inspect import get_annotations
 from pathlib import Path
 from typing import Any, Final, get_args, get_origin
 
+from sandbox.control.readings import ReadingValues
 from sandbox.control.rows import ControlRow, Written
-from sandbox.control.shapes import NoQuery, Switches
+from sandbox.control.shapes import NoQuery, Readings, Switches
 from sandbox.control.waiting import NearMiss
 from sandbox.control.worlds import SwitchValues
+from sandbox.domain.readings import READINGS
 from sandbox.domain.switches import SWITCHES, Switch
 from sandbox.platform.openapi.answers import add_answers
 from sandbox.platform.openapi.document import DIALECT, VERSION
@@ -36,6 +38,7 @@ _TAGS: Final = {
     "worlds": "Isolated worlds, each with accounts, keys and a clock of its own",
     "clock": "The time of a world",
     "switches": "Settings that select the other reading of the spec",
+    "readings": "Sentences of the spec that can be read in several ways",
     "snapshot": "A world as one document, to keep and to restore",
     "scenario": "The scenario that runs in a world",
     "scenarios": "The library of scenarios",
@@ -74,6 +77,7 @@ EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
     "clock.set": {"mode": "frozen"},
     "clock.advance": {"by": "3d"},
     "switches.set": {"batch.settlement": "manual"},
+    "readings.set": {"stored_transaction_type": "first"},
     "scenario.run": {"name": "batch_partially_accepted"},
     "next.add": {"outcome": "lost_card", "operation": "sale"},
     "taps.tap": {"card": "tok_visa_credit"},
@@ -144,12 +148,14 @@ def _strict(
 
 def _types(rows: Sequence[ControlRow]) -> list[tuple[Any, Mode]]:
     read: list[tuple[Any, Mode]] = [
-        (body, "validation") for row in rows if (body := _body(row)) not in (None, Switches)
+        (body, "validation")
+        for row in rows
+        if (body := _body(row)) not in (None, Switches, Readings)
     ]
     shown: list[tuple[Any, Mode]] = [
         (answer, "serialization")
         for answer in (NearMiss, *map(_answer, rows))
-        if answer not in (None, SwitchValues)
+        if answer not in (None, SwitchValues, ReadingValues)
     ]
     return [*read, *shown]
 
@@ -197,7 +203,12 @@ def _operation(
         content: Schema = {"schema": {"type": "object"}}
         shown["requestBody"] = {"required": True, "content": {"application/json": content}}
     elif (body := _body(row)) is not None:
-        schema = _switches() if body is Switches else refs[id(body), "validation"]
+        if body is Switches:
+            schema = _switches()
+        elif body is Readings:
+            schema = _readings(or_null=True)
+        else:
+            schema = refs[id(body), "validation"]
         content = {"schema": schema, "example": with_ids(EXAMPLES[row.name], cast)}
         # Where all fields may be left out, so may the body.
         is_needed = bool(named.get(body.__name__, {}).get("required"))
@@ -231,6 +242,9 @@ def _success(row: ControlRow, refs: Refs) -> Schema:
     elif (answer := _answer(row)) is SwitchValues:
         full = _switches() | {"required": list(SWITCHES)}
         shown["content"] = {row.media_type: {"schema": full}}
+    elif answer is ReadingValues:
+        full = _readings() | {"required": list(READINGS)}
+        shown["content"] = {row.media_type: {"schema": full}}
     elif answer is not None:
         shown["content"] = {row.media_type: {"schema": _ref(refs, answer)}}
     return shown
@@ -261,6 +275,18 @@ def _refusal(status: int) -> Schema:
 def _switches() -> Schema:
     """Switches by name, each with the values that it takes."""
     fields = {switch.name: _switch(switch) for switch in SWITCHES.values()}
+    return {"type": "object", "properties": fields, "additionalProperties": False}
+
+
+def _readings(*, or_null: bool = False) -> Schema:
+    """Readings by id, each with the values that it takes."""
+    fields: Schema = {
+        reading.id: {
+            "enum": [*reading.names, None] if or_null else list(reading.names),
+            "description": f"{reading.sentence} ({reading.clause})",
+        }
+        for reading in READINGS.values()
+    }
     return {"type": "object", "properties": fields, "additionalProperties": False}
 
 

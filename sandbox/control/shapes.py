@@ -118,6 +118,7 @@ class CreateWorld(_Body):
     fixture: str | None = None
     clock: Annotated[ClockBody | None, Field(json_schema_extra=_or_an_instant)] = None
     switches: dict[str, Any] | None = None
+    readings: dict[str, str] | None = None
     scenario: Any = None
     invent: InventBody | None = None
 
@@ -292,5 +293,11 @@ class ScenarioBody(RootModel[dict[str, Any]]):
 
 class Switches(RootModel[dict[str, Any]]):
     """Switch name to value."""
+
+    model_config = ConfigDict(defer_build=True)
+
+
+class Readings(RootModel[dict[str, str | None]]):
+    """Reading to value; null returns to the profile's."""
 
     model_config = ConfigDict(defer_build=True)

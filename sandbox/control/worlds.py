@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, Literal, NewType, TypedDict
 
 from sandbox.control import scenarios
 from sandbox.control.long import alone, written_list
+from sandbox.control.readings import own_readings
 from sandbox.control.rows import ControlFault, ControlRequest, Document, Written, invalid
 from sandbox.domain import switches
 from sandbox.domain.clock import ClockSetting
@@ -110,6 +111,7 @@ async def create(request: ControlRequest) -> WorldView:
         fixture=_fixture(request, body.fixture),
         clock=body.clock.setting() if body.clock else ClockSetting(),
         switches=_switches(body.switches or {}),
+        readings=own_readings(body.readings or {}),
         generated_data=body.invent.generated_data() if body.invent else None,
     )
     worlds = request.services.worlds

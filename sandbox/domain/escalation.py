@@ -33,16 +33,23 @@ def refuse_grant(
     held: Grants,
     account_type: AccountType,
     admin_only: Collection[str],
+    *,
+    all_needs_psp: bool = False,
 ) -> GrantRefusal | None:
     """The first guard that these requested permissions fail, or None when all pass.
 
     `admin_only` are the permissions that only admin and PSP accounts grant; the spec names the
-    set and does not list it (assumed Q14).
+    set and does not list it (assumed Q14). `all_needs_psp` counts `all` as naming `webhooks:*`
+    (assumed D35-all).
     """
     beyond = tuple(name for name in requested if not expand((name,)) <= held.concrete)
     if beyond:
         return GrantRefusal(beyond, "the calling key does not hold what it grants", "spec 4.1.4")
-    reserved = tuple(name for name in requested if name in PSP_ONLY)
+    reserved = tuple(
+        name
+        for name in requested
+        if name in PSP_ONLY or (all_needs_psp and expand((name,)) >= PSP_ONLY)
+    )
     if reserved and account_type is not AccountType.PSP:
         return GrantRefusal(reserved, "only a PSP account grants webhooks permissions", "spec 5.8")
     guarded = tuple(name for name in requested if name in admin_only)

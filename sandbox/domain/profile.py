@@ -7,10 +7,12 @@ The shapes are plain dataclasses; only reading a file checks them.
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Literal
 
+from sandbox.domain import readings as domain_readings
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.payments import pans
 from sandbox.domain.permissions import ALL, CONCRETE
@@ -110,6 +112,7 @@ class Profile:
     date_filters: DateFilters = field(default_factory=DateFilters)
     errors: Errors = field(default_factory=Errors)
     permissions: PermissionRules = field(default_factory=PermissionRules)
+    readings: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         _must_match(
@@ -121,6 +124,10 @@ class Profile:
         taken = {"name", "permissions", "account_id", "expires_at", "always_retrievable"}
         if self.supplied_key_field in taken:
             raise ValueError(f"supplied_key_field: {self.supplied_key_field} has a meaning already")
+        try:
+            domain_readings.checked(self.readings)
+        except domain_readings.UnknownReading as error:
+            raise ValueError(f"readings: {error}") from None
 
     @cached_property
     def key_format(self) -> KeyFormat:

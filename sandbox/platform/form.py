@@ -20,6 +20,7 @@ from sandbox.domain.faults import (
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.payments import pans
 from sandbox.domain.payments.pans import CARD_FIELD, READER_FIELD
+from sandbox.domain.readings import LIMIT_ABOVE_MAXIMUM
 from sandbox.domain.secret_text import PRODUCTION_KEY, misplaced, written_out
 from sandbox.domain.words import did_you_mean
 from sandbox.platform import wire
@@ -82,9 +83,21 @@ def _query(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
         if len(named) < len(sent[name]):
             context.notes.append(f"the query parameter {name} is null, as if it was not sent")
             sent = {**sent, name: named} if named else {k: v for k, v in sent.items() if k != name}
+    if "limit" in sent and context.world.readings[LIMIT_ABOVE_MAXIMUM] == "clamped":
+        sent = {**sent, "limit": [_clamped(sent["limit"][0], shape)]}
     return shape.model_validate(
         {name: values if name in repeatable else values[0] for name, values in sent.items()}
     )
+
+
+def _clamped(limit: str, shape: "type[BaseModel]") -> str:
+    """The limit, or the maximum of the list where it is above it. Source: assumed D35-limit."""
+    field = shape.model_fields.get("limit")
+    if field is None or not limit.isdecimal():
+        return limit
+    maximum = min(bound.le for bound in field.metadata if hasattr(bound, "le"))
+    is_above = len(limit.lstrip("0")) > len(str(maximum)) or int(limit) > maximum
+    return str(maximum) if is_above else limit
 
 
 def _note_unknown(

@@ -56,6 +56,10 @@ class WorldServices(Protocol):
         """The switches: which reading of the spec applies."""
 
     @property
+    def readings(self) -> Mapping[str, str]:
+        """Every reading of the spec with the value that is in force."""
+
+    @property
     def queue(self) -> Queue:
         """The queue of next outcomes."""
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
+from sandbox.domain import readings as domain_readings
 from sandbox.domain.clock import ClockSetting, ClockState
 from sandbox.domain.field_types import Check, Limits, WorldName
 from sandbox.domain.payments.queued import OutcomeName, Queued
@@ -88,7 +89,8 @@ class WorldState:
     """The one record of the world itself.
 
     `queue` are the next outcomes. `terminal_outcomes` are the fixed outcomes of test terminals, by
-    terminal id. `scenario` is the document of the scenario that is running.
+    terminal id. `scenario` is the document of the scenario that is running. `readings` are those
+    that the world chose itself; the profile decides the others.
     """
 
     id: str
@@ -98,6 +100,9 @@ class WorldState:
     queue: tuple[Queued, ...] = ()
     terminal_outcomes: Mapping[str, OutcomeName] = field(default_factory=dict)
     scenario: Mapping[str, Any] | None = None
+    readings: Annotated[Mapping[str, str], Check(domain_readings.checked)] = field(
+        default_factory=dict
+    )
 
 
 @dataclass(slots=True)

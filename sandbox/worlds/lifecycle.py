@@ -45,10 +45,10 @@ def begin_anew(world: World, fresh: World) -> list[Container]:
     """Reset the world to what `fresh` holds; returns the containers to let go of.
 
     `fresh` is a new world of the same spec, which is not used afterwards. Data, keys and clock go
-    back to the fixture; messages and journal are cleared. Switches and endpoints stay, unless the
-    fixture is a saved world with endpoints of its own (assumed D25).
+    back to the fixture; messages and journal are cleared. Switches, readings and endpoints stay,
+    unless the fixture is a saved world with endpoints of its own (assumed D25).
     """
-    state = replace(fresh.state, switches=world.switches)
+    state = replace(fresh.state, switches=world.switches, readings=world.state.readings)
     scenario = fresh.scenario
     endpoints: tuple[Endpoint, ...] = ()
     if scenario is None and (scenario := world.scenario) is not None:
@@ -95,6 +95,8 @@ def _begin(world: World) -> Steps[None]:
         yield from _restore(world, saved, is_beginning=True)
         if spec.switches:
             world.set_switches(spec.switches)
+        if spec.readings:
+            world.set_readings(spec.readings)
         end_busy_payments(world)
     else:
         world.cast = yield from _seed(world, world.store, world.draws)

@@ -26,6 +26,7 @@ class WorldSpec:
     seed: int = 1
     clock: ClockSetting = field(default_factory=ClockSetting)
     switches: Mapping[str, Any] = field(default_factory=dict)
+    readings: Mapping[str, str] = field(default_factory=dict)
     generated_data: GeneratedData | None = None
     keys_are_known: bool = True
 
@@ -48,4 +49,5 @@ class WorldSpec:
             begins=self.beginning(),
             clock=RUNNING.after(self.clock, system_s),
             switches=defaults() | dict(self.switches),
+            readings=self.readings,
         )

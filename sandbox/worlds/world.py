@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from sandbox.domain import readings
 from sandbox.domain.accounts import Account
 from sandbox.domain.clock import ClockState
 from sandbox.domain.events import Message
@@ -99,6 +100,8 @@ class World:
         self._new_keys: list[ApiKey] = []
         self._on_new_key: Callable[[ApiKey], None] = self._new_keys.append
         self.switches: Mapping[str, Any] = {}
+        self._own_readings: Mapping[str, str] = {}
+        self.readings = readings.in_force(profile.readings, {})
         self.clock = Clock(system_clock, lambda clock: self.put_state(clock=clock))
         self.queue = Queue(lambda queue: self.put_state(queue=queue))
         self.journal = Journal(
@@ -137,6 +140,9 @@ class World:
     def _note_state(self, state: WorldState) -> None:
         # Every request reads these.
         self.state, self.switches = state, state.switches
+        if state.readings != self._own_readings:
+            self._own_readings = state.readings
+            self.readings = readings.in_force(self.profile.readings, state.readings)
         self.clock.state, self.queue.entries = state.clock, state.queue
 
     def put_state(self, **changes: Any) -> None:
@@ -262,6 +268,20 @@ class World:
     def set_switches(self, wanted: Mapping[str, Any]) -> None:
         """Set switches; those not named stay. Raises UnknownSwitch."""
         self.put_state(switches={**self.switches, **checked(wanted)})
+
+    def set_readings(self, wanted: Mapping[str, str | None]) -> None:
+        """Choose readings; those not named stay, None returns to the profile's.
+
+        Raises UnknownReading; then nothing changed.
+        """
+        readings.checked(
+            {
+                id: readings.default_of(id) if value is None else value
+                for id, value in wanted.items()
+            }
+        )
+        both = {**self.state.readings, **wanted}
+        self.put_state(readings={id: value for id, value in both.items() if value is not None})
 
     def last_used_at(self, key_id: str) -> datetime | None:
         """When the key last authenticated."""

@@ -8,6 +8,7 @@ from sandbox.domain.events import EVENTS
 from sandbox.domain.faults import FAULTS
 from sandbox.domain.hierarchy import Relation
 from sandbox.domain.permissions import ACTIONS
+from sandbox.domain.readings import READINGS
 from sandbox.domain.switches import SWITCHES
 from sandbox.http.refusals import HTTP_FAULTS
 from sandbox.platform.routes import OPERATIONS
@@ -127,4 +128,25 @@ def switches() -> str:
         "Switches",
         "Where the spec leaves a choice, a world can be told to take the other reading.",
         table(("switch", "values", "default", "what it changes", "source"), rows),
+    )
+
+
+def readings() -> str:
+    """The readings of a world."""
+    rows = [
+        (
+            code(reading.id),
+            reading.sentence,
+            code(value.name) + (" (default)" if value.name == reading.default else ""),
+            value.meaning,
+            reading.clause,
+        )
+        for reading in READINGS.values()
+        for value in reading.values
+    ]
+    return page(
+        "Readings",
+        "Some sentences of the spec can be read in several ways. A profile chooses for every "
+        "world, in its table `[readings]`, and a world chooses for itself.",
+        table(("reading", "sentence", "value", "what it means", "source"), rows),
     )

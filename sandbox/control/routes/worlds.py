@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from sandbox.control import worlds
+from sandbox.control import readings, worlds
 from sandbox.control.rows import PREFIX, WORLD, ControlRow
 from sandbox.platform.rows import LazyModule
 
@@ -113,5 +113,27 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Set switches of a world",
         run=worlds.set_switches,
         body=lambda: shapes.Switches,
+    ),
+    ControlRow(
+        name="readings.list",
+        method="GET",
+        path=f"{PREFIX}/readings",
+        summary="List the readings: sentences that can be read in several ways",
+        run=readings.list_all,
+    ),
+    ControlRow(
+        name="readings.read",
+        method="GET",
+        path=f"{WORLD}/readings",
+        summary="Read the readings that are in force in a world",
+        run=readings.read,
+    ),
+    ControlRow(
+        name="readings.set",
+        method="PUT",
+        path=f"{WORLD}/readings",
+        summary="Choose readings of a world",
+        run=readings.choose,
+        body=lambda: shapes.Readings,
     ),
 )

@@ -22,6 +22,7 @@ from sandbox.domain.keys import (
     KeyStatus,
 )
 from sandbox.domain.permissions import LEGACY_ALL, PERMISSIONS
+from sandbox.domain.readings import ALL_GRANTED_BY, KEY_AFTER_A_CHANGE, KEY_DELETES_ITSELF
 from sandbox.domain.timers import KEY_EXPIRES
 from sandbox.domain.words import did_you_mean
 from sandbox.platform.operation_context import OperationContext
@@ -164,8 +165,13 @@ def _bad_key(details: str) -> Refusal:
 def _must_be_grantable(context: OperationContext, permissions: tuple[str, ...]) -> None:
     """Raises Refusal when the caller may not hand these on. Source: spec 4.1.4, 4.1.5, 5.8."""
     account_type = context.known_caller.account.type
-    admin_only = context.world.profile.permissions.admin_only
-    refusal = refuse_grant(permissions, context.known_caller.grants, account_type, admin_only)
+    refusal = refuse_grant(
+        permissions,
+        context.known_caller.grants,
+        account_type,
+        context.world.profile.permissions.admin_only,
+        all_needs_psp=context.world.readings[ALL_GRANTED_BY] == "psp",
+    )
     if refusal is not None:
         shown = ", ".join(refusal.permissions)
         raise Refusal(
@@ -226,7 +232,7 @@ def update(context: OperationContext) -> ApiKeyView:
         context.unit.put(changed)
     if changed.expires_at != key.expires_at:
         context.unit.schedule(keys.expiry_of(changed))
-    return _view(context, changed)
+    return _changed_view(context, changed)
 
 
 def move(context: OperationContext, key: ApiKey, trigger: str) -> ApiKey:
@@ -246,16 +252,38 @@ def move(context: OperationContext, key: ApiKey, trigger: str) -> ApiKey:
 def delete(context: OperationContext) -> ApiKeyView:
     """Delete for good; a repetition answers the same and does nothing. Source: spec 4.4-delete."""
     key = cast(ApiKey, context.record)
+    _must_not_be_in_use(context, key)
     step = KEY_LIFE.step(keys.state_of(key), "delete")
     context.decided("apply", "ok", f"delete: {step.state} to {step.target}", step.source)
     if step.event is None:
-        return _view(context, key)
+        return _changed_view(context, key)
     # The wire has no status for a deleted key: it stays `revoked` there (spec 2.1).
     deleted = replace(key, status="revoked", deleted_at=context.now)
     context.unit.put(deleted)
     context.unit.cancel(KEY_EXPIRES, deleted.id)
     context.emit(step.event, deleted)
-    return _view(context, deleted)
+    return _changed_view(context, deleted)
+
+
+def _must_not_be_in_use(context: OperationContext, key: ApiKey) -> None:
+    """Raises Refusal where the reading keeps a key from deleting itself."""
+    own = context.caller and context.caller.key.id
+    if key.id == own and context.world.readings[KEY_DELETES_ITSELF] == "refused":
+        raise Refusal(
+            VALIDATION_ERROR,
+            "the key of the request cannot delete itself",
+            reason=f"the reading {KEY_DELETES_ITSELF} is refused",
+            source="assumed D35-delete",
+            step="rule",
+        )
+
+
+def _changed_view(context: OperationContext, key: ApiKey) -> ApiKeyView:
+    """The key after a change; a reading hides its plaintext. Source: assumed D35-plaintext."""
+    shown = _view(context, key)
+    if context.world.readings[KEY_AFTER_A_CHANGE] == "hidden":
+        shown["key"] = None
+    return shown
 
 
 def _view(context: OperationContext, key: ApiKey) -> ApiKeyView:

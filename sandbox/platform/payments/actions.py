@@ -2,13 +2,14 @@
 
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from sandbox.domain.faults import Refusal
+from sandbox.domain.faults import INVALID_TRANSACTION_STATE, Refusal
 from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.action_plans import ActionRequest
 from sandbox.domain.payments.follow_ups import Case
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import Transition
+from sandbox.domain.readings import REFUND_BEFORE_SETTLEMENT
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
 from sandbox.scenarios.choosing import ChosenOutcome
@@ -144,6 +145,7 @@ def _act(context: OperationContext, action: ActionRequest) -> Acted:
     )
     if again is not None:
         return again
+    _must_be_settled(context, tx, action)
     case = _case(context, tx, action)
     ruled = follow_ups.rule_for(case)
     if ruled is not None:
@@ -181,6 +183,20 @@ def _act(context: OperationContext, action: ActionRequest) -> Acted:
         used_event(tx.account_id, event_id),
         attempts.delay_ms(context, choice),
     )
+
+
+def _must_be_settled(context: OperationContext, tx: Transaction, action: ActionRequest) -> None:
+    """Raises Refusal for a refund before settlement where the reading refuses it."""
+    if action.operation is not Operation.REFUND or tx.status != "captured":
+        return
+    if context.world.readings[REFUND_BEFORE_SETTLEMENT] == "refused":
+        raise Refusal(
+            INVALID_TRANSACTION_STATE,
+            f"Its status is {tx.status}; only a settled payment can be refunded here.",
+            reason=f"the reading {REFUND_BEFORE_SETTLEMENT} is refused",
+            source="assumed D35-refund",
+            step="rule",
+        )
 
 
 def _case(context: OperationContext, tx: Transaction, action: ActionRequest) -> Case:

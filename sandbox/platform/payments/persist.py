@@ -10,6 +10,7 @@ from sandbox.domain.payments.attempts import Conclusion
 from sandbox.domain.payments.pricing import above_cap
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.processors import processor_of
+from sandbox.domain.readings import STORED_TRANSACTION_TYPE
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import AUTHORIZATION_EXPIRES, SURCHARGE_EXPIRES, Timer
 from sandbox.platform.operation_context import OperationContext
@@ -24,6 +25,8 @@ def save(
 ) -> None:
     """Store the record, count it in its batches, set its timers, and fire its events."""
     record = conclusion.record
+    if context.world.readings[STORED_TRANSACTION_TYPE] == "first":  # assumed D35-type
+        record = record._replace(transaction_type=record.origin.operation.value)
     context.unit.put(record)
     _note_cap(context, before, record)
     count(context, before, record, joined)

@@ -1,0 +1,24 @@
+"""`sandbox readings`: shown, chosen, returned to the profile's, refused."""
+
+import json
+
+from tests.cli.asking import add_world, ask, assert_refused, told
+
+
+def test_readings_are_shown_and_chosen(served):
+    world = ("--world", add_world(served, "readings-cli")["id"])
+
+    chosen = told("readings", "key_deletes_itself=refused", *world, server=served)
+    shown = json.loads(told("readings", "--json", *world, server=served))
+    told("readings", "key_deletes_itself=null", *world, server=served)
+    after = json.loads(told("readings", "--json", *world, server=served))
+
+    assert "refused" in chosen
+    assert shown["key_deletes_itself"] == "refused"
+    assert after["key_deletes_itself"] == "allowed"
+
+
+def test_a_misspelt_reading_is_refused_with_the_nearest(served):
+    done = ask("readings", "key_deletes_itselve=refused", server=served)
+
+    assert_refused(done, 1, "key_deletes_itself")

@@ -1,0 +1,190 @@
+"""Readings: every value of each, and who chooses it."""
+
+import pytest
+
+from sandbox.app import build
+from sandbox.domain.profile import parse_profile
+from sandbox.domain.readings import READINGS
+from sandbox.settings import Settings
+from tests.driving import InProcess
+from tests.support.payments import act, acted, ask, read, search, settled, sold
+
+TRIED = {
+    "stored_transaction_type": {"last", "first"},
+    "refund_before_settlement": {"allowed", "refused"},
+    "limit_above_maximum": {"refused", "clamped"},
+    "key_deletes_itself": {"allowed", "refused"},
+    "all_granted_by": {"every_holder", "psp"},
+    "key_after_a_change": {"shown", "hidden"},
+}
+"""The values that the tests below try."""
+
+DEFAULTS = {
+    "stored_transaction_type": "last",
+    "refund_before_settlement": "allowed",
+    "limit_above_maximum": "refused",
+    "key_deletes_itself": "allowed",
+    "all_granted_by": "every_holder",
+    "key_after_a_change": "shown",
+}
+
+
+def choose(sandbox, world="default", **values):
+    answer = sandbox.control("PUT", f"/worlds/{world}/readings", values)
+    assert answer.status == 200, answer.body
+    return answer.json()
+
+
+def test_the_tests_try_every_value_of_every_reading():
+    assert {id: set(reading.names) for id, reading in READINGS.items()} == TRIED
+
+
+@pytest.mark.proves("assumed D35-type")
+@pytest.mark.parametrize(("value", "stored"), [("last", "refund"), ("first", "sale")])
+def test_a_stored_payment_has_the_type_of_its_last_or_of_its_first_operation(
+    sandbox, value, stored
+):
+    choose(sandbox, stored_transaction_type=value)
+    sale = sold(sandbox)
+
+    answered = acted(sandbox, sale, "refund", amount=400)
+
+    assert answered["transaction_type"] == "refund"
+    assert read(sandbox, sale)["transaction_type"] == stored
+    assert search(sandbox, f"transaction_type={stored}")["total"] == 1
+
+
+@pytest.mark.proves("assumed D35-refund")
+@pytest.mark.parametrize(("value", "status"), [("allowed", 200), ("refused", 400)])
+def test_a_refund_before_settlement_is_allowed_or_refused(sandbox, value, status):
+    choose(sandbox, refund_before_settlement=value)
+    sale = sold(sandbox)
+
+    early = act(sandbox, sale["transaction_id"], "refund", amount=400)
+
+    assert early.status == status
+    if status == 400:
+        assert read(sandbox, sale) == sale
+        settled(sandbox, sale["batch_id"])
+        late = act(sandbox, sale["transaction_id"], "refund", amount=400)
+        assert late.status == 200, late.body
+
+
+def _limited(sandbox, limit):
+    return ask(sandbox, "GET", "/v2/transactions", by="psp", query=f"limit={limit}")
+
+
+@pytest.mark.proves("assumed D35-limit")
+@pytest.mark.parametrize(("value", "status"), [("refused", 400), ("clamped", 200)])
+def test_a_limit_above_the_maximum_is_refused_or_counts_as_the_maximum(sandbox, value, status):
+    choose(sandbox, limit_above_maximum=value)
+
+    for limit in ("201", "9" * 30):
+        answer = _limited(sandbox, limit)
+        assert answer.status == status, answer.body
+        if status == 200:
+            assert answer.json()["limit"] == 200
+    for limit in ("0", "x", "-1"):
+        assert _limited(sandbox, limit).status == 400
+
+
+@pytest.mark.proves("assumed D35-delete")
+@pytest.mark.parametrize(("value", "status"), [("allowed", 200), ("refused", 400)])
+def test_a_key_may_delete_itself_or_not(sandbox, value, status):
+    choose(sandbox, key_deletes_itself=value)
+    own, other = sandbox.key_id("partner"), sandbox.key_id("merchant")
+
+    assert ask(sandbox, "DELETE", f"/v5/apikeys/{other}", by="partner").status == 200
+    assert ask(sandbox, "DELETE", f"/v5/apikeys/{own}", by="partner").status == status
+
+
+def _new_key(sandbox, by, **more):
+    body = {"name": "new", "permissions": ["all"]} | more
+    return ask(sandbox, "POST", "/v5/apikeys", body, by=by)
+
+
+@pytest.mark.proves("assumed D35-all")
+@pytest.mark.parametrize(("value", "status"), [("every_holder", 201), ("psp", 403)])
+def test_all_is_granted_by_every_holder_or_by_a_psp_alone(sandbox, value, status):
+    choose(sandbox, all_granted_by=value)
+
+    assert _new_key(sandbox, "psp").status == 201
+    assert _new_key(sandbox, "partner").status == status
+    assert _new_key(sandbox, "partner", permissions=["payments:read"]).status == 201
+
+
+@pytest.mark.proves("assumed D35-plaintext")
+@pytest.mark.parametrize("value", ["shown", "hidden"])
+def test_answers_to_changes_show_the_plaintext_of_a_retrievable_key_or_hide_it(sandbox, value):
+    choose(sandbox, key_after_a_change=value)
+    plaintext = sandbox.key("retrievable")
+    path = f"/v5/apikeys/{sandbox.key_id('retrievable')}"
+
+    changed = ask(sandbox, "PUT", path, {"name": "other"}, by="psp").json()
+    read_again = ask(sandbox, "GET", path, by="psp").json()
+    deleted = ask(sandbox, "DELETE", path, by="psp").json()
+
+    assert read_again["key"] == plaintext
+    expected = plaintext if value == "shown" else None
+    assert changed["key"] == deleted["key"] == expected
+
+
+# --- who chooses ------------------------------------------------------------------------------
+
+
+@pytest.mark.proves("assumed D35")
+def test_the_world_chooses_before_the_profile_and_null_returns_to_the_profile():
+    profile = parse_profile({"readings": {"key_deletes_itself": "refused"}})
+    sandbox = InProcess(build(Settings(profile=profile)))
+
+    of_profile = sandbox.control("GET", "/worlds/default/readings").json()
+    own = choose(sandbox, key_deletes_itself="allowed", stored_transaction_type="first")
+    sandbox.control("POST", "/worlds/default/reset")
+    kept = sandbox.control("GET", "/worlds/default/readings").json()
+
+    assert of_profile == DEFAULTS | {"key_deletes_itself": "refused"}
+    assert own == kept == DEFAULTS | {"stored_transaction_type": "first"}
+    assert choose(sandbox, key_deletes_itself=None, stored_transaction_type=None) == of_profile
+
+
+@pytest.mark.proves("assumed D35")
+def test_worlds_choose_apart_and_snapshots_keep_the_choice(sandbox):
+    mine = {"id": "mine", "readings": {"stored_transaction_type": "first"}}
+    assert sandbox.control("POST", "/worlds", mine).status == 201
+    snapshot = sandbox.control("GET", "/worlds/mine/snapshot").json()
+    choose(sandbox, "mine", stored_transaction_type="last")
+
+    assert sandbox.control("PUT", "/worlds/mine/snapshot", snapshot).status in (200, 204)
+
+    chosen = sandbox.control("GET", "/worlds/mine/readings").json()
+    assert chosen == DEFAULTS | {"stored_transaction_type": "first"}
+    assert sandbox.control("GET", "/worlds/default/readings").json() == DEFAULTS
+
+
+@pytest.mark.parametrize(
+    ("wanted", "nearest"),
+    [
+        ({"key_deletes_itselve": "allowed"}, "key_deletes_itself"),
+        ({"key_deletes_itself": "refuse"}, "refused"),
+        ({"stored_transaction_type": "first", "key_deletes_itself": ""}, None),
+    ],
+)
+def test_an_unknown_reading_or_value_is_refused_with_the_nearest_word(sandbox, wanted, nearest):
+    for method, path, body in (
+        ("PUT", "/worlds/default/readings", wanted),
+        ("POST", "/worlds", {"id": "mine", "readings": wanted}),
+    ):
+        answer = sandbox.control(method, path, body)
+        assert (answer.status, answer.json()["error"]) == (400, "unknown_reading")
+        assert answer.json().get("nearest") == nearest
+
+    assert sandbox.control("GET", "/worlds/default/readings").json() == DEFAULTS
+    with pytest.raises(ValueError, match="readings"):
+        parse_profile({"readings": wanted})
+
+
+def test_the_list_of_readings_says_what_each_value_means(sandbox):
+    listed = sandbox.control("GET", "/readings").json()["readings"]
+
+    assert {one["id"]: one["default"] for one in listed} == DEFAULTS
+    assert all(value["meaning"] for one in listed for value in one["values"])
