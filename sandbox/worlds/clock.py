@@ -6,6 +6,7 @@ world with it.
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import TypedDict
 
@@ -19,6 +20,13 @@ SystemClock = Callable[[], float]
 def system_seconds() -> float:
     """The system clock. Looked up at each call, so freezing `time.time` has an effect."""
     return time.time()
+
+
+def continued(clock: ClockState, system_clock: SystemClock) -> ClockState:
+    """The clock of an earlier run; a running one has run on, if it was noted since when."""
+    if clock.mode == "frozen" or clock.now is None or clock.system_s is not None:
+        return clock
+    return replace(clock, system_s=system_clock())
 
 
 class ClockView(TypedDict):

@@ -50,6 +50,7 @@ from sandbox.store.saved_world import NotRestored, SavedWorld
 from sandbox.store.steps import Steps
 from sandbox.store.tables import NAMES
 from sandbox.store.world_state import OF_THE_SERVER, Counters, WorldState
+from sandbox.worlds.clock import continued
 from sandbox.worlds.restore_checks import check_message, check_payment, check_timer
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import World
@@ -133,7 +134,7 @@ def _restore_state(
             state,
             id=own.id,
             begins=own.begins,
-            clock=own.clock if has_own_clock else world.continued(state.clock),
+            clock=own.clock if has_own_clock else continued(state.clock, world.system_clock),
             switches={**defaults(), **state.switches},
         )
     )

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sandbox.domain import readings
 from sandbox.domain.accounts import Account
-from sandbox.domain.clock import ClockState
 from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey, KeyUsage
 from sandbox.domain.locations import Location
@@ -148,12 +147,6 @@ class World:
     def put_state(self, **changes: Any) -> None:
         """Store these fields of the world's state anew."""
         self.store.put(replace(self.state, **changes))
-
-    def continued(self, clock: ClockState) -> ClockState:
-        """The clock of an earlier run; a running one has run on, if it was noted since when."""
-        if clock.mode == "frozen" or clock.now is None or clock.system_s is not None:
-            return clock
-        return replace(clock, system_s=self.system_clock())
 
     @property
     def terminal_outcomes(self) -> Mapping[str, str]:
