@@ -46,7 +46,12 @@ def attach(terminal: str) -> None:
 
 
 def add_world(server: Served, id: str, **more: Any) -> dict[str, Any]:
-    """A new world, frozen at the first of March."""
+    """A new world, frozen at the first of March.
+
+    It replaces one of that id: where workers share tests out, a fixture of a module may be set up
+    more than once.
+    """
+    server.control("DELETE", f"/worlds/{id}")
     body = {"id": id, "clock": "2026-03-01T12:00:00Z"} | more
     answer = server.control("POST", "/worlds", json=body)
     assert answer.status_code == 201, answer.text
