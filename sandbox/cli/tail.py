@@ -154,7 +154,7 @@ class _Tail:
                 past = self.seen.only_new(self._past())
                 self._show_all(past, last=limit, with_webhooks=True)
             elif happened.kind in (CONNECTED, GAP):
-                self._show_all(self.seen.only_new(self._past()))
+                self._show_all(self.seen.only_new(self._past()), with_webhooks=True)
             elif happened.kind == "request" and self.seen.is_new(_key(happened.data)):
                 self._show_all([happened.data])
             elif happened.kind == "attempt" and not self.as_json:

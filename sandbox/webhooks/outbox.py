@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pydantic_core import from_json
 
@@ -24,9 +24,6 @@ from sandbox.webhooks.delivery_faults import contradiction, ruled, trigger_of
 from sandbox.webhooks.jobs import Delayed, Job, Later, PreAnswer
 from sandbox.webhooks.services import OutboxServices
 from sandbox.webhooks.subscriptions import subscribers
-
-if TYPE_CHECKING:
-    pass
 
 _MISSED: Final = ("failed", "canceled", "dropped")
 
