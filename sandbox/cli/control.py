@@ -193,8 +193,9 @@ class Remote:
                 status=status,
             )
         message = str(refusal["message"])
-        if refusal.get("nearest"):
-            message += f"; did you mean {refusal['nearest']!r}?"
+        hint = f"; did you mean {refusal['nearest']!r}?" if refusal.get("nearest") else ""
+        if not message.endswith(hint):
+            message += hint
         if refusal.get("details"):
             message += f" ({refusal['details']})"
         raise Unanswered(message, EXIT_REFUSED, status=status)
