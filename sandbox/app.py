@@ -38,6 +38,7 @@ from sandbox.worlds.background import Scheduler
 from sandbox.worlds.clock import SystemClock, system_seconds
 from sandbox.worlds.dispatcher import Dispatcher
 from sandbox.worlds.registry import Ticks, Worlds
+from sandbox.worlds.scenarios import run_scenario
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import DEFAULT_WORLD, World
 
@@ -350,6 +351,6 @@ def _run(name_or_path: str, world: World) -> None:
     """Have the scenario run in the world. Raises ScenarioError."""
     scenario = library.scenario_or_file(name_or_path)
     try:
-        world.run_scenario(scenario)
+        run_scenario(world, scenario)
     except ScenarioError as error:
         raise ScenarioError(f"{name_or_path}: {error}", error.nearest) from None

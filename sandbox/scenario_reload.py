@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from sandbox.scenarios.loading import ScenarioError, read_scenario
+from sandbox.worlds.scenarios import run_scenario
 from sandbox.worlds.world import World
 
 LOOKS_EVERY_S: Final = 0.25
@@ -56,7 +57,7 @@ class ScenarioReloader:
             _complain(str(error), world)
             return
         try:
-            world.run_scenario(scenario)
+            run_scenario(world, scenario)
         except ScenarioError as error:
             _complain(f"{self._path}: {error}", world)
             return

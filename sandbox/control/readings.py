@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NewType, TypedDict
 
 from sandbox.control.rows import ControlFault, ControlRequest
-from sandbox.domain import readings
+from sandbox.domain.readings import table
 from sandbox.domain.words import nearest
 
 
@@ -38,8 +38,8 @@ ReadingValues = NewType("ReadingValues", dict[str, Any])
 def own_readings(wanted: Mapping[str, str]) -> dict[str, str]:
     """The same readings. Raises ControlFault for an unknown one or an unknown value."""
     try:
-        return readings.checked(wanted)
-    except readings.UnknownReading as error:
+        return table.checked(wanted)
+    except table.UnknownReading as error:
         raise _unknown(wanted, error) from None
 
 
@@ -54,7 +54,7 @@ def list_all(request: ControlRequest) -> AllReadings:
                 "default": one.default,
                 "clause": one.clause,
             }
-            for one in readings.READINGS.values()
+            for one in table.READINGS.values()
         ]
     }
 
@@ -68,19 +68,18 @@ def choose(request: ControlRequest) -> ReadingValues:
     """Choose readings of a world; those not named stay, null returns to the profile's."""
     try:
         request.world.set_readings(request.body)
-    except readings.UnknownReading as error:
+    except table.UnknownReading as error:
         raise _unknown(request.body, error) from None
     return read(request)
 
 
-def _unknown(wanted: Mapping[str, Any], error: readings.UnknownReading) -> ControlFault:
+def _unknown(wanted: Mapping[str, Any], error: table.UnknownReading) -> ControlFault:
     """The refusal, with the nearest known word for a misspelt one."""
     id, value = next(
         (id, value)
         for id, value in wanted.items()
-        if id not in readings.READINGS
-        or (value is not None and value not in readings.READINGS[id].names)
+        if id not in table.READINGS or (value is not None and value not in table.READINGS[id].names)
     )
-    known = readings.READINGS.get(id)
-    near = nearest(id, readings.READINGS) if known is None else nearest(value, known.names)
+    known = table.READINGS.get(id)
+    near = nearest(id, table.READINGS) if known is None else nearest(value, known.names)
     return ControlFault(400, "unknown_reading", f"readings: {error}", nearest=near)

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from sandbox.control.rows import ControlFault, ControlRequest, Document, invalid
 from sandbox.scenarios.loading import ScenarioError, parse_scenario
 from sandbox.scenarios.running import RunningView
+from sandbox.worlds.scenarios import run_scenario
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def run(request: ControlRequest) -> RunningView:
 def start(world: World, scenario: "Scenario") -> None:
     """Have it run in the world. Raises ControlFault for names that the world does not have."""
     try:
-        world.run_scenario(scenario)
+        run_scenario(world, scenario)
     except ScenarioError as error:
         raise invalid(f"scenario: {error}", error.nearest) from None
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Literal
 
-from sandbox.domain import readings as domain_readings
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.payments import pans
 from sandbox.domain.permissions import ALL, CONCRETE
+from sandbox.domain.readings import table as readings_table
 from sandbox.domain.words import did_you_mean
 
 _HEADER_NAME: Final = re.compile(r"[A-Za-z0-9-]+")
@@ -125,8 +125,8 @@ class Profile:
         if self.supplied_key_field in taken:
             raise ValueError(f"supplied_key_field: {self.supplied_key_field} has a meaning already")
         try:
-            domain_readings.checked(self.readings)
-        except domain_readings.UnknownReading as error:
+            readings_table.checked(self.readings)
+        except readings_table.UnknownReading as error:
             raise ValueError(f"readings: {error}") from None
 
     @cached_property

@@ -20,7 +20,7 @@ from sandbox.domain.faults import (
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.payments import pans
 from sandbox.domain.payments.pans import CARD_FIELD, READER_FIELD
-from sandbox.domain.readings import LIMIT_ABOVE_MAXIMUM
+from sandbox.domain.readings.wire import LIMIT_ABOVE_MAXIMUM
 from sandbox.domain.secret_text import PRODUCTION_KEY, misplaced, written_out
 from sandbox.domain.words import did_you_mean
 from sandbox.platform import wire

@@ -9,6 +9,7 @@ from sandbox.domain.clock import ClockSetting
 from sandbox.scenario_examples.receiver import URL, Arrived, Receiver
 from sandbox.scenario_examples.requests import ExampleAnswer, Request, ask
 from sandbox.settings import Settings
+from sandbox.worlds.scenarios import run_scenario
 
 if TYPE_CHECKING:
     from sandbox.scenarios.shapes import Scenario
@@ -24,7 +25,7 @@ class InProcessStage:
         self._receiver = Receiver(settings.profile.webhook_header_prefix)
         self._sandbox = build(settings, sender=self._receiver)
         self._world = self._sandbox.worlds.default
-        self._world.run_scenario(scenario)
+        run_scenario(self._world, scenario)
         self._receives = bool(scenario.webhook) or any(
             one.expect.received is not None for one in scenario.example
         )

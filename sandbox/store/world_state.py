@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
-from sandbox.domain import readings as domain_readings
 from sandbox.domain.clock import ClockSetting, ClockState
 from sandbox.domain.field_types import Check, Limits, WorldName
 from sandbox.domain.payments.queued import OutcomeName, Queued
+from sandbox.domain.readings import table as readings_table
 from sandbox.domain.switches import checked
 
 COUNT_MAX: Final = 2**63 - 1
@@ -100,7 +100,7 @@ class WorldState:
     queue: tuple[Queued, ...] = ()
     terminal_outcomes: Mapping[str, OutcomeName] = field(default_factory=dict)
     scenario: Mapping[str, Any] | None = None
-    readings: Annotated[Mapping[str, str], Check(domain_readings.checked)] = field(
+    readings: Annotated[Mapping[str, str], Check(readings_table.checked)] = field(
         default_factory=dict
     )
 

@@ -52,6 +52,7 @@ from sandbox.store.tables import NAMES
 from sandbox.store.world_state import OF_THE_SERVER, Counters, WorldState
 from sandbox.worlds.clock import continued
 from sandbox.worlds.restore_checks import check_message, check_payment, check_timer
+from sandbox.worlds.scenarios import run_stored_scenario
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import World
 
@@ -139,7 +140,7 @@ def _restore_state(
         )
     )
     # Who puts a scenario there by hand counts nothing.
-    world.run_stored_scenario(rules)
+    run_stored_scenario(world, rules)
 
 
 # --- records ----------------------------------------------------------------------------------

@@ -7,21 +7,18 @@ from asyncio import Event, Lock
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from sandbox.domain import readings
 from sandbox.domain.accounts import Account
 from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey, KeyUsage
 from sandbox.domain.locations import Location
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.profile import Profile
-from sandbox.domain.secret_text import misplaced
+from sandbox.domain.readings import table
 from sandbox.domain.switches import checked
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import Timer
-from sandbox.domain.words import UnknownWord
-from sandbox.scenarios.loading import ScenarioError, parse_scenario
 from sandbox.scenarios.queue import Queue
 from sandbox.scenarios.running import Running
 from sandbox.store.memory.store import MemoryStore
@@ -29,7 +26,6 @@ from sandbox.store.port import UnitOfWork
 from sandbox.store.seeding import Cast
 from sandbox.store.steps import Container, Steps
 from sandbox.store.world_state import WorldState
-from sandbox.webhooks.declared import TooManyEndpoints, declare, endpoint_of
 from sandbox.webhooks.outbox import Outbox
 from sandbox.worlds.background import Durability, Scheduler
 from sandbox.worlds.change_signal import ChangeSignal
@@ -50,9 +46,6 @@ KINDS: Final[dict[str, type[Any]]] = {
     "location": Location,
     "key": ApiKey,
 }
-
-if TYPE_CHECKING:
-    from sandbox.scenarios.shapes import Scenario
 
 
 class World:
@@ -100,7 +93,7 @@ class World:
         self._on_new_key: Callable[[ApiKey], None] = self._new_keys.append
         self.switches: Mapping[str, Any] = {}
         self._own_readings: Mapping[str, str] = {}
-        self.readings = readings.in_force(profile.readings, {})
+        self.readings = table.in_force(profile.readings, {})
         self.clock = Clock(system_clock, lambda clock: self.put_state(clock=clock))
         self.queue = Queue(lambda queue: self.put_state(queue=queue))
         self.journal = Journal(
@@ -141,7 +134,7 @@ class World:
         self.state, self.switches = state, state.switches
         if state.readings != self._own_readings:
             self._own_readings = state.readings
-            self.readings = readings.in_force(self.profile.readings, state.readings)
+            self.readings = table.in_force(self.profile.readings, state.readings)
         self.clock.state, self.queue.entries = state.clock, state.queue
 
     def put_state(self, **changes: Any) -> None:
@@ -231,7 +224,7 @@ class World:
         self.store.put(state)
         self.scenario = None
         if scenario is not None:
-            self._count_rules(scenario)
+            self.count_rules(scenario)
         return left
 
     def close(self) -> list[Container]:
@@ -267,11 +260,8 @@ class World:
 
         Raises UnknownReading; then nothing changed.
         """
-        readings.checked(
-            {
-                id: readings.default_of(id) if value is None else value
-                for id, value in wanted.items()
-            }
+        table.checked(
+            {id: table.default_of(id) if value is None else value for id, value in wanted.items()}
         )
         both = {**self.state.readings, **wanted}
         self.put_state(readings={id: value for id, value in both.items() if value is not None})
@@ -335,65 +325,11 @@ class World:
         scale: float = self.switches["webhooks.time_scale"]
         return scale
 
-    def run_scenario(self, scenario: "Scenario") -> Running:
-        """Run the scenario in place of the one before.
-
-        Raises ScenarioError if it names something that this world lacks; then nothing changed.
-        """
-        document = scenario.model_dump(mode="json", exclude_unset=True)
-        if found := misplaced(document, self.profile.key_format):
-            raise ScenarioError(str(found))
-        running = self._running(scenario)
-        self._declare_endpoints(scenario)
-        self.put_state(scenario=document)
-        self.coverage.ran(scenario.name)
-        return self._count_rules(running)
-
-    def _declare_endpoints(self, scenario: "Scenario") -> None:
-        """Register the endpoints of the scenario, which stay after it. Raises ScenarioError."""
-        now, endpoints = self.now(), []
-        for number, one in enumerate(scenario.endpoint, start=1):
-            account_id = one.account
-            if account_id is not None:
-                try:
-                    account_id = self._resolve("account", account_id)
-                except UnknownWord as error:
-                    place = f"endpoint {number} {one.name!r}, account"
-                    raise ScenarioError(f"{place}: {error}", error.nearest) from None
-            fields, named_chars = one.fields(account_id), self.draws.named_chars
-            endpoints.append(endpoint_of(one.name, fields, created_at=now, named_chars=named_chars))
-        try:
-            declare(self.store, endpoints)
-        except TooManyEndpoints as error:
-            raise ScenarioError(f"endpoint: {error}") from None
-
-    def run_stored_scenario(self, counts: Sequence[Sequence[int]] = ()) -> None:
-        """Run the scenario that the store has, if any, from these counts of its rules.
-
-        Raises ScenarioError, or ValueError if the counts are of another scenario.
-        """
-        if self.state.scenario is not None:
-            running = self._running(parse_scenario(dict(self.state.scenario)))
-            if counts:
-                running.go_on_from(counts)
-            self._count_rules(running)
-
-    def _count_rules(self, running: Running) -> Running:
+    def count_rules(self, running: Running) -> Running:
+        """Take this as the running scenario, with its counts in the store."""
         self.store.counters.rules = running.counts()
         self.scenario = running
         return running
-
-    def _running(self, scenario: "Scenario") -> Running:
-        return Running(scenario, self._resolve)
-
-    def _resolve(self, kind: str, name: str) -> str:
-        """The id of a cast name or id. Raises UnknownWord."""
-        cast = self.cast.ids_of(kind)
-        if name in cast:
-            return cast[name]
-        if self.has_record(kind, name):
-            return name
-        raise UnknownWord(f"the world has no {kind} {name[:80]!r}", name, cast)
 
 
 TimerHandler = Callable[[World, UnitOfWork, Timer], None]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox.scenarios.loading import ScenarioError, parse_scenario, read_scenario
+from sandbox.worlds.scenarios import run_scenario
 from tests.support.payments import pay
 
 OBEYED = {
@@ -96,8 +97,9 @@ def test_a_header_says_what_a_header_can_say_of_a_rule(sandbox, name, said):
     """Also of a rule that came from elsewhere than through a check of its name."""
     scenario = parse_scenario(_with(("rule", "name"), "a rule"))
     rule = scenario.rule[0].model_copy(update={"name": name})
-    running = sandbox.sandbox.worlds.default.run_scenario(
-        scenario.model_copy(update={"rule": [rule], "webhook": [], "example": []})
+    running = run_scenario(
+        sandbox.sandbox.worlds.default,
+        scenario.model_copy(update={"rule": [rule], "webhook": [], "example": []}),
     )
 
     answer = pay(sandbox)

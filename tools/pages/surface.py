@@ -8,7 +8,7 @@ from sandbox.domain.events import EVENTS
 from sandbox.domain.faults import FAULTS
 from sandbox.domain.hierarchy import Relation
 from sandbox.domain.permissions import ACTIONS
-from sandbox.domain.readings import READINGS
+from sandbox.domain.readings.table import READINGS
 from sandbox.domain.switches import SWITCHES
 from sandbox.http.refusals import HTTP_FAULTS
 from sandbox.platform.routes import OPERATIONS

@@ -22,7 +22,7 @@ from sandbox.domain.keys import (
     KeyStatus,
 )
 from sandbox.domain.permissions import LEGACY_ALL, PERMISSIONS
-from sandbox.domain.readings import ALL_GRANTED_BY, KEY_AFTER_A_CHANGE, KEY_DELETES_ITSELF
+from sandbox.domain.readings.directory import ALL_GRANTED_BY, KEY_AFTER_A_CHANGE, KEY_DELETES_ITSELF
 from sandbox.domain.timers import KEY_EXPIRES
 from sandbox.domain.words import did_you_mean
 from sandbox.platform.operation_context import OperationContext

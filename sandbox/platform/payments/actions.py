@@ -9,7 +9,7 @@ from sandbox.domain.payments.follow_ups import Case
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import Transition
-from sandbox.domain.readings import REFUND_BEFORE_SETTLEMENT
+from sandbox.domain.readings.payments import REFUND_BEFORE_SETTLEMENT
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
 from sandbox.scenarios.choosing import ChosenOutcome

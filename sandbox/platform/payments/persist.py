@@ -10,7 +10,7 @@ from sandbox.domain.payments.attempts import Conclusion
 from sandbox.domain.payments.pricing import above_cap
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.processors import processor_of
-from sandbox.domain.readings import STORED_TRANSACTION_TYPE
+from sandbox.domain.readings.payments import STORED_TRANSACTION_TYPE
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import AUTHORIZATION_EXPIRES, SURCHARGE_EXPIRES, Timer
 from sandbox.platform.operation_context import OperationContext

@@ -1,0 +1,1 @@
+"""The readings: where a sentence of the spec can be read in several ways, one of them."""

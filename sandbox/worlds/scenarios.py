@@ -1,0 +1,74 @@
+"""Runs a scenario in a world: its names become ids, its endpoints are registered."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sandbox.domain.secret_text import misplaced
+from sandbox.domain.words import UnknownWord
+from sandbox.scenarios.loading import ScenarioError, parse_scenario
+from sandbox.scenarios.running import Running
+from sandbox.webhooks.declared import TooManyEndpoints, declare, endpoint_of
+from sandbox.worlds.world import World
+
+if TYPE_CHECKING:
+    from sandbox.scenarios.shapes import Scenario
+
+
+def run_scenario(world: World, scenario: "Scenario") -> Running:
+    """Run the scenario in place of the one before.
+
+    Raises ScenarioError if it names something that this world lacks; then nothing changed.
+    """
+    document = scenario.model_dump(mode="json", exclude_unset=True)
+    if found := misplaced(document, world.profile.key_format):
+        raise ScenarioError(str(found))
+    running = _running(world, scenario)
+    _declare_endpoints(world, scenario)
+    world.put_state(scenario=document)
+    world.coverage.ran(scenario.name)
+    return world.count_rules(running)
+
+
+def run_stored_scenario(world: World, counts: Sequence[Sequence[int]] = ()) -> None:
+    """Run the scenario that the store has, if any, from these counts of its rules.
+
+    Raises ScenarioError, or ValueError if the counts are of another scenario.
+    """
+    if world.state.scenario is not None:
+        running = _running(world, parse_scenario(dict(world.state.scenario)))
+        if counts:
+            running.go_on_from(counts)
+        world.count_rules(running)
+
+
+def _declare_endpoints(world: World, scenario: "Scenario") -> None:
+    """Register the endpoints of the scenario, which stay after it. Raises ScenarioError."""
+    now, endpoints = world.now(), []
+    for number, one in enumerate(scenario.endpoint, start=1):
+        account_id = one.account
+        if account_id is not None:
+            try:
+                account_id = _resolve(world, "account", account_id)
+            except UnknownWord as error:
+                place = f"endpoint {number} {one.name!r}, account"
+                raise ScenarioError(f"{place}: {error}", error.nearest) from None
+        fields, named_chars = one.fields(account_id), world.draws.named_chars
+        endpoints.append(endpoint_of(one.name, fields, created_at=now, named_chars=named_chars))
+    try:
+        declare(world.store, endpoints)
+    except TooManyEndpoints as error:
+        raise ScenarioError(f"endpoint: {error}") from None
+
+
+def _running(world: World, scenario: "Scenario") -> Running:
+    return Running(scenario, lambda kind, name: _resolve(world, kind, name))
+
+
+def _resolve(world: World, kind: str, name: str) -> str:
+    """The id of a cast name or id. Raises UnknownWord."""
+    cast = world.cast.ids_of(kind)
+    if name in cast:
+        return cast[name]
+    if world.has_record(kind, name):
+        return name
+    raise UnknownWord(f"the world has no {kind} {name[:80]!r}", name, cast)
