@@ -9,6 +9,7 @@ from sandbox.domain.payments.follow_ups import Case
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import Transition
+from sandbox.domain.readings.former import RULE_FAILURES
 from sandbox.domain.readings.payments import REFUND_BEFORE_SETTLEMENT
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
@@ -226,11 +227,11 @@ def _conclude(
         event_id=event_id,
         at=context.now_ms,
         batch_id=batch.id if batch else None,
-        switches=context.world.switches,
+        readings=context.world.readings,
     )
     if disarms:
         conclusion = follow_ups.disarmed(conclusion)
     persist.save(context, conclusion, tx, batch)
-    if not taken.is_rule_failure or context.world.switches["lifecycle.rule_failures"] == "http_200":
+    if not taken.is_rule_failure or context.world.readings[RULE_FAILURES.id] == "http_200":
         return conclusion.shown
     return follow_ups.refusal(case, taken)

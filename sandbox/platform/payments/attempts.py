@@ -10,6 +10,7 @@ from sandbox.domain.payments.pricing import Breakdown
 from sandbox.domain.payments.taps import Tapped
 from sandbox.domain.payments.transactions import Transaction, TransactionSite
 from sandbox.domain.payments.transport import TransportFault
+from sandbox.domain.readings.former import DUPLICATE_EVENT_ID
 from sandbox.domain.timers import (
     BLOCK_TERMINAL,
     REINSTATE_KEY,
@@ -93,7 +94,7 @@ def earlier_use(
     """The transaction to answer again, if this event_id was used for the same attempt before.
 
     None if the event_id is new. Any other repetition is refused silently, before the state is
-    checked (assumed F38, 2.6). The switch idempotency.duplicate decides whether an attempt is
+    checked (assumed F38, 2.6). The reading duplicate_event_id decides whether an attempt is
     answered again. `payment` is the one to act on, None for an initiation.
     """
     if sent is None:
@@ -104,7 +105,7 @@ def earlier_use(
         return None
     if (
         tx is not None
-        and context.world.switches["idempotency.duplicate"] == "replay"
+        and context.world.readings[DUPLICATE_EVENT_ID.id] == "replay"
         and payment in (None, tx.transaction_id)
         and _is_same(tx, sent, operation, amount, begins=payment is None)
     ):
