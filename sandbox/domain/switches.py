@@ -66,8 +66,8 @@ SWITCHES: Final[dict[str, Switch]] = {
             name="idempotency.duplicate",
             values=former.DUPLICATE_EVENT_ID.names,
             default="reject",
-            about="Whether a repeated event_id is refused, or answered with the payment as it is "
-            "where operation and amount are the same.",
+            about="Whether a repeated event_id is refused, answered with the payment as it is "
+            "where operation and amount are the same, or a failed attempt.",
             source=former.DUPLICATE_EVENT_ID.clause,
             reading=former.DUPLICATE_EVENT_ID,
         ),

@@ -26,6 +26,11 @@ DUPLICATE_EVENT_ID: Final = Reading(
             "The attempt is answered with the payment as it is, where operation and amount are "
             "the same. Any other attempt is refused with 400.",
         ),
+        ReadingValue(
+            "failed_attempt",
+            "The attempt fails with status error and reason duplicate_event, under an event_id of "
+            "its own, and its event fires. What the payment's state forbids is refused as ever.",
+        ),
     ),
     clause="assumed D35-duplicate",
 )

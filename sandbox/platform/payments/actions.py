@@ -144,30 +144,19 @@ def _act(context: OperationContext, action: ActionRequest) -> Acted:
     again = attempts.earlier_use(
         context, tx.account_id, sent, action.operation, action.amount, tx.transaction_id
     )
-    if again is not None:
+    if isinstance(again, Transaction):
         return again
+    sent = sent if again is None else None
     _must_be_settled(context, tx, action)
     case = _case(context, tx, action)
     ruled = follow_ups.rule_for(case)
     if ruled is not None:
         event_id = attempts.event_id_for(context, tx.account_id, sent)
         return _conclude(context, case, ruled, None, event_id)
-    choice = attempts.decide(
-        context,
-        action.operation,
-        amount=action.amount,
-        card=tx.origin.card,
-        terminal_id=tx.origin.site.terminal_id,
-        armed=tx.armed,
-        more=lambda: attempts.words_of(
-            context,
-            tx.origin.site,
-            tip_amount=action.tip_amount,
-            status=tx.status,
-            # The creation and its outcome are one attempt.
-            attempt=max(2, len(tx.history)),
-        ),
-    )
+    if again is None:
+        choice = _choose(context, tx, action)
+    else:
+        choice = attempts.repeated(context, again, context.body.event_id)
     event_id = attempts.event_id_for(context, tx.account_id, sent)
     if choice.follow:
         attempts.schedule_follow_ups(
@@ -183,6 +172,25 @@ def _act(context: OperationContext, action: ActionRequest) -> Acted:
         event_id,
         used_event(tx.account_id, event_id),
         attempts.delay_ms(context, choice),
+    )
+
+
+def _choose(context: OperationContext, tx: Transaction, action: ActionRequest) -> ChosenOutcome:
+    return attempts.decide(
+        context,
+        action.operation,
+        amount=action.amount,
+        card=tx.origin.card,
+        terminal_id=tx.origin.site.terminal_id,
+        armed=tx.armed,
+        more=lambda: attempts.words_of(
+            context,
+            tx.origin.site,
+            tip_amount=action.tip_amount,
+            status=tx.status,
+            # The creation and its outcome are one attempt.
+            attempt=max(2, len(tx.history)),
+        ),
     )
 
 
