@@ -91,10 +91,10 @@ def transactions() -> str:
         "before the event of its row. `same`: as it was. `as answered`: as the processor, or an\n"
         "edit, says. Without an `answer` a row does not wait for the processor. Whatever ends as\n"
         "canceled fires `transaction.cancel`. A row with an error and an event is a rule failure:\n"
-        "refused, but announced and stored in the history; the switch\n"
-        "`lifecycle.rule_failures` has it answered as the failed transaction. After a part was\n"
-        "refunded, the switch `refund.partial_status` has the payment shown as refunded; it can\n"
-        "be refunded further all the same.\n\n"
+        "refused, but announced and stored in the history; the reading `rule_failures` has it\n"
+        "answered as the failed transaction. After a part was refunded, the reading\n"
+        "`status_after_partial_refund` has the payment shown as refunded; it can be refunded\n"
+        "further all the same.\n\n"
         "Money: A authorized, C captured, R0 reversed before the capture, R1 reversed after it,\n"
         "F refunded. Shown: `transaction_type` / `status` / `status_reason`.\n",
         table(_COLUMNS, [_cells(row) for row in _by_trigger()]),

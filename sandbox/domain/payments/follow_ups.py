@@ -6,7 +6,7 @@ Applies the rows F1 to F41 of `transitions`.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.action_plans import ActionRequest, Plan, plan
@@ -52,7 +52,7 @@ class Case:
     def state(self) -> str:
         """The state in which rows are looked for.
 
-        A payment that shows `refunded` after a part of it (a switch) is as refundable as before.
+        A payment that shows `refunded` after a part of it (a reading) is as refundable as before.
         """
         tx = self.tx
         is_refund = self.action.operation is Operation.REFUND
@@ -149,11 +149,11 @@ def conclude(
     event_id: str,
     at: int,
     batch_id: str | None = None,
-    switches: Mapping[str, Any] = MappingProxyType({}),
+    readings: Mapping[str, str] = MappingProxyType({}),
 ) -> Conclusion:
     """The payment after a row was applied; `at` is in Unix milliseconds.
 
-    `batch_id` is the batch of the row's entry. `switches` are those of the world.
+    `batch_id` is the batch of the row's entry. `readings` are those of the world.
     """
     tx, operation = case.tx, case.action.operation
     shown_type = "sale" if operation is Operation.CONFIRM else operation.value
@@ -169,8 +169,8 @@ def conclude(
     if taken.money == "released":
         return _canceled(case, taken, attempted, at)
     status = tx.status if taken.next_status == SAME else taken.next_status
-    if taken.status_switch is not None:
-        wanted = switches.get(taken.status_switch, "unchanged")
+    if taken.status_reading is not None:
+        wanted = readings.get(taken.status_reading, "unchanged")
         status = status if wanted == "unchanged" else wanted
     plan = case.plan
     is_captured = taken.batch_entry == "capture"

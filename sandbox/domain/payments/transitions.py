@@ -32,6 +32,7 @@ from sandbox.domain.faults import (
 )
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transactions import STATUSES
+from sandbox.domain.readings.former import STATUS_AFTER_PARTIAL_REFUND
 from sandbox.domain.timers import AUTHORIZATION_EXPIRES, CANCEL, SURCHARGE_EXPIRES, TAP_EXPIRES
 
 HostAnswered = Literal["approved", "failed"]
@@ -71,7 +72,7 @@ class Transition:
     the 400 of a refusal. With an `event` too the row is a rule failure: the attempt is announced
     and stored in the history (assumed 2.1-rule). `batch_entry` is the new entry in a batch;
     `leaves_batch` removes the payment from its own. `is_told_later`: the outcome comes by an edit.
-    `status_switch` names the switch that may show another status.
+    `status_reading` names the reading that may show another status.
     """
 
     id: str
@@ -88,7 +89,7 @@ class Transition:
     batch_entry: Entry | None = None
     leaves_batch: bool = False
     is_told_later: bool = False
-    status_switch: str | None = None
+    status_reading: str | None = None
 
     @property
     def source(self) -> str:
@@ -258,7 +259,7 @@ def _refunds(state: str) -> Iterator[Transition]:
     yield _failed("F31", _REFUND, state, event)
     yield _done("F28", _REFUND, state, "refunded", event, "in full", batch_entry="refund")
     yield _done("F29", _REFUND, state, SAME, event, batch_entry="refund",
-                status_switch="refund.partial_status")
+                status_reading=STATUS_AFTER_PARTIAL_REFUND.id)
 
 
 FOLLOW_UPS: Final[tuple[Transition, ...]] = (

@@ -6,6 +6,10 @@ from sandbox.domain.readings.rows import Reading, ReadingValue
 
 STORED_TRANSACTION_TYPE: Final = "stored_transaction_type"
 REFUND_BEFORE_SETTLEMENT: Final = "refund_before_settlement"
+TOTAL_OF_PARTIAL_APPROVAL: Final = "total_of_partial_approval"
+LOST_CARDS: Final = "lost_cards"
+EDIT_OF_CLOSED_BATCH: Final = "edit_of_closed_batch"
+RECEIPT_DATA: Final = "receipt_data"
 
 ROWS: Final = (
     Reading(
@@ -33,5 +37,49 @@ ROWS: Final = (
             ),
         ),
         clause="assumed D35-refund",
+    ),
+    Reading(
+        id=TOTAL_OF_PARTIAL_APPROVAL,
+        sentence="The total_amount of a payment that was approved for less than requested.",
+        values=(
+            ReadingValue("requested", "The requested amount."),
+            ReadingValue(
+                "approved",
+                "The approved amount, with its components in proportion. remaining_amount says "
+                "what is still to be paid, until the next operation.",
+            ),
+        ),
+        clause="assumed D35-partial-approval",
+    ),
+    Reading(
+        id=LOST_CARDS,
+        sentence="The status_reason of a card that is lost, stolen, restricted or to be picked up.",
+        values=(
+            ReadingValue("invalid_card", "The card is invalid."),
+            ReadingValue("declined", "The issuer declined."),
+        ),
+        clause="assumed D35-lost",
+    ),
+    Reading(
+        id=EDIT_OF_CLOSED_BATCH,
+        sentence="A batch is edited before it is closed.",
+        values=(
+            ReadingValue("rejected_too", "A rejected batch can be edited, which opens it again."),
+            ReadingValue("open_only", "Only an open batch can be edited; any other is 400."),
+        ),
+        clause="assumed D35-batch-edit",
+    ),
+    Reading(
+        id=RECEIPT_DATA,
+        sentence="The additional_details of a payment.",
+        values=(
+            ReadingValue("none", "They have no receipt data."),
+            ReadingValue(
+                "emv",
+                "Once the processor answered, they have rrn, stan, entry_mode and emv, for "
+                "printing receipts. The values are made up from the event_id.",
+            ),
+        ),
+        clause="assumed D35-receipt",
     ),
 )

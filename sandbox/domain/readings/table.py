@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from sandbox.domain.readings import directory, payments, wire
+from sandbox.domain.readings import directory, former, payments, wire
 from sandbox.domain.readings.rows import Reading
 from sandbox.domain.words import did_you_mean
 
 READINGS: Final[Mapping[str, Reading]] = {
-    reading.id: reading for reading in (*payments.ROWS, *directory.ROWS, *wire.ROWS)
+    reading.id: reading for reading in (*former.ROWS, *payments.ROWS, *directory.ROWS, *wire.ROWS)
 }
 
 

@@ -9,6 +9,7 @@ from sandbox.domain.payments.follow_ups import Case
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import Transition
+from sandbox.domain.readings.former import RULE_FAILURES
 from sandbox.domain.readings.payments import REFUND_BEFORE_SETTLEMENT
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
@@ -143,30 +144,19 @@ def _act(context: OperationContext, action: ActionRequest) -> Acted:
     again = attempts.earlier_use(
         context, tx.account_id, sent, action.operation, action.amount, tx.transaction_id
     )
-    if again is not None:
+    if isinstance(again, Transaction):
         return again
+    sent = sent if again is None else None
     _must_be_settled(context, tx, action)
     case = _case(context, tx, action)
     ruled = follow_ups.rule_for(case)
     if ruled is not None:
         event_id = attempts.event_id_for(context, tx.account_id, sent)
         return _conclude(context, case, ruled, None, event_id)
-    choice = attempts.decide(
-        context,
-        action.operation,
-        amount=action.amount,
-        card=tx.origin.card,
-        terminal_id=tx.origin.site.terminal_id,
-        armed=tx.armed,
-        more=lambda: attempts.words_of(
-            context,
-            tx.origin.site,
-            tip_amount=action.tip_amount,
-            status=tx.status,
-            # The creation and its outcome are one attempt.
-            attempt=max(2, len(tx.history)),
-        ),
-    )
+    if again is None:
+        choice = _choose(context, tx, action)
+    else:
+        choice = attempts.repeated(context, again, context.body.event_id)
     event_id = attempts.event_id_for(context, tx.account_id, sent)
     if choice.follow:
         attempts.schedule_follow_ups(
@@ -182,6 +172,25 @@ def _act(context: OperationContext, action: ActionRequest) -> Acted:
         event_id,
         used_event(tx.account_id, event_id),
         attempts.delay_ms(context, choice),
+    )
+
+
+def _choose(context: OperationContext, tx: Transaction, action: ActionRequest) -> ChosenOutcome:
+    return attempts.decide(
+        context,
+        action.operation,
+        amount=action.amount,
+        card=tx.origin.card,
+        terminal_id=tx.origin.site.terminal_id,
+        armed=tx.armed,
+        more=lambda: attempts.words_of(
+            context,
+            tx.origin.site,
+            tip_amount=action.tip_amount,
+            status=tx.status,
+            # The creation and its outcome are one attempt.
+            attempt=max(2, len(tx.history)),
+        ),
     )
 
 
@@ -226,11 +235,11 @@ def _conclude(
         event_id=event_id,
         at=context.now_ms,
         batch_id=batch.id if batch else None,
-        switches=context.world.switches,
+        readings=context.world.readings,
     )
     if disarms:
         conclusion = follow_ups.disarmed(conclusion)
     persist.save(context, conclusion, tx, batch)
-    if not taken.is_rule_failure or context.world.switches["lifecycle.rule_failures"] == "http_200":
+    if not taken.is_rule_failure or context.world.readings[RULE_FAILURES.id] == "http_200":
         return conclusion.shown
     return follow_ups.refusal(case, taken)
