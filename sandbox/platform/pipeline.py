@@ -52,6 +52,7 @@ from sandbox.store.preparing import ROWS_AT_ONCE_MAX, Unprepared
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.scheduler import fire_due
 
+OK: Final = 200
 NO_CONTENT: Final = 204
 
 PendingPayment = PendingInitiation | PendingAction
@@ -96,11 +97,15 @@ def _conclude(context: RequestContext, row: Row, shown: Any) -> tuple[int, bytes
         shown.is_recorded = True
         raise shown
     # Rendered before the commit, so a result that cannot be rendered is not committed.
-    body = b"" if row.status == NO_CONTENT else to_bytes(shown)
+    body, status = b"", row.status
+    if status != NO_CONTENT:
+        body = to_bytes(shown)
+    elif shown is not None:  # assumed D35-deletion
+        body, status = to_bytes(shown), OK
     context.unit.commit()
     if context.world.tap_desk:
         context.world.check_tap_desk()
-    return row.status, body
+    return status, body
 
 
 def _prepare(context: RequestContext, worlds: Worlds, row: Row) -> None:

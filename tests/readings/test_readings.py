@@ -7,6 +7,8 @@ from sandbox.domain.profile import parse_profile
 from sandbox.domain.readings.table import READINGS
 from sandbox.settings import Settings
 from tests.driving import InProcess
+from tests.readings import test_directory, test_wire
+from tests.readings.choosing import choose
 from tests.support.payments import act, acted, ask, read, search, settled, sold
 
 TRIED = {
@@ -16,8 +18,9 @@ TRIED = {
     "key_deletes_itself": {"allowed", "refused"},
     "all_granted_by": {"every_holder", "psp"},
     "key_after_a_change": {"shown", "hidden"},
+    **{id: set(values) for id, values in (test_directory.TRIED | test_wire.TRIED).items()},
 }
-"""The values that the tests below try."""
+"""The values that the tests of this folder try."""
 
 DEFAULTS = {
     "stored_transaction_type": "last",
@@ -26,13 +29,8 @@ DEFAULTS = {
     "key_deletes_itself": "allowed",
     "all_granted_by": "every_holder",
     "key_after_a_change": "shown",
+    **{id: values[0] for id, values in (test_directory.TRIED | test_wire.TRIED).items()},
 }
-
-
-def choose(sandbox, world="default", **values):
-    answer = sandbox.control("PUT", f"/worlds/{world}/readings", values)
-    assert answer.status == 200, answer.body
-    return answer.json()
 
 
 def test_the_tests_try_every_value_of_every_reading():

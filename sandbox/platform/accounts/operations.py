@@ -156,7 +156,7 @@ def _must_not_lift_its_own_block(context: OperationContext) -> None:
         )
 
 
-def delete(context: OperationContext) -> None:
+def delete(context: OperationContext) -> Account | None:
     """Delete an account that has no live descendants. Source: assumed 1.3-delete.
 
     What belongs to it is gone with it, silently: only the account has an event (assumed 8.4).
@@ -179,4 +179,4 @@ def delete(context: OperationContext) -> None:
             context.unit.put(replace(record, deleted_at=context.now))
     context.unit.can_wait = False
     context.unit.remove(Application, account.id)
-    directory.delete(context)
+    return cast("Account | None", directory.delete_and_answer(context))

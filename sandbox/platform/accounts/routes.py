@@ -72,6 +72,7 @@ _V1: Final[tuple[Row, ...]] = (
         need=need("accounts:delete"),
         target=_ACCOUNT,
         run=operations.delete,
+        response=Account,
         status=204,
         events=("account.deleted",),
         refuses=(CONFLICT,),
