@@ -93,11 +93,15 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Extended:
-    """A response that is a record with one more field."""
+    """A response that is a record with one more field.
+
+    `texts` are further fields with strings, which it has only where a reading says so.
+    """
 
     of: Any
     name: str
     extra: Any
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,14 +14,13 @@ from sandbox.domain.faults import (
     ACCOUNT_BLOCKED,
     NOT_FOUND,
     PERMISSION_DENIED,
-    VALIDATION_ERROR,
     Refusal,
 )
 from sandbox.domain.hierarchy import Relation
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.readings.directory import DELETED_RESOURCES
 from sandbox.platform import wire
-from sandbox.platform.form import read_object
+from sandbox.platform.form import malformed, read_object
 from sandbox.platform.request_context import RequestContext
 from sandbox.platform.rows import Row, Target
 from sandbox.platform.wire import BadInput
@@ -118,7 +117,7 @@ def find_target(context: RequestContext, row: Row) -> None:
             _narrow(context, row.narrow(read_object(context)))
         named = [(one, *found) for one in target.all for found in _FINDERS[one.where](context, one)]
     except BadInput as error:
-        raise Refusal(VALIDATION_ERROR, str(error)) from None
+        raise malformed(context, error, target.where) from None
     if named:
         for one, account, id in named:
             _must_reach(context, row, one, account, id)

@@ -22,6 +22,7 @@ from tests.readings.choosing import choose
 TRIED = {
     "delete_answers": ("empty", "resource"),
     "deleted_resources": ("hidden", "shown"),
+    "application_in_answer": ("left_out", "named"),
 }
 """The values that the tests below try, the default first."""
 
@@ -93,6 +94,20 @@ def test_what_belonged_to_a_deleted_account_is_read_with_it(sandbox):
     read = shown(get(sandbox, f"/v2/terminals/{terminal['terminal_id']}"))
 
     assert read["deleted_at"] == shown(get(sandbox, f"/v1/accounts/{account['id']}"))["deleted_at"]
+
+
+@pytest.mark.proves("assumed D35-application")
+@pytest.mark.parametrize("value", TRIED["application_in_answer"])
+def test_the_answer_of_a_v2_creation_names_the_application_or_leaves_it_out(sandbox, value):
+    choose(sandbox, application_in_answer=value)
+
+    account = an_account(sandbox, path="/v2/accounts", by="psp")
+    listed = sandbox.control("GET", "/worlds/default/applications").json()["applications"]
+    (application,) = [one["id"] for one in listed if one["account_id"] == account["id"]]
+
+    named = {"application_id": application} if value == "named" else {}
+    assert {name: account[name] for name in account if name == "application_id"} == named
+    assert "application_id" not in an_account(sandbox)
 
 
 @pytest.mark.proves("assumed D35-deletion")

@@ -14,7 +14,7 @@ from tests.support.payments import act, acted, ask, read, search, settled, sold
 TRIED = {
     "stored_transaction_type": {"last", "first"},
     "refund_before_settlement": {"allowed", "refused"},
-    "limit_above_maximum": {"refused", "clamped"},
+    "limit_above_maximum": {"refused", "clamped", "unprocessable"},
     "key_deletes_itself": {"allowed", "refused"},
     "all_granted_by": {"every_holder", "psp"},
     "key_after_a_change": {"shown", "hidden"},
@@ -73,7 +73,9 @@ def _limited(sandbox, limit):
 
 
 @pytest.mark.proves("assumed D35-limit")
-@pytest.mark.parametrize(("value", "status"), [("refused", 400), ("clamped", 200)])
+@pytest.mark.parametrize(
+    ("value", "status"), [("refused", 400), ("clamped", 200), ("unprocessable", 422)]
+)
 def test_a_limit_above_the_maximum_is_refused_or_counts_as_the_maximum(sandbox, value, status):
     choose(sandbox, limit_above_maximum=value)
 

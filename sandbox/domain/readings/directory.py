@@ -9,6 +9,7 @@ ALL_GRANTED_BY: Final = "all_granted_by"
 KEY_AFTER_A_CHANGE: Final = "key_after_a_change"
 DELETE_ANSWERS: Final = "delete_answers"
 DELETED_RESOURCES: Final = "deleted_resources"
+APPLICATION_IN_ANSWER: Final = "application_in_answer"
 
 ROWS: Final = (
     Reading(
@@ -66,5 +67,14 @@ ROWS: Final = (
             ),
         ),
         clause="assumed D35-deleted",
+    ),
+    Reading(
+        id=APPLICATION_IN_ANSWER,
+        sentence="v2 creation of an account also provisions a webhook application.",
+        values=(
+            ReadingValue("left_out", "Only the control API shows the application."),
+            ReadingValue("named", "The answer has its id too, as application_id."),
+        ),
+        clause="assumed D35-application",
     ),
 )

@@ -123,7 +123,7 @@ ROWS: Final[tuple[Row, ...]] = (
         summary="Create an account with an organization and an API key",
         source="spec 4.4-paths-provisioning",
         run=operations.create_with_key,
-        response=Extended(Account, "api_key", ApiKeyView | None),
+        response=Extended(Account, "api_key", ApiKeyView | None, texts=("application_id",)),
         shows_key=True,
         events=("account.created", "api_key.created"),
     ),

@@ -90,9 +90,10 @@ class _Types:
         return self.shown(response)
 
     def _extended(self, response: Extended) -> Schema:
-        """The record with its further field, which is only present on request."""
+        """The record with its further fields, which are only present on request."""
         record = self.named[response.of.__name__]
         fields = {**record["properties"], response.name: self.shown(response.extra)}
+        fields |= {name: {"type": "string"} for name in response.texts}
         return {**record, "properties": fields}
 
 
