@@ -5,8 +5,9 @@ other codes are assumed 0.5-codes. A refusal carries two texts: `details` for th
 reveals nothing that is hidden, and `reason` for the operator's journal, which may reveal it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypedDict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,12 @@ VALIDATION_ERROR: Final = Fault(
     status=400,
     message="The request is not valid.",
     source="spec 7-400",
+)
+UNPROCESSABLE: Final = Fault(
+    code="validation_error",
+    status=422,
+    message="The request is not valid.",
+    source="assumed D35-validation",
 )
 AUTHENTICATION_FAILED: Final = Fault(
     code="authentication_failed",
@@ -182,6 +189,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     REVERSE_EXCEEDS_AVAILABLE,
     REFUND_EXCEEDS_CAPTURED,
     MISDIRECTED,
+    UNPROCESSABLE,
     ACCOUNT_BLOCKED,
     RATE_LIMITED,
     INTERNAL_ERROR,
@@ -194,6 +202,14 @@ FAULTS: Final[tuple[Fault, ...]] = (
 )
 
 
+class Mistake(TypedDict):
+    """One mistake of a malformed request, as web frameworks list it."""
+
+    type: str
+    loc: list[str | int]
+    msg: str
+
+
 class Refusal(Exception):
     """A request that is refused, at one step, for one reason.
 
@@ -202,7 +218,7 @@ class Refusal(Exception):
 
     `details` goes to the client; `reason`, `source` and `step` go to the journal. Without a
     `reason` the details serve as one, without a `source` the fault's own clause, without a `step`
-    the current one.
+    the current one. `mistakes` are those of a malformed request, where a reading lists them.
     """
 
     def __init__(
@@ -213,6 +229,7 @@ class Refusal(Exception):
         reason: str = "",
         source: str = "",
         step: str = "",
+        mistakes: Sequence[Mistake] = (),
     ) -> None:
         super().__init__(reason or details or fault.message)
         self.fault = fault
@@ -220,4 +237,5 @@ class Refusal(Exception):
         self.reason = reason or details or fault.message
         self.source = source or fault.source
         self.step = step
+        self.mistakes = mistakes
         self.is_recorded = False

@@ -13,20 +13,27 @@ from pydantic_core import ValidationError
 from sandbox.domain.faults import (
     BODY_TOO_LARGE,
     NOT_ACCEPTABLE,
+    UNPROCESSABLE,
     UNSUPPORTED_MEDIA_TYPE,
     VALIDATION_ERROR,
+    Fault,
+    Mistake,
     Refusal,
 )
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.payments import pans
 from sandbox.domain.payments.pans import CARD_FIELD, READER_FIELD
 from sandbox.domain.readings.former import MISSING_HEADERS
-from sandbox.domain.readings.wire import LIMIT_ABOVE_MAXIMUM
+from sandbox.domain.readings.wire import (
+    LIMIT_ABOVE_MAXIMUM,
+    VALIDATION_DETAIL,
+    VALIDATION_STATUS,
+)
 from sandbox.domain.secret_text import PRODUCTION_KEY, misplaced, written_out
 from sandbox.domain.words import did_you_mean
 from sandbox.platform import wire
 from sandbox.platform.request_context import RequestContext
-from sandbox.platform.rows import Row
+from sandbox.platform.rows import Row, is_key_path
 from sandbox.platform.wire import BadInput
 from sandbox.scenarios.choosing import UnknownOutcome, check_word
 
@@ -42,6 +49,7 @@ UNKNOWN_NOTED_MAX: Final = 5
 
 def check_form(context: RequestContext, row: Row) -> None:
     """Parse body and query into the row's shapes, and check the headers. Fills `context`."""
+    where = "header"
     try:
         accept = context.incoming.list_header(b"accept")
         if accept and not wire.accepts_json(accept):
@@ -51,13 +59,41 @@ def check_form(context: RequestContext, row: Row) -> None:
         if row.is_attempt:
             context.forced = _forced_outcome(context)
         if row.query is not None:
+            where = "query"
             context.query = _query(context, row.query(context.world.profile))
         if row.body is not None:
+            where = "body"
             context.body = _body(context, row.body(context.world.profile))
-    except BadInput as error:
-        raise Refusal(VALIDATION_ERROR, str(error)) from None
-    except ValidationError as error:
-        raise Refusal(VALIDATION_ERROR, wire.mistakes(error)) from None
+    except (BadInput, ValidationError) as error:
+        raise malformed(context, error, where) from None
+
+
+def malformed(
+    context: RequestContext,
+    error: BadInput | ValidationError,
+    where: str,
+    fault: Fault = VALIDATION_ERROR,
+) -> Refusal:
+    """The refusal of a malformed part of the request, as the readings show it.
+
+    Errors of API keys have the one form that the spec gives them. Source: assumed D35-validation,
+    D35-detail.
+    """
+    text = wire.mistakes(error) if isinstance(error, ValidationError) else str(error)
+    readings = context.world.readings
+    if is_key_path(context.incoming.path):
+        return Refusal(VALIDATION_ERROR, text)
+    if readings[VALIDATION_STATUS] == "422":
+        fault = UNPROCESSABLE
+    if readings[VALIDATION_DETAIL] == "text":
+        return Refusal(fault, text)
+    if isinstance(error, ValidationError):
+        return Refusal(fault, text, mistakes=wire.listed(error, where))
+    name, _, message = text.partition(": ")
+    mistake: Mistake = {"type": "value_error", "loc": [where], "msg": text}
+    if message and name.isidentifier():
+        mistake |= {"loc": [where, name], "msg": message}
+    return Refusal(fault, text, mistakes=[mistake])
 
 
 def _body(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
@@ -84,8 +120,13 @@ def _query(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
         if len(named) < len(sent[name]):
             context.notes.append(f"the query parameter {name} is null, as if it was not sent")
             sent = {**sent, name: named} if named else {k: v for k, v in sent.items() if k != name}
-    if "limit" in sent and context.world.readings[LIMIT_ABOVE_MAXIMUM] == "clamped":
-        sent = {**sent, "limit": [_clamped(sent["limit"][0], shape)]}
+    if "limit" in sent and (reading := context.world.readings[LIMIT_ABOVE_MAXIMUM]) != "refused":
+        limit = sent["limit"][0]
+        clamped = _clamped(limit, shape)
+        if clamped != limit and reading == "unprocessable":
+            error = BadInput(f"limit: must be at most {clamped}")
+            raise malformed(context, error, "query", UNPROCESSABLE)
+        sent = {**sent, "limit": [clamped]}
     return shape.model_validate(
         {name: values if name in repeatable else values[0] for name, values in sent.items()}
     )

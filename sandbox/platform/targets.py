@@ -3,25 +3,29 @@
 No answer depends on the existence of something that the caller may not see. Source: assumed C5.
 """
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 from sandbox.domain import access
 from sandbox.domain.access import Access, AccessVerdict, Need
 from sandbox.domain.accounts import Account
+from sandbox.domain.directory import DIRECTORIES
 from sandbox.domain.faults import (
     ACCOUNT_BLOCKED,
     NOT_FOUND,
     PERMISSION_DENIED,
-    VALIDATION_ERROR,
     Refusal,
 )
 from sandbox.domain.hierarchy import Relation
 from sandbox.domain.keys import ApiKey
+from sandbox.domain.readings.directory import DELETED_RESOURCES
 from sandbox.platform import wire
-from sandbox.platform.form import read_object
+from sandbox.platform.form import malformed, read_object
 from sandbox.platform.request_context import RequestContext
 from sandbox.platform.rows import Row, Target
 from sandbox.platform.wire import BadInput
+
+_DIRECTORY: Final = frozenset(directory.kind for directory in DIRECTORIES)
 
 
 def named(key: ApiKey) -> str:
@@ -113,7 +117,7 @@ def find_target(context: RequestContext, row: Row) -> None:
             _narrow(context, row.narrow(read_object(context)))
         named = [(one, *found) for one in target.all for found in _FINDERS[one.where](context, one)]
     except BadInput as error:
-        raise Refusal(VALIDATION_ERROR, str(error)) from None
+        raise malformed(context, error, target.where) from None
     if named:
         for one, account, id in named:
             _must_reach(context, row, one, account, id)
@@ -134,6 +138,8 @@ def _must_reach(
 ) -> None:
     """Raises Refusal unless the key's permission reaches the account."""
     assert context.caller
+    if account is not None and account.deleted_at is not None and _shows_deleted(context, target):
+        account = replace(account, deleted_at=None)
     relation = target.relate(context.caller.account, account)
     cell = access.decide(context.holds, relation)
     if cell.verdict is not AccessVerdict.OK:
@@ -143,6 +149,16 @@ def _must_reach(
             details=f"requires {_form(row, relation)}",
         )
     context.decisions.append(("target", "ok", cell.reason, cell.source))
+
+
+def _shows_deleted(context: RequestContext, target: Target) -> bool:
+    """Whether this reads a record of the directory even deleted. Source: assumed D35-deleted."""
+    return (
+        context.incoming.method == "GET"
+        and target.where == "path"
+        and target.kind in _DIRECTORY
+        and context.world.readings[DELETED_RESOURCES] == "shown"
+    )
 
 
 def _must_not_be_blocked(context: RequestContext) -> None:
@@ -210,7 +226,11 @@ def _account_of(context: RequestContext, target: Target, id: str) -> Account | N
     record = context.unit.get(target.kind, id)
     if target.kind is Account and target.where == "body":
         return record
-    if record is None or (record.deleted_at is not None and not target.even_deleted):
+    if record is None:
+        return None
+    if record.deleted_at is not None and not (
+        target.even_deleted or _shows_deleted(context, target)
+    ):
         return None
     if context.record is None or target.where == "path":
         context.record = record

@@ -7,15 +7,10 @@ from sandbox.domain.profile import parse_profile
 from sandbox.domain.readings.table import READINGS
 from sandbox.settings import Settings
 from tests.driving import InProcess
+from tests.readings.choosing import choose
 from tests.support.payments import act, acted, ask, read, search, settled, sold
 
 DEFAULTS = {id: reading.default for id, reading in READINGS.items()}
-
-
-def choose(sandbox, world="default", **values):
-    answer = sandbox.control("PUT", f"/worlds/{world}/readings", values)
-    assert answer.status == 200, answer.body
-    return answer.json()
 
 
 @pytest.mark.proves("assumed D35-type")
@@ -54,7 +49,9 @@ def _limited(sandbox, limit):
 
 
 @pytest.mark.proves("assumed D35-limit")
-@pytest.mark.parametrize(("value", "status"), [("refused", 400), ("clamped", 200)])
+@pytest.mark.parametrize(
+    ("value", "status"), [("refused", 400), ("clamped", 200), ("unprocessable", 422)]
+)
 def test_a_limit_above_the_maximum_is_refused_or_counts_as_the_maximum(sandbox, value, status):
     choose(sandbox, limit_above_maximum=value)
 

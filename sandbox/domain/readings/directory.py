@@ -7,6 +7,9 @@ from sandbox.domain.readings.rows import Reading, ReadingValue
 KEY_DELETES_ITSELF: Final = "key_deletes_itself"
 ALL_GRANTED_BY: Final = "all_granted_by"
 KEY_AFTER_A_CHANGE: Final = "key_after_a_change"
+DELETE_ANSWERS: Final = "delete_answers"
+DELETED_RESOURCES: Final = "deleted_resources"
+APPLICATION_IN_ANSWER: Final = "application_in_answer"
 
 ROWS: Final = (
     Reading(
@@ -38,5 +41,40 @@ ROWS: Final = (
             ReadingValue("hidden", "Answers to PUT and DELETE have null as key."),
         ),
         clause="assumed D35-plaintext",
+    ),
+    Reading(
+        id=DELETE_ANSWERS,
+        sentence="A soft-deleted resource has a deleted_at value.",
+        values=(
+            ReadingValue(
+                "empty", "The deletion of an account, terminal or location answers 204, empty."
+            ),
+            ReadingValue(
+                "resource", "It answers 200 with the deleted resource and its deleted_at."
+            ),
+        ),
+        clause="assumed D35-deletion",
+    ),
+    Reading(
+        id=DELETED_RESOURCES,
+        sentence="Soft-deleted resources can be read afterwards, or not.",
+        values=(
+            ReadingValue("hidden", "Reading a deleted resource by its id answers 404."),
+            ReadingValue(
+                "shown",
+                "A deleted account, terminal, location or credential can be read by its id, with "
+                "the keys that could read it before. Lists leave it out.",
+            ),
+        ),
+        clause="assumed D35-deleted",
+    ),
+    Reading(
+        id=APPLICATION_IN_ANSWER,
+        sentence="v2 creation of an account also provisions a webhook application.",
+        values=(
+            ReadingValue("left_out", "Only the control API shows the application."),
+            ReadingValue("named", "The answer has its id too, as application_id."),
+        ),
+        clause="assumed D35-application",
     ),
 )

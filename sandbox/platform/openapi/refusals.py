@@ -13,12 +13,19 @@ from sandbox.domain.faults import (
     PERMISSION_DENIED,
     RATE_LIMITED,
     RETIRED,
+    UNPROCESSABLE,
     UNSUPPORTED_MEDIA_TYPE,
     VALIDATION_ERROR,
     Fault,
 )
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.domain.profile import Profile
+from sandbox.domain.readings.table import in_force
+from sandbox.domain.readings.wire import (
+    LIMIT_ABOVE_MAXIMUM,
+    VALIDATION_DETAIL,
+    VALIDATION_STATUS,
+)
 from sandbox.platform.openapi.schemas import Schema, record
 from sandbox.platform.rows import Row, is_key_path
 
@@ -31,6 +38,8 @@ _ANYWHERE: Final = (
 )
 _FAULTS_OF_A_NAME_MAX: Final = 2
 _TEXT: Final[Schema] = {"type": "string"}
+_PLACE: Final[Schema] = {"type": "array", "items": {"type": ["string", "integer"]}}
+_MISTAKE: Final[Schema] = record({"type": _TEXT, "loc": _PLACE, "msg": _TEXT})
 
 
 def refusals_of(row: Row) -> tuple[Fault, ...]:
@@ -52,9 +61,13 @@ def refusals_of(row: Row) -> tuple[Fault, ...]:
 def responses_of(row: Row, profile: Profile, shared: Schema) -> Schema:
     """The responses of the row's refusals, by status; what many rows answer goes into `shared`."""
     by_status: dict[int, list[Fault]] = {}
+    is_for_keys = is_key_path(row.path)
     for fault in refusals_of(row):
         by_status.setdefault(fault.status, []).append(fault)
-    is_for_keys = is_key_path(row.path)
+    readings = in_force(profile.readings, {})
+    is_limited = row.query is not None and readings[LIMIT_ABOVE_MAXIMUM] == "unprocessable"
+    if row.run and not is_for_keys and (readings[VALIDATION_STATUS] == "422" or is_limited):
+        by_status[UNPROCESSABLE.status] = [UNPROCESSABLE]
     found = {}
     for status, faults in by_status.items():
         shown = _response(faults, profile, is_for_keys=is_for_keys)
@@ -68,6 +81,8 @@ def responses_of(row: Row, profile: Profile, shared: Schema) -> Schema:
 
 
 def _name(faults: list[Fault], *, is_for_keys: bool) -> str:
+    if faults == [UNPROCESSABLE]:
+        return "Unprocessable"
     words = "Or".join(fault.code.title().replace("_", "") for fault in faults)
     return words + ("OfKeys" if is_for_keys else "")
 
@@ -91,11 +106,14 @@ def _response(faults: list[Fault], profile: Profile, *, is_for_keys: bool) -> Sc
 def _schema(codes: Iterable[str], profile: Profile, *, is_for_keys: bool) -> Schema:
     """As `error_body` writes it: three fields for API keys, elsewhere those of the profile."""
     code: Schema = {"enum": list(codes)}
+    detail = _TEXT
+    if in_force(profile.readings, {})[VALIDATION_DETAIL] == "objects":
+        detail = {"anyOf": [_TEXT, {"type": "array", "items": _MISTAKE}]}
     if is_for_keys or profile.errors.shape == "error_message_details":
         return record({"error": code, "message": _TEXT, "details": _TEXT})
     if profile.errors.shape == "detail":
-        return record({"detail": _TEXT})
-    return record({"detail": _TEXT, "error": code})
+        return record({"detail": detail})
+    return record({"detail": detail, "error": code})
 
 
 def _example(fault: Fault, profile: Profile, *, is_for_keys: bool) -> Any:

@@ -61,7 +61,7 @@ def _must_be_boardable(context: OperationContext, terminal: Terminal, account: A
         )
 
 
-def delete(context: OperationContext) -> None:
+def delete(context: OperationContext) -> Terminal | None:
     """Delete a terminal none of whose batches still has to settle. Source: assumed D10."""
     terminal = cast(Terminal, context.record)
     unfinished = [in_scope(terminal.terminal_id, status) for status in _UNFINISHED]
@@ -75,7 +75,7 @@ def delete(context: OperationContext) -> None:
                 f"the terminal's batch {batch.id} is {batch.status}",
                 source="assumed D10",
             )
-    directory.delete(context)
+    return cast("Terminal | None", directory.delete_and_answer(context))
 
 
 def list_all(context: OperationContext) -> Page:

@@ -84,6 +84,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("terminals:delete"),
         target=_TARGET,
         run=operations.delete,
+        response=Terminal,
         status=204,
         events=("terminal.deleted",),
         refuses=(CONFLICT,),
