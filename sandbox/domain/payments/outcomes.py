@@ -181,6 +181,9 @@ MISCONFIGURED: Final = OUTCOMES["invalid_terminal"]
 TIMED_OUT: Final = ("processor_timeout", "timed_out")
 """Outcomes without a result from the processor: its answer may come late (assumed D24)."""
 
+AT_THE_READER: Final = ("user_canceled", "merchant_canceled")
+"""Outcomes that end a payment before a card is read (assumed D29)."""
+
 FORCED_RULES: Final = frozenset(
     {"exceeds_original_auth", "invalid_capture_sequence", "invalid_tip_adjustment"}
 )

@@ -1,6 +1,7 @@
 """Handlers of due timers: deadlines, batch results, follow-ups of scenarios."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from sandbox.domain.directory import TERMINALS
@@ -8,6 +9,7 @@ from sandbox.domain.directory import state_of as state_of_terminal
 from sandbox.domain.keys import KEY_LIFE, ApiKey
 from sandbox.domain.keys import state_of as state_of_key
 from sandbox.domain.payments import follow_ups, initiation, transitions
+from sandbox.domain.payments.cards import NOT_READ
 from sandbox.domain.payments.outcomes import OUTCOMES, TIMED_OUT
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import transitions_from
@@ -57,7 +59,7 @@ def _end(context: OperationContext, timer: Timer) -> None:
 def _late_answer(context: OperationContext, timer: Timer) -> None:
     """The late answer of a processor, if the payment still waits for it. Source: assumed D24."""
     tx = context.unit.get(Transaction, timer.subject)
-    if tx is None:
+    if tx is None or tx.origin.card is NOT_READ:
         return
     outcome = OUTCOMES[timer.detail]
     is_left_open = tx.status_reason in TIMED_OUT and outcome.is_approval
@@ -122,6 +124,10 @@ TIMER_HANDLERS: Final[Mapping[str, FallsDue]] = {
 def carry_out(world: World, unit: UnitOfWork, timer: Timer) -> None:
     """Handle the timer in the unit of work, at the moment at which it was due."""
     waiting = world.tap_desk.get(timer.subject)
+    if waiting and timer.kind == LATE_ANSWER:
+        # A processor answers only once a card was read (assumed D29).
+        unit.schedule(replace(timer, due=waiting.tap.until))
+        return
     # A payment that waits for its tap still belongs to its request.
     request_id = waiting.request_id if waiting else None
     context = OperationContext(world=world, unit=unit, now=timer.due, request_id=request_id)

@@ -7,11 +7,12 @@ from sandbox.domain.access import Need, need
 from sandbox.domain.accounts import AccountType
 from sandbox.domain.faults import Refusal
 from sandbox.domain.payments import initiation, receipts
-from sandbox.domain.payments.cards import Card
+from sandbox.domain.payments.cards import NOT_READ, Card
 from sandbox.domain.payments.initiation import Start
 from sandbox.domain.payments.outcomes import (
     AFTER_PROMPT,
     APPROVED,
+    AT_THE_READER,
     MISCONFIGURED,
     OUTCOMES,
     Operation,
@@ -121,7 +122,7 @@ class PendingInitiation(NamedTuple):
             return tx
         choice = self.choice
         outcome = choice.outcome if choice else None
-        begun = tx if self.tapped_card is None else self._with_card(tx, self.tapped_card)
+        begun = self._as_read(tx)
         readings = context.world.readings
         if readings[RECEIPT_DATA] == "emv" and choice and choice.outcome.response_code:
             begun = receipts.with_receipt(begun)
@@ -149,6 +150,20 @@ class PendingInitiation(NamedTuple):
     def _price_with(self, card: Card, outcome: Outcome | None) -> Price:
         place, operation = self.known.place, self.origin.operation
         return _price(operation, place, self.amount, self.stated, card, outcome)
+
+    def _as_read(self, tx: Transaction) -> Transaction:
+        """The record with the card that was tapped, or the one of the request.
+
+        Nothing was read if the payment was canceled at the reader first (assumed D29).
+        """
+        card = self.tapped_card
+        if card is None:
+            if tx.origin.card is not NOT_READ or (
+                self.choice is not None and self.choice.outcome.key in AT_THE_READER
+            ):
+                return tx
+            card = self.origin.card
+        return self._with_card(tx, card)
 
     def _with_card(self, tx: Transaction, card: Card) -> Transaction:
         """The pending record as it would be had this card been known from the beginning."""
@@ -192,7 +207,7 @@ def _start(context: OperationContext, operation: Operation) -> PendingInitiation
     event_id = attempts.event_id_for(context, site.account_id, sent)
     origin = _origin(context, operation, site, card)
     tx = initiation.created(
-        origin,
+        origin if _is_read_at_once(choice) else origin._replace(card=NOT_READ),
         cost,
         event_id,
         armed=choice.arms if choice else None,
@@ -210,6 +225,11 @@ def _start(context: OperationContext, operation: Operation) -> PendingInitiation
     delay_ms = attempts.delay_ms(context, choice)
     tap = _tap(context, tx, choice.tap) if choice.tap is not None else None
     return PendingInitiation(origin, known, body.amount, stated, cost, choice, delay_ms, tap)
+
+
+def _is_read_at_once(choice: ChosenOutcome | None) -> bool:
+    """Whether a card is read before anything else. Source: assumed D29."""
+    return choice is None or (choice.tap is None and choice.outcome.key not in AT_THE_READER)
 
 
 def _place(context: OperationContext, body: "StartPayment") -> points_of_sale.Named:

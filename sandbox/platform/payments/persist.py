@@ -7,6 +7,7 @@ from sandbox.domain.batches import FROZEN, Batch, counting, next_number
 from sandbox.domain.instants import from_ms
 from sandbox.domain.payments import validity
 from sandbox.domain.payments.attempts import Conclusion
+from sandbox.domain.payments.cards import NOT_READ
 from sandbox.domain.payments.pricing import above_cap
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.processors import processor_of
@@ -48,6 +49,8 @@ def _note_cap(context: OperationContext, before: Transaction | None, record: Tra
         or before.status == "pending"
         or before.amounts.surcharge != record.amounts.surcharge
     )
+    if record.origin.card is NOT_READ:
+        return
     brand = record.origin.card.brand
     if is_new and (cap := above_cap(brand, record.amounts)) is not None:
         reason = f"the surcharge of {record.amounts.surcharge} is above {brand}'s cap of {cap:g} %"
