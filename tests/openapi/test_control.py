@@ -160,6 +160,9 @@ def test_what_is_there_already_is_refused_as_the_document_says(sandbox):
     for _ in range(QUEUE_MAX):
         sandbox.control("POST", f"{WORLD}/scenario/next", {"outcome": "lost_card"})
 
+    long = {"method": "POST", "path": "/v3/payment", "key": "merchant", "body": "x" * 20_000}
+    sent = sandbox.control("POST", f"{WORLD}/send", long).json()["request_id"]
+
     asked = {
         "worlds.create": ("/worlds", {"id": "default"}),
         "endpoints.create": (f"{WORLD}/endpoints", endpoint),
@@ -167,6 +170,7 @@ def test_what_is_there_already_is_refused_as_the_document_says(sandbox):
         "endpoints.rotate": (f"{WORLD}/endpoints/taken/rotate-secret", {}),
         "endpoints.recover": (f"{WORLD}/endpoints/taken/recover", {"since": NOW}),
         "messages.resend": (f"{WORLD}/messages/{message}/resend", {"endpoint_id": "taken"}),
+        "requests.replay": (f"{WORLD}/requests/{sent}/replay", {}),
         "taps.tap": (f"{WORLD}/taps/{sold['transaction_id']}", {"cancel": "user"}),
         "batches.answer": (f"{WORLD}/batches/{sold['batch_id']}/answer", {"answer": "accepted"}),
     }

@@ -1,0 +1,53 @@
+"""Bodies and queries of the control endpoints that act in a world as a client would."""
+
+import re
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+PATH_CHARS_MAX: Final = 8_192
+HEADERS_MAX: Final = 50
+
+_HeaderName = Annotated[
+    str, StringConstraints(pattern=re.compile(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$"))
+]
+_HeaderValue = Annotated[str, StringConstraints(pattern=re.compile(r"^[\x20-\x7e]{0,4096}$"))]
+HeaderFields = Annotated[dict[_HeaderName, _HeaderValue], Field(max_length=HEADERS_MAX)]
+"""Headers of a request: tokens, and text of printable ASCII."""
+
+_KeyName = Annotated[str, Field(min_length=1, max_length=100)]
+
+
+class _Act(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+
+
+class SendBody(_Act):
+    """A request to the platform.
+
+    The `key` is named by its name in the cast or by its id; without one the request has no key.
+    A `body` that is text is sent as it is, anything else as JSON.
+    """
+
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
+    path: Annotated[str, Field(pattern=r"^/", max_length=PATH_CHARS_MAX)]
+    query: Annotated[str, Field(max_length=PATH_CHARS_MAX)] = ""
+    headers: HeaderFields = Field(default_factory=dict)
+    body: Any = None
+    key: _KeyName | None = None
+    wait: bool = True
+
+    @model_validator(mode="after")
+    def _has_one_query(self) -> "SendBody":
+        if self.query and "?" in self.path:
+            raise ValueError("query: the path has one already")
+        return self
+
+
+class ReplayBody(_Act):
+    """What to change in a request that is sent again; what is left out stays."""
+
+    key: _KeyName | None = None
+    headers: HeaderFields = Field(default_factory=dict)
+    body: Any = None
+    wait: bool = True

@@ -1,0 +1,33 @@
+"""Rows that act in a world as its clients do."""
+
+from typing import TYPE_CHECKING, Final
+
+from sandbox.control import sending
+from sandbox.control.rows import WORLD, ControlRow
+from sandbox.platform.rows import LazyModule
+
+if TYPE_CHECKING:
+    from sandbox.control import acting_shapes
+else:
+    acting_shapes = LazyModule("sandbox.control.acting_shapes")
+
+
+ROWS: Final[tuple[ControlRow, ...]] = (
+    ControlRow(
+        name="send",
+        method="POST",
+        path=f"{WORLD}/send",
+        summary="Send a request to the platform",
+        run=sending.send,
+        body=lambda: acting_shapes.SendBody,
+    ),
+    ControlRow(
+        name="requests.replay",
+        method="POST",
+        path=f"{WORLD}/requests/{{id}}/replay",
+        summary="Send a request of the journal again",
+        run=sending.replay,
+        body=lambda: acting_shapes.ReplayBody,
+        refuses=(409,),
+    ),
+)
