@@ -5,6 +5,8 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from sandbox.domain.instants import Instant
+
 PATH_CHARS_MAX: Final = 8_192
 HEADERS_MAX: Final = 50
 
@@ -15,11 +17,18 @@ _HeaderValue = Annotated[str, StringConstraints(pattern=re.compile(r"^[\x20-\x7e
 HeaderFields = Annotated[dict[_HeaderName, _HeaderValue], Field(max_length=HEADERS_MAX)]
 """Headers of a request: tokens, and text of printable ASCII."""
 
+PAGE_MAX: Final = 500
+
 _KeyName = Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class _Act(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+
+
+class _Ask(BaseModel):
+    # Query values arrive as text, so numbers must be parsed.
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class SendBody(_Act):
@@ -51,3 +60,16 @@ class ReplayBody(_Act):
     headers: HeaderFields = Field(default_factory=dict)
     body: Any = None
     wait: bool = True
+
+
+class AgendaQuery(_Ask):
+    """Which things that fall due: of a kind, of one record, until an instant.
+
+    `after` is the id of one of them: the list goes on behind it.
+    """
+
+    kind: str | None = None
+    subject: str | None = None
+    until: Instant | None = None
+    limit: Annotated[int, Field(ge=1, le=PAGE_MAX)] = 100
+    after: str | None = None

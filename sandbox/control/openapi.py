@@ -36,6 +36,7 @@ _TEXT: Final[Schema] = {"type": "string"}
 _TAGS: Final = {
     "health": "Whether the server is there",
     "worlds": "Isolated worlds, each with accounts, keys and a clock of its own",
+    "agenda": "What falls due in a world",
     "clock": "The time of a world",
     "switches": "Settings that select the other reading of the spec",
     "readings": "Sentences of the spec that can be read in several ways",

@@ -1,5 +1,6 @@
 """Bodies and queries of the control API. Unknown fields are refused."""
 
+from datetime import timedelta
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, field_validator, model_validator
@@ -33,6 +34,9 @@ class _Query(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
+MOMENT = timedelta(milliseconds=1)
+"""Clocks count milliseconds."""
+
 WAIT_S_MAX = 300
 """A connection should not stay open for longer."""
 
@@ -57,10 +61,14 @@ class ClockBody(_Body):
 
 
 class Advance(_Body):
-    """How far to move a clock ahead: by a duration, or to an instant."""
+    """How far to move a clock ahead: by a duration, to an instant, or to what falls due next.
+
+    With `before` it stops just before that moment, so that what falls due then does not happen.
+    """
 
     by: str | None = None
-    to: Instant | None = None
+    to: Annotated[Literal["next"] | Instant | None, Field(union_mode="left_to_right")] = None
+    before: bool = False
 
     @model_validator(mode="after")
     def _is_one_of_them(self) -> "Advance":
@@ -73,10 +81,13 @@ class Advance(_Body):
                 raise ValueError(f"by: {error}") from None
         return self
 
-    def end(self, now: Instant) -> Instant:
-        """The instant to which the clock is moved. Raises ValueError if there is none."""
+    def end(self, now: Instant, due: Instant | None) -> Instant:
+        """The instant to which the clock is moved; `due` is when something falls due next.
+
+        Raises ValueError if there is none.
+        """
         try:
-            end = now + parse_duration(self.by) if self.by is not None else self.to
+            end = self._wanted(now, due)
         except OverflowError:
             end = None
         if end is None or end > LATEST:
@@ -85,7 +96,16 @@ class Advance(_Body):
             raise ValueError(
                 "to: a clock is never advanced to the past; PUT .../clock sets it back"
             )
-        return end
+        return max(end - MOMENT, now) if self.before else end
+
+    def _wanted(self, now: Instant, due: Instant | None) -> Instant | None:
+        if self.by is not None:
+            return now + parse_duration(self.by)
+        if self.to != "next":
+            return self.to
+        if due is None:
+            raise ValueError("to: nothing falls due in this world")
+        return max(due, now)
 
 
 class InventBody(_Body):

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from sandbox.control import sending
+from sandbox.control import agenda, sending
 from sandbox.control.rows import WORLD, ControlRow
 from sandbox.platform.rows import LazyModule
 
@@ -29,5 +29,13 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         run=sending.replay,
         body=lambda: acting_shapes.ReplayBody,
         refuses=(409,),
+    ),
+    ControlRow(
+        name="agenda.read",
+        method="GET",
+        path=f"{WORLD}/agenda",
+        summary="List what falls due in a world, and what it leads to",
+        run=agenda.read,
+        query=lambda: acting_shapes.AgendaQuery,
     ),
 )
