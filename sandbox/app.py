@@ -22,6 +22,7 @@ from sandbox.domain.field_types import HttpUrl
 from sandbox.domain.secret_text import secret_in
 from sandbox.platform.application import Platform
 from sandbox.platform.hosts import Hosts
+from sandbox.platform.inside import Inside
 from sandbox.platform.payments import expiry
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.settings import Settings, SettingsError
@@ -105,14 +106,17 @@ def build(
     token = settings.token
     if token is None and not settings.is_private:
         token = secrets.token_urlsafe(24)
-    services = _services(settings, worlds, guard, fixture, needs_token=token is not None)
-    control = Control(services, token=token)
     platform = Platform(
         worlds,
         turn=dispatcher.turn,
         explain_headers=settings.explain_headers,
         log_requests=settings.log_requests,
     )
+    inside = Inside(platform)
+    services = _services(
+        settings, worlds, guard, fixture, inside=inside, needs_token=token is not None
+    )
+    control = Control(services, token=token)
     app = Surfaces(
         platform=platform,
         control=control,
@@ -122,6 +126,7 @@ def build(
         version=__version__,
         on_begin=worlds.wake,
         on_end=[
+            inside.close,
             dispatcher.close,
             *([saver.close] if saver is not None else []),
         ],
@@ -145,7 +150,13 @@ def _fixture(settings: Settings) -> Fixture:
 
 
 def _services(
-    settings: Settings, worlds: Worlds, guard: Guard, fixture: Fixture, *, needs_token: bool
+    settings: Settings,
+    worlds: Worlds,
+    guard: Guard,
+    fixture: Fixture,
+    *,
+    inside: Inside,
+    needs_token: bool,
 ) -> Services:
     """The services of the control API."""
     return Services(
@@ -163,6 +174,7 @@ def _services(
         why_not_to=guard.why_not_to,
         platform_url=settings.platform_url,
         needs_token=needs_token,
+        inside=inside,
         control_document=routes.document,
         ca=settings.ca,
     )

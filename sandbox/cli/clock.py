@@ -59,10 +59,20 @@ def show(*, world_id: str, url: str, token: str | None, as_json: bool) -> None:
 @clock.command()
 @click.argument("by", required=False, type=DurationType())
 @click.option("--to", type=InstantType(), help="Advance to this instant instead of by a duration.")
+@click.option("--next", "to_next", is_flag=True, help="Advance to what falls due next.")
+@click.option("--before", is_flag=True, help="Stop a millisecond before that moment.")
 @server_options
 @json_option
 def advance(
-    by: str | None, *, to: str | None, world_id: str, url: str, token: str | None, as_json: bool
+    by: str | None,
+    *,
+    to: str | None,
+    to_next: bool,
+    before: bool,
+    world_id: str,
+    url: str,
+    token: str | None,
+    as_json: bool,
 ) -> None:
     """Advance the clock BY a duration, and list what happened on the way.
 
@@ -71,11 +81,16 @@ def advance(
       sandbox clock advance 30s
       sandbox clock advance PT36H
       sandbox clock advance --to 2026-07-08T00:00:00Z
+      sandbox clock advance --next
     """
-    if (by is None) == (to is None):
-        raise click.UsageError("give either a duration, like 3d, or --to with an instant")
+    if [by is not None, to is not None, to_next].count(True) != 1:
+        raise click.UsageError(
+            "give either a duration, like 3d, or --to with an instant, or --next"
+        )
     server = Remote(url=url, token=token)
-    body = {"by": by} if by is not None else {"to": to}
+    body: dict[str, Any] = {"by": by} if by is not None else {"to": "next" if to_next else to}
+    if before:
+        body["before"] = True
     with working("advancing"):
         moved = server.read(
             "POST", world_path(world_id, "clock", "advance"), body, answer_s=_ADVANCE_S

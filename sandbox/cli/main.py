@@ -14,6 +14,7 @@ from sandbox.cli.group import Commands
 from sandbox.cli.token_options import token_options
 
 _LATER: Final = {
+    "agenda": "sandbox.cli.agenda:agenda",
     "amounts": "sandbox.cli.catalogues:amounts",
     "batch": "sandbox.cli.batch:batch",
     "capture": "sandbox.cli.actions:capture",

@@ -15,6 +15,7 @@ from sandbox.control.routes import CONTROL
 from sandbox.control.rows import (
     JSON,
     SNAPSHOT_BYTES_MAX,
+    Accepted,
     ControlFault,
     ControlRequest,
     ControlRow,
@@ -35,6 +36,8 @@ from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+ACCEPTED: Final = 202
 
 TEXT_CHARS_MAX: Final = 4_096
 """Length limit of an error message, because it repeats words of the request."""
@@ -74,6 +77,8 @@ class Control:
             body = await self._read(row, scope, receive)
             status = row.status
             shown = await self._carry_out(row, params, scope, receive, body)
+            if isinstance(shown, Accepted):
+                status, shown = ACCEPTED, shown.content
             is_stream, media_type, kind = row.is_stream, row.media_type, row.answer_kind
         except wire.ClientGone:
             return

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, get_args, get_origin
 
 from sandbox.control.readings import ReadingValues
-from sandbox.control.rows import ControlRow, Written
+from sandbox.control.rows import JSON, Accepted, ControlRow, Written
 from sandbox.control.shapes import NoQuery, Readings, Switches
 from sandbox.control.waiting import NearMiss
 from sandbox.control.worlds import SwitchValues
@@ -36,6 +36,7 @@ _TEXT: Final[Schema] = {"type": "string"}
 _TAGS: Final = {
     "health": "Whether the server is there",
     "worlds": "Isolated worlds, each with accounts, keys and a clock of its own",
+    "agenda": "What falls due in a world",
     "clock": "The time of a world",
     "switches": "Settings that tell a world to do something otherwise",
     "readings": "Sentences of the spec that can be read in several ways",
@@ -50,7 +51,9 @@ _TAGS: Final = {
     "batches": "What the processor answers to a batch",
     "messages": "Webhooks: what happened, and where it was delivered",
     "endpoints": "Receivers of webhooks",
+    "verify": "Signatures of webhooks",
     "applications": "Webhook applications of accounts, to which endpoints belong",
+    "send": "Requests to the platform, sent by the sandbox itself",
     "requests": "The journal: each request with the reasons for its answer",
     "stream": "What happens in a world, as it happens",
     "coverage": "Which parts of the platform were used",
@@ -76,6 +79,22 @@ EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
     "worlds.create": {"seed": 7, "clock": "2026-03-01T12:00:00Z"},
     "clock.set": {"mode": "frozen"},
     "clock.advance": {"by": "3d"},
+    "send": {
+        "method": "POST",
+        "path": "/v3/payment",
+        "key": "merchant",
+        "body": {
+            "amount": 2500,
+            "terminal_id": "{terminals.merchant}",
+            "card_reader_data": {"paymentCardData": "tok_visa_credit"},
+        },
+    },
+    "requests.replay": {},
+    "verify": {
+        "secret": "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ=",
+        "headers": {"webhook-id": "msg_1", "webhook-timestamp": "1", "webhook-signature": "v1,x"},
+        "body": "{}",
+    },
     "switches.set": {"batch.settlement": "manual"},
     "readings.set": {"stored_transaction_type": "first"},
     "scenario.run": {"name": "batch_partially_accepted"},
@@ -155,7 +174,7 @@ def _types(rows: Sequence[ControlRow]) -> list[tuple[Any, Mode]]:
     ]
     shown: list[tuple[Any, Mode]] = [
         (answer, "serialization")
-        for answer in (NearMiss, *map(_answer, rows))
+        for answer in (NearMiss, *map(_answer, rows), *map(_accepted, rows))
         if answer not in (None, SwitchValues, ReadingValues)
     ]
     return [*read, *shown]
@@ -170,8 +189,17 @@ def _answer(row: ControlRow) -> Any:
     if row.is_stream:
         return None
     returned = get_annotations(row.run, eval_str=True)["return"]
+    if _accepted(row) is not None:
+        returned = get_args(returned)[0]
     origin: Any = get_origin(returned)
     return get_args(returned)[0] if origin is Written else returned
+
+
+def _accepted(row: ControlRow) -> Any:
+    """The class of the answer with 202, for a function that may go on after it; or None."""
+    returned = get_annotations(row.run, eval_str=True)["return"]
+    found = (one for one in get_args(returned) if get_origin(one) is Accepted)
+    return next((get_args(one)[0] for one in found), None)
 
 
 Refs = Mapping[tuple[int, Mode], Schema]
@@ -215,8 +243,12 @@ def _operation(
         is_needed = bool(named.get(body.__name__, {}).get("required"))
         shown["requestBody"] = {"required": is_needed, "content": {"application/json": content}}
     success = _success(row, refs)
+    later: Schema = {}
+    if (accepted := _accepted(row)) is not None:
+        content = {JSON: {"schema": _ref(refs, accepted)}}
+        later = {"202": {"description": "It goes on.", "content": content}}
     refusals = {str(status): _refusal(status) for status in _statuses(row, needs_token)}
-    shown["responses"] = {str(row.status): success, **refusals}
+    shown["responses"] = {str(row.status): success, **later, **refusals}
     return shown
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from sandbox.domain.words import nearest
+from sandbox.platform.inside import Inside
 from sandbox.platform.security_headers import AnswerKind
 from sandbox.platform.wire import Body
 from sandbox.store.fixture import Fixture
@@ -35,6 +36,13 @@ class Written(Generic[T]):
         self.body = body
 
 
+class Accepted(Generic[T]):
+    """An answer of the class `T` with the status 202: the work goes on after it."""
+
+    def __init__(self, content: T) -> None:
+        self.content = content
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """The services of the control API, given by the composition root.
@@ -44,7 +52,8 @@ class Services:
     without them. `samples` gives a sample body of an event type. `scenarios` is the library by
     name, and `scenario` finds one by name or title. `why_not_to` tells why webhooks may not go to a
     host; None if they may. `platform_url` is the URL of the platform, seen from the control API,
-    and `needs_token` says whether the control API requires a token. `control_document` writes its
+    and `needs_token` says whether the control API requires a token. `inside` sends requests to the
+    platform. `control_document` writes its
     OpenAPI document. `ca` is the certificate of the server's own authority as PEM, if it has one.
     """
 
@@ -62,6 +71,7 @@ class Services:
     why_not_to: Callable[[str], str | None]
     platform_url: str
     needs_token: bool
+    inside: Inside
     control_document: Callable[..., dict[str, Any]]
     ca: bytes | None = None
 
@@ -98,6 +108,7 @@ class ControlRow:
     """One control endpoint.
 
     `is_open` rows need no token; `is_raw` rows take a body as it is, up to SNAPSHOT_BYTES_MAX.
+    A function that returns `Written[A] | Accepted[B]` answers with the one or the other.
     The result of an `is_stream` row is sent piece by piece; all others answer with `media_type`.
     An `ends_with_client` row can take long, and is canceled when the client disconnects.
 

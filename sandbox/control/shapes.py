@@ -1,5 +1,6 @@
 """Bodies and queries of the control API. Unknown fields are refused."""
 
+from datetime import timedelta
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, field_validator, model_validator
@@ -33,6 +34,9 @@ class _Query(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
+MOMENT = timedelta(milliseconds=1)
+"""Clocks count milliseconds."""
+
 WAIT_S_MAX = 300
 """A connection should not stay open for longer."""
 
@@ -57,10 +61,14 @@ class ClockBody(_Body):
 
 
 class Advance(_Body):
-    """How far to move a clock ahead: by a duration, or to an instant."""
+    """How far to move a clock ahead: by a duration, to an instant, or to what falls due next.
+
+    With `before` it stops just before that moment, so that what falls due then does not happen.
+    """
 
     by: str | None = None
-    to: Instant | None = None
+    to: Annotated[Literal["next"] | Instant | None, Field(union_mode="left_to_right")] = None
+    before: bool = False
 
     @model_validator(mode="after")
     def _is_one_of_them(self) -> "Advance":
@@ -73,10 +81,13 @@ class Advance(_Body):
                 raise ValueError(f"by: {error}") from None
         return self
 
-    def end(self, now: Instant) -> Instant:
-        """The instant to which the clock is moved. Raises ValueError if there is none."""
+    def end(self, now: Instant, due: Instant | None) -> Instant:
+        """The instant to which the clock is moved; `due` is when something falls due next.
+
+        Raises ValueError if there is none.
+        """
         try:
-            end = now + parse_duration(self.by) if self.by is not None else self.to
+            end = self._wanted(now, due)
         except OverflowError:
             end = None
         if end is None or end > LATEST:
@@ -85,7 +96,16 @@ class Advance(_Body):
             raise ValueError(
                 "to: a clock is never advanced to the past; PUT .../clock sets it back"
             )
-        return end
+        return max(end - MOMENT, now) if self.before else end
+
+    def _wanted(self, now: Instant, due: Instant | None) -> Instant | None:
+        if self.by is not None:
+            return now + parse_duration(self.by)
+        if self.to != "next":
+            return self.to
+        if due is None:
+            raise ValueError("to: nothing falls due in this world")
+        return max(due, now)
 
 
 class InventBody(_Body):
@@ -271,11 +291,33 @@ class Listing(_Query):
 
 
 class MessagesQuery(Listing):
-    """Which messages: of a type, at or after an instant, about a resource."""
+    """Which messages: of a type, at or after an instant, about a resource, of an account.
+
+    `status` is that of the record, `delivery` that of a delivery, to the `endpoint` if one is
+    named. `q` is a part of an id or of the event. `before` is a message: only older ones.
+    """
 
     event_type: str | None = None
     since: Instant | None = None
     subject: str | None = None
+    account: str | None = None
+    status: str | None = None
+    endpoint: str | None = None
+    delivery: str | None = None
+    q: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    before: str | None = None
+
+    @model_validator(mode="after")
+    def _has_one_place(self) -> "MessagesQuery":
+        if self.before is not None and self.offset is not None:
+            raise ValueError("before or offset may be given, and not both")
+        return self
+
+    @property
+    def names_all(self) -> bool:
+        """Whether every message fits."""
+        filters = self.model_dump(exclude={"limit", "offset", "before"})
+        return all(value is None for value in filters.values())
 
 
 class RequestsQuery(Listing):

@@ -268,7 +268,8 @@ async def advance_clock(request: ControlRequest) -> Advanced:
     body: Advance = request.body
     world = request.world
     try:
-        end = body.end(world.clock.now())
+        soonest = world.store.next_timer()
+        end = body.end(world.clock.now(), None if soonest is None else soonest.due)
     except ValueError as error:
         raise invalid(str(error)) from None
     fired = await advance_to(world, end, request.services.worlds.slices)

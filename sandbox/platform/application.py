@@ -42,6 +42,7 @@ from sandbox.platform.wire import (
 from sandbox.store.files.port import StoreError
 from sandbox.worlds.journal import (
     ADDRESS_CHARS_MAX,
+    CONSOLE,
     REASON_CHARS_MAX,
     Entry,
     captured,
@@ -149,6 +150,20 @@ class Platform:
         if len(fire_due(world)) == TIMERS_IN_A_ROW:
             await catch_up(world, self._worlds.slices)
 
+    async def answer_inside(
+        self, incoming: IncomingRequest, presented: PresentedKey, world: World, request_id: str
+    ) -> Answer:
+        """The answer to a request that came without a socket. Coverage does not count it."""
+        incoming.match = match = self._router.match(incoming.method, incoming.path)
+        if match is None or match.row is None or match.row.body is None:
+            incoming.body = b""
+        await catch_up(world, self._worlds.slices)
+        answer = await self.answer(incoming, presented, world, request_id)
+        if (saver := self._worlds.saver) is not None:
+            answer = await self._once_saved(answer, saver, incoming)
+        await catch_up(world, self._worlds.slices)
+        return answer
+
     async def refuse(self, scope: Scope, send: Send, refusal: Refusal) -> None:
         """Answer a request that no world and no journal is to know of."""
         is_for_keys = is_key_path(scope["path"])
@@ -171,7 +186,7 @@ class Platform:
             await turn
 
     async def answer(
-        self, incoming: IncomingRequest, presented: PresentedKey, world: World
+        self, incoming: IncomingRequest, presented: PresentedKey, world: World, id: str = ""
     ) -> Answer:
         """The answer to a request. Never raises; a defect of ours is a logged 500."""
         started = perf_counter()
@@ -179,7 +194,7 @@ class Platform:
         context = RequestContext(
             unit=world.store.begin(),
             now=world.clock.now(),
-            request_id=world.journal.next_id(),
+            request_id=id or world.journal.next_id(),
             world=world,
             incoming=incoming,
             presented=presented,
@@ -204,7 +219,8 @@ class Platform:
         if context.fault is not None:
             self._note_fault(context, answer)
         self._record(context, status, body, (perf_counter() - started) * 1000)
-        self._count(context, status)
+        if incoming.origin != CONSOLE:
+            self._count(context, status)
         # A scenario may have webhooks of this request come before its answer (assumed D22).
         while context.request_id in world.outbox.pre_answer:
             await world.changed()
@@ -355,6 +371,8 @@ class Platform:
             tuple(context.notes),
             context.choice,
             context.near_misses,
+            key_id=key.id if key else None,
+            origin=incoming.origin,
         )
         context.world.journal.add(entry)
         if self._log_requests:

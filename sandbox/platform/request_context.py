@@ -9,6 +9,7 @@ from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.router import Match
 from sandbox.platform.rows import Row
 from sandbox.platform.wire import Body, header, list_header
+from sandbox.worlds.journal import CLIENT, Origin
 from sandbox.worlds.world import World
 
 Headers = list[tuple[bytes, bytes]]
@@ -19,7 +20,8 @@ Headers = list[tuple[bytes, bytes]]
 class IncomingRequest:
     """An incoming request. `body` is None if it was too large to read.
 
-    `fields` are the headers by name, or None if one of them was sent more than once.
+    `fields` are the headers by name, or None if one of them was sent more than once. `origin` says
+    who sent it, see `Entry`.
     """
 
     method: str
@@ -29,6 +31,7 @@ class IncomingRequest:
     body: bytes | None
     match: Match[Row] | None
     fields: dict[bytes, bytes] | None
+    origin: Origin = CLIENT
 
     def header(self, name: bytes) -> bytes | None:
         """The value of a header, as `wire.header` finds it. Raises BadInput."""

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Final, TypedDict
+from typing import Any, Final, Literal, TypedDict
 
 from pydantic_core import from_json, to_json
 
@@ -30,7 +30,16 @@ ADDRESS_CHARS_MAX: Final = 2_048
 REASON_CHARS_MAX: Final = 4_096
 """The same limit for reasons and notes, which quote the request."""
 
-_CUT_OFF: Final = b" ... cut off"
+Origin = Literal["client", "console"]
+"""Who sent a request: a client of the platform, or somebody through the control API."""
+
+CLIENT: Final[Origin] = "client"
+CONSOLE: Final[Origin] = "console"
+
+CUT_OFF: Final = b" ... cut off"
+MASK: Final = b"****"
+"""What a masked secret is shown as, or ends with."""
+
 _ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 Decision = tuple[str, str, str, str]
@@ -66,7 +75,9 @@ class EntryView(TypedDict):
     query: str
     route: str | None
     key: str | None
+    key_id: str | None
     account_id: str | None
+    origin: Origin
     status: int
     duration_ms: float
     request: Any
@@ -99,6 +110,8 @@ class Entry:
     notes: tuple[str, ...] = field(default=())
     choice: ChosenOutcome | None = None
     near_misses: Sequence[str] = ()
+    key_id: str | None = None
+    origin: Origin = CLIENT
 
     def view(self, scrub: Scrub) -> EntryView:
         """The entry written out; reasons and notes may quote names and are scrubbed now."""
@@ -110,7 +123,9 @@ class Entry:
             "query": self.query,
             "route": self.route,
             "key": self.key,
+            "key_id": self.key_id,
             "account_id": self.account_id,
+            "origin": self.origin,
             "status": self.status,
             "duration_ms": round(self.duration_ms, 3),
             "request": _shown(self.request),
@@ -143,7 +158,7 @@ def captured_answer(body: bytes, profile: Profile) -> bytes | None:
     if len(body) <= CAPTURE_BYTES_MAX:
         return profile.key_format.scrub_bytes(body) or None
     start = profile.key_format.scrub_bytes(body[: CAPTURE_BYTES_MAX + SECRET_CHARS_MAX])
-    return start[:CAPTURE_BYTES_MAX] + _CUT_OFF
+    return start[:CAPTURE_BYTES_MAX] + CUT_OFF
 
 
 def captured(
@@ -169,7 +184,7 @@ def captured(
     if hint in body or has_escapes or (may_hold_cards and pans.may_mention(body)):
         return _scrubbed(body, profile)
     if len(body) > CAPTURE_BYTES_MAX:
-        return body[:CAPTURE_BYTES_MAX] + _CUT_OFF
+        return body[:CAPTURE_BYTES_MAX] + CUT_OFF
     return body
 
 
@@ -180,7 +195,7 @@ def _scrubbed(body: bytes, profile: Profile) -> bytes:
         # A cut body is not JSON any more, so its escapes are not resolved.
         start = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), start)
         shown = profile.scrub_start(start, max(len(start) - SECRET_CHARS_MAX, 0))
-        return shown.encode("utf-8", "replace")[:CAPTURE_BYTES_MAX] + _CUT_OFF
+        return shown.encode("utf-8", "replace")[:CAPTURE_BYTES_MAX] + CUT_OFF
     try:
         value = from_json(body)
     except ValueError:
@@ -225,7 +240,7 @@ def _masked(value: Any) -> Any:
     """A masked secret. The token of a test card stays, because it explains the attempt."""
     if isinstance(value, dict):
         return {name: _masked(inner) for name, inner in value.items()}
-    return value if isinstance(value, str) and value in CARDS else "****"
+    return value if isinstance(value, str) and value in CARDS else MASK.decode()
 
 
 def _shown(body: bytes | None) -> Any:

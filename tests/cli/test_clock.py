@@ -98,3 +98,18 @@ def test_json_has_all_that_happened(served, world):
 )
 def test_what_no_clock_can_do_is_refused(served, arguments, code, words):
     assert_refused(ask("clock", *arguments, server=served), code, *words)
+
+
+def test_the_agenda_tells_what_an_advance_brings(served, world):
+    at = ("--world", world["id"])
+    sent = {"amount": 5000, "terminal_id": world["terminals"]["merchant"]}
+    served.ask("POST", "/v3/preauth", key=world["keys"]["merchant"]["key"], json=sent)
+
+    told_of = told("agenda", *at, "--kind", "authorization_expires", server=served)
+    brought = json.loads(told("clock", "advance", "--next", "--json", *at, server=served))
+    left = told("agenda", *at, "--kind", "authorization_expires", server=served)
+
+    assert told_of.splitlines()[0].split() == ["due", "what", "of", "leads", "to", "clause"]
+    assert "canceled: timed_out" in told_of
+    assert [one["kind"] for one in brought["fired"]] == ["authorization_expires"]
+    assert left == "nothing falls due\n"

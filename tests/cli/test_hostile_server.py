@@ -114,6 +114,7 @@ COMMANDS = {
     "a key that there is not": ["keys", "--name", "nobody"],
     "clock": ["clock"],
     "clock advance": ["clock", "advance", "30d"],
+    "agenda": ["agenda"],
     "clock freeze": ["clock", "freeze"],
     "next": ["next"],
     "next of an outcome that there is not": ["next", "lost_crd"],

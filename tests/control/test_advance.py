@@ -56,6 +56,37 @@ def test_advancing_by_nothing_is_allowed(sandbox):
     assert advance(sandbox, to=NOW).json() == {"now": NOW, "fired": []}
 
 
+@pytest.mark.proves("assumed D23")
+def test_the_clock_goes_to_what_falls_due_next_or_stops_just_before_it(sandbox):
+    visa = paid_id(sandbox, operation="auth", card="tok_visa_credit")
+    paid_id(sandbox, operation="auth", card="tok_amex")
+    due = next_due(sandbox)
+
+    before = advance(sandbox, to="next", before=True).json()
+    again = advance(sandbox, to="next", before=True).json()
+    then = advance(sandbox, to="next").json()
+
+    assert due == "2026-03-06T12:00:00.000Z"
+    assert before == again == {"now": "2026-03-06T11:59:59.999Z", "fired": []}
+    assert then["now"] == due
+    assert [one["subject"] for one in then["fired"]] == [visa]
+    assert next_due(sandbox) == "2026-03-08T12:00:00.000Z"
+    assert advance(sandbox, by="2d", before=True).json()["fired"] == []
+
+
+def next_due(sandbox):
+    return sandbox.control("GET", "/worlds/default/agenda").json()["agenda"][0]["due"]
+
+
+def test_a_world_without_anything_due_has_no_next(sandbox):
+    advance(sandbox, to="2500-01-01T00:00:00Z")
+
+    answer = advance(sandbox, to="next")
+
+    assert_refused(answer, 400, "validation_error")
+    assert answer.json()["message"] == "to: nothing falls due in this world"
+
+
 @pytest.mark.parametrize(
     ("how", "nearest"),
     [
@@ -68,6 +99,9 @@ def test_advancing_by_nothing_is_allowed(sandbox):
         ({"to": "9999-01-01T00:00:00Z"}, None),
         ({"by": "999999999w"}, None),
         ({"bye": "1d"}, "by"),
+        ({"to": "nxt"}, None),
+        ({"by": "1d", "to": "next"}, None),
+        ({"before": True}, None),
     ],
 )
 def test_a_clock_is_not_advanced_to_where_it_cannot_go(sandbox, how, nearest):

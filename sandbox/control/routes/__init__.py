@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from sandbox.control.routes import observing, payments, webhooks, worlds
+from sandbox.control.routes import acting, observing, payments, webhooks, worlds
 from sandbox.control.rows import ControlRow
 
 CONTROL: Final[tuple[ControlRow, ...]] = (
@@ -10,6 +10,7 @@ CONTROL: Final[tuple[ControlRow, ...]] = (
     *payments.ROWS,
     *webhooks.ROWS,
     *observing.ROWS,
+    *acting.ROWS,
 )
 
 

@@ -260,11 +260,21 @@ def answer_by_itself(context: OperationContext, batch_id: str, planned: str) -> 
     if batch is None or batch.status != "submitted":
         return
     members = members_of(context, batch)
-    result = _planned(from_json(planned), members) if planned else result_of(members)
-    if result == ACCEPTED and not planned and _repeats_a_number(context, batch):
-        result = Result("rejected", "duplicate_batch")
+    result = coming_result(context, batch, planned, members)
     if result is not None:
         answer(context, batch, result, members)
+
+
+def coming_result(
+    context: OperationContext, batch: Batch, planned: str, members: list[Transaction]
+) -> Result | None:
+    """The result that the processor will give to a submitted batch; None if no result comes."""
+    if planned:
+        return _planned(from_json(planned), members)
+    result = result_of(members)
+    if result == ACCEPTED and _repeats_a_number(context, batch):
+        return Result("rejected", "duplicate_batch")
+    return result
 
 
 def _repeats_a_number(context: OperationContext, batch: Batch) -> bool:

@@ -27,7 +27,7 @@ def add_answers(document: Schema, path: Path) -> None:
 
 
 def _content(operation: Schema) -> Schema:
-    (success,) = (one for status, one in operation["responses"].items() if status.startswith("2"))
+    success = next(one for status, one in operation["responses"].items() if status[0] == "2")
     content: Schema = success["content"]["application/json"]
     return content
 

@@ -31,6 +31,9 @@ ENUMS: Final = {
     "DeliveryStatus": ("DeliveryView", "status"),
     "FaultMoment": ("FaultView", "when"),
     "Canceler": ("TapBody", "cancel"),
+    "VerifyStep": ("VerifyView", "step"),
+    "SubjectKind": ("Subject", "kind"),
+    "RequestMethod": ("SendBody", "method"),
 }
 """Name of an enum to the schema and the property whose values it has.
 

@@ -10,7 +10,7 @@ from sandbox.domain.keys import KEY_LIFE, ApiKey
 from sandbox.domain.keys import state_of as state_of_key
 from sandbox.domain.payments import follow_ups, initiation, transitions
 from sandbox.domain.payments.cards import NOT_READ
-from sandbox.domain.payments.outcomes import OUTCOMES, TIMED_OUT
+from sandbox.domain.payments.outcomes import OUTCOMES, TIMED_OUT, Outcome
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import transitions_from
 from sandbox.domain.terminals import Terminal
@@ -59,13 +59,8 @@ def _end(context: OperationContext, timer: Timer) -> None:
 def _late_answer(context: OperationContext, timer: Timer) -> None:
     """The late answer of a processor, if the payment still waits for it. Source: assumed D24."""
     tx = context.unit.get(Transaction, timer.subject)
-    if tx is None or tx.origin.card is NOT_READ:
-        return
     outcome = OUTCOMES[timer.detail]
-    is_left_open = tx.status_reason in TIMED_OUT and outcome.is_approval
-    if not transitions_from(transitions.LATE_ANSWER, tx.status) and not (
-        transitions_from(transitions.LATE_APPROVAL, tx.status) and is_left_open
-    ):
+    if tx is None or not may_answer_late(tx, outcome):
         return
     start = initiation.answered_late(tx, outcome)
     taken = initiation.transition_for(start)
@@ -74,6 +69,17 @@ def _late_answer(context: OperationContext, timer: Timer) -> None:
         start, taken, at=context.now_ms, batch_id=batch.id if batch else None
     )
     persist.save(context, conclusion, tx, batch)
+
+
+def may_answer_late(tx: Transaction, outcome: Outcome) -> bool:
+    """Whether the payment still waits for this late answer of its processor."""
+    if tx.origin.card is NOT_READ:
+        return False
+    is_left_open = tx.status_reason in TIMED_OUT and outcome.is_approval
+    return bool(
+        transitions_from(transitions.LATE_ANSWER, tx.status)
+        or (is_left_open and transitions_from(transitions.LATE_APPROVAL, tx.status))
+    )
 
 
 def _batch(context: OperationContext, timer: Timer) -> None:

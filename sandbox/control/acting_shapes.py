@@ -1,0 +1,101 @@
+"""Bodies and queries of the control endpoints that act in a world as a client would."""
+
+import re
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from sandbox.domain.field_types import WebhookSecret
+from sandbox.domain.instants import Instant
+
+PATH_CHARS_MAX: Final = 8_192
+HEADERS_MAX: Final = 50
+
+_HeaderName = Annotated[
+    str, StringConstraints(pattern=re.compile(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$"))
+]
+_HeaderValue = Annotated[str, StringConstraints(pattern=re.compile(r"^[\x20-\x7e]{0,4096}$"))]
+HeaderFields = Annotated[dict[_HeaderName, _HeaderValue], Field(max_length=HEADERS_MAX)]
+"""Headers of a request: tokens, and text of printable ASCII."""
+
+PAGE_MAX: Final = 500
+
+_KeyName = Annotated[str, Field(min_length=1, max_length=100)]
+
+
+class _Act(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+
+
+class _Ask(BaseModel):
+    # Query values arrive as text, so numbers must be parsed.
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+
+class SendBody(_Act):
+    """A request to the platform.
+
+    The `key` is named by its name in the cast or by its id; without one the request has no key.
+    A `body` that is text is sent as it is, anything else as JSON.
+    """
+
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
+    path: Annotated[str, Field(pattern=r"^/", max_length=PATH_CHARS_MAX)]
+    query: Annotated[str, Field(max_length=PATH_CHARS_MAX)] = ""
+    headers: HeaderFields = Field(default_factory=dict)
+    body: Any = None
+    key: _KeyName | None = None
+    wait: bool = True
+
+    @model_validator(mode="after")
+    def _has_one_query(self) -> "SendBody":
+        if self.query and "?" in self.path:
+            raise ValueError("query: the path has one already")
+        return self
+
+
+class ReplayBody(_Act):
+    """What to change in a request that is sent again; what is left out stays."""
+
+    key: _KeyName | None = None
+    headers: HeaderFields = Field(default_factory=dict)
+    body: Any = None
+    wait: bool = True
+
+
+class AgendaQuery(_Ask):
+    """Which things that fall due: of a kind, of one record, until an instant.
+
+    `after` is the id of one of them: the list goes on behind it.
+    """
+
+    kind: str | None = None
+    subject: str | None = None
+    until: Instant | None = None
+    limit: Annotated[int, Field(ge=1, le=PAGE_MAX)] = 100
+    after: str | None = None
+
+
+class VerifyQuery(_Ask):
+    """Which attempt to check: the first is 1, the last one if it is left out."""
+
+    endpoint_id: str | None = None
+    attempt: Annotated[int, Field(ge=1)] | None = None
+
+
+class VerifyBody(_Act):
+    """A webhook as it came: its headers, and its body as text, to the byte.
+
+    The secret is given, or is that of an endpoint.
+    """
+
+    headers: HeaderFields
+    body: str
+    secret: WebhookSecret | None = None
+    endpoint_id: _KeyName | None = None
+
+    @model_validator(mode="after")
+    def _has_one_secret(self) -> "VerifyBody":
+        if (self.secret is None) == (self.endpoint_id is None):
+            raise ValueError("secret or endpoint_id is required, and not both")
+        return self

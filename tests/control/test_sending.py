@@ -1,0 +1,180 @@
+"""Operators send requests to the platform, new ones and those of the journal again."""
+
+import asyncio
+
+import pytest
+
+from sandbox.domain.clock import ClockSetting
+from sandbox.domain.instants import parse_rfc3339
+from sandbox.settings import Settings
+from tests.control.test_control import NOW, assert_refused
+from tests.directory.making import terminal_id
+from tests.openapi.described import checked
+from tests.payments.tapping import desk_opens, tap, taps
+from tests.support.payments import ask_on_loop
+from tests.webhooks.calling import control
+
+WORLD = "/worlds/default"
+SEND = f"{WORLD}/send"
+
+
+@pytest.fixture
+def sandbox():
+    """A sandbox whose every answer is compared with the documents."""
+    return checked(Settings(clock=ClockSetting(now=parse_rfc3339(NOW), mode="frozen")))
+
+
+def sale(sandbox, **more):
+    body = {
+        "amount": 1000,
+        "terminal_id": terminal_id(sandbox, "merchant"),
+        "card_reader_data": {"paymentCardData": "tok_visa_credit"},
+    }
+    return {"method": "POST", "path": "/v3/payment", "key": "partner", "body": body} | more
+
+
+def send(sandbox, **body):
+    return sandbox.control("POST", SEND, body)
+
+
+def entry(sandbox, id):
+    return sandbox.control("GET", f"{WORLD}/requests/{id}").json()
+
+
+@pytest.mark.proves("assumed D25-send")
+def test_a_request_takes_the_way_of_any_other_and_is_not_counted(sandbox):
+    before = sandbox.control("GET", f"{WORLD}/coverage").json()
+
+    answer = send(sandbox, **sale(sandbox))
+    shown = answer.json()
+    kept = entry(sandbox, shown["request_id"])
+    by_id = send(sandbox, method="GET", path="/v5/apikeys", key=sandbox.key_id("merchant")).json()
+
+    assert (answer.status, shown["status"], shown["fault"]) == (200, 200, None)
+    assert shown["body"]["status"] == "captured"
+    assert shown["headers"]["x-sandbox-request-id"] == shown["request_id"]
+    assert (kept["origin"], kept["status"], kept["route"]) == ("console", 200, "payments.create")
+    assert kept["key_id"] == sandbox.key_id("partner")
+    assert kept["request"]["amount"] == 1000
+    assert by_id["status"] == 200
+    assert entry(sandbox, by_id["request_id"])["key_id"] == sandbox.key_id("merchant")
+    after = sandbox.control("GET", f"{WORLD}/coverage").json()
+    assert after["operations"] == before["operations"]
+
+
+def test_refusals_of_the_platform_are_answers_and_not_errors(sandbox):
+    nobody = send(sandbox, method="GET", path="/v5/apikeys").json()
+    nowhere = send(sandbox, method="GET", path="/v9/nothing", key="merchant").json()
+    broken = send(sandbox, **sale(sandbox, body='{"amount": ')).json()
+
+    assert [one["status"] for one in (nobody, nowhere, broken)] == [401, 404, 400]
+    assert "error" in nobody["body"]
+    assert entry(sandbox, nobody["request_id"])["key"] is None
+
+
+def test_query_and_headers_arrive(sandbox):
+    forced = {"X-Sandbox-Outcome": "insufficient_funds"}
+    sold = send(sandbox, **sale(sandbox, headers=forced)).json()
+    both = [
+        send(sandbox, method="GET", path="/v2/transactions", key="partner", query=query).json()
+        for query in ("limit=1", "limit=nonsense")
+    ]
+    in_path = send(sandbox, method="GET", path="/v2/transactions?limit=nonsense", key="partner")
+
+    assert sold["body"]["status_reason"] == "insufficient_funds"
+    assert [one["status"] for one in both] == [200, 400]
+    assert in_path.json()["status"] == 400
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"), [("http_503", 503), ("drop_after", None), ("malformed_json", 200)]
+)
+def test_a_transport_fault_is_shown_and_breaks_nothing(sandbox, fault, status):
+    sandbox.control("POST", f"{WORLD}/scenario/next", {"fault": fault})
+
+    shown = send(sandbox, **sale(sandbox)).json()
+
+    assert (shown["status"], shown["fault"]) == (status, None if fault == "http_503" else fault)
+    assert isinstance(shown["body"], str) is (fault == "malformed_json")
+
+
+@pytest.mark.proves("assumed D25-send")
+def test_without_waiting_the_id_comes_before_the_answer(sandbox):
+    async def story():
+        desk_opens(sandbox)
+        body = sale(sandbox, wait=False)
+        del body["body"]["card_reader_data"]
+        begun = await control(sandbox, "POST", SEND, body)
+        while not (waiting := await taps(sandbox)):
+            await asyncio.sleep(0)
+        await tap(sandbox, waiting[0]["transaction_id"], card="tok_visa_credit")
+        path = f"/_sandbox{WORLD}/requests/{begun.json()['request_id']}"
+        while (kept := await ask_on_loop(sandbox, "GET", path)).status == 404:
+            await asyncio.sleep(0)
+        return begun, kept.json()
+
+    begun, kept = asyncio.run(story())
+
+    sandbox.control_surface.check("POST", f"/_sandbox{SEND}", begun)
+    assert (begun.status, list(begun.json())) == (202, ["request_id"])
+    assert (kept["status"], kept["response"]["status"]) == (200, "captured")
+
+
+@pytest.mark.parametrize(
+    ("change", "nearest", "said"),
+    [
+        ({"key": "partnr"}, "partner", "there"),
+        ({"method": "FETCH"}, None, "method"),
+        ({"path": "v3/payment"}, None, "path"),
+        ({"path": "/_sandbox/worlds"}, None, "control API"),
+        ({"path": "/v3/payment?a=1", "query": "b=1"}, None, "query"),
+        ({"headers": {"x-service-apikey": "x"}}, None, "`key`"),
+        ({"headers": {"Content-Length": "1"}}, None, "connection"),
+        ({"headers": {"x y": "1"}}, None, "headers"),
+        ({"headers": {"x": "1\n2"}}, None, "headers"),
+        ({"headrs": {}}, "headers", "headrs"),
+        ({"body": {"note": "svc_live_" + "a" * 40}}, None, "production key"),
+    ],
+)
+def test_what_cannot_be_sent_is_refused_and_leaves_no_trace(sandbox, change, nearest, said):
+    answer = send(sandbox, **sale(sandbox, **change))
+
+    assert_refused(answer, 400, "validation_error", nearest)
+    assert said == "there" or said in answer.json()["message"]
+    assert sandbox.control("GET", f"{WORLD}/requests").json()["total"] == 0
+    assert b"svc_live_aaa" not in answer.body
+
+
+# --- replay -----------------------------------------------------------------------------------
+
+
+def replay(sandbox, id, **body):
+    return sandbox.control("POST", f"{WORLD}/requests/{id}/replay", body)
+
+
+def test_a_request_is_sent_again_as_it_was_or_with_changes(sandbox):
+    first = send(sandbox, **sale(sandbox)).json()["request_id"]
+
+    again = replay(sandbox, first).json()
+    other = replay(sandbox, first, key="other_merchant").json()
+    keyless = replay(sandbox, first, key=None).json()
+    changed = replay(sandbox, first, body=sale(sandbox)["body"] | {"amount": 777}).json()
+
+    assert (again["status"], again["body"]["status"]) == (200, "captured")
+    assert again["request_id"] != first
+    assert entry(sandbox, again["request_id"])["key_id"] == sandbox.key_id("partner")
+    assert other["status"] in (403, 404)
+    assert keyless["status"] == 401
+    assert changed["body"]["total_amount"] == 777
+
+
+def test_what_the_journal_no_longer_has_is_not_sent_in_part(sandbox):
+    long = send(sandbox, **sale(sandbox, body={"text": "x" * 20_000})).json()["request_id"]
+
+    refused = replay(sandbox, long)
+
+    assert_refused(refused, 409, "not_replayable")
+    assert replay(sandbox, long, body=sale(sandbox)["body"]).json()["status"] == 200
+    assert_refused(replay(sandbox, "req_none"), 404, "not_found")
+    short = send(sandbox, method="GET", path="/v5/apikeys", key="merchant").json()["request_id"]
+    assert_refused(replay(sandbox, short, key="nobody"), 400, "validation_error")
