@@ -27,6 +27,7 @@ ENUMS: Final = {
     "TransportFault": ("FaultView", "key"),
     "DeliveryTrigger": ("AttemptView", "trigger"),
     "BatchReply": ("BatchAnswer", "answer"),
+    "Weekday": ("BatchScheduleView", "days"),
     "ClockMode": ("ClockBody", "mode"),
     "DeliveryStatus": ("DeliveryView", "status"),
     "FaultMoment": ("FaultView", "when"),
