@@ -153,6 +153,10 @@ def _prepared(asked: InProcess, row: ControlRow) -> str:
     if kind in ("next", "scenario"):
         asked.whole("POST", f"{_WORLD}/scenario/next", CONTROL_EXAMPLES["next.add"])
         return ""
+    if kind == "schedules":
+        id = str(asked.cast.terminals["merchant"])
+        asked.whole("PUT", f"{_WORLD}/batch-schedules/{id}", CONTROL_EXAMPLES["schedules.set"])
+        return "" if row.name == "schedules.list" else id
     if kind not in ("messages", "requests", "batches", "coverage"):
         return ""
     example = example_of("payments.create")

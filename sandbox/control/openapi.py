@@ -49,6 +49,7 @@ _TAGS: Final = {
     "outcomes": "How an attempt can end",
     "triggers": "Amounts that choose an outcome",
     "batches": "What the processor answers to a batch",
+    "schedules": "When batches close by themselves",
     "messages": "Webhooks: what happened, and where it was delivered",
     "endpoints": "Receivers of webhooks",
     "verify": "Signatures of webhooks",
@@ -101,6 +102,7 @@ EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
     "next.add": {"outcome": "lost_card", "operation": "sale"},
     "taps.tap": {"card": "tok_visa_credit"},
     "batches.answer": {"answer": "rejected", "reason": "hash_mismatch"},
+    "schedules.set": {"times": ["23:30"], "zone": "America/New_York"},
     "messages.send": {"event_type": "transaction.sale"},
     "messages.resend": {},
     "endpoints.create": {

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, field_validator, model_validator
 
+from sandbox.domain.batch_schedules import TIME_PATTERN, TIMES_MAX, ZONE_CHARS_MAX, DayCode
 from sandbox.domain.clock import EARLIEST, LATEST, RATE_MAX, ClockSetting
 from sandbox.domain.durations import parse_duration
 from sandbox.domain.field_types import (
@@ -182,6 +183,16 @@ class BatchAnswer(_Body):
     answer: Literal["accepted", "rejected", "partially_accepted"]
     reason: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     rejected: int | list[str] | None = None
+
+
+class BatchScheduleBody(_Body):
+    """When a terminal's batches close: local times of 24 hours in a time zone, on some days."""
+
+    times: Annotated[
+        list[Annotated[str, Field(pattern=TIME_PATTERN)]], Field(min_length=1, max_length=TIMES_MAX)
+    ]
+    days: Annotated[list[DayCode], Field(min_length=1, max_length=7)] | None = None
+    zone: Annotated[str, Field(min_length=1, max_length=ZONE_CHARS_MAX)]
 
 
 _Words = Annotated[list[str], Field(max_length=100)]

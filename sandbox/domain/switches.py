@@ -84,7 +84,8 @@ SWITCHES: Final[dict[str, Switch]] = {
             name="triggers.enabled",
             values=(True, False),
             default=True,
-            about="Whether amounts from $9,000.00 to $9,004.99 choose an outcome.",
+            about="Whether amounts from 900000 to 900499 minor units, such as $9,000.00, choose an "
+            "outcome.",
             source="assumed 6.2",
         ),
         Switch(

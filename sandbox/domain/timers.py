@@ -9,6 +9,7 @@ AUTHORIZATION_EXPIRES: Final = "authorization_expires"
 SURCHARGE_EXPIRES: Final = "surcharge_expires"
 TAP_EXPIRES: Final = "tap_expires"
 BATCH_RESULT: Final = "batch_result"
+BATCH_CLOSES: Final = "batch_closes"
 KEY_EXPIRES: Final = "key_expires"
 WEBHOOK_RETRY: Final = "webhook_retry"
 
@@ -26,6 +27,7 @@ TIMER_KINDS: Final = frozenset(
         SURCHARGE_EXPIRES,
         TAP_EXPIRES,
         BATCH_RESULT,
+        BATCH_CLOSES,
         KEY_EXPIRES,
         WEBHOOK_RETRY,
         LATE_ANSWER,

@@ -117,6 +117,8 @@ def _with_id(sandbox: Checked, name: str, path: str) -> str:
         return path.replace("none", _newest(sandbox, "messages"))
     if kind == "requests":
         return path.replace("none", _newest(sandbox, "requests"))
+    if kind == "schedules":
+        return path.replace("none", sold.json()["tid"])
     if kind == "batches":
         batch = sold.json()["batch_id"]
         # A scenario that runs would say what becomes of the batch.

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from sandbox.control import payments, scenarios, taps
+from sandbox.control import batch_schedules, payments, scenarios, taps
 from sandbox.control.rows import PREFIX, WORLD, ControlRow
 from sandbox.platform.rows import LazyModule
 
@@ -100,6 +100,29 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         run=payments.answer_batch,
         body=lambda: shapes.BatchAnswer,
         refuses=(409,),
+    ),
+    ControlRow(
+        name="schedules.list",
+        method="GET",
+        path=f"{WORLD}/batch-schedules",
+        summary="List the terminals whose batches close by themselves",
+        run=batch_schedules.list_all,
+    ),
+    ControlRow(
+        name="schedules.set",
+        method="PUT",
+        path=f"{WORLD}/batch-schedules/{{id}}",
+        summary="Close the batches of a terminal at local times",
+        run=batch_schedules.set_one,
+        body=lambda: shapes.BatchScheduleBody,
+    ),
+    ControlRow(
+        name="schedules.delete",
+        method="DELETE",
+        path=f"{WORLD}/batch-schedules/{{id}}",
+        summary="Let the batches of a terminal close by hand alone",
+        run=batch_schedules.remove,
+        status=204,
     ),
     ControlRow(
         name="outcomes.list",

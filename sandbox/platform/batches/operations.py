@@ -192,6 +192,12 @@ def close(context: OperationContext) -> Batch:
     context.unit.can_wait = True
     members_of(context, batch)
     context.unit.can_wait = False
+    return submit(context, batch, step)
+
+
+def submit(context: OperationContext, batch: Batch, step: Step | None = None) -> Batch:
+    """Send an open or rejected batch to the processor. Source: assumed B8, B9, B16."""
+    step = step or _step(batch, "close")
     batch = replace(batch, status="submitted", response=None, closed_at=None)
     context.unit.put(batch)
     assert step.event
@@ -228,7 +234,8 @@ def _ruling(context: OperationContext, batch: Batch) -> MatchedRule | None:
         "operation": "close_batch",
         "terminal": batch.terminal_id,
         "account": batch.account_id,
-        "key": context.known_caller.key.id,
+        # No key closes a batch on schedule.
+        "key": context.caller.key.id if context.caller is not None else None,
         "processor": batch.processor_name,
     }
     near = context.near_misses = NearMisses()

@@ -27,6 +27,7 @@ ENUMS: Final = {
     "TransportFault": ("FaultView", "key"),
     "DeliveryTrigger": ("AttemptView", "trigger"),
     "BatchReply": ("BatchAnswer", "answer"),
+    "Weekday": ("BatchScheduleView", "days"),
     "ClockMode": ("ClockBody", "mode"),
     "DeliveryStatus": ("DeliveryView", "status"),
     "FaultMoment": ("FaultView", "when"),
@@ -74,7 +75,7 @@ MINOR_UNITS: Final = frozenset(
 MILLISECONDS: Final = frozenset({"created_at", "start_date", "end_date"})
 """Fields and parameters with an instant, where they are integers."""
 
-ABOUT_AMOUNTS: Final = "In minor units of the currency: 1050 is 10.50."
+ABOUT_AMOUNTS: Final = "In minor units of the currency: 1050 is 10.50 USD, 1050 JPY or 1.050 BHD."
 ABOUT_INSTANTS: Final = "Unix time in milliseconds."
 
 IDS: Final = {

@@ -16,6 +16,7 @@ from sandbox.domain.payments.transitions import transitions_from
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import (
     AUTHORIZATION_EXPIRES,
+    BATCH_CLOSES,
     BATCH_RESULT,
     BLOCK_TERMINAL,
     CANCEL,
@@ -30,6 +31,7 @@ from sandbox.domain.timers import (
 )
 from sandbox.platform.apikeys import operations as apikeys
 from sandbox.platform.batches import operations as batches
+from sandbox.platform.batches import schedules
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
@@ -118,6 +120,7 @@ TIMER_HANDLERS: Final[Mapping[str, FallsDue]] = {
     CANCEL: _end,
     LATE_ANSWER: _late_answer,
     BATCH_RESULT: _batch,
+    BATCH_CLOSES: schedules.close_when_due,
     KEY_EXPIRES: _nothing,
     REVOKE_KEY: _key("revoke"),
     REINSTATE_KEY: _key("reinstate"),
