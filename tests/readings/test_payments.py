@@ -227,3 +227,21 @@ def test_refused_actions_fire_no_event_or_that_of_a_failed_attempt(sandbox, valu
     # An attempt against a named rule fires its own event either way.
     assert act(sandbox, sale, "capture").status == 400
     assert events(sandbox)[-1][2] == "invalid_capture_sequence"
+
+
+@pytest.mark.proves("assumed D35-rates")
+@pytest.mark.parametrize(("value", "rate"), [("percent", 0.0875), ("fraction", 8.75)])
+def test_a_rate_below_one_is_a_percentage_or_a_fraction(sandbox, value, rate):
+    choose(sandbox, rates_below_one=value)
+    tax, tip = (1, 2) if value == "percent" else (88, 180)
+
+    both = {"amount": 35, "percentage": 0.035}
+    tx = sold(sandbox, 1000 + tax, breakdown={"subtotal": 1000, "taxRate": 0.0875})
+    whole = sold(sandbox, 1088, breakdown={"subtotal": 1000, "taxRate": 8.75})
+    agreed = sold(sandbox, 1035, breakdown={"subtotal": 1000, "surcharge": both})
+    tipped = acted(sandbox, whole, "adjust", type="percentage", percentage=0.18)
+
+    assert (tx["tax_rate"], tx["tax_amount"]) == (rate, tax)
+    assert (whole["tax_rate"], whole["tax_amount"]) == (8.75, 88)
+    assert (agreed["surcharge_rate"], agreed["surcharge_amount"]) == (3.5, 35)
+    assert tipped["tip_amount"] == tip

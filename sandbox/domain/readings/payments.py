@@ -14,6 +14,7 @@ STATUS_OF_PARTIAL_REVERSE: Final = "status_of_partial_reverse"
 TIP_ON_A_HOLD: Final = "tip_on_a_hold"
 ABOVE_THE_HOLD: Final = "above_the_hold"
 REFUSED_ATTEMPTS: Final = "refused_attempts"
+RATES_BELOW_ONE: Final = "rates_below_one"
 
 ROWS: Final = (
     Reading(
@@ -144,5 +145,14 @@ ROWS: Final = (
             ),
         ),
         clause="assumed D35-attempts",
+    ),
+    Reading(
+        id=RATES_BELOW_ONE,
+        sentence="The unit of a rate below 1 in the body of a payment, such as taxRate 0.0875.",
+        values=(
+            ReadingValue("percent", "It is 0.0875 %. The journal notes it."),
+            ReadingValue("fraction", "It is a fraction of 1, so 8.75 %."),
+        ),
+        clause="assumed D35-rates",
     ),
 )

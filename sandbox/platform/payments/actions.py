@@ -10,7 +10,7 @@ from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import Transition
 from sandbox.domain.readings.former import RULE_FAILURES
-from sandbox.domain.readings.payments import ABOVE_THE_HOLD
+from sandbox.domain.readings.payments import ABOVE_THE_HOLD, RATES_BELOW_ONE
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
 from sandbox.scenarios.choosing import ChosenOutcome
@@ -64,15 +64,17 @@ def reverse(context: OperationContext) -> "Acted":
 def adjust(context: OperationContext) -> "Acted":
     """Replace the tip of a payment. Source: assumed 1.8-adjust."""
     body: Adjust = context.body
-    is_percentage = body.type == "percentage"
-    if is_percentage:
-        attempts.note_small_rate(context, "percentage", body.percentage)
+    is_percentage, percentage = body.type == "percentage", body.percentage
+    if is_percentage and context.world.readings[RATES_BELOW_ONE] == "fraction":
+        percentage = attempts.as_percent(percentage)
+    elif is_percentage:
+        attempts.note_small_rate(context, "percentage", percentage)
     return _act(
         context,
         ActionRequest(
             operation=Operation.ADJUST,
             amount=None if is_percentage else body.amount,
-            percentage=body.percentage if is_percentage else None,
+            percentage=percentage if is_percentage else None,
             limit=context.world.readings[ABOVE_THE_HOLD],
         ),
     )
