@@ -122,3 +122,126 @@ def test_a_repeated_event_id_is_a_failed_attempt_with_its_event(sandbox, value):
     # What the state forbids stays refused.
     assert act(sandbox, hold, "refund", event_id="one").status == 400
     assert pay(sandbox, event_id="two").json()["status"] == "captured"
+
+
+@pytest.mark.proves("assumed D35-partial-reverse")
+@pytest.mark.parametrize("value", ["unchanged", "reversed"])
+def test_a_partial_reverse_says_reversed_or_the_unchanged_status(sandbox, value):
+    choose(sandbox, status_of_partial_reverse=value)
+    hold, sale = held(sandbox), sold(sandbox)
+
+    for tx in (hold, sale):
+        answered = acted(sandbox, tx, "reverse", amount=300)
+        expected = tx["status"] if value == "unchanged" else value
+        assert (answered["status"], answered["reversed"]) == (expected, 300)
+        assert events(sandbox)[-1] == ("transaction.reverse", expected, "approved")
+        kept = read(sandbox, tx)
+        assert (kept["status"], kept["reversed"]) == (tx["status"], 300)
+        assert kept["history"][-1]["status"] == expected
+    assert acted(sandbox, hold, "capture")["status"] == "captured"
+    assert acted(sandbox, sale, "reverse")["status"] == "reversed"
+    assert read(sandbox, sale)["status"] == "reversed"
+
+
+@pytest.mark.proves("assumed D35-tip")
+@pytest.mark.parametrize(("value", "status"), [("refused", 400), ("allowed", 200)])
+def test_the_tip_of_a_hold_can_be_adjusted_or_not(sandbox, value, status):
+    choose(sandbox, tip_on_a_hold=value)
+    hold = held(sandbox)
+
+    answer = act(sandbox, hold, "adjust", type="fixed", amount=200)
+
+    assert answer.status == status
+    if status == 400:
+        assert "invalid_tip_adjustment" in answer.body.decode()
+        return
+    tipped = answer.json()
+    assert (tipped["status"], tipped["tip_amount"], tipped["total_amount"]) == (
+        "authorized",
+        200,
+        1200,
+    )
+    less = acted(sandbox, hold, "adjust", type="percentage", percentage=10)
+    assert (less["tip_amount"], less["tip_type"]) == (100, "percentage")
+    assert act(sandbox, hold, "adjust", type="fixed", amount=1001).status == 400
+    captured = acted(sandbox, hold, "capture")
+    assert (captured["total_amount"], captured["tip_amount"]) == (1100, 100)
+    assert captured["additional_details"]["authorized_amount"] == 1100
+
+
+ABOVE = {
+    "tip_and_surcharge": {"tip": 200, "small tip": 200, "surcharge": 200, "tax": 400},
+    "nothing": {"tip": 400, "small tip": 400, "surcharge": 400, "tax": 400},
+    "small_tip": {"tip": 400, "small tip": 200, "surcharge": 200, "tax": 400},
+    "tip_tax_and_surcharge": {"tip": 200, "small tip": 200, "surcharge": 200, "tax": 200},
+}
+PARTS = {
+    "tip": {"tipAmount": 300},
+    "small tip": {"tipAmount": 200},
+    "surcharge": {"surcharge": {"amount": 30}},
+    "tax": {"taxAmount": 88},
+}
+"""What is captured beside the 1000 that are held."""
+
+
+@pytest.mark.proves("assumed D35-above")
+@pytest.mark.parametrize("value", ABOVE)
+def test_the_parts_that_may_exceed_the_hold_follow_the_reading(sandbox, value):
+    choose(sandbox, above_the_hold=value)
+
+    for part, more in PARTS.items():
+        hold = held(sandbox)
+        answer = act(sandbox, hold, "capture", breakdown={"subtotal": 1000, **more})
+        assert (part, answer.status) == (part, 200 if ABOVE[value][part] == 200 else 400)
+        if answer.status == 400:
+            assert read(sandbox, hold)["status"] == "authorized"
+    assert act(sandbox, held(sandbox), "capture", amount=1300).status == 400
+    bare = act(sandbox, held(sandbox), "capture", amount=1300, tip_amount=300)
+    adjusted = act(sandbox, sold(sandbox), "adjust", type="fixed", amount=300)
+    expected = 200 if ABOVE[value]["tip"] == 200 else 400
+    assert (bare.status, adjusted.status) == (expected, expected)
+    assert act(sandbox, held(sandbox), "capture", amount=1000, tip_amount=100).status == 200
+
+
+@pytest.mark.proves("assumed D35-attempts")
+@pytest.mark.parametrize("value", ["named_rules", "all"])
+def test_refused_actions_fire_no_event_or_that_of_a_failed_attempt(sandbox, value):
+    choose(sandbox, refused_attempts=value, refund_before_settlement="refused")
+    sale, hold = sold(sandbox), held(sandbox)
+    before = len(events(sandbox))
+    actions = {
+        "increment": (sale, {"amount": 10}),
+        "reverse": (hold, {"amount": 2000}),
+        "confirm": (sale, {"confirm": True}),
+        "refund": (sale, {}),
+    }
+
+    statuses = [act(sandbox, tx, one, **body).status for one, (tx, body) in actions.items()]
+
+    assert statuses == [400] * 4
+    fired = events(sandbox)[before:]
+    names = ["increment", "reverse", "sale", "refund"] if value == "all" else []
+    assert fired == [(f"transaction.{name}", "error", "payment_failed") for name in names]
+    assert read(sandbox, sale)["status"] == "captured"
+    assert len(read(sandbox, sale)["history"]) == len(sale["history"]) + (3 if names else 0)
+    # An attempt against a named rule fires its own event either way.
+    assert act(sandbox, sale, "capture").status == 400
+    assert events(sandbox)[-1][2] == "invalid_capture_sequence"
+
+
+@pytest.mark.proves("assumed D35-rates")
+@pytest.mark.parametrize(("value", "rate"), [("percent", 0.0875), ("fraction", 8.75)])
+def test_a_rate_below_one_is_a_percentage_or_a_fraction(sandbox, value, rate):
+    choose(sandbox, rates_below_one=value)
+    tax, tip = (1, 2) if value == "percent" else (88, 180)
+
+    both = {"amount": 35, "percentage": 0.035}
+    tx = sold(sandbox, 1000 + tax, breakdown={"subtotal": 1000, "taxRate": 0.0875})
+    whole = sold(sandbox, 1088, breakdown={"subtotal": 1000, "taxRate": 8.75})
+    agreed = sold(sandbox, 1035, breakdown={"subtotal": 1000, "surcharge": both})
+    tipped = acted(sandbox, whole, "adjust", type="percentage", percentage=0.18)
+
+    assert (tx["tax_rate"], tx["tax_amount"]) == (rate, tax)
+    assert (whole["tax_rate"], whole["tax_amount"]) == (8.75, 88)
+    assert (agreed["surcharge_rate"], agreed["surcharge_amount"]) == (3.5, 35)
+    assert tipped["tip_amount"] == tip

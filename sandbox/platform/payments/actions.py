@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from sandbox.domain.faults import INVALID_TRANSACTION_STATE, Refusal
+from sandbox.domain.faults import Refusal
 from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.action_plans import ActionRequest
 from sandbox.domain.payments.follow_ups import Case
@@ -10,7 +10,7 @@ from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import Transition
 from sandbox.domain.readings.former import RULE_FAILURES
-from sandbox.domain.readings.payments import REFUND_BEFORE_SETTLEMENT
+from sandbox.domain.readings.payments import ABOVE_THE_HOLD, RATES_BELOW_ONE
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
 from sandbox.scenarios.choosing import ChosenOutcome
@@ -37,6 +37,7 @@ def capture(context: OperationContext) -> "Acted":
             amount=body.amount,
             tip_amount=body.tip_amount,
             breakdown=attempts.parts_of(context, body.breakdown),
+            limit=context.world.readings[ABOVE_THE_HOLD],
         ),
     )
 
@@ -61,17 +62,20 @@ def reverse(context: OperationContext) -> "Acted":
 
 
 def adjust(context: OperationContext) -> "Acted":
-    """Replace the tip of a captured payment. Source: assumed 1.8-adjust."""
+    """Replace the tip of a payment. Source: assumed 1.8-adjust."""
     body: Adjust = context.body
-    is_percentage = body.type == "percentage"
-    if is_percentage:
-        attempts.note_small_rate(context, "percentage", body.percentage)
+    is_percentage, percentage = body.type == "percentage", body.percentage
+    if is_percentage and context.world.readings[RATES_BELOW_ONE] == "fraction":
+        percentage = attempts.as_percent(percentage)
+    elif is_percentage:
+        attempts.note_small_rate(context, "percentage", percentage)
     return _act(
         context,
         ActionRequest(
             operation=Operation.ADJUST,
             amount=None if is_percentage else body.amount,
-            percentage=body.percentage if is_percentage else None,
+            percentage=percentage if is_percentage else None,
+            limit=context.world.readings[ABOVE_THE_HOLD],
         ),
     )
 
@@ -147,7 +151,6 @@ def _act(context: OperationContext, action: ActionRequest) -> Acted:
     if isinstance(again, Transaction):
         return again
     sent = sent if again is None else None
-    _must_be_settled(context, tx, action)
     case = _case(context, tx, action)
     ruled = follow_ups.rule_for(case)
     if ruled is not None:
@@ -194,22 +197,9 @@ def _choose(context: OperationContext, tx: Transaction, action: ActionRequest) -
     )
 
 
-def _must_be_settled(context: OperationContext, tx: Transaction, action: ActionRequest) -> None:
-    """Raises Refusal for a refund before settlement where the reading refuses it."""
-    if action.operation is not Operation.REFUND or tx.status != "captured":
-        return
-    if context.world.readings[REFUND_BEFORE_SETTLEMENT] == "refused":
-        raise Refusal(
-            INVALID_TRANSACTION_STATE,
-            f"Its status is {tx.status}; only a settled payment can be refunded here.",
-            reason=f"the reading {REFUND_BEFORE_SETTLEMENT} is refused",
-            source="assumed D35-refund",
-            step="rule",
-        )
-
-
 def _case(context: OperationContext, tx: Transaction, action: ActionRequest) -> Case:
-    return Case(tx, action, persist.is_closed(context, tx.batch_id))
+    is_closed = persist.is_closed(context, tx.batch_id)
+    return Case(tx, action, is_closed, context.world.readings)
 
 
 def _conclude(
@@ -235,7 +225,6 @@ def _conclude(
         event_id=event_id,
         at=context.now_ms,
         batch_id=batch.id if batch else None,
-        readings=context.world.readings,
     )
     if disarms:
         conclusion = follow_ups.disarmed(conclusion)

@@ -1,6 +1,7 @@
 """Steps that all attempts share: the event_id, the outcome, transport faults."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sandbox.domain.faults import DUPLICATE_EVENT, VALIDATION_ERROR, Refusal
@@ -11,7 +12,7 @@ from sandbox.domain.payments.taps import Tapped
 from sandbox.domain.payments.transactions import Transaction, TransactionSite
 from sandbox.domain.payments.transport import TransportFault
 from sandbox.domain.readings.former import DUPLICATE_EVENT_ID
-from sandbox.domain.readings.payments import LOST_CARDS
+from sandbox.domain.readings.payments import LOST_CARDS, RATES_BELOW_ONE
 from sandbox.domain.timers import (
     BLOCK_TERMINAL,
     REINSTATE_KEY,
@@ -45,10 +46,22 @@ def card_in(body: "StartPayment | Refund") -> Card:
 
 
 def parts_of(context: OperationContext, body: "BreakdownBody | None") -> Breakdown | None:
-    """The breakdown as the domain takes it, with a note for the journal on very small rates."""
+    """The breakdown as the domain takes it.
+
+    Rates below 1 are noted in the journal, or are fractions of 1 if the reading says so.
+    """
     if body is None:
         return None
     parts = body.parts()
+    if context.world.readings[RATES_BELOW_ONE] == "fraction":
+        # The percentage beside a surcharge's amount is the one that agrees with it.
+        is_agreed = body.surcharge is not None and body.surcharge.amount is not None
+        return replace(
+            parts,
+            tax_rate=as_percent(parts.tax_rate),
+            tip_rate=as_percent(parts.tip_rate),
+            surcharge_rate=parts.surcharge_rate if is_agreed else as_percent(parts.surcharge_rate),
+        )
     for name, rate in (
         ("taxRate", parts.tax_rate),
         ("tipRate", parts.tip_rate),
@@ -56,6 +69,12 @@ def parts_of(context: OperationContext, body: "BreakdownBody | None") -> Breakdo
     ):
         note_small_rate(context, f"breakdown.{name}", rate)
     return parts
+
+
+def as_percent(rate: float | None) -> float | None:
+    """A rate below 1 as a fraction: 0.0875 is 8.75 %. Source: assumed D35-rates."""
+    # The product of two floats is not quite the decimal that was meant.
+    return round(rate * 100, 6) if rate is not None and 0 < rate < 1 else rate
 
 
 def note_small_rate(context: OperationContext, name: str, rate: float | None) -> None:
