@@ -19,6 +19,7 @@ from sandbox.domain.faults import (
 from sandbox.domain.hierarchy import Relation
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.readings.directory import DELETED_RESOURCES
+from sandbox.domain.readings.wire import FOREIGN_ACCOUNT_FILTER
 from sandbox.platform import wire
 from sandbox.platform.form import malformed, read_object
 from sandbox.platform.request_context import RequestContext
@@ -119,6 +120,8 @@ def find_target(context: RequestContext, row: Row) -> None:
     except BadInput as error:
         raise malformed(context, error, target.where) from None
     if named:
+        if len(named) > 1 and target.is_repeatable:
+            named = _without_foreign(context, row, named)
         for one, account, id in named:
             _must_reach(context, row, one, account, id)
         context.account = named[0][1]
@@ -131,6 +134,33 @@ def find_target(context: RequestContext, row: Row) -> None:
         _must_not_be_blocked(context)
     if row.may is not None:
         row.may(context)
+
+
+_Named = list[tuple[Target, Account | None, str]]
+"""Where the request names an id, the account that it belongs to, and the id."""
+
+
+def _without_foreign(context: RequestContext, row: Row, named: _Named) -> _Named:
+    """What is left when a reading ignores accounts out of reach; all if none is in reach.
+
+    Source: assumed D35-foreign.
+    """
+    if context.world.readings[FOREIGN_ACCOUNT_FILTER] == "hidden":
+        return named
+    reached: _Named = []
+    foreign: list[str] = []
+    for one, account, id in named:
+        try:
+            _must_reach(context, row, one, account, id)
+        except Refusal:
+            foreign.append(id)
+        else:
+            reached.append((one, account, id))
+    if not reached:
+        return named
+    context.foreign = frozenset(foreign)
+    context.notes += [f"the account {id[:80]!r} is out of reach and was ignored" for id in foreign]
+    return reached
 
 
 def _must_reach(

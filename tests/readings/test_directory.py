@@ -13,8 +13,10 @@ from tests.directory.making import (
     delete,
     get,
     mint,
+    post,
     put,
     shown,
+    terminal_body,
 )
 from tests.driving import InProcess
 from tests.readings.choosing import choose
@@ -23,6 +25,8 @@ TRIED = {
     "delete_answers": ("empty", "resource"),
     "deleted_resources": ("hidden", "shown"),
     "application_in_answer": ("left_out", "named"),
+    "past_expiry": ("refused", "expires_at_once"),
+    "terminal_creators": ("every_account", "partner_and_above"),
 }
 """The values that the tests below try, the default first."""
 
@@ -121,3 +125,35 @@ def test_the_document_describes_the_answer_of_the_profile(value, status):
 
     assert [one for one in described if one.startswith("2")] == [status]
     assert ("content" in described[status]) == (value == "resource")
+
+
+@pytest.mark.proves("assumed D35-past")
+@pytest.mark.parametrize(("value", "status"), [("refused", 400), ("expires_at_once", 200)])
+def test_an_expiry_that_has_passed_is_refused_or_ends_the_key_at_once(sandbox, value, status):
+    choose(sandbox, past_expiry=value)
+    past = {"expires_at": "2020-01-01T00:00:00Z"}
+    body = {"name": "late", "permissions": ["accounts:read"], **past}
+
+    made = post(sandbox, "/v5/apikeys", body, by="psp")
+    changed = put(sandbox, f"/v5/apikeys/{sandbox.key_id('merchant')}", past, by="psp")
+
+    assert (made.status, changed.status) == ((201, 200) if status == 200 else (400, 400))
+    assert get(sandbox, "/v1/accounts", by="merchant").status == (401 if status == 200 else 200)
+    if status == 200:
+        assert made.json()["expires_at"] == changed.json()["expires_at"]
+        assert sandbox.ask("GET", "/v1/accounts", key=made.json()["key"]).status == 401
+
+
+@pytest.mark.proves("assumed D35-boarding")
+@pytest.mark.parametrize(("value", "status"), [("every_account", 201), ("partner_and_above", 403)])
+def test_a_merchant_creates_terminals_or_leaves_it_to_its_partner(sandbox, value, status):
+    choose(sandbox, terminal_creators=value)
+    own = mint(sandbox, ["terminals:create"], by="psp", account="merchant")["key"]
+    body = terminal_body(sandbox)
+
+    answer = sandbox.ask("POST", "/v2/terminals", key=own, json_body=body)
+
+    assert answer.status == status, answer.body
+    if status == 403:
+        assert answer.json()["error"] == "forbidden"
+        assert post(sandbox, "/v2/terminals", body).status == 201
