@@ -29,7 +29,7 @@ VALIDATION_ERROR: Final = Fault(
 UNPROCESSABLE: Final = Fault(
     code="validation_error",
     status=422,
-    message="The request is not valid.",
+    message="The request is malformed.",
     source="assumed D35-validation",
 )
 AUTHENTICATION_FAILED: Final = Fault(
@@ -49,6 +49,12 @@ FORBIDDEN: Final = Fault(
     status=403,
     message="A requested permission cannot be granted by this API key.",
     source="spec 7-403",
+)
+NO_CREATOR: Final = Fault(
+    code="forbidden",
+    status=403,
+    message="Accounts of this type cannot create it.",
+    source="assumed D35-boarding",
 )
 NOT_FOUND: Final = Fault(
     code="not_found",
@@ -188,6 +194,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     INVALID_TIP_ADJUSTMENT,
     REVERSE_EXCEEDS_AVAILABLE,
     REFUND_EXCEEDS_CAPTURED,
+    NO_CREATOR,
     MISDIRECTED,
     UNPROCESSABLE,
     ACCOUNT_BLOCKED,

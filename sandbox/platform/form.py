@@ -20,12 +20,15 @@ from sandbox.domain.faults import (
     Mistake,
     Refusal,
 )
+from sandbox.domain.instants import with_offset
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.payments import pans
 from sandbox.domain.payments.pans import CARD_FIELD, READER_FIELD
 from sandbox.domain.readings.former import MISSING_HEADERS
 from sandbox.domain.readings.wire import (
+    EXPIRY_WITHOUT_OFFSET,
     LIMIT_ABOVE_MAXIMUM,
+    UNKNOWN_KEY_FIELDS,
     VALIDATION_DETAIL,
     VALIDATION_STATUS,
 )
@@ -83,7 +86,7 @@ def malformed(
     readings = context.world.readings
     if is_key_path(context.incoming.path):
         return Refusal(VALIDATION_ERROR, text)
-    if readings[VALIDATION_STATUS] == "422":
+    if readings[VALIDATION_STATUS] == "unprocessable":
         fault = UNPROCESSABLE
     if readings[VALIDATION_DETAIL] == "text":
         return Refusal(fault, text)
@@ -99,12 +102,27 @@ def malformed(
 def _body(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
     """The body in the row's shape, without secrets outside the fields for them."""
     sent, body = read_object(context), context.incoming.body or b""
-    checked = shape.model_validate(sent)
+    is_for_key = is_key_path(context.incoming.path)
+    checked = shape.model_validate(_of_key(context, sent, shape) if is_for_key else sent)
     context.may_hold_cards = b"\\u" in body or pans.may_mention(body)
     if context.may_hold_cards or context.world.profile.key_format.hint_bytes in body:
         _refuse_misplaced(context, sent, shape)
     _note_unknown(context, sent, shape, "body field")
     return checked
+
+
+def _of_key(
+    context: RequestContext, sent: dict[str, Any], shape: "type[BaseModel]"
+) -> dict[str, Any]:
+    """The body of an API key as the readings take it. Source: assumed D35-fields, D35-offset."""
+    readings = context.world.readings
+    if readings[UNKNOWN_KEY_FIELDS] == "ignored":
+        known = wire.field_names(shape)
+        sent = {name: value for name, value in sent.items() if name in known}
+    expiry = sent.get("expires_at")
+    if isinstance(expiry, str) and readings[EXPIRY_WITHOUT_OFFSET] == "utc":
+        sent = {**sent, "expires_at": with_offset(expiry)}
+    return sent
 
 
 def _query(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
@@ -120,6 +138,9 @@ def _query(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
         if len(named) < len(sent[name]):
             context.notes.append(f"the query parameter {name} is null, as if it was not sent")
             sent = {**sent, name: named} if named else {k: v for k, v in sent.items() if k != name}
+    if context.foreign:  # assumed D35-foreign
+        near = [id for id in sent["account_id"] if id not in context.foreign]
+        sent = {**sent, "account_id": near}
     if "limit" in sent and (reading := context.world.readings[LIMIT_ABOVE_MAXIMUM]) != "refused":
         limit = sent["limit"][0]
         clamped = _clamped(limit, shape)

@@ -141,7 +141,7 @@ class OperationContext:
     def emit(self, event_type: str, record: Record) -> None:
         """Announce that this happened to the record, as it is now."""
         shown: Record | dict[str, Any] = record
-        if self.world.readings[UNSET_STRINGS] == "empty" and not EVENTS[event_type].sparse:
+        if self.world.readings[UNSET_STRINGS] == "as_empty" and not EVENTS[event_type].sparse:
             shown = filled_body(record)  # assumed D35-unset
         message = Message(
             id=self.world.draws.message_id(),

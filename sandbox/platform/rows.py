@@ -114,7 +114,7 @@ class Row:
     the status is 200. `may` checks the target before the body is read. An `is_attempt` row asks
     the processor, so its outcome can be forced. A row that `shows_key` may answer with the
     plaintext of an API key. `refuses` lists the faults of the operation itself, besides those of
-    the pipeline.
+    the pipeline; `refuses_where` those of a reading, with its id and value.
     """
 
     name: str
@@ -137,6 +137,7 @@ class Row:
     is_attempt: bool = False
     shows_key: bool = False
     refuses: tuple[Fault, ...] = ()
+    refuses_where: tuple[tuple[str, str, Fault], ...] = ()
 
 
 def is_key_path(path: str) -> bool:

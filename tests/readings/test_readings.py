@@ -118,6 +118,11 @@ def test_the_world_chooses_before_the_profile_and_null_returns_to_the_profile():
     sandbox.control("POST", "/worlds/default/reset")
     kept = sandbox.control("GET", "/worlds/default/readings").json()
 
+    world = sandbox.control("GET", "/worlds/default").json()
+    assert world["readings"] == {
+        "key_deletes_itself": "allowed",
+        "stored_transaction_type": "first",
+    }
     assert of_profile == DEFAULTS | {"key_deletes_itself": "refused"}
     assert own == kept == DEFAULTS | {"stored_transaction_type": "first"}
     assert choose(sandbox, key_deletes_itself=None, stored_transaction_type=None) == of_profile

@@ -23,11 +23,16 @@ from tests.directory.making import (
 from tests.driving import InProcess
 from tests.openapi.described import Described
 from tests.readings.choosing import choose
+from tests.support.payments import sold
 
 TRIED = {
-    "unset_strings": ("null", "empty"),
-    "validation_status": ("400", "422"),
+    "unset_strings": ("as_null", "as_empty"),
+    "validation_status": ("bad_request", "unprocessable"),
     "validation_detail": ("text", "objects"),
+    "foreign_account_filter": ("hidden", "ignored"),
+    "unknown_routes": ("path", "key"),
+    "expiry_without_offset": ("refused", "utc"),
+    "unknown_key_fields": ("refused", "ignored"),
 }
 """The values that the tests below try, the default first."""
 
@@ -42,7 +47,7 @@ def _the(record, names):
 
 
 @pytest.mark.proves("assumed D35-unset")
-@pytest.mark.parametrize(("value", "unset"), [("null", None), ("empty", "")])
+@pytest.mark.parametrize(("value", "unset"), [("as_null", None), ("as_empty", "")])
 def test_a_plain_string_without_a_value_is_null_or_empty(sandbox, value, unset):
     choose(sandbox, unset_strings=value)
     account = made(post(sandbox, "/v2/accounts", ACCOUNT, by="psp"))
@@ -66,14 +71,14 @@ def test_a_plain_string_without_a_value_is_null_or_empty(sandbox, value, unset):
 
 @pytest.mark.proves("assumed D35-unset")
 def test_empty_strings_are_shown_and_never_stored(sandbox):
-    choose(sandbox, unset_strings="empty")
+    choose(sandbox, unset_strings="as_empty")
     path = f"/v1/locations/{a_location(sandbox)['id']}"
     assert shown(put(sandbox, path, {"phone": "555-0100"}))["email"] == ""
 
     snapshot = sandbox.control("GET", "/worlds/default/snapshot").json()
     assert sandbox.control("PUT", "/worlds/default/snapshot", snapshot).status in (200, 204)
     events = [one["body"]["email"] for one in messages(sandbox)]
-    choose(sandbox, unset_strings="null")
+    choose(sandbox, unset_strings="as_null")
 
     assert events == ["", ""]
     assert [one["body"]["email"] for one in messages(sandbox)] == events
@@ -96,7 +101,7 @@ def _breaks_a_rule(sandbox):
 
 
 @pytest.mark.proves("assumed D35-validation")
-@pytest.mark.parametrize(("value", "status"), [("400", 400), ("422", 422)])
+@pytest.mark.parametrize(("value", "status"), [("bad_request", 400), ("unprocessable", 422)])
 def test_a_malformed_request_answers_400_or_422(sandbox, value, status):
     choose(sandbox, validation_status=value)
 
@@ -135,7 +140,7 @@ def test_the_detail_of_a_malformed_request_is_a_text_or_a_list_of_mistakes(sandb
 
 @pytest.mark.proves("assumed D35-detail")
 def test_a_list_of_mistakes_repeats_no_value_and_has_an_end(sandbox):
-    choose(sandbox, validation_detail="objects", validation_status="422")
+    choose(sandbox, validation_detail="objects", validation_status="unprocessable")
     secret = "never repeated"
 
     many = post(sandbox, "/v1/accounts", ACCOUNT | {"available_processor_configs": [7] * 150})
@@ -148,7 +153,7 @@ def test_a_list_of_mistakes_repeats_no_value_and_has_an_end(sandbox):
 
 @pytest.mark.proves("assumed D35-validation", "assumed D35-detail")
 def test_the_document_describes_the_refusals_of_the_profile():
-    chosen = {"validation_status": "422", "validation_detail": "objects"}
+    chosen = {"validation_status": "unprocessable", "validation_detail": "objects"}
     sandbox = InProcess(build(Settings(profile=parse_profile({"readings": chosen}))))
     described = Described(sandbox.control("GET", "/platform/openapi.json").json())
 
@@ -158,3 +163,73 @@ def test_the_document_describes_the_refusals_of_the_profile():
     described.check("POST", "/v1/accounts", body)
     described.check("GET", "/v2/terminals", query)
     assert "422" not in json.dumps(described.operations["apikeys.create"]["responses"])
+
+
+@pytest.mark.proves("assumed D35-foreign")
+@pytest.mark.parametrize(("value", "status"), [("hidden", 404), ("ignored", 200)])
+def test_a_foreign_account_among_several_hides_all_or_is_ignored(sandbox, value, status):
+    choose(sandbox, foreign_account_filter=value)
+    own, foreign = account_id(sandbox, "merchant"), account_id(sandbox, "other_merchant")
+    sale = sold(sandbox)
+    sold(sandbox, at="other_merchant", by="psp")
+
+    answer = get(sandbox, "/v2/transactions", query=f"account_id={foreign}&account_id={own}")
+
+    assert answer.status == status
+    if status == 200:
+        assert [one["transaction_id"] for one in answer.json()["transactions"]] == [
+            sale["transaction_id"]
+        ]
+    for only in (foreign, f"{foreign}&account_id={foreign}", f"{foreign}&account_id=nobody"):
+        assert get(sandbox, "/v2/transactions", query=f"account_id={only}").status == 404
+
+
+@pytest.mark.proves("assumed D35-routes")
+@pytest.mark.parametrize("value", TRIED["unknown_routes"])
+def test_a_route_that_is_not_served_tells_so_to_everyone_or_to_keys_alone(sandbox, value):
+    choose(sandbox, unknown_routes=value)
+    served = {
+        ("GET", "/v1/unknown"): 404,
+        ("PATCH", "/v1/accounts"): 405,
+        ("POST", "/v1/transactions/search"): 405,
+    }
+    for (method, path), status in served.items():
+        without = sandbox.ask(method, path).status
+        assert without == (401 if value == "key" else status)
+        assert sandbox.ask(method, path, key="revoked").status == without
+        assert sandbox.ask(method, path, key="partner").status == status
+    assert sandbox.ask("GET", "/v1/accounts").status == 401
+
+
+@pytest.mark.proves("assumed D35-offset")
+@pytest.mark.parametrize(("value", "status"), [("refused", 400), ("utc", 200)])
+def test_an_expiry_without_an_offset_is_refused_or_in_utc(sandbox, value, status):
+    choose(sandbox, expiry_without_offset=value)
+    path = f"/v5/apikeys/{sandbox.key_id('merchant')}"
+
+    answer = put(sandbox, path, {"expires_at": "2027-01-01T00:00:00"}, by="psp")
+
+    assert answer.status == status
+    if status == 200:
+        assert answer.json()["expires_at"] == "2027-01-01T00:00:00.000Z"
+    for text in ("2027-01-01", "2027-13-01T00:00:00", "2027-01-01T00:00:00+", ""):
+        assert put(sandbox, path, {"expires_at": text}, by="psp").status == 400
+    exact = put(sandbox, path, {"expires_at": "2027-01-01T00:00:00+01:00"}, by="psp").json()
+    assert exact["expires_at"] == "2026-12-31T23:00:00.000Z"
+
+
+@pytest.mark.proves("assumed D35-fields")
+@pytest.mark.parametrize(("value", "status"), [("refused", 400), ("ignored", 200)])
+def test_an_unknown_field_of_a_key_is_refused_or_ignored(sandbox, value, status):
+    choose(sandbox, unknown_key_fields=value)
+    path = f"/v5/apikeys/{sandbox.key_id('merchant')}"
+    before = shown(get(sandbox, path, by="psp"))["permissions"]
+
+    answer = put(sandbox, path, {"name": "till", "permissions": ["all"]}, by="psp")
+
+    assert answer.status == status
+    after = shown(get(sandbox, path, by="psp"))
+    assert (after["permissions"], after["name"] == "till") == (before, status == 200)
+    # A secret is refused in an unknown field as well.
+    stray = {"name": "till", "note": sandbox.key("merchant")}
+    assert put(sandbox, path, stray, by="psp").status == 400

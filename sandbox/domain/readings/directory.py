@@ -10,6 +10,9 @@ KEY_AFTER_A_CHANGE: Final = "key_after_a_change"
 DELETE_ANSWERS: Final = "delete_answers"
 DELETED_RESOURCES: Final = "deleted_resources"
 APPLICATION_IN_ANSWER: Final = "application_in_answer"
+PAST_EXPIRY: Final = "past_expiry"
+TERMINAL_CREATORS: Final = "terminal_creators"
+ADMIN_SEES: Final = "admin_sees"
 
 ROWS: Final = (
     Reading(
@@ -76,5 +79,42 @@ ROWS: Final = (
             ReadingValue("named", "The answer has its id too, as application_id."),
         ),
         clause="assumed D35-application",
+    ),
+    Reading(
+        id=PAST_EXPIRY,
+        sentence="expires_at says when a key expires.",
+        values=(
+            ReadingValue("refused", "An expiry that has passed is answered with 400."),
+            ReadingValue("expires_at_once", "It is accepted, and the key is expired at once."),
+        ),
+        clause="assumed D35-past",
+    ),
+    Reading(
+        id=TERMINAL_CREATORS,
+        sentence="A partner-level key manages merchants and terminals under it.",
+        values=(
+            ReadingValue("every_account", "A merchant creates terminals for itself."),
+            ReadingValue(
+                "partner_and_above", "A merchant that creates a terminal is answered with 403."
+            ),
+        ),
+        clause="assumed D35-boarding",
+    ),
+    Reading(
+        id=ADMIN_SEES,
+        sentence="Admins see all accounts.",
+        values=(
+            ReadingValue(
+                "own_tree",
+                "A list that names no account shows an admin its own hierarchy. Keys of other "
+                "accounts need the :sub form.",
+            ),
+            ReadingValue(
+                "all",
+                "A list that names no account shows an admin every hierarchy, and either form of "
+                "apikeys:read shows it the keys of all accounts.",
+            ),
+        ),
+        clause="assumed D35-admin",
     ),
 )

@@ -1,6 +1,6 @@
 """The refusals of each row, and their bodies. Source: spec 7."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from sandbox.domain.faults import (
@@ -62,12 +62,8 @@ def responses_of(row: Row, profile: Profile, shared: Schema) -> Schema:
     """The responses of the row's refusals, by status; what many rows answer goes into `shared`."""
     by_status: dict[int, list[Fault]] = {}
     is_for_keys = is_key_path(row.path)
-    for fault in refusals_of(row):
+    for fault in (*refusals_of(row), *_by_readings(row, profile)):
         by_status.setdefault(fault.status, []).append(fault)
-    readings = in_force(profile.readings, {})
-    is_limited = row.query is not None and readings[LIMIT_ABOVE_MAXIMUM] == "unprocessable"
-    if row.run and not is_for_keys and (readings[VALIDATION_STATUS] == "422" or is_limited):
-        by_status[UNPROCESSABLE.status] = [UNPROCESSABLE]
     found = {}
     for status, faults in by_status.items():
         shown = _response(faults, profile, is_for_keys=is_for_keys)
@@ -78,6 +74,18 @@ def responses_of(row: Row, profile: Profile, shared: Schema) -> Schema:
             shown = {"$ref": f"#/components/responses/{name}"}
         found[str(status)] = shown
     return found
+
+
+def _by_readings(row: Row, profile: Profile) -> Iterator[Fault]:
+    """What the row refuses with besides, because of the profile's readings."""
+    readings = in_force(profile.readings, {})
+    is_limited = row.query is not None and readings[LIMIT_ABOVE_MAXIMUM] == "unprocessable"
+    is_malformed = readings[VALIDATION_STATUS] == "unprocessable"
+    if row.run is not None and not is_key_path(row.path) and (is_malformed or is_limited):
+        yield UNPROCESSABLE
+    for reading, value, fault in row.refuses_where:
+        if readings[reading] == value:
+            yield fault
 
 
 def _name(faults: list[Fault], *, is_for_keys: bool) -> str:
