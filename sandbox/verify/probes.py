@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from sandbox.domain.profile import Profile
+from sandbox.domain.readings.table import READINGS
 from sandbox.domain.switches import SWITCHES
 from sandbox.verify.conditions import Condition, ConditionError, parse_condition
 
-_FIELDS: Final = {"id", "asks", "clauses", "needs", "profile", "switch", "request", "reading"}
+_KINDS: Final = ("profile", "switch", "reading")
+_FIELDS: Final = {"id", "asks", "clauses", "needs", *_KINDS, "request", "answer"}
 _REQUEST_FIELDS: Final = {"path", "query", "without_accept"}
 
 
@@ -37,14 +39,14 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One question. `name` is a field of the profile, or a switch if `is_switch`."""
+    """One question. `name` is that of a switch, a reading or a field of the profile, by `kind`."""
 
     id: str
     asks: str
     clauses: tuple[str, ...]
     needs: str
     name: str
-    is_switch: bool
+    kind: str
     requests: tuple[Get, ...]
     values: tuple[Value, ...]
 
@@ -56,8 +58,10 @@ class Probe:
 
     def of_sandbox(self, profile: Profile) -> Any:
         """The value that the sandbox has with this profile."""
-        if self.is_switch:
+        if self.kind == "switch":
             return SWITCHES[self.name].default
+        if self.kind == "reading":
+            return profile.readings.get(self.name, READINGS[self.name].default)
         part: Any = profile
         for name in self.name.split("."):
             part = getattr(part, name)
@@ -92,26 +96,30 @@ def _probe(row: Mapping[str, Any]) -> Probe:
     for name in row:
         if name not in _FIELDS:
             raise ProbeError(f"{name}: is no field of a probe")
-    if ("profile" in row) is ("switch" in row):
-        raise ProbeError("profile: one of profile and switch is required")
+    kinds = [kind for kind in _KINDS if kind in row]
+    if len(kinds) != 1:
+        raise ProbeError("profile: one of profile, switch and reading is required")
+    kind = kinds[0]
     probe = Probe(
         id=_field(row, "id", str),
         asks=_field(row, "asks", str),
         clauses=tuple(_field(row, "clauses", list)),
         needs=row.get("needs", ""),
-        name=_field(row, "profile" if "profile" in row else "switch", str),
-        is_switch="switch" in row,
+        name=_field(row, kind, str),
+        kind=kind,
         requests=tuple(_get(one) for one in _field(row, "request", list)),
-        values=tuple(_value(one) for one in _field(row, "reading", list)),
+        values=tuple(_value(one) for one in _field(row, "answer", list)),
     )
     try:
         probe.of_sandbox(Profile())
     except (AttributeError, KeyError):
-        raise ProbeError(
-            f"{'switch' if probe.is_switch else 'profile'}: {probe.name!r} is unknown"
-        ) from None
+        raise ProbeError(f"{kind}: {probe.name!r} is unknown") from None
+    if kind == "reading":
+        for one in probe.values:
+            if one.value not in READINGS[probe.name].names:
+                raise ProbeError(f"answer: is: {one.value!r} is no value of {probe.name}")
     if not probe.requests or len(probe.values) < 2:
-        raise ProbeError("reading: a probe has a request and two values or more")
+        raise ProbeError("answer: a probe has a request and two values or more")
     return probe
 
 
@@ -128,11 +136,11 @@ def _get(row: Mapping[str, Any]) -> Get:
 
 def _value(row: Mapping[str, Any]) -> Value:
     if row.keys() != {"is", "when"}:
-        raise ProbeError("reading: has the fields is and when")
+        raise ProbeError("answer: has the fields is and when")
     try:
-        return Value(row["is"], parse_condition(_field(row, "when", str, "reading: ")))
+        return Value(row["is"], parse_condition(_field(row, "when", str, "answer: ")))
     except ConditionError as error:
-        raise ProbeError(f"reading: when: {error}") from None
+        raise ProbeError(f"answer: when: {error}") from None
 
 
 def _field(row: Mapping[str, Any], name: str, kind: type, before: str = "") -> Any:

@@ -76,7 +76,12 @@ def profile_toml(run: Run, profile: Profile) -> str:
     """The profile with what was learnt, for `sandbox serve --profile`."""
     whole = asdict(profile)
     for finding in run.findings:
-        if finding.value is not None and not finding.probe.is_switch:
+        if finding.value is None or finding.probe.kind == "switch":
+            continue
+        if finding.probe.kind == "reading":
+            learnt = {**whole["readings"], finding.probe.name: finding.value}
+            whole["readings"] = dict(sorted(learnt.items()))
+        else:
             *sections, name = finding.probe.name.split(".")
             part = whole
             for section in sections:
@@ -102,7 +107,7 @@ def switches(run: Run) -> dict[str, Any]:
     return {
         finding.probe.name: finding.value
         for finding in run.findings
-        if finding.probe.is_switch and finding.value is not None
+        if finding.probe.kind == "switch" and finding.value is not None
     }
 
 

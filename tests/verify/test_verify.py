@@ -44,9 +44,11 @@ class Time:
 def _turned(probe_index: int, value: Any) -> tuple[Profile, dict[str, Any]]:
     """A profile and switches in which only this reading is turned."""
     probe = PROBES[probe_index]
-    if probe.is_switch:
+    if probe.kind == "switch":
         return Profile(), {probe.name: value}
     document: dict[str, Any] = asdict(Profile())
+    if probe.kind == "reading":
+        return parse_profile({**document, "readings": {probe.name: value}}), {}
     *sections, name = probe.name.split(".")
     part = document
     for section in sections:
@@ -114,7 +116,7 @@ def test_a_run_leaves_a_profile_that_serves_and_no_secret(served: Served, tmp_pa
     write(folder, files)
     write(folder, files)
     assert {file.name: file.read_text() for file in folder.iterdir()} == files
-    assert read_profile(folder / "uat.toml") == Profile()
+    assert read_profile(folder / "uat.toml") == Profile(readings={"limit_above_maximum": "refused"})
     assert json.loads(files["uat-switches.json"]) == {"strict_headers": True}
     verdicts = {one["id"]: one["verdict"] for one in result["probes"]}
     # There is no payment yet, which the search would have to find.
@@ -123,12 +125,13 @@ def test_a_run_leaves_a_profile_that_serves_and_no_secret(served: Served, tmp_pa
         "date_filters.start": "cannot tell",
         "date_filters.end": "cannot tell",
         "strict_headers": "other reading",
+        "limit_above_maximum": "same",
     }
     assert (
         "| strict_headers | spec 5-accept, assumed C7 | false | true | other reading |"
         in (files["differences.md"])
     )
-    assert len(files["evidence.jsonl"].splitlines()) == 13
+    assert len(files["evidence.jsonl"].splitlines()) == 15
     everything = "".join(files.values())
     assert key not in everything
     assert "Barton Springs" not in everything
@@ -169,7 +172,7 @@ def test_answers_that_are_pages_tell_nothing():
 
     assert done.stopped is None
     told = [(one.probe.id, one.value) for one in done.findings if one.probe.id != "strict_headers"]
-    assert told == [(probe.id, None) for probe in PROBES[:3]]
+    assert told == [(probe.id, None) for probe in PROBES if probe.id != "strict_headers"]
 
 
 def test_requests_are_half_a_second_apart_and_a_wish_to_wait_is_heeded():
@@ -180,7 +183,7 @@ def test_requests_are_half_a_second_apart_and_a_wish_to_wait_is_heeded():
 
     run(PROBES, send, time.pace())
 
-    assert time.waits == [20.0] + [0.5] * 12
+    assert time.waits == [20.0] + [0.5] * 14
 
 
 # --- the command -------------------------------------------------------------------------------
@@ -189,10 +192,10 @@ def test_requests_are_half_a_second_apart_and_a_wish_to_wait_is_heeded():
 def test_the_plan_lists_every_request_and_sends_none():
     shown = ask("verify", UAT, "--plan").stdout
 
-    assert shown.startswith(f"13 requests to {UAT}, one at a time")
-    assert shown.count("  GET /v2/") == 13
+    assert shown.startswith(f"15 requests to {UAT}, one at a time")
+    assert shown.count("  GET /v2/") == 15
     requests = json.loads(ask("verify", UAT, "--plan", "--json").stdout)["requests"]
-    assert len(requests) == 13
+    assert len(requests) == 15
     assert {one["method"] for one in requests} == {"GET"}
 
 
@@ -269,7 +272,7 @@ asks = "?"
 clauses = ["spec 1"]
 switch = "strict_headers"
 request = [{ path = "/v2/terminals" }]
-reading = [{ is = true, when = "status == 1" }, { is = false, when = "status == 2" }]
+answer = [{ is = true, when = "status == 1" }, { is = false, when = "status == 2" }]
 """
 
 
@@ -281,7 +284,7 @@ reading = [{ is = true, when = "status == 1" }, { is = false, when = "status == 
         (ROW.replace("asks", "ask"), "probe 1: ask: is no field of a probe"),
         (ROW.replace("strict_headers", "strict"), "probe 1: switch: 'strict' is unknown"),
         (ROW.replace("/v2", "v2"), "probe 1: request: path: 'v2/terminals' must begin"),
-        (ROW.replace("status == 2", "2 +"), "probe 1: reading: when: cannot be read"),
+        (ROW.replace("status == 2", "2 +"), "probe 1: answer: when: cannot be read"),
         (ROW.replace('id = "a"', "id = 3"), "probe 1: id: is required, as str"),
     ],
 )
