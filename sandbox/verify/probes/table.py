@@ -9,24 +9,18 @@ from typing import Any, Final
 from sandbox.domain.profile import Profile
 from sandbox.domain.readings.table import READINGS
 from sandbox.domain.switches import SWITCHES
-from sandbox.verify.conditions import Condition, ConditionError, parse_condition
+from sandbox.verify.probes.conditions import Condition, ConditionError, parse_condition
+from sandbox.verify.probes.steps import Step, StepError, parse_step
 
 _KINDS: Final = ("profile", "switch", "reading")
 _FIELDS: Final = {"id", "asks", "clauses", "needs", *_KINDS, "request", "answer"}
-_REQUEST_FIELDS: Final = {"path", "query", "without_accept"}
+
+PHASES: Final = ("looking", "keys", "directory", "payments")
+"""The phases in their order; each is a file in this folder. Only the first is always allowed."""
 
 
 class ProbeError(ValueError):
     """A file of probes has a mistake; the message names the file, the row and the field."""
-
-
-@dataclass(frozen=True, slots=True)
-class Get:
-    """A request that reads."""
-
-    path: str
-    query: tuple[tuple[str, str], ...]
-    without_accept: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +41,15 @@ class Probe:
     needs: str
     name: str
     kind: str
-    requests: tuple[Get, ...]
+    requests: tuple[Step, ...]
     values: tuple[Value, ...]
 
-    def told(self, answers: Sequence[Mapping[str, Any]]) -> Any:
-        """The value that the answers tell, or None if they leave it open."""
-        names = {**answers[-1], "answers": list(answers)}
+    def told(self, answers: Sequence[Mapping[str, Any]], own: Any = None) -> Any:
+        """The value that the answers tell, or None if they leave it open.
+
+        `own` is the record of the key that asks, or None if it is not known.
+        """
+        names = {**answers[-1], "answers": list(answers), "own": own}
         held = [one.value for one in self.values if one.when.holds(names)]
         return held[0] if len(held) == 1 else None
 
@@ -68,13 +65,16 @@ class Probe:
         return part
 
 
-def looking() -> list[Probe]:
-    """The probes that change nothing. Raises ProbeError."""
-    return read_probes(Path(__file__).with_name("looking.toml"))
+def probes_of(phase: str) -> list[Probe]:
+    """The probes of a phase. Raises ProbeError."""
+    return read_probes(Path(__file__).with_name(f"{phase}.toml"), reads_only=phase == PHASES[0])
 
 
-def read_probes(path: Path) -> list[Probe]:
-    """The probes of a file. Raises ProbeError."""
+def read_probes(path: Path, *, reads_only: bool = True) -> list[Probe]:
+    """The probes of a file; `reads_only` refuses a request that changes something.
+
+    Raises ProbeError.
+    """
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -88,6 +88,8 @@ def read_probes(path: Path) -> list[Probe]:
             raise ProbeError(f"{place}: {error}") from None
         if probe.id in {one.id for one in probes}:
             raise ProbeError(f"{place}: id: {probe.id!r} is taken")
+        if reads_only and any(one.changes for one in probe.requests):
+            raise ProbeError(f"{place}: request: method: only GET in a phase that changes nothing")
         probes.append(probe)
     return probes
 
@@ -107,7 +109,7 @@ def _probe(row: Mapping[str, Any]) -> Probe:
         needs=row.get("needs", ""),
         name=_field(row, kind, str),
         kind=kind,
-        requests=tuple(_get(one) for one in _field(row, "request", list)),
+        requests=tuple(_step(one) for one in _field(row, "request", list)),
         values=tuple(_value(one) for one in _field(row, "answer", list)),
     )
     try:
@@ -123,15 +125,11 @@ def _probe(row: Mapping[str, Any]) -> Probe:
     return probe
 
 
-def _get(row: Mapping[str, Any]) -> Get:
-    for name in row:
-        if name not in _REQUEST_FIELDS:
-            raise ProbeError(f"request: {name}: is no field of a request")
-    path = _field(row, "path", str, "request: ")
-    if not path.startswith("/v"):
-        raise ProbeError(f"request: path: {path!r} must begin with the platform's version")
-    query = tuple((name, str(value)) for name, value in row.get("query", {}).items())
-    return Get(path, query, bool(row.get("without_accept", False)))
+def _step(row: Mapping[str, Any]) -> Step:
+    try:
+        return parse_step(row)
+    except StepError as error:
+        raise ProbeError(f"request: {error}") from None
 
 
 def _value(row: Mapping[str, Any]) -> Value:
