@@ -119,6 +119,7 @@ def _strict(
     rows: Sequence[ControlRow], *, version: str, url: str, needs_token: bool, cast: Cast
 ) -> Schema:
     refs, named = schemas_of(_types(rows))
+    named |= _words_of_readings()
     named["Error"] = _error()
     near_misses = {"type": "array", "items": _ref(refs, NearMiss)}
     named["NothingCame"] = _error(near_misses=near_misses)
@@ -288,6 +289,15 @@ def _readings(*, or_null: bool = False) -> Schema:
         for reading in READINGS.values()
     }
     return {"type": "object", "properties": fields, "additionalProperties": False}
+
+
+def _words_of_readings() -> Schema:
+    """A named list of words for each reading with more than two values."""
+    return {
+        reading.id.title().replace("_", ""): {"type": "string", "enum": list(reading.names)}
+        for reading in READINGS.values()
+        if len(reading.names) > 2
+    }
 
 
 def _switch(switch: Switch) -> Schema:

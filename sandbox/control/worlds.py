@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, Literal, NewType, TypedDict
 
 from sandbox.control import scenarios
 from sandbox.control.long import alone, written_list
-from sandbox.control.readings import own_readings
+from sandbox.control.readings import own_readings, readings_apart
 from sandbox.control.rows import ControlFault, ControlRequest, Document, Written, invalid
 from sandbox.domain import switches
 from sandbox.domain.clock import ClockSetting
@@ -39,13 +39,17 @@ class KeyOfCast(TypedDict):
 
 
 class WorldView(TypedDict):
-    """A world, with the ids of its cast and the plaintext of their keys."""
+    """A world, with the ids of its cast and the plaintext of their keys.
+
+    `readings` are those that differ from the profile's.
+    """
 
     id: str
     name: str
     seed: int
     fixture: str
     scenario: str | None
+    readings: dict[str, str]
     clock: ClockView
     accounts: dict[str, str]
     terminals: dict[str, str]
@@ -87,6 +91,7 @@ def view(world: World) -> WorldView:
         "seed": world.spec.seed,
         "fixture": world.spec.fixture.name,
         "scenario": None if world.scenario is None else world.scenario.scenario.name,
+        "readings": readings_apart(world),
         "clock": world.clock.view(),
         "accounts": world.cast.accounts,
         "terminals": world.cast.terminals,

@@ -22,7 +22,12 @@ from sandbox.domain.keys import (
     KeyStatus,
 )
 from sandbox.domain.permissions import LEGACY_ALL, PERMISSIONS
-from sandbox.domain.readings.directory import ALL_GRANTED_BY, KEY_AFTER_A_CHANGE, KEY_DELETES_ITSELF
+from sandbox.domain.readings.directory import (
+    ALL_GRANTED_BY,
+    KEY_AFTER_A_CHANGE,
+    KEY_DELETES_ITSELF,
+    PAST_EXPIRY,
+)
 from sandbox.domain.timers import KEY_EXPIRES
 from sandbox.domain.words import did_you_mean
 from sandbox.platform.operation_context import OperationContext
@@ -119,7 +124,9 @@ def _permissions(requested: Iterable[str]) -> tuple[str, ...]:
 
 def _must_lie_ahead(context: OperationContext, expires_at: Instant | None) -> None:
     """Raises Refusal unless the expiry is in the world's future. Source: assumed 1.2, D19."""
-    if expires_at is not None and expires_at <= context.now:
+    if expires_at is None or expires_at > context.now:
+        return
+    if context.world.readings[PAST_EXPIRY] == "refused":  # assumed D35-past
         raise Refusal(VALIDATION_ERROR, "expires_at: must lie in the future", source="assumed D19")
 
 

@@ -14,6 +14,7 @@ from sandbox.domain.directory import (
     in_state,
     state_of,
 )
+from sandbox.domain.readings.directory import DELETE_ANSWERS
 from sandbox.domain.rendering import Page
 from sandbox.platform.operation_context import OperationContext
 from sandbox.store.tables import in_scope
@@ -117,6 +118,10 @@ def delete(context: OperationContext) -> Any:
     return change(context, {}, "delete")
 
 
-def delete_silently(context: OperationContext) -> None:
-    """As `delete`, with nothing to show."""
-    delete(context)
+def delete_and_answer(context: OperationContext) -> Any:
+    """As `delete`, for a row of status 204: nothing to show, or the record where a reading says so.
+
+    Source: assumed D35-deletion.
+    """
+    deleted = delete(context)
+    return deleted if context.world.readings[DELETE_ANSWERS] == "resource" else None

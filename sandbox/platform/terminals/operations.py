@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING, Final, cast
 
-from sandbox.domain.accounts import Account
+from sandbox.domain.accounts import Account, AccountType
 from sandbox.domain.batches import Batch
 from sandbox.domain.directory import TERMINALS
-from sandbox.domain.faults import CONFLICT, VALIDATION_ERROR, Refusal
+from sandbox.domain.faults import CONFLICT, NO_CREATOR, VALIDATION_ERROR, Refusal
+from sandbox.domain.readings.directory import TERMINAL_CREATORS
 from sandbox.domain.rendering import Page
 from sandbox.domain.terminals import Terminal
 from sandbox.platform.directory import operations as directory
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 def create(context: OperationContext) -> Terminal:
     """Board a terminal on an account. Source: assumed 1.4-create."""
     body, account = cast("CreateTerminal", context.body), cast(Account, context.account)
+    _must_be_a_creator(context)
     # Capability, currency and country have defaults that a terminal is never without.
     defaults = {"terminal_capability": "5", "currency_code": "USD", "country_code": "840"}
     terminal = Terminal(
@@ -30,6 +32,20 @@ def create(context: OperationContext) -> Terminal:
     )
     _must_be_boardable(context, terminal, account)
     return cast(Terminal, directory.add(context, TERMINALS, terminal))
+
+
+def _must_be_a_creator(context: OperationContext) -> None:
+    """Raises Refusal for a merchant where the reading keeps it from creating terminals."""
+    caller = context.known_caller.account
+    is_merchant = caller.type is AccountType.MERCHANT
+    if is_merchant and context.world.readings[TERMINAL_CREATORS] == "partner_and_above":
+        raise Refusal(
+            NO_CREATOR,
+            "account_id: terminals are created by partner, PSP and admin accounts",
+            reason=f"the reading {TERMINAL_CREATORS} is partner_and_above",
+            source="assumed D35-boarding",
+            step="grant",
+        )
 
 
 def update(context: OperationContext) -> Terminal:
@@ -61,7 +77,7 @@ def _must_be_boardable(context: OperationContext, terminal: Terminal, account: A
         )
 
 
-def delete(context: OperationContext) -> None:
+def delete(context: OperationContext) -> Terminal | None:
     """Delete a terminal none of whose batches still has to settle. Source: assumed D10."""
     terminal = cast(Terminal, context.record)
     unfinished = [in_scope(terminal.terminal_id, status) for status in _UNFINISHED]
@@ -75,7 +91,7 @@ def delete(context: OperationContext) -> None:
                 f"the terminal's batch {batch.id} is {batch.status}",
                 source="assumed D10",
             )
-    directory.delete(context)
+    return cast("Terminal | None", directory.delete_and_answer(context))
 
 
 def list_all(context: OperationContext) -> Page:
