@@ -37,7 +37,7 @@ _TAGS: Final = {
     "health": "Whether the server is there",
     "worlds": "Isolated worlds, each with accounts, keys and a clock of its own",
     "clock": "The time of a world",
-    "switches": "Settings that select the other reading of the spec",
+    "switches": "Settings that tell a world to do something otherwise",
     "readings": "Sentences of the spec that can be read in several ways",
     "snapshot": "A world as one document, to keep and to restore",
     "scenario": "The scenario that runs in a world",

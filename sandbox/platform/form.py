@@ -24,6 +24,7 @@ from sandbox.domain.instants import with_offset
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.payments import pans
 from sandbox.domain.payments.pans import CARD_FIELD, READER_FIELD
+from sandbox.domain.readings.former import MISSING_HEADERS
 from sandbox.domain.readings.wire import (
     EXPIRY_WITHOUT_OFFSET,
     LIMIT_ABOVE_MAXIMUM,
@@ -258,7 +259,7 @@ def _forced_outcome(context: RequestContext) -> str | None:
 
 
 def _missing_header(context: RequestContext, name: str) -> None:
-    """Missing headers are allowed, unless the world's switch refuses them (assumed C7)."""
-    if context.world.switches["strict_headers"]:
+    """Missing headers are allowed, unless the reading refuses them (assumed C7, D35-headers)."""
+    if context.world.readings[MISSING_HEADERS.id] == "refused":
         raise Refusal(VALIDATION_ERROR, f"the {name} header is required", source="spec 5")
     context.notes.append(f"the {name} header is missing; the spec demands it (spec 5)")

@@ -5,7 +5,7 @@ from typing import Final
 DIGESTS: Final = frozenset(
     {
         "31dee7853c5f2dda9995c6040d4e49d506a361e11905433df8b3b9994b815b13",
-        "34710006697a0e6edc4953c6ef763fb31516b5847f6d257241b4d28bcc490d85",
+        "5bdedff71917f033a58e320a236e5a865bcd94c447c0f48462665866963e5dfa",
         "e4fc8f866b8dfe75e4e7e203f162e0fd52d8f53c77e99a3bb21bc771e7c70b76",
     }
 )

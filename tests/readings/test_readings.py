@@ -11,30 +11,14 @@ from tests.readings import test_directory, test_wire
 from tests.readings.choosing import choose
 from tests.support.payments import act, acted, ask, read, search, settled, sold
 
-TRIED = {
-    "stored_transaction_type": {"last", "first"},
-    "refund_before_settlement": {"allowed", "refused"},
-    "limit_above_maximum": {"refused", "clamped", "unprocessable"},
-    "key_deletes_itself": {"allowed", "refused"},
-    "all_granted_by": {"every_holder", "psp"},
-    "key_after_a_change": {"shown", "hidden"},
-    **{id: set(values) for id, values in (test_directory.TRIED | test_wire.TRIED).items()},
-}
-"""The values that the tests of this folder try."""
-
-DEFAULTS = {
-    "stored_transaction_type": "last",
-    "refund_before_settlement": "allowed",
-    "limit_above_maximum": "refused",
-    "key_deletes_itself": "allowed",
-    "all_granted_by": "every_holder",
-    "key_after_a_change": "shown",
-    **{id: values[0] for id, values in (test_directory.TRIED | test_wire.TRIED).items()},
-}
+TRIED = test_directory.TRIED | test_wire.TRIED
+DEFAULTS = {id: reading.default for id, reading in READINGS.items()}
 
 
-def test_the_tests_try_every_value_of_every_reading():
-    assert {id: set(reading.names) for id, reading in READINGS.items()} == TRIED
+def test_the_tests_try_every_value_of_a_reading_of_the_directory_and_of_requests():
+    assert {id: set(READINGS[id].names) for id in TRIED} == {
+        id: set(values) for id, values in TRIED.items()
+    }
 
 
 @pytest.mark.proves("assumed D35-type")

@@ -74,7 +74,8 @@ def created(
 class Start(NamedTuple):
     """The facts that decide the row of an initiation.
 
-    `outcome` is None if no processor answered. `approved_amount` is the issuer's maximum.
+    `outcome` is None if no processor answered. `approved_amount` is the issuer's maximum;
+    `shows_approved` is whether a partial approval shows that amount as its total.
     """
 
     tx: Transaction
@@ -83,6 +84,7 @@ class Start(NamedTuple):
     is_passthrough: bool = False
     is_misconfigured: bool = False
     approved_amount: int | None = None
+    shows_approved: bool = False
 
     @property
     def approved_part(self) -> int | None:
@@ -196,6 +198,7 @@ def conclude(
         status_reason=reason,
         amounts=amounts,
         ledger=ledger,
+        surcharge_applied=tx.surcharge_applied and amounts.surcharge > 0,
         is_partial=is_partial,
         gateway_transaction_id=host_id,
         answer=answer,
@@ -216,7 +219,11 @@ def _money(start: Start, taken: Transition) -> tuple[Amounts, Ledger, bool]:
     part = start.approved_part
     approved = tx.amounts.total if part is None else part
     captured = approved if taken.money == "captured" else 0
-    return tx.amounts, Ledger(authorized=approved, captured=captured), part is not None
+    ledger = Ledger(authorized=approved, captured=captured)
+    if part is not None and start.shows_approved:
+        # Source: assumed D35-partial-approval.
+        return tx.amounts.scaled_to(part), ledger, False
+    return tx.amounts, ledger, part is not None
 
 
 def prompt_and_resolve(start: Start, at: int) -> Conclusion:

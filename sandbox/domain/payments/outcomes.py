@@ -186,6 +186,12 @@ FORCED_RULES: Final = frozenset(
 )
 """Outcomes that answer as the rule failures of that name. Source: assumed 5.2-forced."""
 
+LOST_AS_DECLINED: Final[dict[str, Outcome]] = {
+    key: replace(OUTCOMES[key], status_reason="declined")
+    for key in ("lost_card", "stolen_card", "pick_up_card", "pick_up_fraud", "restricted_card")
+}
+"""The outcomes of lost and stolen cards, as declines. Source: assumed D35-lost."""
+
 AFTER_PROMPT: Final = frozenset({"surcharge_declined_by_payer", "surcharge_expired"})
 """At initiation these show the prompt, and resolve it later. Source: assumed 5.2-prompt."""
 

@@ -251,6 +251,8 @@ def _details(tx: Transaction) -> str:
     own = f'"authorized_amount":{authorized},"captured_amount":{ledger.captured}'
     if tx.is_partial:
         own += f',"remaining_amount":{tx.amounts.total - (ledger.captured or ledger.authorized)}'
+    elif tx.status_reason == "partial_approval":
+        own += f',"remaining_amount":{tx.history[0].amount - tx.amounts.total}'
     if not tx.origin.details:
         return f"{{{own}}}"
     return f"{to_json(tx.origin.details)[:-1].decode()},{own}}}"

@@ -32,6 +32,8 @@ from sandbox.domain.faults import (
 )
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transactions import STATUSES
+from sandbox.domain.readings.former import STATUS_AFTER_PARTIAL_REFUND
+from sandbox.domain.readings.payments import STATUS_OF_PARTIAL_REVERSE
 from sandbox.domain.timers import AUTHORIZATION_EXPIRES, CANCEL, SURCHARGE_EXPIRES, TAP_EXPIRES
 
 HostAnswered = Literal["approved", "failed"]
@@ -71,7 +73,8 @@ class Transition:
     the 400 of a refusal. With an `event` too the row is a rule failure: the attempt is announced
     and stored in the history (assumed 2.1-rule). `batch_entry` is the new entry in a batch;
     `leaves_batch` removes the payment from its own. `is_told_later`: the outcome comes by an edit.
-    `status_switch` names the switch that may show another status.
+    `status_reading` names the reading that may have another status stored, `shown_reading` the one
+    that may have it shown in the answer and the event alone.
     """
 
     id: str
@@ -88,7 +91,8 @@ class Transition:
     batch_entry: Entry | None = None
     leaves_batch: bool = False
     is_told_later: bool = False
-    status_switch: str | None = None
+    status_reading: str | None = None
+    shown_reading: str | None = None
 
     @property
     def source(self) -> str:
@@ -258,7 +262,7 @@ def _refunds(state: str) -> Iterator[Transition]:
     yield _failed("F31", _REFUND, state, event)
     yield _done("F28", _REFUND, state, "refunded", event, "in full", batch_entry="refund")
     yield _done("F29", _REFUND, state, SAME, event, batch_entry="refund",
-                status_switch="refund.partial_status")
+                status_reading=STATUS_AFTER_PARTIAL_REFUND.id)
 
 
 FOLLOW_UPS: Final[tuple[Transition, ...]] = (
@@ -295,14 +299,15 @@ FOLLOW_UPS: Final[tuple[Transition, ...]] = (
     _rule("F23", _ADJUST, "captured", EXCEEDS_ORIGINAL_AUTH, "transaction.tip_adjust",
           "above the limit"),
     _failed("F41", _ADJUST, "captured", "transaction.tip_adjust"),
-    _done("F22", _ADJUST, "captured", "captured", "transaction.tip_adjust"),
+    _done("F22", _ADJUST, "captured", SAME, "transaction.tip_adjust"),
     # --- reverse
     _ended("F5", _REVERSE, _WAITING, "merchant_canceled", "in full"),
     _refused("F7", _REVERSE, _WAITING, INVALID_TRANSACTION_STATE),
     _refused("F18", _REVERSE, "authorized", REVERSE_EXCEEDS_AVAILABLE, "above the limit"),
     _failed("F40", _REVERSE, "authorized", "transaction.reverse"),
     _done("F16", _REVERSE, "authorized", "reversed", "transaction.reverse", "in full"),
-    _done("F17", _REVERSE, "authorized", "authorized", "transaction.reverse"),
+    _done("F17", _REVERSE, "authorized", "authorized", "transaction.reverse",
+          shown_reading=STATUS_OF_PARTIAL_REVERSE),
     _refused("F27", _REVERSE, "captured", INVALID_TRANSACTION_STATE,
              "refunded in part, or its batch closed"),
     _refused("F27", _REVERSE, "settled", INVALID_TRANSACTION_STATE),
@@ -310,7 +315,8 @@ FOLLOW_UPS: Final[tuple[Transition, ...]] = (
     _failed("F40", _REVERSE, "captured", "transaction.reverse"),
     _done("F25", _REVERSE, "captured", "reversed", "transaction.reverse", "in full",
           leaves_batch=True),
-    _done("F26", _REVERSE, "captured", "captured", "transaction.reverse"),
+    _done("F26", _REVERSE, "captured", "captured", "transaction.reverse",
+          shown_reading=STATUS_OF_PARTIAL_REVERSE),
     _refused("F35", _REVERSE, FINISHED, INVALID_TRANSACTION_STATE),
     # --- refund
     _refused("F7", _REFUND, _WAITING, INVALID_TRANSACTION_STATE),

@@ -22,6 +22,7 @@ from sandbox.domain.faults import CONFLICT, VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import SETTLE, transitions_from
 from sandbox.domain.payments.triggers import SETTLEMENTS
+from sandbox.domain.readings.payments import EDIT_OF_CLOSED_BATCH
 from sandbox.domain.rendering import Page, WithRows, to_wire_fields
 from sandbox.domain.states import NoSuchStep, Step
 from sandbox.domain.terminals import Terminal
@@ -103,6 +104,14 @@ def edit(context: OperationContext) -> Batch:
     body: EditBatch = context.body
     batch = cast(Batch, context.record)
     step = _step(batch, "edit")
+    if batch.status != "open" and context.world.readings[EDIT_OF_CLOSED_BATCH] == "open_only":
+        raise Refusal(
+            VALIDATION_ERROR,
+            f"the batch is {batch.status}",
+            reason=f"the reading {EDIT_OF_CLOSED_BATCH} is open_only",
+            source="assumed D35-batch-edit",
+            step="rule",
+        )
     if batch.status == "rejected" and persist.open_batch_of(context, batch.terminal_id) is not None:
         raise Refusal(
             CONFLICT,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sandbox.domain.access import Need, need
 from sandbox.domain.accounts import AccountType
 from sandbox.domain.faults import Refusal
-from sandbox.domain.payments import initiation
+from sandbox.domain.payments import initiation, receipts
 from sandbox.domain.payments.cards import Card
 from sandbox.domain.payments.initiation import Start
 from sandbox.domain.payments.outcomes import (
@@ -21,6 +21,7 @@ from sandbox.domain.payments.outcomes import (
 from sandbox.domain.payments.pricing import Breakdown, PointOfSale, Price, price
 from sandbox.domain.payments.taps import Tap, Tapped
 from sandbox.domain.payments.transactions import Origin, Transaction, TransactionSite
+from sandbox.domain.readings.payments import RECEIPT_DATA, TOTAL_OF_PARTIAL_APPROVAL
 from sandbox.domain.timers import TAP_EXPIRES, Timer
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist, points_of_sale
@@ -120,13 +121,18 @@ class PendingInitiation(NamedTuple):
             return tx
         choice = self.choice
         outcome = choice.outcome if choice else None
+        begun = tx if self.tapped_card is None else self._with_card(tx, self.tapped_card)
+        readings = context.world.readings
+        if readings[RECEIPT_DATA] == "emv" and choice and choice.outcome.response_code:
+            begun = receipts.with_receipt(begun)
         start = Start(
-            tx if self.tapped_card is None else self._with_card(tx, self.tapped_card),
+            begun,
             self.cost,
             OUTCOMES["payment_failed"] if is_key_lost else outcome,
             is_passthrough=self.known.is_passthrough,
             is_misconfigured=self.known.problem is not None,
             approved_amount=choice.approved_amount if choice else None,
+            shows_approved=readings[TOTAL_OF_PARTIAL_APPROVAL] == "approved",
         )
         if initiation.resolves_prompt(start):
             conclusion = initiation.prompt_and_resolve(start, context.now_ms)
@@ -171,15 +177,19 @@ def _start(context: OperationContext, operation: Operation) -> PendingInitiation
         )
     card = attempts.card_in(body)
     again = attempts.earlier_use(context, site.account_id, body.event_id, operation, body.amount)
-    if again is not None:
+    if isinstance(again, Transaction):
         return again
     stated = attempts.parts_of(context, body.breakdown)
-    choice = _choose(context, operation, known, card, stated)
+    if again is None:
+        choice = _choose(context, operation, known, card, stated)
+    else:
+        choice = attempts.repeated(context, again, body.event_id)
     outcome = choice.outcome if choice else None
     cost = _price(operation, known.place, body.amount, stated, card, outcome)
     if choice is not None:
         choice = context.choice = _as_priced(choice, cost)
-    event_id = attempts.event_id_for(context, site.account_id, body.event_id)
+    sent = body.event_id if again is None else None
+    event_id = attempts.event_id_for(context, site.account_id, sent)
     origin = _origin(context, operation, site, card)
     tx = initiation.created(
         origin,

@@ -12,6 +12,7 @@ from sandbox.domain.payments import editing
 from sandbox.domain.payments.transaction_json import history_of
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.processors import PASSTHROUGH
+from sandbox.domain.readings.former import STATUS_AFTER_PARTIAL_REFUND
 from sandbox.domain.rendering import Page
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
@@ -154,7 +155,7 @@ def edit(context: OperationContext) -> Transaction:
     )
     try:
         after = editing.edited(
-            tx, wanted, partial_refund_shows=context.world.switches["refund.partial_status"]
+            tx, wanted, partial_refund_shows=context.world.readings[STATUS_AFTER_PARTIAL_REFUND.id]
         )
     except ValueError as error:
         raise Refusal(VALIDATION_ERROR, str(error), source="assumed F8", step="rule") from None
