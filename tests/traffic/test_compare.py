@@ -114,7 +114,12 @@ def test_a_planted_difference_is_found_and_no_other(har, play, casting, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("refund.partial_status", "refunded"), ("idempotency.duplicate", "replay")]
+    ("name", "value"),
+    [
+        ("refund.partial_status", "refunded"),
+        ("idempotency.duplicate", "replay"),
+        ("readings.stored_transaction_type", "first"),
+    ],
 )
 def test_the_reading_of_a_recording_explains_its_differences_and_no_other_does(
     play, casting, name, value
