@@ -8,6 +8,7 @@ from sandbox.domain.instants import Instant
 AUTHORIZATION_EXPIRES: Final = "authorization_expires"
 SURCHARGE_EXPIRES: Final = "surcharge_expires"
 TAP_EXPIRES: Final = "tap_expires"
+HOLD_REVERSED: Final = "hold_reversed"
 BATCH_RESULT: Final = "batch_result"
 BATCH_CLOSES: Final = "batch_closes"
 KEY_EXPIRES: Final = "key_expires"
@@ -26,6 +27,7 @@ TIMER_KINDS: Final = frozenset(
         AUTHORIZATION_EXPIRES,
         SURCHARGE_EXPIRES,
         TAP_EXPIRES,
+        HOLD_REVERSED,
         BATCH_RESULT,
         BATCH_CLOSES,
         KEY_EXPIRES,

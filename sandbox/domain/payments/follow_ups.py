@@ -277,20 +277,23 @@ def _canceled(case: Case, taken: Transition, attempted: Transaction, at: int) ->
 
 
 def expire(tx: Transaction, taken: Transition, *, event_id: str, at: int) -> Conclusion:
-    """What ends a payment without a request (rows F4, F5, F9, F21), at the moment itself."""
-    amounts = tx.amounts
+    """What ends a payment without a request (rows F4, F5, F9, F21, F42), at the moment itself."""
+    amounts, ledger, shown_type = tx.amounts, tx.ledger, tx.origin.operation
     if tx.status == "surcharge_pending":
         amounts = amounts.without_surcharge()
     assert taken.event
     event = taken.event
     if event == AS_BEGUN:
         event = EVENT_OF[tx.origin.operation]
+    if taken.next_status == "reversed":
+        shown_type, ledger = Operation.REVERSE, ledger._replace(voided=ledger.authorized)
     after = tx._replace(
         event_id=event_id,
-        transaction_type=tx.origin.operation.value,
+        transaction_type=shown_type.value,
         status=taken.next_status,
         status_reason=taken.reason,
         amounts=amounts,
+        ledger=ledger,
         answer=None,
     )
     after = after._replace(history=(*after.history, attempt_of(after, amounts.total, at)))

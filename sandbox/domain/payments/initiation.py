@@ -11,6 +11,7 @@ from sandbox.domain.payments.attempts import Conclusion, gateway_id, host_answer
 from sandbox.domain.payments.outcomes import (
     AFTER_PROMPT,
     APPROVED,
+    HELD,
     PARTIAL,
     Operation,
     Outcome,
@@ -124,6 +125,7 @@ CONDITIONS: Final[Mapping[str, Callable[[Start], bool]]] = {
     "left pending": _has_verdict(Verdict.PENDING),
     "canceled at the reader": _has_verdict(Verdict.CANCELED),
     "declined": _has_verdict(Verdict.DECLINED),
+    "timed out with a hold": lambda start: start.outcome is HELD,
     "host failure": _has_verdict(Verdict.ERROR),
     "approved in part": lambda start: start.approved_part is not None,
     "surcharge to be confirmed": _asks_the_payer,

@@ -1,7 +1,7 @@
 """The transaction state machine: every row, and the functions that select one.
 
-A payment begins by a sale or an authorization (rows I1 to I10). Later its merchant acts on it (F1
-to F35, F39 to F41), or it changes without a request: a deadline passes, a batch settles, an
+A payment begins by a sale or an authorization (rows I1 to I11). Later its merchant acts on it (F1
+to F35, F39 to F42), or it changes without a request: a deadline passes, a batch settles, an
 operator edits a passthrough payment, a scenario has the processor answer late.
 
 How to read a row: for its `trigger` in one of its `states`, if `when` holds, and if the processor
@@ -14,7 +14,7 @@ Two things are decided before any row: a duplicate event_id (F38, assumed D9), a
 no sense (assumed 2.5). One state is read differently: a payment that shows `refunded` after a part
 of it (a switch) is as refundable as a captured one.
 
-Source: spec 3.2-transitions; assumed I1 to I10, F1 to F41, D24.
+Source: spec 3.2-transitions; assumed I1 to I11, F1 to F42, D24.
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,7 +34,13 @@ from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transactions import STATUSES
 from sandbox.domain.readings.former import STATUS_AFTER_PARTIAL_REFUND
 from sandbox.domain.readings.payments import STATUS_OF_PARTIAL_REVERSE
-from sandbox.domain.timers import AUTHORIZATION_EXPIRES, CANCEL, SURCHARGE_EXPIRES, TAP_EXPIRES
+from sandbox.domain.timers import (
+    AUTHORIZATION_EXPIRES,
+    CANCEL,
+    HOLD_REVERSED,
+    SURCHARGE_EXPIRES,
+    TAP_EXPIRES,
+)
 
 HostAnswered = Literal["approved", "failed"]
 Entry = Literal["capture", "refund"]
@@ -238,6 +244,9 @@ def _beginnings(begun: Operation, event: str) -> Iterator[Transition]:
         "I6", begun, "canceled at the reader", "canceled", "transaction.cancel", **_FAILED
     )
     yield _not_approved("I4", begun, "declined", "declined", event, **_FAILED)
+    yield _not_approved(
+        "I11", begun, "timed out with a hold", "error", event, money="authorized", **_FAILED
+    )
     yield _not_approved("I5", begun, "host failure", "error", event, **_FAILED)
 
 
@@ -345,6 +354,9 @@ BY_ITSELF: Final[tuple[Transition, ...]] = (
     _ended("F9", TAP_EXPIRES, ("pending",), "timed_out", next_status="error", event=AS_BEGUN),
     _ended("F21", AUTHORIZATION_EXPIRES, ("authorized",), "timed_out"),
     _ended("F5", CANCEL, _WAITING, "merchant_canceled"),
+    Transition(id="F42", trigger=HOLD_REVERSED, states=("error",), next_status="reversed",
+               shown_status="reversed", reason="processor_timeout", money="released",
+               event="transaction.reverse"),
     _late(LATE_ANSWER, "pending"),
     _late(LATE_APPROVAL, "error"),
     # --- an edit: for pending payments in the spec; until settlement it can correct an outcome

@@ -13,7 +13,7 @@ from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.processors import processor_of
 from sandbox.domain.readings.payments import STORED_TRANSACTION_TYPE
 from sandbox.domain.terminals import Terminal
-from sandbox.domain.timers import AUTHORIZATION_EXPIRES, SURCHARGE_EXPIRES, Timer
+from sandbox.domain.timers import AUTHORIZATION_EXPIRES, HOLD_REVERSED, SURCHARGE_EXPIRES, Timer
 from sandbox.platform.operation_context import OperationContext
 from sandbox.store.tables import in_scope
 
@@ -90,6 +90,11 @@ def _set_timers(context: OperationContext, before: Transaction | None, record: T
         context.unit.cancel(AUTHORIZATION_EXPIRES, id)
     if before is not None and before.status == "surcharge_pending":
         context.unit.cancel(SURCHARGE_EXPIRES, id)
+    if before is not None and before.status == "error":
+        context.unit.cancel(HOLD_REVERSED, id)
+    if record.status == "error" and record.ledger.held > 0:
+        due = context.now + validity.HOLD_AFTER_TIMEOUT
+        context.unit.schedule(Timer(kind=HOLD_REVERSED, subject=id, due=due))
     if record.status == "authorized":
         # Counted from the beginning; an increment does not begin it anew (assumed 8.1).
         due = from_ms(record.origin.created_at) + validity.of_authorization(record.origin)
