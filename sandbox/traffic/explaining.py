@@ -48,15 +48,24 @@ def explained(
 ) -> list[Explained]:
     """Every difference with its explanations. Each reading is tried in a new world."""
     by: Mapping[Difference, list[str]] = {one: [] for one in found}
+    before = {one.identity for one in found}
     for turn in tried if found else ():
         left = {one.identity for one in play.run(recording, casting, turn)}
         for one, names in by.items():
             # A status that now differs in its body is no match yet.
-            if one.identity not in left and not _is_worse(one, left):
+            if one.identity not in left and not _is_worse(one, left - before):
                 names.append(f"{turn.name}={turn.value}")
     return [Explained(one, tuple(by[one])) for one in found]
 
 
-def _is_worse(one: Difference, left: set[tuple[int, str, str]]) -> bool:
-    """Whether the difference is gone only because the status of its request differs now."""
-    return one.kind != "status" and (one.number, "status", "status") in left
+def _is_worse(one: Difference, new: set[tuple[int, str, str]]) -> bool:
+    """Whether it is gone only because something else of the answer differs now.
+
+    That is the body behind a status, the status itself, or a list that holds the part.
+    """
+    here = [(kind, place) for number, kind, place in new if number == one.number]
+    if one.kind == "status":
+        return bool(here)
+    return ("status", "status") in here or any(
+        kind == "shape" and one.place.startswith((f"{place}.", f"{place}[")) for kind, place in here
+    )
