@@ -3,7 +3,7 @@
 import pytest
 
 from tests.directory.making import messages, terminal_id
-from tests.readings.test_readings import choose
+from tests.readings.choosing import choose
 from tests.support.payments import (
     act,
     acted,

@@ -7,15 +7,10 @@ from sandbox.domain.profile import parse_profile
 from sandbox.domain.readings.table import READINGS
 from sandbox.settings import Settings
 from tests.driving import InProcess
+from tests.readings.choosing import choose
 from tests.support.payments import act, acted, ask, read, search, settled, sold
 
 DEFAULTS = {id: reading.default for id, reading in READINGS.items()}
-
-
-def choose(sandbox, world="default", **values):
-    answer = sandbox.control("PUT", f"/worlds/{world}/readings", values)
-    assert answer.status == 200, answer.body
-    return answer.json()
 
 
 @pytest.mark.proves("assumed D35-type")
