@@ -66,14 +66,24 @@ def explained(
 ) -> list[Explained]:
     """Every difference with its explanations. Each reading is tried in a new world."""
     by: Mapping[Difference, list[str]] = {one: [] for one in found}
-    known = {one.identity for one in found}
+    before = {one.identity for one in found}
     for turn in tried if found else ():
         left = {one.identity for one in play.run(recording, casting, turn)}
-        # A reading with which a status differs that matched before makes nothing better: the body
-        # of that answer is only no longer compared.
-        if any(kind == "status" for _, kind, _ in left - known):
-            continue
         for one, names in by.items():
-            if one.identity not in left:
+            # A status that now differs in its body is no match yet.
+            if one.identity not in left and not _is_worse(one, left - before):
                 names.append(f"{turn.name}={turn.value}")
     return [Explained(one, tuple(by[one])) for one in found]
+
+
+def _is_worse(one: Difference, new: set[tuple[int, str, str]]) -> bool:
+    """Whether it is gone only because something else of the answer differs now.
+
+    That is the body behind a status, the status itself, or a list that holds the part.
+    """
+    here = [(kind, place) for number, kind, place in new if number == one.number]
+    if one.kind == "status":
+        return bool(here)
+    return ("status", "status") in here or any(
+        kind == "shape" and one.place.startswith((f"{place}.", f"{place}[")) for kind, place in here
+    )

@@ -2,12 +2,13 @@
 
 import pytest
 
-from tests.directory.making import messages
+from tests.directory.making import messages, terminal_id
 from tests.readings.choosing import choose
 from tests.support.payments import (
     act,
     acted,
     all_transactions,
+    ask,
     batch,
     close_batch,
     edit_batch,
@@ -245,3 +246,22 @@ def test_a_rate_below_one_is_a_percentage_or_a_fraction(sandbox, value, rate):
     assert (whole["tax_rate"], whole["tax_amount"]) == (8.75, 88)
     assert (agreed["surcharge_rate"], agreed["surcharge_amount"]) == (3.5, 35)
     assert tipped["tip_amount"] == tip
+
+
+@pytest.mark.proves("assumed D35-terminal")
+@pytest.mark.parametrize("value", ["empty", "latest"])
+def test_a_terminal_lists_no_payments_or_its_latest(sandbox, value):
+    choose(sandbox, payments_of_a_terminal=value)
+    terminal = terminal_id(sandbox, "merchant")
+    ids = [sold(sandbox, amount)["transaction_id"] for amount in range(100, 121)]
+    body = {"name": "narrow", "permissions": ["terminals:read"]}
+    narrow = ask(sandbox, "POST", "/v5/apikeys", body).json()["key"]
+
+    path = f"/v2/terminals/{terminal}"
+    listed = ask(sandbox, "GET", path).json()["transactions"]
+    headers = [(b"x-service-apikey", narrow.encode()), (b"accept", b"application/json")]
+    unread = sandbox.ask("GET", path, headers=headers).json()["transactions"]
+
+    assert unread == []
+    assert [one["transaction_id"] for one in listed] == (ids[:0:-1] if value == "latest" else [])
+    assert listed == [] or listed[0] == read(sandbox, ids[-1])

@@ -15,6 +15,7 @@ TIP_ON_A_HOLD: Final = "tip_on_a_hold"
 ABOVE_THE_HOLD: Final = "above_the_hold"
 REFUSED_ATTEMPTS: Final = "refused_attempts"
 RATES_BELOW_ONE: Final = "rates_below_one"
+PAYMENTS_OF_A_TERMINAL: Final = "payments_of_a_terminal"
 
 ROWS: Final = (
     Reading(
@@ -154,5 +155,18 @@ ROWS: Final = (
             ReadingValue("fraction", "It is a fraction of 1, so 8.75 %."),
         ),
         clause="assumed D35-rates",
+    ),
+    Reading(
+        id=PAYMENTS_OF_A_TERMINAL,
+        sentence="The transactions of a terminal.",
+        values=(
+            ReadingValue("empty", "The list is always empty."),
+            ReadingValue(
+                "latest",
+                "A read of one terminal lists its latest 20 payments, to a key that holds "
+                "payments:read. Other answers and events have an empty list.",
+            ),
+        ),
+        clause="assumed D35-terminal",
     ),
 )

@@ -1,18 +1,23 @@
 """Operations on terminals. Source: spec 4.4-paths-terminals; details assumed 1.4."""
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from sandbox.domain.accounts import Account, AccountType
 from sandbox.domain.batches import Batch
 from sandbox.domain.directory import TERMINALS
 from sandbox.domain.faults import CONFLICT, NO_CREATOR, VALIDATION_ERROR, Refusal
+from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.readings.directory import TERMINAL_CREATORS
-from sandbox.domain.rendering import Page
+from sandbox.domain.readings.payments import PAYMENTS_OF_A_TERMINAL
+from sandbox.domain.rendering import Page, to_wire_fields
 from sandbox.domain.terminals import Terminal
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.operation_context import OperationContext
 from sandbox.store.tables import in_scope, processor_identity
 
+LISTED_MAX: Final = 20
+"""How many payments a terminal lists."""
+READ_PAYMENTS: Final = "payments:read"
 _UNFINISHED: Final = ("open", "submitted", "rejected")
 
 if TYPE_CHECKING:
@@ -46,6 +51,22 @@ def _must_be_a_creator(context: OperationContext) -> None:
             source="assumed D35-boarding",
             step="grant",
         )
+
+
+def read(context: OperationContext) -> Any:
+    """One terminal, with its latest payments where the reading lists them (assumed D35-terminal).
+
+    A key that may not read payments gets none (assumed D31).
+    """
+    terminal = cast(Terminal, context.record)
+    if (
+        context.world.readings[PAYMENTS_OF_A_TERMINAL] == "empty"
+        or READ_PAYMENTS not in context.known_caller.grants
+    ):
+        return terminal
+    where = {"terminal_id": terminal.terminal_id}
+    latest, _ = context.unit.find(Transaction, where, limit=LISTED_MAX)
+    return to_wire_fields(terminal) | {"transactions": [to_wire_fields(tx) for tx in latest]}
 
 
 def update(context: OperationContext) -> Terminal:

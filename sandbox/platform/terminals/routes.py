@@ -60,7 +60,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("terminals:read"),
         # An admin reads any account's resources by id: assumed 4.7-admin.
         target=replace(_TARGET, relate=relate_with_admin_reach),
-        run=directory.read,
+        run=operations.read,
         response=Terminal,
     ),
     Row(
