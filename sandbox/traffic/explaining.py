@@ -38,6 +38,8 @@ def turns(
     found = [
         Turn(name, str(value).lower(), switches={name: value})
         for name, switch in SWITCHES.items()
+        # Some switches are readings by another name.
+        if switch.reading is None
         for value in switch.values
         if value != switch.default
     ]
@@ -69,6 +71,9 @@ def explained(
     before = {one.identity for one in found}
     for turn in tried if found else ():
         left = {one.identity for one in play.run(recording, casting, turn)}
+        if any(kind == "status" for _, kind, _ in left - before):
+            # An operation that was carried out is refused now, so later answers prove nothing.
+            continue
         for one, names in by.items():
             # A status that now differs in its body is no match yet.
             if one.identity not in left and not _is_worse(one, left - before):
