@@ -38,6 +38,7 @@ def turns(
     found = [
         Turn(name, str(value).lower(), switches={name: value})
         for name, switch in SWITCHES.items()
+        if switch.reading is None
         for value in switch.values
         if value != switch.default
     ]
@@ -74,6 +75,8 @@ def explained(
         if any(kind == "status" for _, kind, _ in left - known):
             continue
         for one, names in by.items():
-            if one.identity not in left:
+            # A status that now differs in its body is no match yet.
+            is_whole = one.kind != "status" or one.number not in {number for number, *_ in left}
+            if one.identity not in left and is_whole:
                 names.append(f"{turn.name}={turn.value}")
     return [Explained(one, tuple(by[one])) for one in found]

@@ -94,7 +94,9 @@ def _lines(step: Step, wanted: Wanted) -> Iterator[str]:
     query = "&".join(f"{name}={value}" for name, value in step.query)
     path = _with_tx(step.path, wanted.tx)
     without = "  (without Accept)" if step.without_accept else ""
-    by = {"": "", "partner": "  (partner's key)"}.get(step.key, f"  (key {{{step.key}}})")
+    by = {"": "", "none": "  (without a key)", "partner": "  (partner's key)"}.get(
+        step.key, f"  (key {{{step.key}}})"
+    )
     yield f"  {step.method} {path}{'?' + query if query else ''}{without}{by}"
     if step.body is not None:
         yield f"    {json.dumps(step.body)}"

@@ -116,8 +116,8 @@ def test_a_planted_difference_is_found_and_no_other(har, play, casting, name):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("refund.partial_status", "refunded"),
-        ("idempotency.duplicate", "replay"),
+        ("readings.status_after_partial_refund", "refunded"),
+        ("readings.duplicate_event_id", "replay"),
         ("readings.stored_transaction_type", "first"),
     ],
 )
