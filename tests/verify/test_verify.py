@@ -10,6 +10,7 @@ import pytest
 
 from sandbox.domain.profile import Profile, parse_profile
 from sandbox.settings import read_profile
+from sandbox.traffic.stages import InProcess, control
 from sandbox.verify import report
 from sandbox.verify.asking import ask as ask_platform
 from sandbox.verify.asking import write
@@ -299,3 +300,42 @@ def test_what_was_learnt_is_in_the_profile_and_other_names_stay():
 
 def _found(filter_name: str, request: Asked) -> str:
     return json.dumps({"total": 0 if filter_name in dict(request.query) else 5})
+
+
+# --- what was learnt, in a sandbox ---------------------------------------------------------------
+
+
+def test_a_sandbox_with_the_profile_of_a_run_has_its_readings_and_shows_the_day(tmp_path):
+    with Uat(parse_profile({"readings": {"limit_above_maximum": "clamped"}}), {}) as uat:
+        _, files = uat.ask(tmp_path)
+    write(tmp_path, files)
+    learnt = read_profile(tmp_path / "uat.toml")
+
+    day = learnt.verified["limit_above_maximum"]
+    with Uat(learnt, {}) as own, InProcess(learnt, "demo") as stage:
+        found, _ = own.ask(tmp_path / "again")
+        ledger = {one["id"]: one for one in control(stage, "GET", "/ledger")["clauses"]}
+
+    assert {one["uat"] for one in found["probes"] if one["id"] == "limit_above_maximum"} == {
+        "clamped"
+    }
+    assert ledger["assumed D35-limit"]["verified"] == day
+    assert ledger["assumed D35-tip"]["verified"] is None
+    shown = ask("ledger", "assumed D35-limit", "--profile", str(tmp_path / "uat.toml")).stdout
+    assert f"verified on the platform on {day}" in shown
+    listed = ask("ledger", "D35", "--profile", str(tmp_path / "uat.toml"), "--json").stdout
+    days = {one["id"]: one["verified"] for one in json.loads(listed)["clauses"]}
+    assert days["assumed D35-limit"] == day
+    assert days["assumed D35-tip"] is None
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ({"verified": {"spec 4.1": "yesterday"}}, "is no date"),
+        ({"production_hosts": ["https://api.example.com"]}, "is no host"),
+    ],
+)
+def test_a_day_or_a_host_in_a_profile_that_is_none_is_refused(document, words):
+    with pytest.raises(ValueError, match=words):
+        parse_profile(document)
