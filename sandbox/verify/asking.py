@@ -52,10 +52,11 @@ def ask(
         done.stopped = f"{register.file} cannot be written: {error.strerror}"
     except KeyboardInterrupt:
         done.stopped = "it was interrupted"
-    try:
-        Cleaner(register, send, pace, {"partner": keys.get("partner")}).clean()
-    except KeyboardInterrupt:
-        done.stopped = "it was interrupted while it deleted what it had made"
+    finally:
+        try:
+            Cleaner(register, send, pace, {"partner": keys.get("partner")}).clean()
+        except KeyboardInterrupt:
+            done.stopped = "it was interrupted while it deleted what it had made"
     _fill_up(done, wanted)
     day = datetime.now(UTC).date().isoformat()
     result = report.document(done, profile, day, register)
