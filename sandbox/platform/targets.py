@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from sandbox.domain import access
-from sandbox.domain.access import Access, AccessVerdict, Need
+from sandbox.domain.access import Access, AccessVerdict, Holds, Need
 from sandbox.domain.accounts import Account
 from sandbox.domain.directory import DIRECTORIES
 from sandbox.domain.faults import (
@@ -24,6 +24,7 @@ from sandbox.platform import wire
 from sandbox.platform.form import malformed, read_object
 from sandbox.platform.request_context import RequestContext
 from sandbox.platform.rows import Row, Target
+from sandbox.platform.scopes import sees_all
 from sandbox.platform.wire import BadInput
 
 _DIRECTORY: Final = frozenset(directory.kind for directory in DIRECTORIES)
@@ -172,6 +173,8 @@ def _must_reach(
         account = replace(account, deleted_at=None)
     relation = target.relate(context.caller.account, account)
     cell = access.decide(context.holds, relation)
+    if cell.verdict is AccessVerdict.DENIED and row.method == "GET" and sees_all(context):
+        cell = access.decide(Holds.BOTH, relation)  # assumed D35-admin
     if cell.verdict is not AccessVerdict.OK:
         raise _refuse(
             cell,

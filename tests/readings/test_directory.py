@@ -20,6 +20,7 @@ from tests.directory.making import (
 )
 from tests.driving import InProcess
 from tests.readings.choosing import choose
+from tests.support.payments import sold
 
 TRIED = {
     "delete_answers": ("empty", "resource"),
@@ -27,6 +28,7 @@ TRIED = {
     "application_in_answer": ("left_out", "named"),
     "past_expiry": ("refused", "expires_at_once"),
     "terminal_creators": ("every_account", "partner_and_above"),
+    "admin_sees": ("own_tree", "all"),
 }
 """The values that the tests below try, the default first."""
 
@@ -157,3 +159,55 @@ def test_a_merchant_creates_terminals_or_leaves_it_to_its_partner(sandbox, value
     if status == 403:
         assert answer.json()["error"] == "forbidden"
         assert post(sandbox, "/v2/terminals", body).status == 201
+
+
+def _total(sandbox, path, query="limit=1"):
+    listed = shown(get(sandbox, path, by="admin", query=query))
+    return len(listed) if isinstance(listed, list) else listed["total"]
+
+
+@pytest.mark.proves("assumed D35-admin")
+@pytest.mark.parametrize("value", TRIED["admin_sees"])
+def test_lists_show_an_admin_its_own_hierarchy_or_all(sandbox, value):
+    choose(sandbox, admin_sees=value)
+    sold(sandbox)
+    below = {
+        "/v1/accounts": shown(get(sandbox, "/v1/accounts", by="psp"))["total"] + 1,
+        "/v2/terminals": shown(get(sandbox, "/v2/terminals", by="psp"))["total"],
+        "/v1/locations": shown(get(sandbox, "/v1/locations", by="psp"))["total"],
+        "/v1/batches": 1,
+        "/v2/transactions": 1,
+        "/v1/transactions": 1,
+    }
+    own = {path: int(path == "/v1/accounts") for path in below}
+
+    assert {path: _total(sandbox, path) for path in below} == (below if value == "all" else own)
+    active = _total(sandbox, "/v2/terminals", "status=active")
+    assert active == (below["/v2/terminals"] if value == "all" else 0)
+    captured = _total(sandbox, "/v2/transactions", "status=captured")
+    assert captured == (1 if value == "all" else 0)
+    # Nobody else sees more.
+    everything = shown(get(sandbox, "/v1/accounts", by="psp"))["total"]
+    assert shown(get(sandbox, "/v1/accounts", by="partner"))["total"] < everything
+
+
+@pytest.mark.proves("assumed D35-admin")
+@pytest.mark.parametrize("value", TRIED["admin_sees"])
+@pytest.mark.parametrize("form", ["apikeys:read", "apikeys:read:sub"])
+def test_either_form_shows_an_admin_the_keys_of_all_accounts_where_it_sees_all(
+    sandbox, value, form
+):
+    plaintext = mint(sandbox, [form], by="admin")["key"]
+    both = mint(sandbox, ["apikeys:read", "apikeys:read:sub"], by="admin")["key"]
+    edits = mint(sandbox, ["apikeys:edit"], by="admin")["key"]
+    choose(sandbox, admin_sees=value)
+    of_merchant = f"/v5/apikeys/{sandbox.key_id('merchant')}"
+
+    listed = {one["id"] for one in sandbox.ask("GET", "/v5/apikeys", key=plaintext).json()}
+    all_keys = {one["id"] for one in sandbox.ask("GET", "/v5/apikeys", key=both).json()}
+
+    assert (listed == all_keys) == (value == "all")
+    is_read = sandbox.ask("GET", of_merchant, key=plaintext).status == 200
+    assert is_read == (value == "all" or form == "apikeys:read:sub")
+    # To see is not to change.
+    assert sandbox.ask("PUT", of_merchant, key=edits, json_body={"name": "x"}).status == 401

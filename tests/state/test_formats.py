@@ -126,14 +126,14 @@ DERIVED_SINCE = ("application_id",)
 
 
 def as_of_then(now, shown):
-    """What is shown now, less the fields that came later and are null or derived."""
+    """What is shown now, less the fields that came later and are null, empty or derived."""
     if isinstance(now, list) and isinstance(shown, list) and len(now) == len(shown):
         return [as_of_then(*both) for both in zip(now, shown, strict=True)]
     if isinstance(now, dict) and isinstance(shown, dict):
         return {
             name: as_of_then(value, shown.get(name))
             for name, value in now.items()
-            if name in shown or (value is not None and name not in DERIVED_SINCE)
+            if name in shown or (value not in (None, {}) and name not in DERIVED_SINCE)
         }
     return now
 

@@ -12,6 +12,7 @@ DELETED_RESOURCES: Final = "deleted_resources"
 APPLICATION_IN_ANSWER: Final = "application_in_answer"
 PAST_EXPIRY: Final = "past_expiry"
 TERMINAL_CREATORS: Final = "terminal_creators"
+ADMIN_SEES: Final = "admin_sees"
 
 ROWS: Final = (
     Reading(
@@ -98,5 +99,22 @@ ROWS: Final = (
             ),
         ),
         clause="assumed D35-boarding",
+    ),
+    Reading(
+        id=ADMIN_SEES,
+        sentence="Admins see all accounts.",
+        values=(
+            ReadingValue(
+                "own_tree",
+                "A list that names no account shows an admin its own hierarchy. Keys of other "
+                "accounts need the :sub form.",
+            ),
+            ReadingValue(
+                "all",
+                "A list that names no account shows an admin every hierarchy, and either form of "
+                "apikeys:read shows it the keys of all accounts.",
+            ),
+        ),
+        clause="assumed D35-admin",
     ),
 )

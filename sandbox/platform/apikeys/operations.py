@@ -31,6 +31,7 @@ from sandbox.domain.readings.directory import (
 from sandbox.domain.timers import KEY_EXPIRES
 from sandbox.domain.words import did_you_mean
 from sandbox.platform.operation_context import OperationContext
+from sandbox.platform.scopes import sees_all
 
 if TYPE_CHECKING:
     from sandbox.platform.apikeys.bodies import CreateKey, UpdateKey
@@ -205,13 +206,14 @@ def _accounts_in_view(context: OperationContext) -> list[str]:
     if context.account is not None:
         return [context.account.id]
     own = context.known_caller.account
-    if context.holds is Holds.BASE:
+    is_all = sees_all(context)
+    if context.holds is Holds.BASE and not is_all:
         return [own.id]
     # For an admin every other account is a descendant (spec 4.2-admin; assumed 4.1).
     where = {} if own.type is AccountType.ADMIN else {"ancestor": own.id}
     found, _ = context.unit.find(Account, where)
     others = [one.id for one in found if one.deleted_at is None and one.id != own.id]
-    return others if context.holds is Holds.SUB else [own.id, *others]
+    return others if context.holds is Holds.SUB and not is_all else [own.id, *others]
 
 
 def read(context: OperationContext) -> ApiKeyView:

@@ -29,6 +29,7 @@ from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import BATCH_RESULT, Timer
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
+from sandbox.platform.scopes import one_or_many, scopes_of
 from sandbox.scenarios.near_misses import NearMisses
 from sandbox.scenarios.running import MatchedRule
 from sandbox.store.port import Order
@@ -47,12 +48,14 @@ _READ_PAYMENTS = "payments:read"
 def list_all(context: OperationContext) -> Page:
     """Batches of the caller's hierarchy. Source: assumed 1.11-list."""
     query: ListBatches = context.query
-    scope = (context.account or context.known_caller.account).id
+    scopes = scopes_of(context)
     where: dict[str, Any] = {}
     if query.statuses:
-        where["scope_status"] = [in_scope(scope, status) for status in query.statuses]
+        where["scope_status"] = [
+            in_scope(scope, status) for scope in scopes for status in query.statuses
+        ]
     else:
-        where["scope"] = scope
+        where["scope"] = one_or_many(scopes)
     for name in ("terminal_id", "processor_config_id"):
         if (value := getattr(query, name)) is not None:
             where[name] = value
