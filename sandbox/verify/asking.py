@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
+from uuid import uuid4
 
 from sandbox.domain.keys import LOOKUP_CHARS, SECRET_CHARS
 from sandbox.domain.profile import Profile
@@ -51,10 +52,11 @@ def ask(
         done.stopped = f"{register.file} cannot be written: {error.strerror}"
     except KeyboardInterrupt:
         done.stopped = "it was interrupted"
-    try:
-        Cleaner(register, send, pace, {"partner": keys.get("partner")}).clean()
-    except KeyboardInterrupt:
-        done.stopped = "it was interrupted while it deleted what it had made"
+    finally:
+        try:
+            Cleaner(register, send, pace, {"partner": keys.get("partner")}).clean()
+        except KeyboardInterrupt:
+            done.stopped = "it was interrupted while it deleted what it had made"
     _fill_up(done, wanted)
     day = datetime.now(UTC).date().isoformat()
     result = report.document(done, profile, day, register)
@@ -107,7 +109,8 @@ def _fill_up(done: Run, wanted: Wanted) -> None:
 
 def _names(profile: Profile, wanted: Wanted, keys: Mapping[str, str | None]) -> dict[str, Any]:
     """What fills the holes of steps."""
-    expires = (datetime.now(UTC) + KEY_LIFE).isoformat(timespec="seconds")
+    now = datetime.now(UTC).replace(tzinfo=None)
+    later, ago = (one.isoformat(timespec="seconds") for one in (now + KEY_LIFE, now - KEY_LIFE))
     lookup, secret = (
         "".join(secrets.choice(_LETTERS) for _ in range(length))
         for length in (LOOKUP_CHARS, SECRET_CHARS)
@@ -117,7 +120,10 @@ def _names(profile: Profile, wanted: Wanted, keys: Mapping[str, str | None]) -> 
         "account": wanted.account,
         "tx": dict(wanted.tx),
         "partner": keys.get("partner"),
-        "in_an_hour": expires.replace("+00:00", "Z"),
+        "in_an_hour": f"{later}Z",
+        "in_an_hour_without_offset": later,
+        "an_hour_ago": f"{ago}Z",
+        "event_id": str(uuid4()),
         "supplied_key_field": profile.supplied_key_field,
         "new_key": f"{profile.key_prefixes.uat}_{lookup}_{secret}",
         "made": {},

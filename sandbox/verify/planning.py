@@ -47,7 +47,8 @@ def requests(wanted: Wanted) -> list[dict[str, Any]]:
         for probe in probes:
             for step in probe.requests:
                 one: dict[str, Any] = {"phase": phase, "probe": probe.id, "method": step.method}
-                one |= {"path": _with_tx(step.path, wanted.tx), "query": dict(step.query)}
+                one |= {"path": _known(step.path, wanted)}
+                one |= {"query": [[name, _known(value, wanted)] for name, value in step.query]}
                 one |= {"key": step.key or "own", "body": step.body}
                 found.append(one | {"makes": step.makes.name if step.makes else None})
     return found
@@ -55,7 +56,7 @@ def requests(wanted: Wanted) -> list[dict[str, Any]]:
 
 def _own_account(account: str) -> dict[str, Any]:
     one = {"phase": "account", "probe": "account", "method": "GET", "path": "/v5/apikeys"}
-    return one | {"query": {"account_id": account}, "key": "own", "body": None, "makes": None}
+    return one | {"query": [["account_id", account]], "key": "own", "body": None, "makes": None}
 
 
 def plan(wanted: Wanted, base: str) -> Iterator[str]:
@@ -66,10 +67,12 @@ def plan(wanted: Wanted, base: str) -> Iterator[str]:
     if not wanted.allowed:
         yield "All of them read. Nothing is created, changed or deleted."
     if made:
-        things = ", ".join(f"{number} {kind}" for kind, number in made.items())
-        yield f"They make: {things}. All of these are deleted at the end, also if the run fails"
-        yield f"or is interrupted. Their names begin with verify-{wanted.run}-."
+        things = ", ".join(f"{n} {kind}{'s' if n > 1 else ''}" for kind, n in made.items())
+        yield f"They make: {things}."
+        yield "All of these are deleted at the end, also if the run fails or is interrupted."
+        yield f"Their names begin with verify-{wanted.run}-; a real run has another name."
         yield "Requests to delete them come in addition: one each, more if one has to be repeated."
+        yield "Texts in braces are filled in by the run: {made.key.id} is the id of what it made."
     if "payments" in wanted.allowed:
         yield "They change transactions that you named. That is not undone."
     yield "A request that is answered with 429 is repeated once, after the time that it asks for."
@@ -91,19 +94,24 @@ def plan(wanted: Wanted, base: str) -> Iterator[str]:
 
 
 def _lines(step: Step, wanted: Wanted) -> Iterator[str]:
-    query = "&".join(f"{name}={value}" for name, value in step.query)
-    path = _with_tx(step.path, wanted.tx)
+    query = "&".join(f"{name}={_known(value, wanted)}" for name, value in step.query)
+    path = _known(step.path, wanted)
     without = "  (without Accept)" if step.without_accept else ""
-    by = {"": "", "partner": "  (partner's key)"}.get(step.key, f"  (key {{{step.key}}})")
+    by = {"": "", "none": "  (without a key)", "partner": "  (partner's key)"}.get(
+        step.key, f"  (key {{{step.key}}})"
+    )
     yield f"  {step.method} {path}{'?' + query if query else ''}{without}{by}"
     if step.body is not None:
-        yield f"    {json.dumps(step.body)}"
+        yield f"    {_known(json.dumps(step.body), wanted)}"
     if step.makes is not None:
         yield f"    makes a {step.makes.name}, deleted at the end: {{made.{step.called}}}"
 
 
-def _with_tx(path: str, tx: Mapping[str, str]) -> str:
-    """The path with the transactions that the user named."""
-    for name, id in tx.items():
-        path = path.replace(f"{{tx.{name}}}", id)
-    return path
+def _known(text: str, wanted: Wanted) -> str:
+    """The text with what is known before the run: the account, and the named transactions."""
+    known = {f"tx.{name}": id for name, id in wanted.tx.items()}
+    if wanted.account is not None:
+        known["account"] = wanted.account
+    for name, value in known.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text

@@ -130,7 +130,7 @@ class Asker:
                 self._deleted(request.path)
             return answer
         account = (request.body or {}).get("account_id")
-        by = "partner" if step.key == "partner" else "own"
+        by = "partner" if step.key else "own"
         entry = self.register.intend(step.makes, names["name"], account, by)
         answer = self.answer(request, probe, refusal_ends=refusal_ends, done=done)
         made = answer["body"] if isinstance(answer["body"], dict) else {}
@@ -160,7 +160,8 @@ class Asker:
                 | {"query": dict(request.query), "status": raw.status, "body": shown["body"]}
             )
             if raw.status != TOO_MANY:
-                self._note(raw.status, why, refusal_ends=refusal_ends)
+                own = request.key is None
+                self._note(raw.status, why, refusal_ends=refusal_ends and own)
                 return shown
             self.pace.hold(retry_after(raw.headers.get("retry-after")))
         raise Stopped(f"the platform answered 429 {TOO_MANY_MAX} times to {request.path}")

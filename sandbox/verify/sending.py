@@ -80,7 +80,9 @@ class Platform:
         content = None if request.body is None else json.dumps(request.body).encode()
         url = self._base + quote(request.path, safe="/") + query
         built = self._client.build_request(request.method, url, content=content)
-        built.headers[self._header] = request.key or self._key
+        key = self._key if request.key is None else request.key
+        if key:
+            built.headers[self._header] = key
         if content is not None:
             built.headers["content-type"] = "application/json"
         built.headers["accept"] = "application/json"

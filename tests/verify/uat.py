@@ -61,7 +61,8 @@ class Uat(AbstractContextManager["Uat"]):
 
     def answer(self, request: Asked) -> Raw:
         """The answer of the sandbox, whatever trouble there is."""
-        headers = {"x-service-apikey": request.key or self.keys["own"]}
+        key = self.keys["own"] if request.key is None else request.key
+        headers = {"x-service-apikey": key} if key else {}
         if not request.without_accept:
             headers["accept"] = "application/json"
         body = None

@@ -14,6 +14,10 @@ METHODS: Final = ("GET", "POST", "PUT", "DELETE")
 NAME: Final = "{name}"
 """What a thing that a run makes is called: `verify-`, the run and a number."""
 
+EXPIRIES: Final = ("{in_an_hour}", "{in_an_hour_without_offset}", "{an_hour_ago}")
+"""When a key that a run makes may expire."""
+
+NO_KEY: Final = "none"
 _FIELDS: Final = {"method", "path", "query", "body", "without_accept", "makes", "called", "key"}
 _HOLE: Final = re.compile(r"\{([a-z_0-9.]+)\}")
 _OURS: Final = re.compile(r"\{(made|tx)\.[a-z_0-9.]+\}")
@@ -54,7 +58,7 @@ KINDS: Final[Mapping[str, Kind]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A request of a row. `key` is empty for the user's own, `partner`, or `made.<name>`."""
+    """A request of a row. `key` is empty for the user's own, or partner, made.<name> or none."""
 
     method: str
     path: str
@@ -73,7 +77,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A request as it is sent. `key` is None for the user's own key."""
+    """A request as it is sent. `key` is None for the user's own key, and empty for no key."""
 
     method: str = "GET"
     path: str
@@ -99,7 +103,11 @@ def parse_step(row: Mapping[str, Any]) -> Step:
     step = Step(
         method=row.get("method", "GET"),
         path=path,
-        query=tuple((name, str(value)) for name, value in row.get("query", {}).items()),
+        query=tuple(
+            (name, str(one))
+            for name, value in row.get("query", {}).items()
+            for one in (value if isinstance(value, list) else [value])
+        ),
         body=row.get("body"),
         without_accept=bool(row.get("without_accept", False)),
         makes=KINDS.get(makes) if makes else None,
@@ -124,13 +132,16 @@ def _check(step: Step) -> None:
         raise StepError(f"makes: a {step.makes.name} is made with POST {step.makes.made_at}")
     if step.makes.has_name and (step.body or {}).get("name") != NAME:
         raise StepError(f"body: what a run makes is called {NAME}")
-    if step.makes.name == "key" and (step.body or {}).get("expires_at") != "{in_an_hour}":
-        raise StepError("body: a key that a run makes has expires_at {in_an_hour}")
+    if step.makes.name == "key" and (step.body or {}).get("expires_at") not in EXPIRIES:
+        raise StepError(f"body: a key that a run makes has expires_at of {', '.join(EXPIRIES)}")
 
 
 def fill(step: Step, names: Mapping[str, Any]) -> Request:
     """The request with its holes filled. Raises Missing."""
-    key = _named(f"{step.key}.key" if step.key.startswith("made.") else step.key, names)
+    if step.key == NO_KEY:
+        key = ""
+    else:
+        key = _named(f"{step.key}.key" if step.key.startswith("made.") else step.key, names)
     return Request(
         method=step.method,
         path=_filled(step.path, names),
