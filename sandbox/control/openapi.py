@@ -44,6 +44,7 @@ _TAGS: Final = {
     "scenarios": "The library of scenarios",
     "next": "How the next attempts end",
     "taps": "Payments that wait for a card",
+    "payments": "Payments of all accounts, their stories, and what can be done with them",
     "cards": "Test cards",
     "outcomes": "How an attempt can end",
     "triggers": "Amounts that choose an outcome",
