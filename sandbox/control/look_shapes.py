@@ -42,3 +42,21 @@ class PaymentsQuery(_Page):
     until: Instant | None = None
     order: Literal["newest", "oldest", "largest", "smallest"] = "newest"
     shape: Literal["row", "full"] = "row"
+
+
+class MovesQuery(BaseModel):
+    """By which key, by its id or name of the cast; without one, rules of payments alone count."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+    key: _Text | None = None
+
+
+class LensBody(BaseModel):
+    """Which key, for which operation, on which record: ids, or names of the cast."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+
+    key: _Text
+    operation: _Text
+    target: _Text | None = None

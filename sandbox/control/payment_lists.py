@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from sandbox.control.finding import account_of, page_of, terminal_of, words_of
 from sandbox.control.long import written_list
-from sandbox.control.rows import ControlRequest, Written, must_be_known
+from sandbox.control.rows import ControlFault, ControlRequest, Written, must_be_known
 from sandbox.domain.instants import from_ms, to_ms, to_wire
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.transaction_json import TransactionView, view
@@ -82,6 +82,14 @@ def row_of(tx: Transaction) -> PaymentRow:
         "terminal_id": origin.site.terminal_id,
         "batch_id": tx.batch_id,
     }
+
+
+def payment_of(request: ControlRequest) -> Transaction:
+    """The payment that the path names. Raises ControlFault if there is none."""
+    found = request.world.store.get(Transaction, request.params["id"])
+    if found is None:
+        raise ControlFault(404, "not_found", "the world has no payment with this id")
+    return found
 
 
 async def search(request: ControlRequest) -> Written[PaymentsPage]:

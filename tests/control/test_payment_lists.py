@@ -129,7 +129,7 @@ def test_whole_payments_are_those_of_the_platform(till):
         ({"status_reason": "approvd"}, "status_reason: there is no 'approvd'", "approved"),
         ({"type": "sales"}, "type: there is no 'sales'", "sale"),
         ({"card_brand": "Vissa"}, "card_brand: there is no 'Vissa'", "Visa"),
-        ({"account": "secnd_merchant"}, "account: the world has no account with the id or cast", "second_merchant"),
+        ({"account": "secnd_merchant"}, "account: the world has no account", "second_merchant"),
         ({"terminal": "mercant"}, "terminal: the world has no terminal with the id", "merchant"),
         ({"stauts": "captured"}, "stauts: ", "status"),
         ({"limit": 501}, "limit: ", None),

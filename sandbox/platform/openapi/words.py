@@ -25,12 +25,13 @@ ENUMS: Final = {
     "EventType": ("MessageView", "event_type"),
     "OutcomeName": ("CatalogueOutcome", "key"),
     "TransportFault": ("FaultView", "key"),
-    "DeliveryTrigger": ("AttemptView", "trigger"),
+    "DeliveryTrigger": ("DeliveryAttemptView", "trigger"),
     "BatchReply": ("BatchAnswer", "answer"),
     "ClockMode": ("ClockBody", "mode"),
     "DeliveryStatus": ("DeliveryView", "status"),
     "FaultMoment": ("FaultView", "when"),
     "Canceler": ("TapBody", "cancel"),
+    "StoryKind": ("StoryStep", "kind"),
 }
 """Name of an enum to the schema and the property whose values it has.
 
@@ -40,6 +41,7 @@ Everything else with the same values refers to it.
 PARAMETERS: Final = {
     "sort_by": "SortBy",
     "sort_order": "SortOrder",
+    "order": "PaymentOrder",
     "x-sandbox-outcome": "ForcedOutcome",
 }
 """Name of a parameter to the name of its enum."""
