@@ -141,6 +141,8 @@ def _prepared(asked: InProcess, row: ControlRow) -> str:
     if kind in ("next", "scenario"):
         asked.whole("POST", f"{_WORLD}/scenario/next", CONTROL_EXAMPLES["next.add"])
         return ""
+    if kind == "machines":
+        return "batch"
     if kind == "lens":
         return "merchant"
     if kind not in ("messages", "requests", "batches", "coverage", "payments"):

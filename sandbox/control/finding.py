@@ -81,9 +81,9 @@ def words_of(name: str, text: str | None, known: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(words))
 
 
-def account_of(world: World, text: str) -> Account:
+def account_of(world: World, text: str, field: str = "account") -> Account:
     """The account with this id or name of the cast. Raises ControlFault if there is none."""
-    return _named(world, "account", Account, world.cast.accounts, text)
+    return _named(world, field, Account, world.cast.accounts, text)
 
 
 def terminal_of(world: World, text: str) -> Terminal:
@@ -94,10 +94,11 @@ def terminal_of(world: World, text: str) -> Terminal:
 def _named(world: World, field: str, kind: type[R], cast: Mapping[str, str], text: str) -> R:
     record = world.store.get(kind, cast.get(text, text))
     if record is None:
+        noun = kind.__name__.lower()
         raise ControlFault(
             400,
             "validation_error",
-            f"{field}: the world has no {field} with the id or cast name {text[:80]!r}",
+            f"{field}: the world has no {noun} with the id or cast name {text[:80]!r}",
             nearest=nearest(text, cast),
         )
     return record

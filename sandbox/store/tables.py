@@ -235,6 +235,7 @@ TABLES: Final[tuple[Table, ...]] = (
         unique={"lookup": lambda key: (("", key.lookup),)},
         # Deleted keys are not listed; revoked and expired ones are (assumed 4.5-deleted).
         indexes={"account": _live(_field("account_id")), "scope": _live(_scope)},
+        texts={"search": lambda key: (key.name,)},
     ),
     Table(
         name="transactions",

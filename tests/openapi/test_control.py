@@ -84,7 +84,8 @@ def _addresses(surface):
             path.removeprefix("/_sandbox")
             .replace("{w}", "default")
             .replace("{id}", "none")
-            .replace("{key}", "none"),
+            .replace("{key}", "none")
+            .replace("{name}", "none"),
         )
         for path, item in surface.document["paths"].items()
         for method, operation in item.items()
@@ -121,6 +122,8 @@ def _with_id(sandbox: Checked, name: str, path: str) -> str:
         return path.replace("none", _newest(sandbox, "requests"))
     if kind == "payments":
         return path.replace("none", sold.json()["transaction_id"])
+    if kind == "machines":
+        return path.replace("none", "batch")
     if kind == "lens":
         return path.replace("none", "merchant")
     if kind == "batches":

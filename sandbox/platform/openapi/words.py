@@ -31,6 +31,7 @@ ENUMS: Final = {
     "DeliveryStatus": ("DeliveryView", "status"),
     "FaultMoment": ("FaultView", "when"),
     "Canceler": ("TapBody", "cancel"),
+    "RecordKind": ("DirectoryEntry", "kind"),
     "StoryKind": ("StoryStep", "kind"),
 }
 """Name of an enum to the schema and the property whose values it has.
