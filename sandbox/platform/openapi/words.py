@@ -43,6 +43,7 @@ PARAMETERS: Final = {
     "sort_by": "SortBy",
     "sort_order": "SortOrder",
     "order": "PaymentOrder",
+    "status_class": "StatusClass",
     "x-sandbox-outcome": "ForcedOutcome",
 }
 """Name of a parameter to the name of its enum."""
