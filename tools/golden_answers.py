@@ -127,7 +127,7 @@ def _control_answer(row: ControlRow) -> Any:
     if row.is_raw:
         body = asked.whole("GET", f"{_WORLD}/snapshot")
     id = _prepared(asked, row)
-    path = row.path.replace("{w}", "default")
+    path = row.path.replace("{w}", "default") + ("?q=merchant" if row.name == "find" else "")
     return asked.whole(row.method, re.sub(r"\{\w+\}", id, path), body)
 
 

@@ -30,15 +30,20 @@ async def found_in(
     offset: int = 0,
     between: Between = ANY_TIME,
     order: Order = NEWEST_FIRST,
+    world: World | None = None,
 ) -> tuple[list[R], int]:
-    """What `UnitOfWork.find` gives, after the store was prepared for the query."""
+    """What `UnitOfWork.find` gives, after the store was prepared for the query.
+
+    The world is that of the path, unless another one is given.
+    """
+    world = world or request.world
     for number in range(_QUESTIONS_MAX + 1):
-        unit = request.world.store.begin()
+        unit = world.store.begin()
         unit.can_wait = number < _QUESTIONS_MAX
         try:
             return unit.find(kind, where, limit=limit, offset=offset, between=between, order=order)
         except Unprepared as question:
-            async with request.world.preparing:
+            async with world.preparing:
                 if (steps := question.steps()) is not None:
                     await request.services.worlds.slices.run(steps)
     raise AssertionError("a query that cannot wait is never unprepared")

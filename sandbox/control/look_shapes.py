@@ -79,3 +79,12 @@ class WorldsQuery(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     shape: Literal["row", "full"] = "full"
+
+
+class FindQuery(BaseModel):
+    """An id, an event_id, a name of the cast, or the last four digits of a card; in which world."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+    q: _Text
+    world: _Text | None = None

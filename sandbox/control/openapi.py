@@ -49,6 +49,7 @@ _TAGS: Final = {
     "directory": "Accounts, terminals, locations and keys of a world",
     "machines": "The state machines of the platform",
     "fixtures": "What a world can begin with",
+    "find": "Anything by its id",
     "cards": "Test cards",
     "outcomes": "How an attempt can end",
     "triggers": "Amounts that choose an outcome",

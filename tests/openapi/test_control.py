@@ -98,6 +98,7 @@ def _success(sandbox: Checked, name: str) -> int:
         return 0
     method, path = _addresses(sandbox.control_surface)[name]
     operation = sandbox.control_surface.operations[name]
+    query = "q=0011" if name == "find" else ""
     content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
     body = content.get("example", ...)
     if name == "snapshot.restore":
@@ -106,7 +107,7 @@ def _success(sandbox: Checked, name: str) -> int:
         path = f"/worlds/{sandbox.control('POST', '/worlds', {}).json()['id']}"
     if name == "scenario.read":
         sandbox.control("PUT", f"{WORLD}/scenario", {"name": "approve_all"})
-    return sandbox.control(method, _with_id(sandbox, name, path), body).status
+    return sandbox.control(method, _with_id(sandbox, name, path), body, query=query).status
 
 
 def _with_id(sandbox: Checked, name: str, path: str) -> str:

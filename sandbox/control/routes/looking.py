@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from sandbox.control import (
     directory,
+    find,
     lens,
     machines,
     moves,
@@ -87,5 +88,14 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/fixtures",
         summary="List the fixtures that a world can begin with",
         run=world_rows.fixtures,
+    ),
+    ControlRow(
+        name="find",
+        method="GET",
+        path=f"{PREFIX}/find",
+        summary="Find whatever has an id, in all worlds",
+        run=find.find,
+        query=lambda: look_shapes.FindQuery,
+        refuses=(404,),
     ),
 )
