@@ -126,7 +126,7 @@ HTTPServer((host, int(port)), Receiver).serve_forever()
 PREPARED = (
     Prepared(
         "docs/guides/control-api.md",
-        "curl -s \"$W/payments/$ID/moves",
+        'curl -s "$W/payments/$ID/moves',
         """
         W=http://127.0.0.1:8080/_sandbox/worlds/default
         sandbox pay 10
