@@ -44,7 +44,7 @@ class SentView(TypedDict):
     spoilt: list[str]
 
 
-class AttemptView(TypedDict):
+class DeliveryAttemptView(TypedDict):
     """One attempt at a delivery; `response` is the beginning of the receiver's answer.
 
     `sent` is null if nothing was sent.
@@ -64,7 +64,7 @@ class DeliveryView(TypedDict):
 
     endpoint_id: str
     status: DeliveryStatus
-    attempts: list[AttemptView]
+    attempts: list[DeliveryAttemptView]
     next_attempt_at: str | None
     rule: str | None
 
@@ -213,7 +213,7 @@ def _delivery(delivery: Delivery) -> DeliveryView:
     }
 
 
-def view_attempt(attempt: DeliveryAttempt, message_id: str) -> AttemptView:
+def view_attempt(attempt: DeliveryAttempt, message_id: str) -> DeliveryAttemptView:
     """One attempt at a delivery of that message."""
     head, sent = attempt.sent, None
     if head is not None:

@@ -332,10 +332,23 @@ class MessagesQuery(Listing):
 
 
 class RequestsQuery(Listing):
-    """Which requests: of a row of the route table, with a status."""
+    """Which requests: of a row of the route table, with a status, and so on; as rows or whole.
+
+    `q` is a text in its id, address or bodies. `status_class` none: closed without an answer.
+    `subject` is the id of a record that the request names or changed. `account` is the account of
+    the key: an id, or a name of the cast.
+    """
 
     route: str | None = None
     status: int | None = None
+    status_class: Literal["2xx", "4xx", "5xx", "none"] | None = None
+    q: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+    subject: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    account: str | None = None
+    outcome: str | None = None
+    shape: Literal["row", "full"] = "full"
 
 
 class ScenarioBody(RootModel[dict[str, Any]]):

@@ -6,6 +6,7 @@ from sandbox.control import scenarios
 from sandbox.control.long import alone, written_list
 from sandbox.control.readings import own_readings, readings_apart
 from sandbox.control.rows import ControlFault, ControlRequest, Document, Written, invalid
+from sandbox.control.world_rows import WorldRow, row_of
 from sandbox.domain import switches
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import to_wire
@@ -20,6 +21,7 @@ from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
+    from sandbox.control.look_shapes import WorldsQuery
     from sandbox.control.shapes import Advance, ClockBody, CreateWorld
 
 
@@ -58,9 +60,9 @@ class WorldView(TypedDict):
 
 
 class Worlds(TypedDict):
-    """Every world that is in use."""
+    """Every world that is in use, whole or as rows."""
 
-    worlds: list[WorldView]
+    worlds: list[WorldView | WorldRow]
     total: int
 
 
@@ -182,7 +184,9 @@ async def list_all(request: ControlRequest) -> Written[Worlds]:
     await worlds.slices.run(worlds.dropping_unused())
     listed = list(worlds)
     answer = Worlds(worlds=[], total=len(listed))
-    return await worlds.slices.run(written_list(answer, "worlds", map(view, listed)))
+    query: WorldsQuery = request.query
+    views = map(row_of if query.shape == "row" else view, listed)
+    return await worlds.slices.run(written_list(answer, "worlds", views))
 
 
 def read(request: ControlRequest) -> WorldView:

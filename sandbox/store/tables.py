@@ -241,6 +241,7 @@ TABLES: Final[tuple[Table, ...]] = (
         unique={"lookup": lambda key: (("", key.lookup),)},
         # Deleted keys are not listed; revoked and expired ones are (assumed 4.5-deleted).
         indexes={"account": _live(_field("account_id")), "scope": _live(_scope)},
+        texts={"search": lambda key: (key.name,)},
     ),
     Table(
         name="transactions",
@@ -277,6 +278,7 @@ TABLES: Final[tuple[Table, ...]] = (
             "max_amount": lambda tx, most: tx.amounts.total <= most,
             "card_number": _looks_like,
             "search_term": _mentions,
+            "status_reason": lambda tx, wanted: tx.status_reason in wanted,
         },
         orders={"total_amount": lambda tx: tx.amounts.total},
         keeps_place=_transaction_keeps_place,

@@ -82,7 +82,11 @@ def _addresses(surface):
     return {
         operation["operationId"]: (
             method.upper(),
-            path.removeprefix("/_sandbox").replace("{w}", "default").replace("{id}", "none"),
+            path.removeprefix("/_sandbox")
+            .replace("{w}", "default")
+            .replace("{id}", "none")
+            .replace("{key}", "none")
+            .replace("{name}", "none"),
         )
         for path, item in surface.document["paths"].items()
         for method, operation in item.items()
@@ -95,6 +99,7 @@ def _success(sandbox: Checked, name: str) -> int:
         return 0
     method, path = _addresses(sandbox.control_surface)[name]
     operation = sandbox.control_surface.operations[name]
+    query = "q=0011" if name == "find" else ""
     content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
     body = content.get("example", ...)
     if name == "snapshot.restore":
@@ -103,7 +108,7 @@ def _success(sandbox: Checked, name: str) -> int:
         path = f"/worlds/{sandbox.control('POST', '/worlds', {}).json()['id']}"
     if name == "scenario.read":
         sandbox.control("PUT", f"{WORLD}/scenario", {"name": "approve_all"})
-    return sandbox.control(method, _with_id(sandbox, name, path), body).status
+    return sandbox.control(method, _with_id(sandbox, name, path), body, query=query).status
 
 
 def _with_id(sandbox: Checked, name: str, path: str) -> str:
@@ -119,6 +124,12 @@ def _with_id(sandbox: Checked, name: str, path: str) -> str:
         return path.replace("none", _newest(sandbox, "requests"))
     if kind == "schedules":
         return path.replace("none", sold.json()["tid"])
+    if kind == "payments":
+        return path.replace("none", sold.json()["transaction_id"])
+    if kind == "machines":
+        return path.replace("none", "batch")
+    if kind == "lens":
+        return path.replace("none", "merchant")
     if kind == "batches":
         batch = sold.json()["batch_id"]
         # A scenario that runs would say what becomes of the batch.

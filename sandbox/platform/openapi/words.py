@@ -25,7 +25,7 @@ ENUMS: Final = {
     "EventType": ("MessageView", "event_type"),
     "OutcomeName": ("CatalogueOutcome", "key"),
     "TransportFault": ("FaultView", "key"),
-    "DeliveryTrigger": ("AttemptView", "trigger"),
+    "DeliveryTrigger": ("DeliveryAttemptView", "trigger"),
     "BatchReply": ("BatchAnswer", "answer"),
     "Weekday": ("BatchScheduleView", "days"),
     "ClockMode": ("ClockBody", "mode"),
@@ -35,6 +35,8 @@ ENUMS: Final = {
     "VerifyStep": ("VerifyView", "step"),
     "SubjectKind": ("Subject", "kind"),
     "RequestMethod": ("SendBody", "method"),
+    "RecordKind": ("DirectoryEntry", "kind"),
+    "StoryKind": ("StoryStep", "kind"),
 }
 """Name of an enum to the schema and the property whose values it has.
 
@@ -44,6 +46,8 @@ Everything else with the same values refers to it.
 PARAMETERS: Final = {
     "sort_by": "SortBy",
     "sort_order": "SortOrder",
+    "order": "PaymentOrder",
+    "status_class": "StatusClass",
     "x-sandbox-outcome": "ForcedOutcome",
 }
 """Name of a parameter to the name of its enum."""
