@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 from sandbox.domain.field_types import WebhookSecret
 from sandbox.domain.instants import Instant
+from sandbox.domain.webhooks.spoiled import TIMES_MAX
 
 PATH_CHARS_MAX: Final = 8_192
 HEADERS_MAX: Final = 50
@@ -99,3 +100,11 @@ class VerifyBody(_Act):
         if (self.secret is None) == (self.endpoint_id is None):
             raise ValueError("secret or endpoint_id is required, and not both")
         return self
+
+
+class SpoilBody(_Act):
+    """What to do to the next deliveries that match: `when` and `then` of a webhook rule."""
+
+    then: dict[str, Any]
+    when: dict[str, Any] = Field(default_factory=dict)
+    times: Annotated[int, Field(ge=1, le=TIMES_MAX)] = 1

@@ -51,6 +51,7 @@ _TAGS: Final = {
     "batches": "What the processor answers to a batch",
     "messages": "Webhooks: what happened, and where it was delivered",
     "endpoints": "Receivers of webhooks",
+    "webhooks": "Faults of the next deliveries",
     "verify": "Signatures of webhooks",
     "applications": "Webhook applications of accounts, to which endpoints belong",
     "send": "Requests to the platform, sent by the sandbox itself",
@@ -90,6 +91,10 @@ EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
         },
     },
     "requests.replay": {},
+    "webhooks.next.add": {
+        "then": {"delay_ms": 1500, "contradict": {"status": "declined"}},
+        "when": {"event": "transaction.sale"},
+    },
     "verify": {
         "secret": "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ=",
         "headers": {"webhook-id": "msg_1", "webhook-timestamp": "1", "webhook-signature": "v1,x"},

@@ -8,6 +8,7 @@ from sandbox.control.routes import CONTROL
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.scenarios.queue import QUEUE_MAX
+from sandbox.scenarios.spoiling import SPOILED_MAX
 from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.openapi.asking import Request
@@ -160,6 +161,8 @@ def test_what_is_there_already_is_refused_as_the_document_says(sandbox):
     message = _newest(sandbox, "messages")
     for _ in range(10):
         sandbox.control("POST", f"{WORLD}/endpoints/taken/rotate-secret", {})
+    for _ in range(SPOILED_MAX):
+        sandbox.control("POST", f"{WORLD}/webhooks/next", {"then": {"drop": True}})
     for _ in range(QUEUE_MAX):
         sandbox.control("POST", f"{WORLD}/scenario/next", {"outcome": "lost_card"})
 
@@ -170,6 +173,7 @@ def test_what_is_there_already_is_refused_as_the_document_says(sandbox):
         "worlds.create": ("/worlds", {"id": "default"}),
         "endpoints.create": (f"{WORLD}/endpoints", endpoint),
         "next.add": (f"{WORLD}/scenario/next", {"outcome": "lost_card"}),
+        "webhooks.next.add": (f"{WORLD}/webhooks/next", {"then": {"drop": True}}),
         "endpoints.rotate": (f"{WORLD}/endpoints/taken/rotate-secret", {}),
         "endpoints.recover": (f"{WORLD}/endpoints/taken/recover", {"since": NOW}),
         "messages.resend": (f"{WORLD}/messages/{message}/resend", {"endpoint_id": "taken"}),

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from sandbox.control import agenda, sending, verifying
+from sandbox.control import agenda, sending, spoiling, verifying
 from sandbox.control.rows import WORLD, ControlRow
 from sandbox.platform.rows import LazyModule
 
@@ -54,5 +54,30 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Check the signature of a webhook that you have",
         run=verifying.verify_one_of_yours,
         body=lambda: acting_shapes.VerifyBody,
+    ),
+    ControlRow(
+        name="webhooks.next.add",
+        method="POST",
+        path=f"{WORLD}/webhooks/next",
+        summary="Spoil the next delivery that matches",
+        run=spoiling.add,
+        body=lambda: acting_shapes.SpoilBody,
+        status=201,
+        refuses=(409,),
+    ),
+    ControlRow(
+        name="webhooks.next.list",
+        method="GET",
+        path=f"{WORLD}/webhooks/next",
+        summary="List the deliveries to spoil",
+        run=spoiling.list_all,
+    ),
+    ControlRow(
+        name="webhooks.next.clear",
+        method="DELETE",
+        path=f"{WORLD}/webhooks/next",
+        summary="Clear the deliveries to spoil",
+        run=spoiling.clear,
+        status=204,
     ),
 )
