@@ -150,6 +150,10 @@ def _prepared(asked: InProcess, row: ControlRow) -> str:
         return str(asked.whole("POST", f"{_WORLD}/endpoints", _HOOK)["id"])
     if row.name == "scenario.read":
         asked.whole("PUT", f"{_WORLD}/scenario", {"name": "approve_all"})
+    if kind == "marks":
+        return str(asked.whole("POST", f"{_WORLD}/marks", CONTROL_EXAMPLES["marks.add"])["id"])
+    if row.name == "scenarios.read":
+        return "approve_all"
     if kind in ("next", "scenario"):
         asked.whole("POST", f"{_WORLD}/scenario/next", CONTROL_EXAMPLES["next.add"])
         return ""

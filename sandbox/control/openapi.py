@@ -40,6 +40,7 @@ _TAGS: Final = {
     "clock": "The time of a world",
     "switches": "Settings that select the other reading of the spec",
     "readings": "Sentences of the spec that can be read in several ways",
+    "marks": "Moments of a world to return to",
     "snapshot": "A world as one document, to keep and to restore",
     "scenario": "The scenario that runs in a world",
     "scenarios": "The library of scenarios",
@@ -91,6 +92,10 @@ EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
         },
     },
     "requests.replay": {},
+    "worlds.change": {"name": "Release 7"},
+    "worlds.fork": {"name": "A copy"},
+    "marks.add": {"name": "before the refund"},
+    "scenarios.check": {"toml": 'name = "mine"\n[[rule]]\nthen = { outcme = "lost_card" }\n'},
     "webhooks.next.add": {
         "then": {"delay_ms": 1500, "contradict": {"status": "declined"}},
         "when": {"event": "transaction.sale"},
