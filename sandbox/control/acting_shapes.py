@@ -140,3 +140,12 @@ class MarkBody(_Act):
     """What to call a mark."""
 
     name: WorldName = ""
+
+
+class ExportBody(_Act):
+    """Which requests of the journal to write, and as what; without a choice the newest ones."""
+
+    format: Annotated[Literal["curl", "har", "markdown"], Field(alias="as")]
+    requests: Annotated[list[str], Field(min_length=1, max_length=500)] | None = None
+    subject: str | None = None
+    since: Instant | None = None

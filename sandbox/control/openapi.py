@@ -92,6 +92,7 @@ EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
         },
     },
     "requests.replay": {},
+    "requests.export": {"as": "curl"},
     "worlds.change": {"name": "Release 7"},
     "worlds.fork": {"name": "A copy"},
     "marks.add": {"name": "before the refund"},

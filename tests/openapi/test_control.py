@@ -183,6 +183,7 @@ def test_what_is_there_already_is_refused_as_the_document_says(sandbox):
         "endpoints.create": (f"{WORLD}/endpoints", endpoint),
         "next.add": (f"{WORLD}/scenario/next", {"outcome": "lost_card"}),
         "worlds.fork": (f"{WORLD}/fork", {"id": "default"}),
+        "requests.export": (f"{WORLD}/export", {"as": "har", "subject": "nobody"}),
         "webhooks.next.add": (f"{WORLD}/webhooks/next", {"then": {"drop": True}}),
         "endpoints.rotate": (f"{WORLD}/endpoints/taken/rotate-secret", {}),
         "endpoints.recover": (f"{WORLD}/endpoints/taken/recover", {"since": NOW}),

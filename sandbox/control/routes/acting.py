@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from sandbox.control import agenda, marks, sending, spoiling, verifying
+from sandbox.control import agenda, exporting, marks, sending, spoiling, verifying
 from sandbox.control.rows import WORLD, ControlRow
 from sandbox.platform.rows import LazyModule
 
@@ -28,6 +28,15 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Send a request of the journal again",
         run=sending.replay,
         body=lambda: acting_shapes.ReplayBody,
+        refuses=(409,),
+    ),
+    ControlRow(
+        name="requests.export",
+        method="POST",
+        path=f"{WORLD}/export",
+        summary="Write requests of the journal as curl, HAR or Markdown",
+        run=exporting.export,
+        body=lambda: acting_shapes.ExportBody,
         refuses=(409,),
     ),
     ControlRow(

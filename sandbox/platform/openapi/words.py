@@ -33,6 +33,7 @@ ENUMS: Final = {
     "Canceler": ("TapBody", "cancel"),
     "VerifyStep": ("VerifyView", "step"),
     "SubjectKind": ("Subject", "kind"),
+    "ExportFormat": ("ExportBody", "as"),
     "RequestMethod": ("SendBody", "method"),
 }
 """Name of an enum to the schema and the property whose values it has.
