@@ -1,7 +1,7 @@
 """Control endpoints that copy a world, and that mark moments of it to return to."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from sandbox.control.long import alone
 from sandbox.control.rows import ControlFault, ControlRequest
@@ -16,9 +16,6 @@ from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
     from sandbox.control.acting_shapes import ForkBody, MarkBody, RenameBody
-
-MARKS_MAX: Final = 10
-"""Marks of one world; the oldest makes room."""
 
 
 class MarkView(TypedDict):
@@ -121,19 +118,17 @@ async def add(request: ControlRequest) -> MarkView:
         now = world.now()
         slices = request.services.worlds.slices
         parts = await slices.run(_parts(world), is_large=True)
-        numbers = (int(one.id.rpartition("_")[2]) for one in world.marks)
-        mark = Mark(f"mark_{max(numbers, default=0) + 1}", body.name, now, parts)
-        world.marks = (*world.marks, mark)[-MARKS_MAX:]
-    return _mark(mark)
+        return _mark(world.marks.add(body.name, now, parts))
 
 
 def list_all(request: ControlRequest) -> MarksOfWorld:
     """The marks of a world, oldest first."""
-    return {"marks": [_mark(one) for one in request.world.marks], "total": len(request.world.marks)}
+    marks = [_mark(one) for one in request.world.marks.entries]
+    return {"marks": marks, "total": len(marks)}
 
 
 def _found(request: ControlRequest) -> Mark:
-    for mark in request.world.marks:
+    for mark in request.world.marks.entries:
         if mark.id == request.params["id"]:
             return mark
     raise ControlFault(404, "not_found", "the world has no mark with this id, or no longer has it")
@@ -157,5 +152,4 @@ async def return_to(request: ControlRequest) -> WorldView:
 
 def remove(request: ControlRequest) -> None:
     """Forget a mark."""
-    gone = _found(request)
-    request.world.marks = tuple(one for one in request.world.marks if one is not gone)
+    request.world.marks.remove(_found(request))

@@ -36,7 +36,7 @@ from sandbox.worlds.coverage_counters import CoverageCounters
 from sandbox.worlds.event_stream import Subscriptions
 from sandbox.worlds.ids import Ids
 from sandbox.worlds.journal import Journal
-from sandbox.worlds.marks import Mark
+from sandbox.worlds.marks import Marks
 from sandbox.worlds.memo import Memo
 from sandbox.worlds.spec import DEFAULT_WORLD, WorldSpec
 from sandbox.worlds.tap_desk import TapDesk
@@ -129,7 +129,7 @@ class World:
         self.advances = 0
         # Requests of the control API that wait for a message.
         self.waits = 0
-        self.marks: tuple[Mark, ...] = ()
+        self.marks = Marks()
         self.subscriptions = Subscriptions(self.journal, self.outbox, self.clock)
 
     # --- its state

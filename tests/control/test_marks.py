@@ -43,6 +43,8 @@ def test_ten_marks_are_kept_and_one_can_be_removed(sandbox):
     assert kept == ids[2:]
     assert removed.status == 204
     assert sandbox.control("GET", MARKS).json()["total"] == 9
+    sandbox.control("DELETE", f"{MARKS}/{ids[-1]}")
+    assert mark(sandbox)["id"] not in ids
     for method, path in (("DELETE", kept[3]), ("POST", f"{ids[0]}/return")):
         assert_refused(sandbox.control(method, f"{MARKS}/{path}"), 404, "not_found")
     assert_refused(sandbox.control("POST", MARKS, {"nam": "x"}), 400, "validation_error", "name")
