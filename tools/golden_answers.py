@@ -139,7 +139,7 @@ def _control_answer(row: ControlRow) -> Any:
     if row.is_raw:
         body = asked.whole("GET", f"{_WORLD}/snapshot")
     id = _prepared(asked, row)
-    path = row.path.replace("{w}", "default")
+    path = row.path.replace("{w}", "default") + ("?q=merchant" if row.name == "find" else "")
     return asked.whole(row.method, re.sub(r"\{\w+\}", id, path), body)
 
 
@@ -150,6 +150,10 @@ def _prepared(asked: InProcess, row: ControlRow) -> str:
         return str(asked.whole("POST", f"{_WORLD}/endpoints", _HOOK)["id"])
     if row.name == "scenario.read":
         asked.whole("PUT", f"{_WORLD}/scenario", {"name": "approve_all"})
+    if kind == "marks":
+        return str(asked.whole("POST", f"{_WORLD}/marks", CONTROL_EXAMPLES["marks.add"])["id"])
+    if row.name == "scenarios.read":
+        return "approve_all"
     if kind in ("next", "scenario"):
         asked.whole("POST", f"{_WORLD}/scenario/next", CONTROL_EXAMPLES["next.add"])
         return ""
@@ -157,7 +161,11 @@ def _prepared(asked: InProcess, row: ControlRow) -> str:
         id = str(asked.cast.terminals["merchant"])
         asked.whole("PUT", f"{_WORLD}/batch-schedules/{id}", CONTROL_EXAMPLES["schedules.set"])
         return "" if row.name == "schedules.list" else id
-    if kind not in ("messages", "requests", "batches", "coverage"):
+    if kind == "machines":
+        return "batch"
+    if kind == "lens":
+        return "merchant"
+    if kind not in ("messages", "requests", "batches", "coverage", "payments"):
         return ""
     example = example_of("payments.create")
     assert example is not None
@@ -168,4 +176,6 @@ def _prepared(asked: InProcess, row: ControlRow) -> str:
         return str(sold["batch_id"])
     if kind == "coverage":
         return ""
+    if kind == "payments":
+        return str(sold["transaction_id"])
     return str(asked.whole("GET", f"{_WORLD}/{kind}")[kind][-1]["id"])

@@ -235,6 +235,7 @@ async def load(request: ControlRequest) -> WorldView:
             raise ControlFault(
                 400, "not_restored", f"snapshot: {error}", details="nothing was changed"
             ) from None
+        restored.marks = world.marks
         # From here on its clock is watched, whether or not anybody asks for something.
         await catch_up(restored, slices)
         return view(restored)

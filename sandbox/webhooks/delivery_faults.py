@@ -13,7 +13,8 @@ from pydantic_core import from_json
 from sandbox.domain.events import Message
 from sandbox.domain.webhooks.deliveries import AttemptTrigger, SentHead
 from sandbox.domain.webhooks.endpoints import Endpoint
-from sandbox.scenarios.running import MatchedWebhookRule, Running
+from sandbox.scenarios.running import MatchedWebhookRule
+from sandbox.scenarios.spoiling import WebhookRules
 from sandbox.webhooks.signing import headers_of, write_secret
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _PLACES: Final = {"first": -1, None: 0, "last": 1}
 
 
 def ruled(
-    wanted: Iterable[tuple[Message, bytes, Sequence[Endpoint]]], scenario: Running
+    wanted: Iterable[tuple[Message, bytes, Sequence[Endpoint]]], rules: WebhookRules
 ) -> list[tuple[Message, Endpoint, MatchedWebhookRule | None]]:
     """The rule for each delivery, in the order of sending.
 
@@ -36,7 +37,7 @@ def ruled(
     for message, body, endpoints in wanted:
         fields = from_json(body) if endpoints else {}
         for endpoint in endpoints:
-            rule = scenario.for_webhook(_words(message, endpoint, fields))
+            rule = rules.for_webhook(_words(message, endpoint, fields))
             matched.append((message, endpoint, rule))
     # Equal ranks keep their order.
     return sorted(matched, key=lambda one: _PLACES[one[2].then.order if one[2] else None])

@@ -118,6 +118,8 @@ COMMANDS = {
     "clock": ["clock"],
     "clock advance": ["clock", "advance", "30d"],
     "agenda": ["agenda"],
+    "export requests": ["export", "requests"],
+    "export requests as Markdown": ["export", "requests", "--as", "markdown"],
     "clock freeze": ["clock", "freeze"],
     "next": ["next"],
     "next of an outcome that there is not": ["next", "lost_crd"],

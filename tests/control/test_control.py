@@ -195,7 +195,7 @@ def test_an_unknown_path_is_a_404(sandbox, path):
     ("method", "path", "allowed"),
     [
         ("PATCH", "/worlds", {"GET", "POST"}),
-        ("PUT", "/worlds/default", {"GET", "DELETE"}),
+        ("PUT", "/worlds/default", {"GET", "PATCH", "DELETE"}),
         ("GET", "/worlds/default/reset", {"POST"}),
         ("POST", "/health", {"GET"}),
         ("HEAD", "/health", {"GET"}),

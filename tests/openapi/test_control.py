@@ -8,6 +8,7 @@ from sandbox.control.routes import CONTROL
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.scenarios.queue import QUEUE_MAX
+from sandbox.scenarios.spoiling import SPOILED_MAX
 from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.openapi.asking import Request
@@ -86,7 +87,7 @@ def _addresses(surface):
             .replace("{w}", "default")
             .replace("{id}", "none")
             .replace("{key}", "none")
-            .replace("{name}", "none"),
+            .replace("{name}", "approve_all"),
         )
         for path, item in surface.document["paths"].items()
         for method, operation in item.items()
@@ -114,6 +115,12 @@ def _success(sandbox: Checked, name: str) -> int:
 def _with_id(sandbox: Checked, name: str, path: str) -> str:
     """The path with the id of something that is there."""
     kind = name.partition(".")[0]
+    if name == "next.delete":
+        queued = sandbox.control("POST", f"{WORLD}/scenario/next", {"outcome": "lost_card"})
+        return path.replace("none", queued.json()["id"])
+    if kind == "marks":
+        made = sandbox.control("POST", f"{WORLD}/marks", {})
+        return path.replace("none", made.json()["id"])
     if kind == "endpoints":
         made = sandbox.control("POST", f"{WORLD}/endpoints", {"url": "http://127.0.0.1:9/hook"})
         return path.replace("none", made.json()["id"])
@@ -145,7 +152,7 @@ def _newest(sandbox: Checked, plural: str) -> str:
     return str(listed[-1]["id"])
 
 
-@pytest.mark.parametrize("name", [row.name for row in CONTROL if "{" in row.path])
+@pytest.mark.parametrize("name", [row.name for row in CONTROL if "{w}" in row.path])
 def test_a_world_that_is_not_there_is_refused_as_the_document_says(sandbox, name):
     method, path = _addresses(sandbox.control_surface)[name]
 
@@ -173,6 +180,8 @@ def test_what_is_there_already_is_refused_as_the_document_says(sandbox):
     message = _newest(sandbox, "messages")
     for _ in range(10):
         sandbox.control("POST", f"{WORLD}/endpoints/taken/rotate-secret", {})
+    for _ in range(SPOILED_MAX):
+        sandbox.control("POST", f"{WORLD}/webhooks/next", {"then": {"drop": True}})
     for _ in range(QUEUE_MAX):
         sandbox.control("POST", f"{WORLD}/scenario/next", {"outcome": "lost_card"})
 
@@ -183,6 +192,9 @@ def test_what_is_there_already_is_refused_as_the_document_says(sandbox):
         "worlds.create": ("/worlds", {"id": "default"}),
         "endpoints.create": (f"{WORLD}/endpoints", endpoint),
         "next.add": (f"{WORLD}/scenario/next", {"outcome": "lost_card"}),
+        "worlds.fork": (f"{WORLD}/fork", {"id": "default"}),
+        "requests.export": (f"{WORLD}/export", {"as": "har", "subject": "nobody"}),
+        "webhooks.next.add": (f"{WORLD}/webhooks/next", {"then": {"drop": True}}),
         "endpoints.rotate": (f"{WORLD}/endpoints/taken/rotate-secret", {}),
         "endpoints.recover": (f"{WORLD}/endpoints/taken/recover", {"since": NOW}),
         "messages.resend": (f"{WORLD}/messages/{message}/resend", {"endpoint_id": "taken"}),

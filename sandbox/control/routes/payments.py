@@ -7,8 +7,9 @@ from sandbox.control.rows import PREFIX, WORLD, ControlRow
 from sandbox.platform.rows import LazyModule
 
 if TYPE_CHECKING:
-    from sandbox.control import shapes
+    from sandbox.control import acting_shapes, shapes
 else:
+    acting_shapes = LazyModule("sandbox.control.acting_shapes")
     shapes = LazyModule("sandbox.control.shapes")
 
 
@@ -19,6 +20,21 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/scenarios",
         summary="List the scenarios of the library",
         run=scenarios.library,
+    ),
+    ControlRow(
+        name="scenarios.read",
+        method="GET",
+        path=f"{PREFIX}/scenarios/{{name}}",
+        summary="Read a scenario of the library",
+        run=scenarios.of_library,
+    ),
+    ControlRow(
+        name="scenarios.check",
+        method="POST",
+        path=f"{PREFIX}/scenarios/check",
+        summary="List the mistakes of a scenario",
+        run=scenarios.check,
+        body=lambda: acting_shapes.CheckBody,
     ),
     ControlRow(
         name="scenario.schema",
@@ -67,6 +83,14 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/scenario/next",
         summary="List the queued outcomes",
         run=payments.list_next,
+    ),
+    ControlRow(
+        name="next.delete",
+        method="DELETE",
+        path=f"{WORLD}/scenario/next/{{id}}",
+        summary="Remove a queued outcome",
+        run=payments.remove_next,
+        status=204,
     ),
     ControlRow(
         name="next.clear",

@@ -34,6 +34,7 @@ ENUMS: Final = {
     "Canceler": ("TapBody", "cancel"),
     "VerifyStep": ("VerifyView", "step"),
     "SubjectKind": ("Subject", "kind"),
+    "ExportFormat": ("ExportBody", "as"),
     "RequestMethod": ("SendBody", "method"),
     "RecordKind": ("DirectoryEntry", "kind"),
     "StoryKind": ("StoryStep", "kind"),
