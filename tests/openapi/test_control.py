@@ -87,7 +87,7 @@ def _addresses(surface):
             .replace("{w}", "default")
             .replace("{id}", "none")
             .replace("{key}", "none")
-            .replace("{name}", "approve_all"),
+            .replace("{name}", "none"),
         )
         for path, item in surface.document["paths"].items()
         for method, operation in item.items()
@@ -112,9 +112,14 @@ def _success(sandbox: Checked, name: str) -> int:
     return sandbox.control(method, _with_id(sandbox, name, path), body, query=query).status
 
 
+ALWAYS_THERE = {"machines": "batch", "lens": "merchant", "scenarios": "approve_all"}
+
+
 def _with_id(sandbox: Checked, name: str, path: str) -> str:
     """The path with the id of something that is there."""
     kind = name.partition(".")[0]
+    if kind in ALWAYS_THERE:
+        return path.replace("none", ALWAYS_THERE[kind])
     if name == "next.delete":
         queued = sandbox.control("POST", f"{WORLD}/scenario/next", {"outcome": "lost_card"})
         return path.replace("none", queued.json()["id"])
@@ -133,10 +138,6 @@ def _with_id(sandbox: Checked, name: str, path: str) -> str:
         return path.replace("none", sold.json()["tid"])
     if kind == "payments":
         return path.replace("none", sold.json()["transaction_id"])
-    if kind == "machines":
-        return path.replace("none", "batch")
-    if kind == "lens":
-        return path.replace("none", "merchant")
     if kind == "batches":
         batch = sold.json()["batch_id"]
         # A scenario that runs would say what becomes of the batch.
