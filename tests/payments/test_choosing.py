@@ -311,7 +311,7 @@ def test_what_is_refused_before_the_processor_is_asked_uses_up_nothing(sandbox):
     refused = operate(sandbox, id, "capture")
 
     assert refused.status == 400
-    assert list(queue.entries) == [Queued(outcome="general_error")]
+    assert [one.outcome for one in queue.entries] == ["general_error"]
 
 
 @pytest.mark.proves("assumed I7, I10")
