@@ -44,7 +44,8 @@ def test_a_new_world_is_as_the_options_say_and_has_a_request_to_paste(served, tm
     switches = served.control("GET", "/worlds/cli-new/switches").json()
     assert shown.startswith(
         "world cli-new (Mine): fixture demo, seed 7, scenario All declined, "
-        "reading missing_headers=refused, reading delete_answers=resource, clock frozen at 2026-03-01T12:00:00.000Z\n"
+        "reading missing_headers=refused, reading delete_answers=resource, "
+        "clock frozen at 2026-03-01T12:00:00.000Z\n"
     )
     assert (switches["batch.settlement"], switches["strict_headers"]) == ("manual", True)
     words = shlex.split(shown.splitlines()[-1])
