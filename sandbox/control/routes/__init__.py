@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from sandbox.control.routes import acting, observing, payments, webhooks, worlds
+from sandbox.control.routes import acting, console, observing, payments, webhooks, worlds
 from sandbox.control.rows import ControlRow
 
 CONTROL: Final[tuple[ControlRow, ...]] = (
@@ -11,6 +11,7 @@ CONTROL: Final[tuple[ControlRow, ...]] = (
     *webhooks.ROWS,
     *observing.ROWS,
     *acting.ROWS,
+    *console.ROWS,
 )
 
 
