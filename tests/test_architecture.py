@@ -129,6 +129,7 @@ LAZY = {
     "sandbox.control.openapi": "only when a document is asked for",
     "sandbox.control.proofs": "only when the ledger is asked for",
     "sandbox.control.acting_shapes": "as `sandbox.control.shapes`",
+    "sandbox.control.look_shapes": "loaded when the first of these requests has a query",
     "sandbox.control.shapes": "loaded when the first control request has a body or a query",
 }
 """What elsewhere may be imported inside a function, because the start is faster for it."""

@@ -141,7 +141,9 @@ def _prepared(asked: InProcess, row: ControlRow) -> str:
     if kind in ("next", "scenario"):
         asked.whole("POST", f"{_WORLD}/scenario/next", CONTROL_EXAMPLES["next.add"])
         return ""
-    if kind not in ("messages", "requests", "batches", "coverage"):
+    if kind == "lens":
+        return "merchant"
+    if kind not in ("messages", "requests", "batches", "coverage", "payments"):
         return ""
     example = example_of("payments.create")
     assert example is not None
@@ -152,4 +154,6 @@ def _prepared(asked: InProcess, row: ControlRow) -> str:
         return str(sold["batch_id"])
     if kind == "coverage":
         return ""
+    if kind == "payments":
+        return str(sold["transaction_id"])
     return str(asked.whole("GET", f"{_WORLD}/{kind}")[kind][-1]["id"])

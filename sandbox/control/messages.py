@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sandbox.control.shapes import MessagesQuery, Resend, Sample
 
 
-class AttemptView(TypedDict):
+class DeliveryAttemptView(TypedDict):
     """One attempt at a delivery; `response` is the beginning of the receiver's answer."""
 
     at: str
@@ -40,7 +40,7 @@ class DeliveryView(TypedDict):
 
     endpoint_id: str
     status: DeliveryStatus
-    attempts: list[AttemptView]
+    attempts: list[DeliveryAttemptView]
     next_attempt_at: str | None
     rule: str | None
 
@@ -150,7 +150,7 @@ def _delivery(delivery: Delivery) -> DeliveryView:
     }
 
 
-def view_attempt(attempt: DeliveryAttempt) -> AttemptView:
+def view_attempt(attempt: DeliveryAttempt) -> DeliveryAttemptView:
     """One attempt at a delivery."""
     return {
         "at": to_wire(attempt.at),

@@ -271,6 +271,7 @@ TABLES: Final[tuple[Table, ...]] = (
             "max_amount": lambda tx, most: tx.amounts.total <= most,
             "card_number": _looks_like,
             "search_term": _mentions,
+            "status_reason": lambda tx, wanted: tx.status_reason in wanted,
         },
         orders={"total_amount": lambda tx: tx.amounts.total},
         keeps_place=_transaction_keeps_place,

@@ -81,7 +81,10 @@ def _addresses(surface):
     return {
         operation["operationId"]: (
             method.upper(),
-            path.removeprefix("/_sandbox").replace("{w}", "default").replace("{id}", "none"),
+            path.removeprefix("/_sandbox")
+            .replace("{w}", "default")
+            .replace("{id}", "none")
+            .replace("{key}", "none"),
         )
         for path, item in surface.document["paths"].items()
         for method, operation in item.items()
@@ -116,6 +119,10 @@ def _with_id(sandbox: Checked, name: str, path: str) -> str:
         return path.replace("none", _newest(sandbox, "messages"))
     if kind == "requests":
         return path.replace("none", _newest(sandbox, "requests"))
+    if kind == "payments":
+        return path.replace("none", sold.json()["transaction_id"])
+    if kind == "lens":
+        return path.replace("none", "merchant")
     if kind == "batches":
         batch = sold.json()["batch_id"]
         # A scenario that runs would say what becomes of the batch.

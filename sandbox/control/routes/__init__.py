@@ -2,12 +2,21 @@
 
 from typing import Any, Final
 
-from sandbox.control.routes import acting, console, observing, payments, webhooks, worlds
+from sandbox.control.routes import (
+    acting,
+    console,
+    looking,
+    observing,
+    payments,
+    webhooks,
+    worlds,
+)
 from sandbox.control.rows import ControlRow
 
 CONTROL: Final[tuple[ControlRow, ...]] = (
     *worlds.ROWS,
     *payments.ROWS,
+    *looking.ROWS,
     *webhooks.ROWS,
     *observing.ROWS,
     *acting.ROWS,

@@ -25,7 +25,7 @@ ENUMS: Final = {
     "EventType": ("MessageView", "event_type"),
     "OutcomeName": ("CatalogueOutcome", "key"),
     "TransportFault": ("FaultView", "key"),
-    "DeliveryTrigger": ("AttemptView", "trigger"),
+    "DeliveryTrigger": ("DeliveryAttemptView", "trigger"),
     "BatchReply": ("BatchAnswer", "answer"),
     "ClockMode": ("ClockBody", "mode"),
     "DeliveryStatus": ("DeliveryView", "status"),
@@ -33,6 +33,7 @@ ENUMS: Final = {
     "Canceler": ("TapBody", "cancel"),
     "SubjectKind": ("Subject", "kind"),
     "RequestMethod": ("SendBody", "method"),
+    "StoryKind": ("StoryStep", "kind"),
 }
 """Name of an enum to the schema and the property whose values it has.
 
@@ -42,6 +43,7 @@ Everything else with the same values refers to it.
 PARAMETERS: Final = {
     "sort_by": "SortBy",
     "sort_order": "SortOrder",
+    "order": "PaymentOrder",
     "x-sandbox-outcome": "ForcedOutcome",
 }
 """Name of a parameter to the name of its enum."""

@@ -185,6 +185,23 @@ def _act(context: OperationContext, action: ActionRequest) -> Acted:
     )
 
 
+def row_if_approved(
+    context: OperationContext, tx: Transaction, action: ActionRequest
+) -> Transition:
+    """The row that the action would take now if its processor approved. Nothing is changed.
+
+    Raises Refusal, as the action itself would, also for a rule failure.
+    """
+    _must_be_settled(context, tx, action)
+    case = _case(context, tx, action)
+    ruled = follow_ups.rule_for(case)
+    if ruled is None:
+        return follow_ups.transition_for(case, OUTCOMES["approved"])
+    if ruled.is_rule_failure:
+        raise follow_ups.refusal(case, ruled)
+    return ruled
+
+
 def _must_be_settled(context: OperationContext, tx: Transaction, action: ActionRequest) -> None:
     """Raises Refusal for a refund before settlement where the reading refuses it."""
     if action.operation is not Operation.REFUND or tx.status != "captured":

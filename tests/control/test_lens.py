@@ -1,0 +1,120 @@
+"""Operators ask what a key would be answered, and the platform answers exactly that."""
+
+import pytest
+
+from sandbox.platform.routes import OPERATIONS
+from tests.support.payments import ask, fresh_sandbox, paid_id
+
+LENS = "/worlds/default/lens"
+
+
+def looked(sandbox, key, operation, target=None):
+    body = {"key": key, "operation": operation}
+    answer = sandbox.control("POST", LENS, body | ({} if target is None else {"target": target}))
+    assert answer.status == 200, answer.text
+    return answer.json()
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    return fresh_sandbox()
+
+
+KEYS = (
+    *("admin", "psp", "partner", "merchant", "second_merchant", "other_partner"),
+    *("merchant_read_only", "revoked", "expired", "deleted", "legacy"),
+)
+
+
+@pytest.mark.parametrize(
+    ("operation", "path", "target"),
+    [
+        ("transactions.read", "/v1/transactions/{}", "payment"),
+        ("accounts.read", "/v1/accounts/{}", "merchant"),
+        ("accounts.read", "/v1/accounts/{}", "other_merchant"),
+        ("terminals.read", "/v1/terminals/{}", "terminal"),
+    ],
+)
+def test_the_lens_says_for_every_key_what_the_platform_answers(sandbox, operation, path, target):
+    cast = sandbox.control("GET", "/worlds/default").json()
+    row = next(row for row in OPERATIONS if row.name == operation)
+    id = {
+        "payment": lambda: paid_id(sandbox),
+        "terminal": lambda: cast["terminals"]["merchant"],
+    }.get(target, lambda: cast["accounts"][target])()
+    address = row.path.partition("{")[0] + id
+
+    seen = {key: looked(sandbox, key, operation, id) for key in KEYS}
+
+    answers = {key: ask(sandbox, row.method, address, by=key).status for key in KEYS}
+    assert {key: one["status"] for key, one in seen.items()} == answers
+    assert len(set(answers.values())) > 1
+    could = {one["cast"] for one in seen["merchant"]["could"]}
+    assert could >= {key for key, status in answers.items() if status == 200}
+
+
+def test_a_refusal_names_the_permission_that_is_missing_and_the_clause(sandbox):
+    seen = looked(sandbox, "merchant_read_only", "payments.capture", paid_id(sandbox))
+
+    assert (seen["status"], seen["allowed"]) == (401, False)
+    assert seen["missing"] == ["payments:capture"]
+    assert seen["decisions"][-1]["clause"] == "spec 5.9"
+    assert "merchant" in {one["cast"] for one in seen["could"]}
+
+
+def test_no_permission_helps_a_key_of_another_hierarchy(sandbox):
+    seen = looked(sandbox, "other_partner", "accounts.read", "merchant")
+
+    assert (seen["status"], seen["missing"]) == (404, [])
+    assert seen["target"] == sandbox.account("merchant")
+
+
+def test_looking_is_not_a_use_of_the_key(sandbox):
+    before = sandbox.control("GET", "/worlds/default/snapshot").json()
+    requests = sandbox.control("GET", "/worlds/default/requests").json()["total"]
+
+    looked(sandbox, "second_merchant", "accounts.read", "second_merchant")
+    sandbox.control("GET", f"{LENS}/second_merchant")
+
+    assert sandbox.control("GET", "/worlds/default/snapshot").json() == before
+    assert sandbox.control("GET", "/worlds/default/requests").json()["total"] == requests
+
+
+def test_the_table_of_a_key_has_each_operation_once(sandbox):
+    shown = sandbox.control("GET", f"{LENS}/merchant_read_only").json()
+
+    rows = {row["operation"]: row for row in shown["rows"]}
+    assert len(rows) == len(shown["rows"])
+    assert rows["accounts.read"]["own"] == 200
+    assert rows["payments.capture"]["own"] == 401
+    assert rows["accounts.read"]["outside"] == 404
+    assert shown["unusable"] is None
+
+
+def test_a_key_that_is_revoked_gets_401_for_everything_and_the_table_says_why(sandbox):
+    shown = sandbox.control("GET", f"{LENS}/revoked").json()
+
+    assert shown["unusable"] == "it is revoked"
+    assert {row["own"] for row in shown["rows"]} == {401}
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "nearest"),
+    [
+        ({"key": "mercant", "operation": "accounts.read"}, "key: the world has no", "merchant"),
+        ({"key": "merchant", "operation": "account.read"}, "operation: there is", "accounts.read"),
+        ({"key": "merchant", "operation": "accounts.read"}, "target: accounts.read needs", None),
+        ({"key": "merchant", "operaton": "accounts.read"}, "operation: ", None),
+    ],
+)
+def test_a_bad_question_is_refused_with_the_nearest_word(sandbox, body, message, nearest):
+    answer = sandbox.control("POST", LENS, body)
+
+    assert (answer.status, answer.json().get("nearest")) == (400, nearest)
+    assert answer.json()["message"].startswith(message)
+
+
+def test_the_table_of_a_key_that_is_not_there_is_404(sandbox):
+    answer = sandbox.control("GET", f"{LENS}/mercant")
+
+    assert (answer.status, answer.json()["nearest"]) == (404, "merchant")

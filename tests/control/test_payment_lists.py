@@ -1,0 +1,145 @@
+"""Operators search the payments of a world, whoever made them."""
+
+import json
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.directory.making import terminal_id
+from tests.support.payments import acted, fresh_sandbox, paid_id, pay, read
+
+PAYMENTS = "/worlds/default/payments"
+
+
+def searched(sandbox, **query):
+    return sandbox.control("GET", PAYMENTS, query=urlencode(query))
+
+
+@pytest.fixture(scope="module")
+def till():
+    """A sandbox with four payments of two merchants: by name, its id."""
+    sandbox = fresh_sandbox()
+    ids = {
+        "small": paid_id(sandbox, 500),
+        "hold": paid_id(sandbox, 9000, operation="auth", card="tok_amex"),
+        "declined": pay(sandbox, 700, outcome="insufficient_funds").json()["transaction_id"],
+        "hotel": paid_id(sandbox, 4000, at="second_merchant"),
+    }
+    acted(sandbox, ids["hotel"], "refund", amount=1500)
+    return sandbox, ids
+
+
+def names(till, **query):
+    sandbox, ids = till
+    known = {id: name for name, id in ids.items()}
+    answer = searched(sandbox, **query)
+    assert answer.status == 200, answer.text
+    return [known[row["id"]] for row in answer.json()["payments"]]
+
+
+def test_a_row_says_what_a_list_needs_in_less_than_600_bytes(till):
+    sandbox, ids = till
+
+    row = searched(sandbox, q=ids["hotel"]).json()["payments"][0]
+
+    whole = read(sandbox, ids["hotel"])
+    assert row == {
+        "id": ids["hotel"],
+        "created_at": "2026-03-01T12:00:00.000Z",
+        "updated_at": "2026-03-01T12:00:00.002Z",
+        "type": "refund",
+        "status": "captured",
+        "status_reason": "approved",
+        "currency": whole["currency"],
+        "total": 4000,
+        "tip": 0,
+        "refunded": 1500,
+        "reversed": 0,
+        "brand": "Visa",
+        "last4": "0011",
+        "account_id": sandbox.account("second_merchant"),
+        "merchant": whole["merchant_name"],
+        "terminal_id": whole["tid"],
+        "batch_id": whole["batch_id"],
+    }
+    assert len(json.dumps(row)) < 600
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({}, ["hotel", "declined", "hold", "small"]),
+        ({"order": "oldest"}, ["small", "hold", "declined", "hotel"]),
+        ({"order": "largest"}, ["hold", "hotel", "declined", "small"]),
+        ({"order": "smallest", "limit": 2}, ["small", "declined"]),
+        ({"status": "captured"}, ["hotel", "small"]),
+        ({"status": "authorized, declined"}, ["declined", "hold"]),
+        ({"status": "captured", "account": "second_merchant"}, ["hotel"]),
+        ({"status_reason": "insufficient_funds"}, ["declined"]),
+        ({"type": "refund"}, ["hotel"]),
+        ({"account": "merchant"}, ["declined", "hold", "small"]),
+        ({"account": "psp", "amount_min": 600, "amount_max": 4000}, ["hotel", "declined"]),
+        ({"card_brand": "Amex"}, ["hold"]),
+        ({"since": "2026-03-01T12:00:00Z", "until": "2026-03-01T12:00:00Z", "limit": 1}, ["hotel"]),
+        ({"since": "2026-03-02T00:00:00Z"}, []),
+        ({"q": "no such text"}, []),
+    ],
+    ids=str,
+)
+def test_each_parameter_narrows_or_orders_the_search(till, query, expected):
+    assert names(till, **query) == expected
+
+
+def test_payments_of_a_terminal_and_of_a_batch_are_found_by_id_and_by_name(till):
+    sandbox, ids = till
+    batch = read(sandbox, ids["small"])["batch_id"]
+
+    by_name = names(till, terminal="merchant")
+
+    assert by_name == names(till, terminal=terminal_id(sandbox, "merchant"))
+    assert by_name == ["declined", "hold", "small"]
+    assert names(till, batch=batch) == ["small"]
+
+
+def test_pages_lead_to_each_payment_once_even_while_new_ones_come(sandbox):
+    ids = [paid_id(sandbox) for _ in range(5)]
+    first = searched(sandbox, limit=2).json()
+    paid_id(sandbox)
+
+    second = searched(sandbox, limit=2, before=first["next"]).json()
+    third = searched(sandbox, limit=2, before=second["next"]).json()
+
+    seen = [row["id"] for page in (first, second, third) for row in page["payments"]]
+    assert seen == ids[::-1]
+    assert (first["total"], second["total"], third["next"]) == (5, 6, None)
+
+
+def test_whole_payments_are_those_of_the_platform(till):
+    sandbox, ids = till
+
+    (whole,) = searched(sandbox, shape="full", q=ids["hotel"]).json()["payments"]
+
+    assert whole == read(sandbox, ids["hotel"])
+
+
+@pytest.mark.parametrize(
+    ("query", "message", "nearest"),
+    [
+        ({"status": "captured,setled"}, "status: there is no 'setled'", "settled"),
+        ({"status_reason": "approvd"}, "status_reason: there is no 'approvd'", "approved"),
+        ({"type": "sales"}, "type: there is no 'sales'", "sale"),
+        ({"card_brand": "Vissa"}, "card_brand: there is no 'Vissa'", "Visa"),
+        ({"account": "secnd_merchant"}, "account: the world has no account", "second_merchant"),
+        ({"terminal": "mercant"}, "terminal: the world has no terminal with the id", "merchant"),
+        ({"stauts": "captured"}, "stauts: ", "status"),
+        ({"limit": 501}, "limit: ", None),
+        ({"before": "x"}, "before: ", None),
+    ],
+    ids=str,
+)
+def test_a_bad_parameter_is_refused_with_the_nearest_word(till, query, message, nearest):
+    answer = searched(till[0], **query)
+
+    assert answer.status == 400
+    assert answer.json()["message"].startswith(message)
+    assert answer.json().get("nearest") == nearest

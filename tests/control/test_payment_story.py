@@ -1,0 +1,203 @@
+"""Operators read what happened to a payment, and what can be done with it now."""
+
+import pytest
+
+from tests.support.payments import acted, ask, fresh_sandbox, held, pay, read, sold
+
+WORLD = "/worlds/default"
+
+
+def story(sandbox, tx):
+    answer = sandbox.control("GET", f"{WORLD}/payments/{tx['transaction_id']}")
+    assert answer.status == 200
+    return answer.json()
+
+
+def moves(sandbox, tx, query=""):
+    answer = sandbox.control("GET", f"{WORLD}/payments/{tx['transaction_id']}/moves", query=query)
+    assert answer.status == 200, answer.text
+    return answer.json()
+
+
+def move(sandbox, tx, operation, query=""):
+    found = moves(sandbox, tx, query)["moves"]
+    return next(one for one in found if one["operation"] == f"payments.{operation}")
+
+
+# --- the story --------------------------------------------------------------------------------
+
+
+def test_a_story_has_attempts_refusals_of_strangers_messages_and_what_is_due(sandbox):
+    tx = held(sandbox, 1000)
+    id = tx["transaction_id"]
+    ask(sandbox, "POST", f"/v3/payments/{id}/capture", {}, by="other_merchant")
+
+    told = story(sandbox, tx)
+
+    assert told["payment"] == read(sandbox, tx)
+    assert [(one["kind"], one["amount"], one["says"]) for one in told["story"]][:2] == [
+        ("attempt", 1000, "auth: pending (pending)"),
+        ("message", None, "transaction.create: not sent"),
+    ]
+    stranger = next(one for one in told["story"] if one["kind"] == "request")
+    assert stranger["says"] == (
+        f"POST /v3/payments/{id}/capture was refused with 404: "
+        f"Transaction {id}: the account is outside the caller's hierarchy (outside) (spec 7-404)"
+    )
+    due = told["story"][-1]
+    assert (due["kind"], due["says"]) == ("due", "authorization_expires: canceled (timed_out)")
+    assert due["at"] > told["story"][0]["at"]
+    assert told["outcome"] == {"key": "approved", "source": "default", "rule": "default"}
+
+
+@pytest.mark.proves("assumed 2.2")
+def test_the_money_of_a_payment_is_told_before_and_after_the_capture(sandbox):
+    tx = held(sandbox, 1000)
+    acted(sandbox, tx, "reverse", amount=100)
+    before = story(sandbox, tx)["ledger"]
+    acted(sandbox, tx, "capture", amount=700)
+    acted(sandbox, tx, "refund", amount=250)
+
+    after = story(sandbox, tx)
+
+    assert (before["authorized"], before["reversed_before"], before["remaining"]) == (
+        1000,
+        100,
+        900,
+    )
+    assert after["ledger"] == {
+        "authorized": 1000,
+        "captured": 700,
+        "released": 200,
+        "reversed_before": 100,
+        "reversed_after": 0,
+        "refunded": 250,
+        "refundable": 450,
+        "remaining": 450,
+    }
+    assert after["batch"] == {
+        "id": after["payment"]["batch_id"],
+        "status": "open",
+        "number": "001",
+    }
+
+
+def test_a_payment_that_is_not_there_is_404(sandbox):
+    for path in ("payments/none", "payments/none/moves"):
+        answer = sandbox.control("GET", f"{WORLD}/{path}")
+
+        assert (answer.status, answer.json()["message"]) == (
+            404,
+            "the world has no payment with this id",
+        )
+
+
+# --- moves ------------------------------------------------------------------------------------
+
+
+def test_an_authorization_can_be_captured_and_not_refunded_and_each_names_its_row(sandbox):
+    tx = held(sandbox, 1000)
+
+    shown = moves(sandbox, tx)
+
+    assert shown["state"] == "authorized"
+    assert {one["operation"].partition(".")[2]: one["row"] for one in shown["moves"]} == {
+        "confirm": "F34",
+        "capture": "F10",
+        "increment": "F13",
+        "adjust": "F19",
+        "reverse": "F16",
+        "refund": "F20",
+    }
+    assert [one["operation"] for one in shown["moves"] if one["possible"]] == [
+        "payments.capture",
+        "payments.increment",
+        "payments.reverse",
+    ]
+    refund = move(sandbox, tx, "refund")
+    assert (refund["status"], refund["error"], refund["clause"], refund["says"]) == (
+        400,
+        "invalid_transaction_state",
+        "assumed F20",
+        "F20: refund from authorized",
+    )
+    (expiry,) = shown["by_itself"]
+    assert (expiry["trigger"], expiry["row"]) == ("authorization_expires", "F21")
+
+
+LIMITS = [
+    (lambda sandbox: held(sandbox, 1000), "capture", 1, 1000),
+    (lambda sandbox: held(sandbox, 1000), "reverse", 1, 1000),
+    (lambda sandbox: held(sandbox, 1000), "increment", 1, 99_998_999),
+    (lambda sandbox: sold(sandbox, 1000), "adjust", 0, 1000),
+    (lambda sandbox: acted(sandbox, sold(sandbox, 1000), "refund", amount=300), "refund", 1, 700),
+]
+
+
+@pytest.mark.parametrize(("made", "operation", "least", "most"), LIMITS)
+def test_the_limits_are_those_at_which_the_platform_begins_to_refuse(made, operation, least, most):
+    sandbox = fresh_sandbox()
+    tx = made(sandbox)
+
+    shown = move(sandbox, tx, operation)
+    above = ask(sandbox, "POST", shown["path"], {**shown["example"], "amount": most + 1})
+    at_most = ask(sandbox, "POST", shown["path"], {**shown["example"], "amount": most})
+
+    assert (shown["min"], shown["max"]) == (least, most)
+    assert (above.status, at_most.status) == (400, shown["status"])
+
+
+def test_every_example_of_a_possible_move_succeeds():
+    for operation in ("capture", "increment", "reverse"):
+        sandbox = fresh_sandbox()
+        shown = move(sandbox, held(sandbox, 1000), operation)
+
+        answer = ask(sandbox, "POST", shown["path"], shown["example"])
+
+        assert answer.status == shown["status"], answer.text
+
+
+@pytest.mark.proves("assumed D35-refund")
+def test_a_reading_that_refuses_refunds_before_settlement_refuses_the_move(sandbox):
+    tx = sold(sandbox)
+    readings = {"refund_before_settlement": "refused"}
+    sandbox.control("PUT", f"{WORLD}/readings", readings)
+
+    shown = move(sandbox, tx, "refund")
+
+    assert (shown["possible"], shown["clause"]) == (False, "assumed D35-refund")
+
+
+def test_a_key_that_may_not_act_is_told_what_a_client_would_get(sandbox):
+    tx = held(sandbox)
+
+    shown = {
+        key: move(sandbox, tx, "capture", f"key={key}")
+        for key in ("partner", "merchant_read_only", "other_merchant")
+    }
+
+    assert [(one["possible"], one["status"]) for one in shown.values()] == [
+        (True, 200),
+        (False, 401),
+        (False, 404),
+    ]
+    assert "outside the caller's hierarchy" in shown["other_merchant"]["says"]
+
+
+def test_looking_at_a_payment_changes_nothing(sandbox):
+    tx = held(sandbox)
+    pay(sandbox, 500, outcome="lost_card")
+    before = sandbox.control("GET", f"{WORLD}/snapshot").json()
+
+    story(sandbox, tx)
+    moves(sandbox, tx, "key=partner")
+
+    assert sandbox.control("GET", f"{WORLD}/snapshot").json() == before
+
+
+def test_a_misspelt_key_is_refused_with_the_nearest_name(sandbox):
+    path = f"{WORLD}/payments/{held(sandbox)['transaction_id']}/moves"
+
+    answer = sandbox.control("GET", path, query="key=partnr")
+
+    assert (answer.status, answer.json()["nearest"]) == (400, "partner")
