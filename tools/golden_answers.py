@@ -39,9 +39,21 @@ _TAP: Final = {
     "since": NOW,
     "until": "2026-03-01T12:01:00Z",
 }
+_VERIFIED: Final = {
+    "verdict": "genuine",
+    "step": None,
+    "says": "a receiver with this secret accepts it",
+    "signed": "msg_1.1772366400.{}",
+    "secrets": ["whsec_****b2s="],
+    "expected": ["v1,fm9vZ2xlLmJhei5mb28uYmFyLnF1dXgueHl6"],
+    "sent": ["v1,fm9vZ2xlLmJhei5mb28uYmFyLnF1dXgueHl6"],
+    "age_s": 0,
+}
 _FIXED: Final = {
     "taps.list": {"taps": [_TAP], "total": 1},
     "taps.tap": {**_TAP, "status": "captured", "status_reason": "approved"},
+    "messages.verify": _VERIFIED,
+    "verify": _VERIFIED,
     "openapi.control": {"openapi": VERSION, "info": {"title": "Control API of uat-sandbox"}},
     "openapi.platform": {"openapi": VERSION, "info": {"title": "Card payment platform"}},
     "scenario.schema": {"$schema": DIALECT, "type": "object"},

@@ -5,7 +5,9 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from sandbox.domain.field_types import WebhookSecret
 from sandbox.domain.instants import Instant
+from sandbox.domain.webhooks.spoiled import TIMES_MAX
 
 PATH_CHARS_MAX: Final = 8_192
 HEADERS_MAX: Final = 50
@@ -73,3 +75,36 @@ class AgendaQuery(_Ask):
     until: Instant | None = None
     limit: Annotated[int, Field(ge=1, le=PAGE_MAX)] = 100
     after: str | None = None
+
+
+class VerifyQuery(_Ask):
+    """Which attempt to check: the first is 1, the last one if it is left out."""
+
+    endpoint_id: str | None = None
+    attempt: Annotated[int, Field(ge=1)] | None = None
+
+
+class VerifyBody(_Act):
+    """A webhook as it came: its headers, and its body as text, to the byte.
+
+    The secret is given, or is that of an endpoint.
+    """
+
+    headers: HeaderFields
+    body: str
+    secret: WebhookSecret | None = None
+    endpoint_id: _KeyName | None = None
+
+    @model_validator(mode="after")
+    def _has_one_secret(self) -> "VerifyBody":
+        if (self.secret is None) == (self.endpoint_id is None):
+            raise ValueError("secret or endpoint_id is required, and not both")
+        return self
+
+
+class SpoilBody(_Act):
+    """What to do to the next deliveries that match: `when` and `then` of a webhook rule."""
+
+    then: dict[str, Any]
+    when: dict[str, Any] = Field(default_factory=dict)
+    times: Annotated[int, Field(ge=1, le=TIMES_MAX)] = 1

@@ -1,15 +1,24 @@
 """Control endpoints on messages: samples, deliveries, and resending."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from pydantic_core import from_json
 
 from sandbox.control.long import written_list
-from sandbox.control.rows import ControlFault, ControlRequest, Written, must_be_known, window
-from sandbox.domain.events import EVENTS, EventType, Message, body_of
+from sandbox.control.rows import (
+    ControlFault,
+    ControlRequest,
+    Written,
+    invalid,
+    must_be_known,
+    window,
+)
+from sandbox.domain.events import EVENTS, EventType, Message, body_of, status_of
 from sandbox.domain.instants import to_wire
 from sandbox.domain.webhooks.deliveries import (
+    DELIVERY_STATUSES,
     AttemptTrigger,
     Delivery,
     DeliveryAttempt,
@@ -26,6 +35,22 @@ if TYPE_CHECKING:
 
 class DeliveryAttemptView(TypedDict):
     """One attempt at a delivery; `response` is the beginning of the receiver's answer."""
+class SentView(TypedDict):
+    """What an attempt sent, without the secret; `spoilt` names what a scenario changed in it."""
+
+    id: str
+    timestamp: int
+    signature: str | None
+    bytes: int
+    sha256: str
+    spoilt: list[str]
+
+
+class AttemptView(TypedDict):
+    """One attempt at a delivery; `response` is the beginning of the receiver's answer.
+
+    `sent` is null if nothing was sent.
+    """
 
     at: str
     status_code: int | None
@@ -33,6 +58,7 @@ class DeliveryAttemptView(TypedDict):
     response: str
     error: str | None
     trigger: AttemptTrigger
+    sent: SentView | None
 
 
 class DeliveryView(TypedDict):
@@ -64,12 +90,13 @@ class MessageView(MessageContent):
 
 
 class Messages(TypedDict):
-    """Messages, oldest first."""
+    """Messages, oldest first; `next` as `before` gives those before the first of them."""
 
     messages: list[MessageView]
     total: int
     limit: int
     offset: int
+    next: str | None
 
 
 class Resent(TypedDict):
@@ -83,37 +110,75 @@ async def list_all(request: ControlRequest) -> Written[Messages]:
     query: MessagesQuery = request.query
     must_be_known("event_type", query.event_type, EVENTS)
     slices, world = request.services.worlds.slices, request.world
-    fitting = await slices.run(_fitting(world.store.messages_now(), query))
-    page = window(fitting, query.limit, query.offset)
-    answer = Messages(messages=[], total=page.total, limit=page.limit, offset=page.offset)
+    must_be_known("delivery", query.delivery, DELIVERY_STATUSES)
+    fitting = await slices.run(_fitting(world, query))
+    end = len(fitting)
+    if query.before is not None:
+        place = world.store.place_of(query.before)
+        if place is None:
+            raise invalid("before: the world has no message with this id")
+        end = bisect_left(fitting, place, key=lambda one: world.store.place_of(one.id) or 0)
+    page = window(fitting[:end], query.limit, query.offset)
+    answer = Messages(
+        messages=[],
+        total=len(fitting),
+        limit=page.limit,
+        offset=page.offset,
+        next=page.items[0].id if page.items and page.offset else None,
+    )
     views = (view(world, message) for message in page.items)
     return await slices.run(written_list(answer, "messages", views))
 
 
-def _fitting(messages: Sequence[Message], query: "MessagesQuery") -> Steps[Sequence[Message]]:
+def _fitting(world: World, query: "MessagesQuery") -> Steps[Sequence[Message]]:
     """The messages that the query is about, oldest first."""
-    if query.event_type is None and query.since is None and query.subject is None:
+    messages = world.store.messages_now()
+    if query.names_all:
         return messages
     fitting = []
     for place in range(len(messages)):
         message = messages[place]
-        if (
-            (query.event_type is None or message.event_type == query.event_type)
-            and (query.since is None or message.created_at >= query.since)
-            and (query.subject is None or message.subject == query.subject)
-        ):
+        if _fits(world, message, query):
             fitting.append(message)
         if not place % OFTEN:
             yield
     return fitting
 
 
+def _fits(world: World, message: Message, query: "MessagesQuery") -> bool:
+    wanted = (
+        (query.event_type, message.event_type),
+        (query.subject, message.subject),
+        (query.account, message.account_id),
+    )
+    if any(one is not None and one != told for one, told in wanted):
+        return False
+    if query.since is not None and message.created_at < query.since:
+        return False
+    if query.status is not None and status_of(message) != query.status:
+        return False
+    if query.q is not None and not _mentions(message, query.q.lower()):
+        return False
+    if query.endpoint is None and query.delivery is None:
+        return True
+    return any(
+        query.endpoint in (None, one.endpoint_id) and query.delivery in (None, one.status)
+        for one in world.outbox.deliveries_of(message.id)
+    )
+
+
+def _mentions(message: Message, text: str) -> bool:
+    told = (message.id, message.event_type, message.subject, message.account_id)
+    return any(text in one.lower() for one in (*told, message.request_id or ""))
+
+
 def read(request: ControlRequest) -> MessageView:
     """One message, with its body and its deliveries."""
-    return view(request.world, _found(request))
+    return view(request.world, found_message(request))
 
 
-def _found(request: ControlRequest) -> Message:
+def found_message(request: ControlRequest) -> Message:
+    """The message that the path names. Raises ControlFault."""
     found = request.world.store.message(request.params["id"])
     if found is None:
         raise ControlFault(404, "not_found", "the world has no message with this id")
@@ -144,7 +209,7 @@ def _delivery(delivery: Delivery) -> DeliveryView:
     return {
         "endpoint_id": delivery.endpoint_id,
         "status": delivery.status,
-        "attempts": [view_attempt(one) for one in delivery.attempts],
+        "attempts": [view_attempt(one, delivery.message_id) for one in delivery.attempts],
         "next_attempt_at": None if due is None else to_wire(due),
         "rule": delivery.rule,
     }
@@ -152,6 +217,18 @@ def _delivery(delivery: Delivery) -> DeliveryView:
 
 def view_attempt(attempt: DeliveryAttempt) -> DeliveryAttemptView:
     """One attempt at a delivery."""
+def view_attempt(attempt: DeliveryAttempt, message_id: str) -> AttemptView:
+    """One attempt at a delivery of that message."""
+    head, sent = attempt.sent, None
+    if head is not None:
+        sent = SentView(
+            id=message_id,
+            timestamp=head.timestamp,
+            signature=head.signature,
+            bytes=head.size,
+            sha256=head.sha256,
+            spoilt=list(head.spoilt),
+        )
     return {
         "at": to_wire(attempt.at),
         "status_code": attempt.status_code,
@@ -159,6 +236,7 @@ def view_attempt(attempt: DeliveryAttempt) -> DeliveryAttemptView:
         "response": attempt.response,
         "error": attempt.error,
         "trigger": attempt.trigger,
+        "sent": sent,
     }
 
 
@@ -202,7 +280,7 @@ def _ids_of(world: World) -> dict[str, str]:
 def resend(request: ControlRequest) -> Resent:
     """One more attempt at a message. Source: assumed D22."""
     body: Resend = request.body
-    message, outbox = _found(request), request.world.outbox
+    message, outbox = found_message(request), request.world.outbox
     if body.endpoint_id is None:
         endpoints = list(outbox.subscribers(message))
     else:

@@ -297,11 +297,33 @@ class Listing(_Query):
 
 
 class MessagesQuery(Listing):
-    """Which messages: of a type, at or after an instant, about a resource."""
+    """Which messages: of a type, at or after an instant, about a resource, of an account.
+
+    `status` is that of the record, `delivery` that of a delivery, to the `endpoint` if one is
+    named. `q` is a part of an id or of the event. `before` is a message: only older ones.
+    """
 
     event_type: str | None = None
     since: Instant | None = None
     subject: str | None = None
+    account: str | None = None
+    status: str | None = None
+    endpoint: str | None = None
+    delivery: str | None = None
+    q: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    before: str | None = None
+
+    @model_validator(mode="after")
+    def _has_one_place(self) -> "MessagesQuery":
+        if self.before is not None and self.offset is not None:
+            raise ValueError("before or offset may be given, and not both")
+        return self
+
+    @property
+    def names_all(self) -> bool:
+        """Whether every message fits."""
+        filters = self.model_dump(exclude={"limit", "offset", "before"})
+        return all(value is None for value in filters.values())
 
 
 class RequestsQuery(Listing):

@@ -62,7 +62,7 @@ def _tried(tried: AttemptEvent) -> dict[str, Any]:
         "request_id": tried.message.request_id,
         "endpoint_id": tried.endpoint_id,
         "url": tried.url,
-        **messages.view_attempt(tried.attempt),
+        **messages.view_attempt(tried.attempt, tried.message.id),
         "delivery_status": tried.delivery_status,
         "rule": tried.rule,
     }

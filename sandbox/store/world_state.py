@@ -13,6 +13,7 @@ from sandbox.domain.field_types import Check, Limits, WorldName
 from sandbox.domain.payments.queued import OutcomeName, Queued
 from sandbox.domain.readings import table as readings_table
 from sandbox.domain.switches import checked
+from sandbox.domain.webhooks.spoiled import Spoiled
 
 COUNT_MAX: Final = 2**63 - 1
 
@@ -88,9 +89,10 @@ class Beginning:
 class WorldState:
     """The one record of the world itself.
 
-    `queue` are the next outcomes. `terminal_outcomes` are the fixed outcomes of test terminals, by
-    terminal id. `scenario` is the document of the scenario that is running. `readings` are those
-    that the world chose itself; the profile decides the others.
+    `queue` are the next outcomes, `spoiled` the next deliveries to spoil. `terminal_outcomes` are
+    the fixed outcomes of test terminals, by terminal id. `scenario` is the document of the scenario
+    that is running. `readings` are those that the world chose itself; the profile decides the
+    others.
     """
 
     id: str
@@ -98,6 +100,7 @@ class WorldState:
     clock: Annotated[ClockState, Check(_standing)]
     switches: Annotated[Mapping[str, Any], Check(checked)] = field(default_factory=dict)
     queue: tuple[Queued, ...] = ()
+    spoiled: tuple[Spoiled, ...] = ()
     terminal_outcomes: Mapping[str, OutcomeName] = field(default_factory=dict)
     scenario: Mapping[str, Any] | None = None
     readings: Annotated[Mapping[str, str], Check(readings_table.checked)] = field(

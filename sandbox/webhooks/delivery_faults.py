@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic_core import from_json
 
 from sandbox.domain.events import Message
-from sandbox.domain.webhooks.deliveries import AttemptTrigger
+from sandbox.domain.webhooks.deliveries import AttemptTrigger, SentHead
 from sandbox.domain.webhooks.endpoints import Endpoint
-from sandbox.scenarios.running import MatchedWebhookRule, Running
+from sandbox.scenarios.running import MatchedWebhookRule
+from sandbox.scenarios.spoiling import WebhookRules
 from sandbox.webhooks.signing import headers_of, write_secret
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _PLACES: Final = {"first": -1, None: 0, "last": 1}
 
 
 def ruled(
-    wanted: Iterable[tuple[Message, bytes, Sequence[Endpoint]]], scenario: Running
+    wanted: Iterable[tuple[Message, bytes, Sequence[Endpoint]]], rules: WebhookRules
 ) -> list[tuple[Message, Endpoint, MatchedWebhookRule | None]]:
     """The rule for each delivery, in the order of sending.
 
@@ -36,7 +37,7 @@ def ruled(
     for message, body, endpoints in wanted:
         fields = from_json(body) if endpoints else {}
         for endpoint in endpoints:
-            rule = scenario.for_webhook(_words(message, endpoint, fields))
+            rule = rules.for_webhook(_words(message, endpoint, fields))
             matched.append((message, endpoint, rule))
     # Equal ranks keep their order.
     return sorted(matched, key=lambda one: _PLACES[one[2].then.order if one[2] else None])
@@ -94,6 +95,37 @@ def apply_fault(
     if then.signature == "missing":
         del headers[f"{prefix}-signature"]
     return headers, _left_of(body, then.truncate)
+
+
+def head_of(
+    prefix: str,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    sent_at: float,
+    then: "WebhookThen | None",
+) -> SentHead:
+    """What to keep of an attempt that was sent at that system time."""
+    timestamp = int(headers[f"{prefix}-timestamp"])
+    return SentHead(
+        timestamp,
+        headers.get(f"{prefix}-signature"),
+        int(sent_at) - timestamp,
+        len(body),
+        sha256(body).hexdigest(),
+        () if then is None else _spoilt(then),
+    )
+
+
+def _spoilt(then: "WebhookThen") -> tuple[str, ...]:
+    """What the rule changes in the bytes and headers of an attempt."""
+    is_truncated = then.truncate is not None and then.truncate is not False
+    said = {
+        f"signature = {then.signature}": then.signature is not None,
+        "stale_timestamp": bool(then.stale_timestamp),
+        "truncate": is_truncated,
+    }
+    return tuple(word for word, is_so in said.items() if is_so)
 
 
 def _secrets(signature: str | None, endpoint: Endpoint, now: datetime) -> tuple[str, ...]:

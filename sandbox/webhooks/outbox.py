@@ -17,7 +17,8 @@ from sandbox.domain.timers import WEBHOOK_RETRY, Timer
 from sandbox.domain.webhooks.deliveries import AttemptTrigger, Delivery, Sent, delivery_id
 from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.domain.webhooks.schedule import DEAD_AFTER, GONE, TOO_MANY_REQUESTS, wait_after
-from sandbox.scenarios.running import MatchedWebhookRule, Running
+from sandbox.scenarios.running import MatchedWebhookRule
+from sandbox.scenarios.spoiling import WebhookRules
 from sandbox.store.port import OLDEST_FIRST, Where
 from sandbox.webhooks.bodies import Bodies
 from sandbox.webhooks.delivery_faults import contradiction, ruled, trigger_of
@@ -109,9 +110,8 @@ class Outbox:
 
     def accept(self, messages: Sequence[Message]) -> None:
         """Queue the messages of one commit for every endpoint that subscribes to them."""
-        scenario = self._world.scenario
-        if scenario is not None and scenario.is_about_webhooks:
-            self._accept_by_rules(messages, scenario)
+        if (rules := self._world.webhook_rules) is not None:
+            self._accept_by_rules(messages, rules)
             return
         jobs = [
             Job(message, endpoint.id)
@@ -125,14 +125,14 @@ class Outbox:
         for job in jobs:
             self._put(job)
 
-    def _accept_by_rules(self, messages: Sequence[Message], scenario: Running) -> None:
+    def _accept_by_rules(self, messages: Sequence[Message], rules: WebhookRules) -> None:
         # A message that a rule made up is sent by that rule; other rules do not apply.
         wanted = [
             (message, self.body(message), list(self.subscribers(message)))
             for message in messages
             if message.only_for is None
         ]
-        for message, endpoint, matched in ruled(wanted, scenario):
+        for message, endpoint, matched in ruled(wanted, rules):
             if matched is None:
                 self._enqueue(message, endpoint, "scheduled")
             else:

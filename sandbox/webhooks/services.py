@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Protocol
 
-from sandbox.scenarios.running import Running
+from sandbox.scenarios.spoiling import WebhookRules
 from sandbox.store.port import Store
 
 
@@ -15,8 +15,8 @@ class OutboxServices(Protocol):
         """The store with messages and timers."""
 
     @property
-    def scenario(self) -> Running | None:
-        """The scenario that runs."""
+    def webhook_rules(self) -> WebhookRules | None:
+        """The rules for deliveries, if there are any."""
 
     @property
     def time_scale(self) -> float:

@@ -46,6 +46,12 @@ def is_genuine(prefix: str, secret: str, body: bytes, headers: Mapping[str, str]
     return True
 
 
+def signature_of(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
+    """The signature of these bytes. Raises ValueError for a secret or a body that cannot be."""
+    moment = datetime.fromtimestamp(timestamp, UTC)
+    return _signer(secret).sign(message_id, moment, body.decode())
+
+
 @lru_cache(maxsize=1024)
 def _signer(secret: str) -> "Webhook":
     from standardwebhooks import Webhook

@@ -15,7 +15,7 @@ from typing import Final
 from sandbox.domain.webhooks.deliveries import Sent
 from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.store.files.port import StoreError
-from sandbox.webhooks.delivery_faults import apply_fault
+from sandbox.webhooks.delivery_faults import apply_fault, head_of
 from sandbox.webhooks.jobs import Job
 from sandbox.webhooks.sender import Sending
 from sandbox.webhooks.signing import headers_of
@@ -194,8 +194,12 @@ class Dispatcher:
                 # Don't send messages that are not durable yet.
                 await world.saver.saved()
             body = world.outbox.body(job.message)
-            headers, body = self._written(world, job, endpoint, body)
+            sent_at = world.system_clock()
+            headers, body = self._written(world, job, endpoint, body, sent_at)
             sent = await self._sender.send(endpoint.url, body, headers)
+            if not sent.is_unreachable:
+                head = head_of(self._prefix, headers, body, sent_at=sent_at, then=job.then)
+                sent = sent._replace(head=head)
         except StoreError as error:
             sent = Sent(None, 0, "", f"not sent: {error}"[:500])
         except asyncio.CancelledError:
@@ -213,10 +217,10 @@ class Dispatcher:
             fire_due(world)
 
     def _written(
-        self, world: World, job: Job, endpoint: Endpoint, body: bytes
+        self, world: World, job: Job, endpoint: Endpoint, body: bytes, sent_at: float
     ) -> tuple[dict[str, str], bytes]:
         """Headers and body as they are sent."""
-        message_id, now, sent_at = job.message.id, world.clock.now(), world.system_clock()
+        message_id, now = job.message.id, world.clock.now()
         if job.then is None:
             secrets = endpoint.secrets_at(now)
             return headers_of(self._prefix, message_id, sent_at, body, secrets), body

@@ -23,6 +23,7 @@ from sandbox.domain.terminals import Terminal
 from sandbox.domain.webhooks.deliveries import Delivery
 from sandbox.domain.webhooks.endpoints import ENDPOINTS_MAX
 from sandbox.scenarios.queue import QUEUE_MAX
+from sandbox.scenarios.spoiling import SPOILED_MAX
 from sandbox.store.files.port import (
     FIXTURE,
     MESSAGES,
@@ -101,6 +102,7 @@ def restore(
     if saved.is_from_file and state.id != world.id:
         raise NotRestored(f"{WORLD}, {state.id[:80]}: id: must be that of the world")
     _must_be_few(saved, "queue", len(state.queue), QUEUE_MAX)
+    _must_be_few(saved, "spoiled", len(state.spoiled), SPOILED_MAX)
     _must_be_few(saved, ENDPOINTS, len(tables.get(ENDPOINTS, ())), ENDPOINTS_MAX)
     yield from load(world.store, saved, _CHECKS)
     if not saved.is_from_file:

@@ -48,7 +48,7 @@ def _declare_endpoints(world: World, scenario: "Scenario") -> None:
         account_id = one.account
         if account_id is not None:
             try:
-                account_id = _resolve(world, "account", account_id)
+                account_id = world.named("account", account_id)
             except UnknownWord as error:
                 place = f"endpoint {number} {one.name!r}, account"
                 raise ScenarioError(f"{place}: {error}", error.nearest) from None
@@ -61,14 +61,4 @@ def _declare_endpoints(world: World, scenario: "Scenario") -> None:
 
 
 def _running(world: World, scenario: "Scenario") -> Running:
-    return Running(scenario, lambda kind, name: _resolve(world, kind, name))
-
-
-def _resolve(world: World, kind: str, name: str) -> str:
-    """The id of a cast name or id. Raises UnknownWord."""
-    cast = world.cast.ids_of(kind)
-    if name in cast:
-        return cast[name]
-    if world.has_record(kind, name):
-        return name
-    raise UnknownWord(f"the world has no {kind} {name[:80]!r}", name, cast)
+    return Running(scenario, world.named)

@@ -19,8 +19,10 @@ from sandbox.domain.readings import table
 from sandbox.domain.switches import checked
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import Timer
+from sandbox.domain.words import UnknownWord
 from sandbox.scenarios.queue import Queue
 from sandbox.scenarios.running import Running
+from sandbox.scenarios.spoiling import Spoiling, WebhookRules
 from sandbox.store.memory.store import MemoryStore
 from sandbox.store.port import UnitOfWork
 from sandbox.store.seeding import Cast
@@ -96,6 +98,7 @@ class World:
         self.readings = table.in_force(profile.readings, {})
         self.clock = Clock(system_clock, lambda clock: self.put_state(clock=clock))
         self.queue = Queue(lambda queue: self.put_state(queue=queue))
+        self.spoiling = Spoiling(lambda entries: self.put_state(spoiled=entries), self.named)
         self.journal = Journal(
             entries_max=journal_entries_max, scrub=profile.scrub, counters=self.store.counters
         )
@@ -136,6 +139,7 @@ class World:
             self._own_readings = state.readings
             self.readings = table.in_force(self.profile.readings, state.readings)
         self.clock.state, self.queue.entries = state.clock, state.queue
+        self.spoiling.entries = state.spoiled
 
     def put_state(self, **changes: Any) -> None:
         """Store these fields of the world's state anew."""
@@ -171,6 +175,23 @@ class World:
     def has_record(self, kind: str, id: str) -> bool:
         """Whether there is an account, a terminal, a location or a key with this id."""
         return self.store.get(KINDS[kind], id) is not None
+
+    def named(self, kind: str, name: str) -> str:
+        """The id of a record by its name in the cast, or by its id. Raises UnknownWord."""
+        cast = self.cast.ids_of(kind)
+        if name in cast:
+            return cast[name]
+        if self.has_record(kind, name):
+            return name
+        raise UnknownWord(f"the world has no {kind} {name[:80]!r}", name, cast)
+
+    @property
+    def webhook_rules(self) -> WebhookRules | None:
+        """The rules for deliveries: what is queued comes before the scenario. None without any."""
+        scenario = self.scenario
+        if scenario is not None and not scenario.is_about_webhooks:
+            scenario = None
+        return self.spoiling.before(scenario) if self.spoiling.entries else scenario
 
     def note_records(self) -> Steps[None]:
         """Take note of accounts and keys that came to be without being put one by one."""

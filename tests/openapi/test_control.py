@@ -8,6 +8,7 @@ from sandbox.control.routes import CONTROL
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.scenarios.queue import QUEUE_MAX
+from sandbox.scenarios.spoiling import SPOILED_MAX
 from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.openapi.asking import Request
@@ -21,6 +22,7 @@ GUARDED = Settings(token="a-token-of-the-test", clock=SETTINGS.clock)
 WORLD = "/worlds/default"
 
 NEEDS_A_LOOP = {"taps.tap", "messages.wait", "stream.read"}
+NEEDS_A_RECEIVER = {"messages.verify"}
 NEEDS_A_FULL_DISK = {"507"}
 
 
@@ -66,7 +68,7 @@ def test_every_operation_answers_as_the_document_says(sandbox):
 
     expected = {str(row.status) for row in CONTROL}
     seen = {name for name, status in surface.seen if status in expected}
-    assert set(surface.operations) - seen == NEEDS_A_LOOP
+    assert set(surface.operations) - seen == NEEDS_A_LOOP | NEEDS_A_RECEIVER
     assert set(refused.values()) == {400}
     assert all(status < 300 for status in succeed.values() if status), succeed
 
@@ -93,7 +95,7 @@ def _addresses(surface):
 
 def _success(sandbox: Checked, name: str) -> int:
     """The status of the operation, asked with its example in a world where there is everything."""
-    if name in NEEDS_A_LOOP:
+    if name in NEEDS_A_LOOP | NEEDS_A_RECEIVER:
         return 0
     method, path = _addresses(sandbox.control_surface)[name]
     operation = sandbox.control_surface.operations[name]
@@ -159,11 +161,15 @@ def test_a_body_that_is_too_large_is_refused_as_the_document_says(sandbox, name)
 def test_what_is_there_already_is_refused_as_the_document_says(sandbox):
     endpoint = {"url": "http://127.0.0.1:9/hook", "id": "taken", "disabled": True}
     sandbox.control("POST", f"{WORLD}/endpoints", endpoint)
+    free = {"url": "http://127.0.0.1:9/hook", "id": "free"}
+    sandbox.control("POST", f"{WORLD}/endpoints", free)
     sandbox.control("POST", f"{WORLD}/messages", {"event_type": "account.created"})
     sold = Request(sandbox, "payments.create").send().json()
     message = _newest(sandbox, "messages")
     for _ in range(10):
         sandbox.control("POST", f"{WORLD}/endpoints/taken/rotate-secret", {})
+    for _ in range(SPOILED_MAX):
+        sandbox.control("POST", f"{WORLD}/webhooks/next", {"then": {"drop": True}})
     for _ in range(QUEUE_MAX):
         sandbox.control("POST", f"{WORLD}/scenario/next", {"outcome": "lost_card"})
 
@@ -174,6 +180,7 @@ def test_what_is_there_already_is_refused_as_the_document_says(sandbox):
         "worlds.create": ("/worlds", {"id": "default"}),
         "endpoints.create": (f"{WORLD}/endpoints", endpoint),
         "next.add": (f"{WORLD}/scenario/next", {"outcome": "lost_card"}),
+        "webhooks.next.add": (f"{WORLD}/webhooks/next", {"then": {"drop": True}}),
         "endpoints.rotate": (f"{WORLD}/endpoints/taken/rotate-secret", {}),
         "endpoints.recover": (f"{WORLD}/endpoints/taken/recover", {"since": NOW}),
         "messages.resend": (f"{WORLD}/messages/{message}/resend", {"endpoint_id": "taken"}),
@@ -184,6 +191,8 @@ def test_what_is_there_already_is_refused_as_the_document_says(sandbox):
     answers = {
         name: sandbox.control("POST", path, body).status for name, (path, body) in asked.items()
     }
+    path = f"{WORLD}/messages/{message}/verify"
+    answers["messages.verify"] = sandbox.control("GET", path, query="endpoint_id=free").status
     answers["worlds.delete"] = sandbox.control("DELETE", WORLD).status
 
     assert answers == dict.fromkeys([row.name for row in CONTROL if 409 in row.refuses], 409)

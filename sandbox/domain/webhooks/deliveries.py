@@ -14,13 +14,31 @@ hundred copies; resending by hand has no limit, and each attempt has up to 4 KiB
 DeliveryStatus = Literal["pending", "delivered", "failed", "dropped", "canceled"]
 """`canceled`: its endpoint no longer subscribes. `dropped`: a scenario suppressed it."""
 
+DELIVERY_STATUSES: Final[tuple[DeliveryStatus, ...]] = DeliveryStatus.__args__  # type: ignore[attr-defined]
+
 AttemptTrigger = Literal["scheduled", "manual", "scenario"]
+
+
+class SentHead(NamedTuple):
+    """What an attempt sent, without the body and without a secret.
+
+    `timestamp` and `signature` are the headers, None where a scenario left one out. `age_s` is how
+    old the timestamp was then. `size` is in bytes, `sha256` is of the sent bytes. `spoilt` names
+    what a scenario changed. Source: assumed D22.
+    """
+
+    timestamp: int
+    signature: str | None
+    age_s: int
+    size: int
+    sha256: str
+    spoilt: tuple[str, ...] = ()
 
 
 class Sent(NamedTuple):
     """The result of an attempt. `error` None means that the endpoint accepted the message.
 
-    `is_unreachable`: there was no connection.
+    `is_unreachable`: there was no connection. `head` is what was sent, if anything was.
     """
 
     status_code: int | None
@@ -30,12 +48,14 @@ class Sent(NamedTuple):
     retry_after_s: float | None = None
     is_timeout: bool = False
     is_unreachable: bool = False
+    head: SentHead | None = None
 
 
 class DeliveryAttempt(NamedTuple):
     """One attempt. `at` is the world's time; `status_code` is None if no answer came.
 
-    `response` is the beginning of the answer's body; `error` gives the reason of a failure.
+    `response` is the beginning of the answer's body; `error` gives the reason of a failure. `sent`
+    is None if nothing was sent.
     """
 
     at: datetime
@@ -44,6 +64,7 @@ class DeliveryAttempt(NamedTuple):
     response: str
     error: str | None
     trigger: AttemptTrigger
+    sent: SentHead | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +91,7 @@ class Delivery:
     def tried(self, sent: Sent, at: datetime, trigger: AttemptTrigger) -> "Delivery":
         """The delivery after one more attempt."""
         attempt = DeliveryAttempt(
-            at, sent.status_code, sent.duration_ms, sent.response, sent.error, trigger
+            at, sent.status_code, sent.duration_ms, sent.response, sent.error, trigger, sent.head
         )
         return replace(self, attempts=(*self.attempts, attempt)[-ATTEMPTS_MAX:])
 

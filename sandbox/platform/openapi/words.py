@@ -31,6 +31,7 @@ ENUMS: Final = {
     "DeliveryStatus": ("DeliveryView", "status"),
     "FaultMoment": ("FaultView", "when"),
     "Canceler": ("TapBody", "cancel"),
+    "VerifyStep": ("VerifyView", "step"),
     "SubjectKind": ("Subject", "kind"),
     "RequestMethod": ("SendBody", "method"),
     "StoryKind": ("StoryStep", "kind"),
