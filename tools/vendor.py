@@ -57,8 +57,8 @@ def _write(modules: Path) -> None:
         text = (modules / package / "LICENSE").read_text("utf-8").strip()
         licences[f"{package} {locked['version']} ({licence})"] = text
     (VENDOR / "LOCK.json").write_text(json.dumps(lock, indent=2) + "\n", "utf-8")
-    written = "\n\n\n".join(f"{title}\n{'=' * len(title)}\n\n{licences[title]}" for title in licences)
-    (VENDOR / "LICENSES.txt").write_text(written + "\n", "utf-8")
+    parts = [f"{title}\n{'=' * len(title)}\n\n{text}\n" for title, text in licences.items()]
+    (VENDOR / "LICENSES.txt").write_text("\n\n".join(parts), "utf-8")
 
 
 if __name__ == "__main__":

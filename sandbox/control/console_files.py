@@ -48,13 +48,13 @@ def _page() -> bytes:
         for name, (home, _) in _assets().items()
         if not name.endswith(".css")
     )
-    return text.replace("{version}", _version()).replace("{modules}", modules).encode()
+    return text.replace("{version}", version()).replace("{modules}", modules).encode()
 
 
 @cache
 def _assets() -> dict[str, tuple[str, bytes]]:
     """Every file by its name, with the version under which it is asked for."""
-    own = {path.name: (_version(), path.read_bytes()) for path in _own_files()}
+    own = {path.name: (version(), path.read_bytes()) for path in _own_files()}
     vendored = {
         path.name: (_vendor_version(), path.read_bytes())
         for path in sorted((_FOLDER / _VENDOR).glob("*.mjs"))
@@ -63,7 +63,7 @@ def _assets() -> dict[str, tuple[str, bytes]]:
 
 
 @cache
-def _version() -> str:
+def version() -> str:
     """It changes with each of our files, so that a browser may keep them for ever."""
     seen = hashlib.sha256()
     for path in _own_files():

@@ -23,7 +23,7 @@ from sandbox.control.rows import (
     Written,
     unknown_world,
 )
-from sandbox.control.session import Sessions
+from sandbox.control.sessions import Sessions
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.secret_text import CARD_NUMBER, may_hold, misplaced
 from sandbox.domain.words import nearest

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from sandbox.control.shapes import MessagesQuery, Resend, Sample
 
 
-class DeliveryAttemptView(TypedDict):
-    """One attempt at a delivery; `response` is the beginning of the receiver's answer."""
 class SentView(TypedDict):
     """What an attempt sent, without the secret; `spoilt` names what a scenario changed in it."""
 
@@ -46,7 +44,7 @@ class SentView(TypedDict):
     spoilt: list[str]
 
 
-class AttemptView(TypedDict):
+class DeliveryAttemptView(TypedDict):
     """One attempt at a delivery; `response` is the beginning of the receiver's answer.
 
     `sent` is null if nothing was sent.
@@ -215,9 +213,7 @@ def _delivery(delivery: Delivery) -> DeliveryView:
     }
 
 
-def view_attempt(attempt: DeliveryAttempt) -> DeliveryAttemptView:
-    """One attempt at a delivery."""
-def view_attempt(attempt: DeliveryAttempt, message_id: str) -> AttemptView:
+def view_attempt(attempt: DeliveryAttempt, message_id: str) -> DeliveryAttemptView:
     """One attempt at a delivery of that message."""
     head, sent = attempt.sent, None
     if head is not None:

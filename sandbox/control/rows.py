@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from starlette.types import Scope
 
+from sandbox.control.sessions import Sessions
 from sandbox.domain.words import nearest
 from sandbox.platform.inside import Inside
 from sandbox.platform.security_headers import AnswerKind
@@ -16,8 +17,6 @@ from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
-
-    from sandbox.control.session import Sessions
 
 T = TypeVar("T")
 
@@ -98,7 +97,7 @@ class ControlRequest:
     root_path: str = ""
     origin: str = ""
     scope: Scope
-    sessions: "Sessions"
+    sessions: Sessions
     found: World | None = None
     answer_headers: dict[str, str] = field(default_factory=dict)
     query: Any = None

@@ -86,8 +86,8 @@ SECURITY_HEADERS: Final = (
     SecurityHeader(
         name="content-security-policy",
         why="an answer that is opened in a browser loads nothing, runs nothing, and is not framed; "
-        "the docs page and the console load their own files; nothing in the console turns text into "
-        "a script",
+        "the docs page and the console load their own files; nothing in the console turns text "
+        "into a script",
         values={
             AnswerKind.CONTROL: _NOTHING,
             AnswerKind.OPEN: _NOTHING,

@@ -3,7 +3,7 @@
 import { Mark, html } from "./ui.js";
 
 const AT = { pending: [10, 76], authorized: [150, 76], captured: [290, 76], settled: [430, 76], surcharge_pending: [130, 10],
-  refunded: [430, 10], declined: [10, 142], error: [120, 142], canceled: [230, 142], reversed: [340, 142] };
+  refunded: [430, 10], declined: [10, 142], error: [148, 142], canceled: [286, 142], reversed: [430, 142] };
 const EDGES = [["pending", "authorized"], ["pending", "captured"], ["pending", "declined"], ["pending", "error"], ["pending", "canceled"],
   ["pending", "surcharge_pending"], ["surcharge_pending", "captured"], ["surcharge_pending", "canceled"], ["authorized", "captured"],
   ["authorized", "canceled"], ["authorized", "reversed"], ["captured", "settled"], ["captured", "refunded"], ["captured", "reversed"], ["settled", "refunded"]];

@@ -22,8 +22,7 @@ function fitting(list, question) {
 const Row = ({ entry, on }) => html`<li><${Go} room="journal" id=${entry.id} query=${route.value.query}
   class=${`row two ${on ? "on" : ""}`}><time class="qq">${time(entry.at)}</time>
   <span class="el"><b>${purpose(entry)}</b> ${amountOf(entry)}</span><${Code} status=${entry.status} />
-  <span></span><span class="qq el sm">${refusal(entry)?.reason ?? decider(entry) ?? ""}
-  ${entry.response?.merchant_name ?? ""}</span><span class="qq sm r">${entry.origin === "console" ? "console" : ""}</span><//></li>`;
+  <span></span><span class="qq el sm">${refusal(entry)?.reason ?? decider(entry)} ${entry.response?.merchant_name ?? ""}</span><span class="qq sm r">${entry.origin === "console" ? "console" : ""}</span><//></li>`;
 
 function asCurl(entry) {
   const key = Object.values(world.value?.keys ?? {}).find(({ id }) => id === entry.key_id);

@@ -5,7 +5,7 @@ import { act, agenda, endpoints, held, hold, messages, requests, send, taps, wai
   from "./state.js";
 import { Act, Code, Empty, Go, html, Icon, Panel, Choice, Status, walk } from "./ui.js";
 import { amountOf, cardOf, decider, money, purpose, refusal, time, until } from "./words.js";
-import { deliveriesTo, failing, tick } from "./health.js";
+import { deliveriesTo, failing, named, tick } from "./health.js";
 import { useTicks, worldNow } from "./clockface.js";
 
 const FILTERS = [["", "Everything"], ["refused", "Refusals"], ["payments", "Payments"]];
@@ -101,7 +101,7 @@ function Due() {
   const list = agenda.value?.agenda ?? [];
   return html`<${Panel} title="Falls due next" more=${html`<${Go} room="time">All ${agenda.value?.total ?? ""}<//>`}>
     ${list.length ? html`<ul class="due">${list.slice(0, 6).map((one) => html`<li><${Icon} name="time" size=${14} />
-      <span class="el"><b>${one.subject.says}</b> ${one.says}</span><span class="q">${until(now, one.due)}</span></li>`)}</ul>`
+      <span class="el"><b>${named(one.subject.says, endpoints.value)}</b> ${one.says}</span><span class="q">${until(now, one.due)}</span></li>`)}</ul>`
     : html`<${Empty}><p class="q">Nothing falls due.</p><//>`}
     <div class="pf"><${Act} disabled=${!list.length} run=${() => act("POST", ["clock", "advance"], { to: "next" })}
       done="The clock moved"><${Icon} name="next" size=${13} />To the next<//>

@@ -29,25 +29,26 @@ export function asked(text) {
 }
 
 const Row = ({ one, on }) => html`<li><${Go} room="payments" id=${one.id} query=${route.value.query} class=${`row pay ${on ? "on" : ""}`}>
-  <${Mark} status=${one.status} /><span class="el">${one.merchant ?? ""}</span><span class="m">${money(one.total, one.currency)}</span>
+  <${Mark} status=${one.status} /><span class="el">${one.merchant ?? ""}</span><span class="m r">${money(one.total, one.currency)}</span>
   <span></span><span class="qq el sm">${one.status}${one.status_reason && !["approved", one.status].includes(one.status_reason) ? ` · ${one.status_reason}` : ""}</span>
   <span class="qq r sm">${one.brand} ${one.last4} · ${time(one.created_at).slice(0, 5)}</span><//></li>`;
 
+const NAMES = { "payments.confirm": "Accept the surcharge", "payments.capture": "Capture", "payments.increment": "Increment",
+  "payments.adjust": "Adjust the tip", "payments.reverse": "Reverse", "payments.refund": "Refund" };
+
 function Move({ move, payment, as, onDone }) {
-  const takes = "amount" in move.example;
-  const tips = "tip_amount" in move.example;
+  const takes = move.max !== null;
   const [open, setOpen] = useState(false);
   const [text, setText] = useState(((move.max ?? 0) / 100).toFixed(2));
-  const name = move.operation.split(".").pop().replaceAll("_", " ");
   const run = async () => {
-    const amount = takes ? { amount: minor(text) } : tips ? { tip_amount: minor(text) } : {};
+    const amount = takes ? { amount: minor(text) } : {};
     const answer = await send({ method: "POST", path: move.path, key: as, body: { ...move.example, ...amount } });
     onDone(answer);
   };
-  const label = name.replace(/^./, (first) => first.toUpperCase());
+  const label = NAMES[move.operation] ?? move.operation;
   const limit = move.max === null ? "" : move.min === move.max ? money(move.max, payment.currency) : `up to ${money(move.max, payment.currency)}`;
-  if (!(takes || tips) || !open) {
-    return html`<li>${takes || tips ? html`<button class="btn" onClick=${() => setOpen(true)}>${label}…</button>`
+  if (!takes || !open) {
+    return html`<li>${takes ? html`<button class="btn" onClick=${() => setOpen(true)}>${label}…</button>`
       : html`<${Act} run=${run}>${label}<//>`}<span class="q">${limit}</span></li>`;
   }
   return html`<li><form class="row wrap" onSubmit=${(event) => { event.preventDefault(); event.target.querySelector("button")?.click(); }}>
@@ -63,7 +64,7 @@ function Moves({ payment, as, setAs, moves, onDone }) {
     ${Object.keys(world.value?.keys ?? {}).map((name) => html`<option selected=${name === as}>${name}</option>`)}</select></label>`}>
     <ul class="mv">${can.map((move) => html`<${Move} key=${move.operation} move=${move} payment=${payment} as=${as} onDone=${onDone} />`)}
     ${moves && !can.length ? html`<li class="q">Nothing, with this key.</li>` : ""}</ul>
-    ${cannot.length ? html`<h3>What cannot, and why</h3><dl class="mv no">${cannot.map((move) => html`<dt>${move.operation.split(".").pop().replaceAll("_", " ")}</dt>
+    ${cannot.length ? html`<h3>What cannot, and why</h3><dl class="mv no">${cannot.map((move) => html`<dt>${NAMES[move.operation] ?? move.operation}</dt>
       <dd>${move.says} <${Go} room="clauses" query=${{ q: move.clause }} class="cl">${move.clause}<//></dd>`)}</dl>` : ""}
     ${moves?.by_itself.length ? html`<h3>By itself</h3><dl class="mv no">${moves.by_itself.map((one) => html`<dt>${one.trigger.replaceAll("_", " ")}</dt>
       <dd>then ${one.next_status}${one.due ? `, due ${time(one.due)}` : ""}</dd>`)}</dl>` : ""}<//>`;

@@ -1,7 +1,8 @@
 // Time: the clock, what falls due, and moving ahead to it.
 
 import { useState } from "preact/hooks";
-import { act, agenda, clock } from "./state.js";
+import { named } from "./health.js";
+import { act, agenda, clock, endpoints } from "./state.js";
 import { Act, Choice, Empty, html, Icon, Panel, say } from "./ui.js";
 import { useTicks, worldNow } from "./clockface.js";
 import { day, time, until } from "./words.js";
@@ -46,7 +47,7 @@ function groups(list, now) {
 function Due({ one, now, ahead, open, onOpen }) {
   const then = one.then ? `${one.then.status}${one.then.status_reason ? ` / ${one.then.status_reason}` : ""}` : "";
   return html`<li class=${open ? "on" : ""}><button class="dueb" aria-expanded=${String(open)} onClick=${onOpen}>
-    <${Icon} name="time" size=${14} /><span class="el"><b>${one.subject.says}</b> ${one.says}</span>
+    <${Icon} name="time" size=${14} /><span class="el"><b>${named(one.subject.says, endpoints.value)}</b> ${one.says}</span>
     <span class="q">${until(now, one.due)}</span><span class="m">${ahead > 86_400_000 ? day(one.due) : time(one.due)}</span></button>
     ${open && html`<div class="pv"><p>${then ? `Then it is ${then}. ` : ""}Everything that is due before it happens
       first, in order. <span class="cl">${one.clause}</span></p>

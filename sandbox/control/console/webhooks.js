@@ -5,7 +5,7 @@ import { ask, inWorld } from "./api.js";
 import { failing, tick } from "./health.js";
 import { Ticks } from "./overview.js";
 import { refine, route } from "./route.js";
-import { act, agenda, beat, endpoints, messages } from "./state.js";
+import { act, beat, endpoints, messages } from "./state.js";
 import { Act, Copy, Empty, Go, html, Icon, Json, Panel, Status, Trouble, walk } from "./ui.js";
 import { time } from "./words.js";
 
@@ -49,7 +49,7 @@ const Delivery = ({ one }) => html`<span class=${`dv ${tick({ status: one.status
 
 const Message = ({ one, on }) => html`<li><${Go} room="webhooks" id=${one.id} query=${route.value.query} class=${`row two3 ${on ? "on" : ""}`}>
   <time class="qq">${time(one.created_at)}</time><b class="el">${one.event_type}</b><span></span>
-  <span class="q sm el">${one.body?.merchant_name ?? ""} ${one.deliveries.map((each) => html`<${Delivery} one=${each} /> `)}</span><//></li>`;
+  <span class="q sm el">${one.deliveries.map((each) => html`<${Delivery} one=${each} /> `)} ${one.body?.merchant_name ?? ""}</span><//></li>`;
 
 const STEPS = [["signed", "signed"], ["secret", "secret"], ["expected", "expected"], ["sent", "sent"], ["age_s", "age, s"],
   ["verdict", "verdict"], ["step", "decided at"]];
@@ -125,5 +125,5 @@ export function Webhooks() {
     <ul onKeyDown=${walk} aria-label="Messages, newest first">${list.map((one) => html`<${Message} key=${one.id} one=${one} on=${one.id === id} />`)}</ul>
     ${list.length ? "" : html`<${Empty}><p class="q">${messages.value.length ? "No message fits this filter." : "No message yet: a payment makes some."}</p><//>`}</section>
   <section class="det" aria-label="Message">${id ? html`<${Detail} id=${id} />` : html`<${Empty}><p class="q">Choose a message to see its
-    payload beside its signature${agenda.value?.total ? "" : ""}.</p><//>`}</section>`;
+    payload beside its signature.</p><//>`}</section>`;
 }
