@@ -27,7 +27,8 @@ export function Diagram({ payment, moves }) {
   const next = new Set((moves?.moves ?? []).filter(({ possible }) => possible).map(({ operation }) => LEADS[operation.split(".").pop()]).filter(Boolean));
   for (const one of moves?.by_itself ?? []) next.add(one.next_status);
   const kind = (name) => name === now ? "now" : was.includes(name) ? "was" : next.has(name) ? "next" : "";
-  const edge = (from, to) => was.includes(from) && (was.includes(to) || to === now) && from !== to && was.indexOf(from) < was.indexOf(to) ? "did"
+  const taken = new Set(was.slice(1).map((to, i) => `${was[i]} ${to}`));
+  const edge = (from, to) => taken.has(`${from} ${to}`) ? "did"
     : from === now && next.has(to) ? "can" : "off";
   const can = [...next].filter((name) => name !== now).join(", ") || "nothing else";
   return html`<div class="scroll" tabindex="0"><svg class="sm0" viewBox="0 0 558 180" role="img" aria-label=${`The payment is ${now}. It was ${was.join(", ")}. It can become ${can}.`}>

@@ -156,12 +156,15 @@ function flush() {
     return [...added.reverse(), ...list.filter(({ id }) => !known.has(id))].slice(0, FEED_MAX);
   };
   requests.value = newest(requests.value, of("request"));
-  messages.value = tried(newest(messages.value, of("message")), of("attempt"));
+  messages.value = tried(newest(messages.value, of("message").map(whole)), of("attempt"));
   const moved = of("clock").pop();
   if (moved?.now) clock.value = { ...moved, read: Date.now() };
   if (of("gap").length) readAll(route.value.world).catch(() => {});
   readSmallSoon();
 }
+
+/** A message as the list has it: one that was just made has no deliveries yet. */
+const whole = (message) => ({ deliveries: [], ...message });
 
 /** The messages with what became of their deliveries meanwhile. */
 function tried(list, attempts) {
@@ -170,11 +173,19 @@ function tried(list, attempts) {
   for (const one of attempts) by.set(`${one.message_id} ${one.endpoint_id}`, one);
   return list.map((message) => ({
     ...message,
-    deliveries: message.deliveries.map((one) => {
-      const last = by.get(`${message.id} ${one.endpoint_id}`);
-      return last ? { ...one, status: last.delivery_status } : one;
-    }),
+    deliveries: attempted(message, by),
   }));
+}
+
+function attempted(message, by) {
+  const known = new Set(message.deliveries.map((one) => one.endpoint_id));
+  const added = [...by.values()]
+    .filter((one) => one.message_id === message.id && !known.has(one.endpoint_id))
+    .map((one) => ({ endpoint_id: one.endpoint_id, status: "pending", attempts: [] }));
+  return [...message.deliveries, ...added].map((one) => {
+    const last = by.get(`${message.id} ${one.endpoint_id}`);
+    return last ? { ...one, status: last.delivery_status, attempts: [...one.attempts, last] } : one;
+  });
 }
 
 /** Holds the picture, or lets go and shows what came. */

@@ -5,7 +5,7 @@ import { ask } from "./api.js";
 import { useTicks, worldNow } from "./clockface.js";
 import { act, clock, requests, scenario, send, session, taps, world } from "./state.js";
 import { Act, Choice, copy, Empty, Go, html, Icon, Mark, Panel, Status, Trouble } from "./ui.js";
-import { cardOf, curl, minor, money, time, until } from "./words.js";
+import { approved, cardOf, curl, minor, money, time, until } from "./words.js";
 
 const SEES = { captured: "Approved", authorized: "Approved", declined: "Declined", error: "It did not work",
   canceled: "Canceled", pending: "Hold card here", surcharge_pending: "A fee is added" };
@@ -56,7 +56,7 @@ function Wallet({ cards, outcomes, tap, waits }) {
 function Phone({ tap, last, error }) {
   useTicks();
   const now = worldNow();
-  const amount = tap ? money(tap.amount) : last ? money(last.total_amount, last.currency) : "";
+  const amount = tap ? money(tap.amount) : last ? money(approved(last), last.currency) : "";
   const left = tap && now ? until(now, tap.until) : "";
   const status = tap ? "pending" : last?.status;
   return html`<div class="stage"><div class="phone"><div class="scr" role="img" aria-label=${`The phone shows: ${SEES[status] ?? "ready"} ${amount}`}>
@@ -65,7 +65,7 @@ function Phone({ tap, last, error }) {
     <div class=${`nf nf-${status ?? "ready"}`}>${tap || !status ? html`<${Icon} name="terminal" size=${72} />` : html`<${Mark} status=${status} />`}</div>
     <p class="hold">${SEES[status] ?? "Start a payment"}</p>
     <p class="brs">${tap || !last ? "Visa · Mastercard · Amex · Discover"
-      : last.status_reason === "partial_approval" ? `${money(last.amount_remaining ?? 0)} are still to be paid` : plain(last.status_reason)}</p></div></div>
+      : last.status_reason === "partial_approval" ? `${money(last.total_amount - approved(last), last.currency)} are still to be paid` : plain(last.status_reason)}</p></div></div>
     ${tap ? html`<div class="under"><div class="row"><b>Waits for a card</b><span class="sp"></span><span class="q">${left} left</span></div>
       <p class="q sm">Since ${time(tap.since)}. ${clock.value?.mode === "frozen" ? "The clock is frozen: it waits until you move it." : ""}</p>
       <div class="row wrap"><${Act} class="btn s" run=${() => act("POST", ["taps", tap.transaction_id], { cancel: "user" })}>Customer cancels<//>
@@ -84,7 +84,7 @@ function Receipt({ record }) {
     <div><span>${new Date(record.created_at).toISOString().slice(0, 10)}</span><span>${time(record.created_at)}</span></div>
     <div><span>${cardOf(record) || "NO CARD"}</span></div>${line("SUBTOTAL", record.subtotal)}${line("TIP", record.tip_amount)}
     ${line("SURCHARGE", record.surcharge_amount)}<div class="tt"><span>${good ? "TOTAL" : plain(record.status).toUpperCase()}</span>
-    <span>${good ? (record.total_amount / 100).toFixed(2) : ""}</span></div>
+    <span>${good ? (approved(record) / 100).toFixed(2) : ""}</span></div>
     <div class="rf">${plain(record.status_reason).toUpperCase()}</div></div>
     <div class="row sm"><${Status} status=${record.status} /><span class="sp"></span><span class="q">${time(record.created_at)}</span></div></li>`;
 }
@@ -162,7 +162,7 @@ export function Terminal() {
 function sentence(tap, record) {
   if (tap) return `The phone asks for a card for ${money(tap.amount)}.`;
   if (!record) return "The phone is ready for a payment.";
-  const amount = money(record.total_amount, record.currency);
+  const amount = money(approved(record), record.currency);
   if (record.status_reason === "partial_approval") return `The card had only ${amount} on it. That was approved; the rest is still to be paid.`;
   if (["captured", "authorized"].includes(record.status)) return `${amount} were approved.`;
   return `${amount} were not paid: ${plain(record.status_reason)}.`;

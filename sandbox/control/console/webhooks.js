@@ -75,9 +75,9 @@ function Attempts({ message }) {
   return html`<${Panel} title="Attempts" about="first ones in order, retries on the clock of the world" more=${waits.length
     ? html`<${Act} run=${() => act("POST", ["clock", "advance"], { to: waits[0].next_attempt_at })}><${Icon} name="ahead" size=${13} />To the next try<//>` : ""}>
     <div class="scroll" tabindex="0"><table><thead><tr><th>endpoint</th><th>at</th><th>by</th><th>answer</th><th>took</th></tr></thead><tbody>
-    ${all.map((one) => html`<tr><td>${nameOf(one.endpoint)}</td><td>${time(one.at ?? one.attempted_at ?? one.sent_at)}</td>
-      <td>${one.trigger ?? ""}</td><td><b class=${(one.status_code ?? one.response_status ?? one.status) < 300 ? "code2" : "code5"}>
-      ${one.status_code ?? one.response_status ?? one.status ?? one.error ?? "no answer"}</b></td><td>${one.duration_ms == null ? "" : `${one.duration_ms} ms`}</td></tr>`)}
+    ${all.map((one) => html`<tr><td>${nameOf(one.endpoint)}</td><td>${time(one.at)}</td>
+      <td>${one.trigger ?? ""}</td><td class="wraps"><b class=${(one.status_code ?? 999) < 300 ? "code2" : "code5"}>
+      ${one.status_code ?? one.error ?? "no answer"}</b></td><td>${one.duration_ms == null ? "" : `${one.duration_ms} ms`}</td></tr>`)}
     ${message.deliveries.filter((one) => !one.attempts.length).map((one) => html`<tr><td>${nameOf(one.endpoint_id)}</td>
       <td colspan="4" class="q">${one.status}${one.next_attempt_at ? `, due ${time(one.next_attempt_at)}` : ""}${one.rule ? `, by ${one.rule}` : ""}</td></tr>`)}
     </tbody></table></div>${message.deliveries.length ? "" : html`<${Empty}><p class="q">No endpoint wanted it when it was made.</p><//>`}<//>`;
@@ -91,15 +91,16 @@ function Detail({ id }) {
   }, [id, beat.value]);
   if (error) return html`<${Trouble} error=${error} />`;
   if (message?.id !== id) return html`<p class="q">Reading ${id}</p>`;
-  const first = message.deliveries.find((one) => one.attempts.length);
+  const first = message.deliveries.find((one) => one.attempts.some(({ sent }) => sent));
+  const last = first ? first.attempts.findLastIndex(({ sent }) => sent) + 1 : 0;
   return html`<div class="dh"><div class="row wrap"><h2 class="big2">${message.event_type}</h2>
       ${message.body?.status ? html`<${Status} status=${message.body.status} />` : ""}<span class="sp"></span>
       <${Act} run=${() => act("POST", ["messages", id, "resend"], {})} done="Sent again"><${Icon} name="send" size=${13} />Send again<//></div>
     <div class="row wrap q sm"><code>${id}</code><${Copy} text=${id} what="the id" /><span>${time(message.created_at)} UTC</span>
       ${message.request_id ? html`<span>by <${Go} room="journal" id=${message.request_id}>${message.request_id}<//></span>` : html`<span>by the clock</span>`}</div></div>
   <div class="cols"><${Panel} title="Payload" more=${html`<${Copy} text=${JSON.stringify(message.body)} what="the payload" />`}><${Json} value=${message.body} /><//>
-    <${Panel} title="Signature" about=${first ? nameOf(first.endpoint_id) : ""}>${first ? html`<${Signature} message=${id} endpoint=${first.endpoint_id}
-      attempt=${first.attempts.length} />` : html`<${Empty}><p class="q">Nothing was sent yet, so nothing was signed.</p><//>`}<//></div>
+    <${Panel} title="Signature" about=${first ? nameOf(first.endpoint_id) : ""}>${last ? html`<${Signature} message=${id} endpoint=${first.endpoint_id} attempt=${last} />`
+      : html`<${Empty}><p class="q">Nothing reached an endpoint yet, so nothing was signed.</p><//>`}<//></div>
   <${Attempts} message=${message} />`;
 }
 
