@@ -155,7 +155,7 @@ def test_a_hold_is_captured_by_hand_alone_and_its_story_tells_it(page, server, h
 
 def test_a_card_with_too_little_on_it_is_tapped_and_presented(page, server):
     go(page, server, "terminal")
-    page.get_by_label("Amount").fill("80.00")
+    page.get_by_role("textbox", name="Amount").fill("80.00")
 
     page.get_by_role("button", name="MasterCard 5100").click()
 
