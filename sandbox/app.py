@@ -171,6 +171,7 @@ def _services(
         samples=library.sample,
         scenarios=library.scenarios,
         scenario=library.scenario,
+        scenario_text=library.scenario_text,
         why_not_to=guard.why_not_to,
         platform_url=settings.platform_url,
         needs_token=needs_token,

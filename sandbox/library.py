@@ -77,6 +77,11 @@ def scenario_file(name_or_path: str) -> Path:
     return folder("scenarios") / f"{_stem(name_or_path, stems)}.toml"
 
 
+def scenario_text(name: str) -> str:
+    """The text of the file of a scenario that comes with the sandbox, by the name of its file."""
+    return (folder("scenarios") / f"{name}.toml").read_text(encoding="utf-8")
+
+
 def scenario_or_file(name_or_path: str) -> "Scenario":
     """A scenario by name or title, or the one in a file when a path is given.
 

@@ -26,6 +26,7 @@ from sandbox.domain.webhooks.schedule import TIMEOUT_S
 from sandbox.scenarios.loading import PARTS_MAX
 from sandbox.scenarios.near_misses import NEAR_MISSES_MAX
 from sandbox.scenarios.queue import QUEUE_MAX
+from sandbox.scenarios.spoiling import SPOILED_MAX
 from sandbox.scenarios.words import RULES_MAX, WEBHOOK_RULES_MAX
 from sandbox.webhooks.connections import ANSWER_BYTES_MAX, INTERIM_MAX
 from sandbox.webhooks.sender import RESPONSE_CHARS_MAX
@@ -33,6 +34,7 @@ from sandbox.worlds.coverage_counters import SCENARIOS_MAX
 from sandbox.worlds.dispatcher import UNDER_WAY_MAX
 from sandbox.worlds.event_stream import WAITING_MAX
 from sandbox.worlds.journal import CAPTURE_BYTES_MAX, REASON_CHARS_MAX
+from sandbox.worlds.marks import MARKS_MAX
 from sandbox.worlds.registry import JOURNAL_ENTRIES_MAX, WORLDS_MAX
 from tools.generate import (
     FOLDER,
@@ -57,6 +59,8 @@ LIMITS = {
     "characters of a reason in the journal": REASON_CHARS_MAX,
     "near misses of an attempt in the journal": NEAR_MISSES_MAX,
     "next outcomes that wait in a world": QUEUE_MAX,
+    "deliveries to spoil that wait in a world": SPOILED_MAX,
+    "marks of a world": MARKS_MAX,
     "rules of a scenario on attempts": RULES_MAX,
     "rules of a scenario on webhooks": WEBHOOK_RULES_MAX,
     "tables, lists and values of a scenario": PARTS_MAX,

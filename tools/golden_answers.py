@@ -94,7 +94,7 @@ def _of_platform() -> dict[str, Any]:
     found = {}
     for row in OPERATIONS:
         example = example_of(row.name)
-        if row.response is None or row.run is None or example is None:
+        if row.response is None or row.status == 204 or row.run is None or example is None:
             continue
         found[row.name] = _short(_answer(InProcess("demo", NOW), row.name, example))
     return found
@@ -139,22 +139,40 @@ def _control_answer(row: ControlRow) -> Any:
     if row.is_raw:
         body = asked.whole("GET", f"{_WORLD}/snapshot")
     id = _prepared(asked, row)
-    path = row.path.replace("{w}", "default")
+    path = row.path.replace("{w}", "default") + ("?q=merchant" if row.name == "find" else "")
     return asked.whole(row.method, re.sub(r"\{\w+\}", id, path), body)
+
+
+_NAMED: Final = {
+    "scenarios.read": "approve_all",
+    "machines.read": "batch",
+    "lens.table": "merchant",
+}
+"""Rows whose path needs the name of something that is always there."""
 
 
 def _prepared(asked: InProcess, row: ControlRow) -> str:
     """Makes what the row needs, and gives the id for its path."""
     kind = row.name.partition(".")[0]
-    if kind == "endpoints":
-        return str(asked.whole("POST", f"{_WORLD}/endpoints", _HOOK)["id"])
+    if row.name in _NAMED:
+        return _NAMED[row.name]
     if row.name == "scenario.read":
         asked.whole("PUT", f"{_WORLD}/scenario", {"name": "approve_all"})
     if kind in ("next", "scenario"):
         asked.whole("POST", f"{_WORLD}/scenario/next", CONTROL_EXAMPLES["next.add"])
         return ""
-    if kind == "lens":
-        return "merchant"
+    if kind in ("endpoints", "marks"):
+        body = _HOOK if kind == "endpoints" else CONTROL_EXAMPLES["marks.add"]
+        return str(asked.whole("POST", f"{_WORLD}/{kind}", body)["id"])
+    if kind == "schedules":
+        id = str(asked.cast.terminals["merchant"])
+        asked.whole("PUT", f"{_WORLD}/batch-schedules/{id}", CONTROL_EXAMPLES["schedules.set"])
+        return "" if row.name == "schedules.list" else id
+    return _after_a_sale(asked, kind)
+
+
+def _after_a_sale(asked: InProcess, kind: str) -> str:
+    """The id of what a sale leaves behind, for the rows that need one."""
     if kind not in ("messages", "requests", "batches", "coverage", "payments"):
         return ""
     example = example_of("payments.create")

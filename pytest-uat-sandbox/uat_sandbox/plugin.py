@@ -33,8 +33,8 @@ _OPTIONS: Final = {
 them counts."""
 
 _MARKER: Final = (
-    "sandbox(seed=, clock=, fixture=, scenario=, switches=, invent=, name=): how the world of the "
-    "fixture `sandbox` begins"
+    "sandbox(seed=, clock=, fixture=, scenario=, switches=, readings=, invent=, name=): how the "
+    "world of the fixture `sandbox` begins"
 )
 
 _SERVER: Final = pytest.StashKey["Server"]()

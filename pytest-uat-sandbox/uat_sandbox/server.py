@@ -26,7 +26,16 @@ if TYPE_CHECKING:
 
 __tracebackhide__ = True
 
-WORLD_OPTIONS: Final = ("name", "seed", "clock", "fixture", "scenario", "switches", "invent")
+WORLD_OPTIONS: Final = (
+    "name",
+    "seed",
+    "clock",
+    "fixture",
+    "scenario",
+    "switches",
+    "readings",
+    "invent",
+)
 """The options of a new world, see `Server.world`."""
 
 _LOOPBACK: Final = "127.0.0.1"
@@ -92,6 +101,7 @@ class Server:
         fixture: str | None = None,
         scenario: str | Path | Mapping[str, Any] | None = None,
         switches: Mapping[str, Any] | None = None,
+        readings: Mapping[str, str] | None = None,
         invent: Mapping[str, int] | None = None,
     ) -> "World":
         """A new world. Use it in a `with` block, or close it; the server closes it at the end.
@@ -113,6 +123,7 @@ class Server:
             "fixture": fixture,
             "scenario": None if scenario is None else document_of(scenario),
             "switches": switches,
+            "readings": readings,
             "invent": invent,
         }
         body = {option: value for option, value in fields.items() if value is not None}

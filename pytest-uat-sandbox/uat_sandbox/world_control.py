@@ -133,6 +133,18 @@ class WorldControl:
             self._object("PUT", "/switches", wanted) if wanted else self._object("GET", "/switches")
         )
 
+    def readings(
+        self, changes: Mapping[str, str | None] | None = None, **more: str | None
+    ) -> dict[str, str]:
+        """How the world reads the spec, after these changes: `delete_answers="resource"`.
+
+        None returns a reading to that of the profile.
+        """
+        wanted = {**(changes or {}), **more}
+        return (
+            self._object("PUT", "/readings", wanted) if wanted else self._object("GET", "/readings")
+        )
+
     # --- time
 
     @property

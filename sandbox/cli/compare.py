@@ -104,7 +104,9 @@ def _compared(
         play = Play(stage, profile.api_key_header, seed, fixture if server else None)
         casting = cast(recording, play)
         found = play.run(recording, casting, AS_IT_IS)
-        tried = turns(has_profile=server is None, shape=profile.errors.shape)
+        tried = turns(
+            has_profile=server is None, shape=profile.errors.shape, readings=profile.readings
+        )
         whole = explained(found, recording, casting, play, tried)
     keys = [entry.key for entry in recording.entries if entry.key]
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from sandbox.cli.exit_status import EXIT_REFUSED, refuse
+from sandbox.cli.known import SOME_EVENTS
 from sandbox.cli.params import TargetType
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class _Limits:
 )
 @click.option(
     "--events",
+    type=SOME_EVENTS,
     metavar="EVENT[,...]",
     help="Events that the receiver gets, like transaction.sale,'batch.*'. Default: all.",
 )

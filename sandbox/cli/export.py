@@ -5,14 +5,16 @@ from pathlib import Path
 
 import click
 
+from sandbox.cli.control import Remote, server_options, world_path
 from sandbox.cli.exit_status import refuse
 from sandbox.cli.group import Group
-from sandbox.cli.tables import say, show_json
+from sandbox.cli.params import InstantType
+from sandbox.cli.tables import json_option, say, show_json
 
 
 @click.group(cls=Group)
 def export() -> None:
-    """Write the platform in the formats of other tools."""
+    """Write the platform, or requests to it, in the formats of other tools."""
 
 
 @export.command()
@@ -75,3 +77,63 @@ def postman(out: Path | None, *, server: str, profile: Path | None) -> None:
     except OSError as error:
         refuse(f"--out {out}: cannot be written: {error.strerror or error}")
     say(f"{out} is written: import it, or run it with `npx newman run {out}`")
+
+
+@export.command()
+@click.argument("ids", nargs=-1)
+@click.option(
+    "--as",
+    "kind",
+    type=click.Choice(["curl", "har", "markdown"]),
+    default="curl",
+    show_default=True,
+    help="Format of the file.",
+)
+@click.option("--subject", help="Only requests about the payment, batch or key with this id.")
+@click.option("--since", type=InstantType(), help="Only requests from this instant on.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write to this file. Default: standard output.",
+)
+@server_options
+@json_option
+def requests(
+    ids: tuple[str, ...],
+    *,
+    kind: str,
+    subject: str | None,
+    since: str | None,
+    out: Path | None,
+    world_id: str,
+    url: str,
+    token: str | None,
+    as_json: bool,
+) -> None:
+    """Write requests of the journal as curl, HAR or Markdown.
+
+    IDS are the ids of requests, like req_0000000001. Without them, all requests that fit. Keys are
+    never written: the commands take them from variables of the shell.
+
+    \b
+    Examples:
+      sandbox export requests req_0000000001
+      sandbox export requests --as har --out requests.har
+      sandbox export requests --as markdown --subject 3fa85f64-5717-4562-b3fc-2c963f66afa6
+    """
+    chosen = {"requests": list(ids) or None, "subject": subject, "since": since}
+    body = {"as": kind} | {name: value for name, value in chosen.items() if value is not None}
+    shown = Remote(url=url, token=token).read("POST", world_path(world_id, "export"), body)
+    if as_json:
+        show_json(shown)
+    elif out is None:
+        for line in shown["content"].splitlines():
+            say(line)
+    else:
+        try:
+            out.write_text(shown["content"], encoding="utf-8")
+        except OSError as error:
+            refuse(f"{out}: cannot be written: {error.strerror or error}")
+        count = "1 request" if shown["requests"] == 1 else f"{shown['requests']:,} requests"
+        say(f"wrote {count} to {out}")

@@ -110,6 +110,16 @@ class HintedType(click.ParamType[Any]):
         return _beginning(self._words(), incomplete)
 
 
+class ListedType(HintedType):
+    """Words with commas between them. The shell completes the last one."""
+
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+        """The words so far, with each that begins with what was typed of the last."""
+        before, comma, last = incomplete.rpartition(",")
+        offered = _beginning(self._words(), last)
+        return [CompletionItem(before + comma + one.value, help=one.help) for one in offered]
+
+
 class _OnServer(click.ParamType[Any]):
     """A word that the server knows. `read` gives the words of a world, as the server shows it."""
 
@@ -172,6 +182,7 @@ SOME_OUTCOME: Final = HintedType(_outcomes)
 SOME_FAULT: Final = HintedType(_faults)
 SOME_CARD: Final = HintedType(_cards)
 SOME_EVENT: Final = HintedType(_events)
+SOME_EVENTS: Final = ListedType(_events)
 SOME_OPERATION: Final = HintedType(_operations)
 SOME_SCENARIO: Final = HintedType(_scenarios)
 MEMBER: Final = _OnServer(_cast)

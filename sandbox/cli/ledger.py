@@ -1,6 +1,7 @@
 """`sandbox ledger`: every clause, the code that implements it and the tests that prove it."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -15,8 +16,16 @@ _DETAILED_MAX = 3
 @click.command()
 @click.argument("search", nargs=-1)
 @click.option("--unproved", is_flag=True, help="Only clauses that no test proves.")
+@click.option(
+    "--profile",
+    "profile_file",
+    type=click.Path(path_type=Path),
+    help="TOML file of `sandbox verify`: each clause is shown with the day it was verified.",
+)
 @json_option
-def ledger(search: tuple[str, ...], *, unproved: bool, as_json: bool) -> None:
+def ledger(
+    search: tuple[str, ...], *, unproved: bool, profile_file: Path | None, as_json: bool
+) -> None:
     """Show the clauses with their code and tests.
 
     A clause is a rule of the platform's specification, or an assumption where the specification
@@ -29,11 +38,17 @@ def ledger(search: tuple[str, ...], *, unproved: bool, as_json: bool) -> None:
       sandbox ledger refund
       sandbox ledger "spec 5.1"
       sandbox ledger --unproved
+      sandbox ledger D35 --profile verified/uat.toml
     """
     from sandbox.control.ledger import read_ledger
+    from sandbox.settings import SettingsError, read_profile
 
+    try:
+        verified = read_profile(profile_file).verified if profile_file else {}
+    except SettingsError as error:
+        refuse(str(error))
     text = " ".join(search)
-    clauses = read_ledger(text or None)["clauses"]
+    clauses = read_ledger(text or None, verified)["clauses"]
     clauses = [clause for clause in clauses if clause["id"].lower() == text.lower()] or clauses
     if not clauses:
         refuse(f"no clause has {text!r} in its id, title or summary", EXIT_REFUSED)
@@ -53,11 +68,16 @@ def ledger(search: tuple[str, ...], *, unproved: bool, as_json: bool) -> None:
 
 def _list(clauses: Sequence[Mapping[str, Any]]) -> None:
     counts = [name for name in ("code", "rows", "tests") if clauses[0][name] is not None]
+    days = [name for name in ("verified",) if any(clause[name] for clause in clauses)]
     rows = [
-        (clause["id"], clause["title"], *(len(clause[name]) for name in counts))
+        (
+            *(clause["id"], clause["title"]),
+            *(len(clause[name]) for name in counts),
+            *(clause[name] or "" for name in days),
+        )
         for clause in clauses
     ]
-    show_table(("id", "title", *counts), rows)
+    show_table(("id", "title", *counts, *days), rows)
 
 
 def _is_unproved(clause: Mapping[str, Any]) -> bool:
@@ -72,6 +92,8 @@ def _show(clause: Mapping[str, Any]) -> None:
     for name in ("fills", "code", "rows", "tests", "parts"):
         for value in clause.get(name) or ():
             say(f"  {name:<5}  {value}")
+    if clause["verified"]:
+        say(f"  verified on the platform on {clause['verified']}")
     if clause["needs_no_proof"]:
         say(f"  no proof is needed: {clause['needs_no_proof']}")
     elif clause["tests"] is None and not clause["parts"]:

@@ -10,6 +10,7 @@ import click
 
 from sandbox.cli.control import Remote, Unanswered, server_options, world_path
 from sandbox.cli.exit_status import refuse
+from sandbox.cli.known import SOME_EVENTS
 from sandbox.cli.params import TargetType
 from sandbox.cli.streaming import (
     CONNECTED,
@@ -30,13 +31,14 @@ _LIST_MAX: Final = 1_000
 _SAID_MAX: Final = 200
 """Characters of a receiver's answer that are shown; the message has them all."""
 
-_INDENT: Final = " " * 15
+_INDENT: Final = " " * 19
 
 
 @click.command()
 @click.argument("target", metavar="[URL]", type=TargetType(), required=False)
 @click.option(
     "--events",
+    type=SOME_EVENTS,
     metavar="EVENT[,...]",
     help="Only these events, like transaction.sale,batch.accepted. Default: all.",
 )
@@ -291,7 +293,7 @@ class _Listener:
         )
         if due is not None:
             is_same_day = due[:10] == attempt["at"][:10]
-            return f"tried again at {due[11:19] if is_same_day else due}"
+            return f"tried again at {due[11:23] if is_same_day else due}"
         endpoint = self._ask("GET", "endpoints", attempt["endpoint_id"])
         if endpoint["disabled"]:
             return f"the endpoint is disabled: {endpoint['disabled_reason']}"
@@ -309,7 +311,7 @@ def _key(happened: Happened) -> Hashable:
 def _show_message(message: dict[str, Any]) -> None:
     status = message["body"].get("status") if isinstance(message["body"], dict) else None
     words = [
-        message["created_at"][11:19],
+        message["created_at"][11:23],
         "-->",
         styled(message["event_type"], bold=True),
         *([status] if isinstance(status, str) else []),
@@ -323,7 +325,7 @@ def _show_attempt(attempt: dict[str, Any]) -> None:
     is_taken = attempt["error"] is None
     answer = str(attempt["status_code"] or "---")
     say(
-        f"{attempt['at'][11:19]}  <--  ",
+        f"{attempt['at'][11:23]}  <--  ",
         styled(answer, fg="green" if is_taken else "red"),
         f" POST {attempt['url']}  {attempt['duration_ms']:.0f} ms  "
         f"{attempt['event_type']} {attempt['message_id']}",
@@ -336,8 +338,17 @@ def _show_received(receiver: "Receiver", attempt: dict[str, Any], *, as_json: bo
     body = received.body if received is not None and isinstance(received.body, dict) else {}
     if as_json:
         is_genuine = None if received is None else received.is_genuine
+        problem = None if received is None else received.problem
         shown = None if received is None else received.body
-        show_json_line({"kind": "webhook", **attempt, "is_genuine": is_genuine, "body": shown})
+        show_json_line(
+            {
+                "kind": "webhook",
+                **attempt,
+                "is_genuine": is_genuine,
+                "problem": problem,
+                "body": shown,
+            }
+        )
         return
     facts = [body.get(name) for name in ("status", "status_reason", "transaction_id", "id")]
     if received is None:
@@ -345,9 +356,9 @@ def _show_received(receiver: "Receiver", attempt: dict[str, Any], *, as_json: bo
     elif received.is_genuine:
         signature = styled("signature ok", fg="green")
     else:
-        signature = styled("signature wrong: answered with 401", fg="red")
+        signature = styled(f"signature wrong, answered with 401: {received.problem}", fg="red")
     say(
-        attempt["at"][11:19],
+        attempt["at"][11:23],
         styled(attempt["event_type"], bold=True),
         *[fact for fact in facts if isinstance(fact, str)][:3],
         signature,

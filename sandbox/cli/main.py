@@ -11,6 +11,7 @@ import click
 from sandbox import __version__
 from sandbox.cli.exit_status import refuse
 from sandbox.cli.group import Commands
+from sandbox.cli.known import SOME_SCENARIO
 from sandbox.cli.token_options import token_options
 
 _LATER: Final = {
@@ -25,9 +26,11 @@ _LATER: Final = {
     "coverage": "sandbox.cli.coverage:coverage",
     "doctor": "sandbox.cli.doctor:doctor",
     "export": "sandbox.cli.export:export",
+    "find": "sandbox.cli.look:find",
     "increment": "sandbox.cli.actions:increment",
     "keys": "sandbox.cli.keys:keys",
     "ledger": "sandbox.cli.ledger:ledger",
+    "lens": "sandbox.cli.look:lens",
     "listen": "sandbox.cli.listen:listen",
     "next": "sandbox.cli.next:next_outcome",
     "open": "sandbox.cli.open:open_console",
@@ -145,6 +148,7 @@ class _ServeCommand(click.Command):
 )
 @click.option(
     "--scenario",
+    type=SOME_SCENARIO,
     help="Scenario that runs in 'default': a name or title of the library, or a file.",
 )
 @click.option("--watch", is_flag=True, help="Read the scenario file again whenever it changes.")

@@ -1,29 +1,22 @@
 """Amounts of money as people write them: `10`, `10.5` and `10.00` of a currency."""
 
 import re
-from collections.abc import Mapping
 from typing import Any, Final
 
 import click
 
 from sandbox.cli.known import shown
+from sandbox.domain.currencies import CURRENCIES
 
 _AMOUNT: Final = re.compile(r"(?P<units>[0-9]{1,12})(?:\.(?P<part>[0-9]+))?", re.ASCII)
 
 _USUAL_DIGITS: Final = 2
-_DIGITS: Final[Mapping[str, int]] = {
-    **dict.fromkeys(
-        ("BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "VND"), 0
-    ),
-    **dict.fromkeys(("VUV", "XAF", "XOF", "XPF"), 0),
-    **dict.fromkeys(("BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"), 3),
-}
-"""The currencies whose minor unit is not a hundredth. Source: ISO 4217."""
 
 
 def digits_of(currency: str | None) -> int:
     """How many decimals the currency has; two if it is unknown."""
-    return _DIGITS.get(currency or "", _USUAL_DIGITS)
+    known = CURRENCIES.get(currency or "")
+    return known.exponent if known else _USUAL_DIGITS
 
 
 def minor_units(text: str, currency: str | None = None) -> int:

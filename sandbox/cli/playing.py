@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from sandbox.cli.control import Remote, Unanswered
+from sandbox.cli.receiving import received_with
 from sandbox.scenario_examples.receiver import Arrived
 from sandbox.scenario_examples.requests import ExampleAnswer, Request
-from sandbox.webhooks.signing import is_genuine
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
@@ -179,15 +179,11 @@ class RemoteStage:
 
     async def _note(self, body: bytes, headers: Mapping[str, str]) -> bool:
         """Whether a webhook is genuine; remembers it."""
-        prefixes = [name for name in headers if name.endswith("-signature")]
-        prefix = prefixes[0].removesuffix("-signature") if prefixes else "webhook"
-        took = is_genuine(prefix, self._secret, body, headers)
-        try:
-            status = json.loads(body).get("status")
-        except ValueError:
-            status = None
+        received = received_with(self._secret, body, headers)
+        status = received.body.get("status") if isinstance(received.body, dict) else None
         with suppress(TimeoutError):
             await asyncio.wait_for(self._is_answered.wait(), _BEFORE_S)
         is_answered = self._is_answered.is_set()
-        self.arrived.append(Arrived(headers.get(f"{prefix}-id", ""), status, took, is_answered))
+        took = received.is_genuine
+        self.arrived.append(Arrived(received.message_id, status, took, is_answered))
         return took

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
-from sandbox.webhooks.signing import is_genuine
+from sandbox.webhooks.signing import why_not_genuine
 
 _LOOPBACK: Final = "127.0.0.1"
 _BODY_BYTES_MAX: Final = 1_048_576
@@ -18,11 +18,19 @@ _TAKEN, _REFUSED, _TOO_LARGE = 204, 401, 413
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """One webhook as it arrived. `body` is None if it is not JSON."""
+    """One webhook as it arrived. `body` is None if it is not JSON.
+
+    `problem` says what is wrong with its signature; None if nothing is.
+    """
 
     message_id: str
-    is_genuine: bool
+    problem: str | None
     body: Any
+
+    @property
+    def is_genuine(self) -> bool:
+        """Whether its signature is right."""
+        return self.problem is None
 
 
 class Receiver:
@@ -62,7 +70,7 @@ def received_with(secret: str, body: bytes, headers: Mapping[str, str]) -> Recei
     except ValueError:
         shown = None
     message_id = headers.get(f"{prefix}-id", "")
-    return Received(message_id, is_genuine(prefix, secret, body, headers), shown)
+    return Received(message_id, why_not_genuine(prefix, secret, body, headers), shown)
 
 
 @contextmanager

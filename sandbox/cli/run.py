@@ -15,6 +15,7 @@ import click
 
 from sandbox.cli.control import Remote, Unanswered, world_path
 from sandbox.cli.exit_status import refuse
+from sandbox.cli.known import SOME_SCENARIO
 from sandbox.cli.tables import counted, say
 from sandbox.cli.token_options import token_options
 
@@ -52,6 +53,7 @@ _FORWARDED: Final = ("SIGINT", "SIGTERM", "SIGHUP")
 )
 @click.option(
     "--scenario",
+    type=SOME_SCENARIO,
     help="Scenario that runs in 'default': a name or title of the library, or a file.",
 )
 @click.option(

@@ -26,8 +26,7 @@ def switch(
 ) -> None:
     """Show the switches of a world, or set the switch NAME to VALUE.
 
-    A switch selects another reading of the platform's specification. With NAME alone, its value is
-    printed.
+    A switch tells a world to do something otherwise. With NAME alone, its value is printed.
 
     \b
     Examples:

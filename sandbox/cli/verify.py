@@ -1,9 +1,11 @@
 """`sandbox verify`: asks a real UAT which readings of the spec hold there."""
 
 import os
+import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -12,6 +14,12 @@ from sandbox.cli.tables import json_option, say, show_json
 
 if TYPE_CHECKING:
     from sandbox.domain.profile import Profile
+    from sandbox.verify.planning import Wanted
+
+TX_STATES: Final = ("auth", "captured")
+"""What `--tx` names."""
+
+_ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
 
 
 @click.command()
@@ -43,6 +51,34 @@ if TYPE_CHECKING:
     metavar="FOLDER",
     help="Folder for the results.",
 )
+@click.option(
+    "--allow",
+    "allowed",
+    default="",
+    metavar="PHASES",
+    help="What may be changed: keys, directory, payments, or several with commas between them.",
+)
+@click.option(
+    "--account",
+    metavar="ID",
+    help="The account of the key, which is checked first. Required with --allow.",
+)
+@click.option(
+    "--partner-key-env",
+    metavar="NAME",
+    help="Environment variable with the key of a partner account, for the phase directory.",
+)
+@click.option(
+    "--tx",
+    multiple=True,
+    metavar="STATE=ID[,ID]",
+    help="Transactions of a device that the phase payments may change, such as auth=ID.",
+)
+@click.option(
+    "--clean",
+    metavar="RUN",
+    help="Delete what a run left, and do nothing else. Its file is in FOLDER.",
+)
 @click.option("--plan", "is_plan", is_flag=True, help="Print all requests, and send none.")
 @json_option
 def verify(
@@ -52,57 +88,173 @@ def verify(
     key_file: Path | None,
     profile_file: Path | None,
     out: Path,
+    allowed: str,
+    account: str | None,
+    partner_key_env: str | None,
+    tx: tuple[str, ...],
+    clean: str | None,
     is_plan: bool,
     as_json: bool,
 ) -> None:
     """Ask the UAT at URL which readings of the spec hold there.
 
-    Sends requests that only read, two a second at most, and compares the answers with the readings
-    that the sandbox has. FOLDER gets uat.toml, a profile for `sandbox serve --profile`;
-    uat-switches.json, the switches to set; differences.md and differences.json; and
-    evidence.jsonl, the answers without their data. Production keys are refused.
+    Without --allow, all requests read. `--allow keys` makes API keys that expire in an hour,
+    `--allow directory` a merchant with what belongs to it, and `--allow payments` changes the
+    transactions of --tx. What a run makes is deleted at its end, also after an interruption;
+    `--clean RUN` deletes what a crash left. --plan prints every request.
 
-    A platform that answers 429 twice to one request, or fails three times, ends the run. What was
-    learnt so far is written.
+    At most two requests a second are sent, and 300 in all. A platform in trouble ends the run, and
+    what was learnt so far is written. Production is refused, by key and by host.
 
-    The exit status is 0 without a difference, 1 with differences, and 2 if the run could not start
-    or ended early.
+    The exit status is 0 without a difference, 1 with differences, and 2 if the run could not start,
+    ended early, or left something that it made.
 
     \b
     Examples:
-      sandbox verify https://uat.example.com --plan
+      sandbox verify https://uat.example.com --plan --allow keys --account 7f3c
       sandbox verify https://uat.example.com --profile my-platform.toml --key-file uat.key
     """
+    profile, base = _profile_and_base(profile_file, base)
+    wanted = _wanted(allowed, account, tx, is_cleaning=clean is not None)
+    if is_plan:
+        _plan(wanted, base, as_json=as_json)
+        return
+    keys = {
+        "own": _key(key_env, key_file, profile),
+        "partner": _key(partner_key_env, None, profile) if partner_key_env else None,
+    }
+    if "directory" in wanted.allowed and keys["partner"] is None:
+        refuse("--allow directory: needs a partner's key; name its variable by --partner-key-env")
+    if out.exists() and not out.is_dir():
+        refuse(f"--out {out}: is no folder")
+    _interrupts_on_termination()
+    if clean is not None:
+        _clean(clean, base, profile, out, keys)
+    else:
+        _print(_ask(wanted, base, profile, out, keys), out, as_json=as_json)
+
+
+def _profile_and_base(profile_file: Path | None, base: str) -> "tuple[Profile, str]":
     from sandbox.domain.profile import Profile
     from sandbox.settings import SettingsError, read_profile
     from sandbox.verify.sending import Unusable, check_base
 
     try:
         profile = read_profile(profile_file) if profile_file else Profile()
-        base = check_base(base)
+        return profile, check_base(base, profile)
     except (SettingsError, Unusable) as error:
         refuse(str(error))
-    if is_plan:
-        _plan(base, as_json=as_json)
-        return
-    key = _key(key_env, key_file, profile)
-    if out.exists() and not out.is_dir():
-        refuse(f"--out {out}: is no folder")
+
+
+def _ask(
+    wanted: "Wanted", base: str, profile: "Profile", out: Path, keys: Mapping[str, str | None]
+) -> dict[str, Any]:
+    """Run, and write the files. The differences."""
     import time
 
     from sandbox.verify.asking import ask, write
     from sandbox.verify.running import Pace
+    from sandbox.verify.sending import Platform
 
-    result, files = ask(base, key, profile, Pace(time.monotonic, time.sleep))
+    with Platform(base, keys["own"] or "", profile) as platform:
+        pace = Pace(time.monotonic, time.sleep)
+        result, files = ask(platform, profile, wanted, pace, out, keys)
     try:
         write(out, files)
     except OSError as error:
         refuse(f"--out {out}: cannot be written: {error.strerror}")
-    _print(result, out, as_json=as_json)
+    return result
+
+
+def _wanted(
+    allowed: str, account: str | None, tx: tuple[str, ...], *, is_cleaning: bool
+) -> "Wanted":
+    """What the run may do. Ends the command if the options do not fit together."""
+    from sandbox.domain.words import did_you_mean
+    from sandbox.verify.asking import new_run
+    from sandbox.verify.planning import Wanted
+    from sandbox.verify.probes.table import PHASES
+
+    phases = [name.strip() for name in allowed.split(",") if name.strip()]
+    for name in phases:
+        if name not in PHASES[1:]:
+            known = ", ".join(PHASES[1:])
+            refuse(f"--allow: {name!r} is none of {known}{did_you_mean(name, PHASES[1:])}")
+    if phases and account is None and not is_cleaning:
+        refuse("--allow: needs --account ID, the account that the key belongs to")
+    if account is not None and not _ID.fullmatch(account):
+        refuse(f"--account: {account!r} is no id")
+    named = _transactions(tx)
+    if named and "payments" not in phases:
+        refuse("--tx: is for --allow payments")
+    if "payments" in phases and not named:
+        refuse("--allow payments: needs --tx, the transactions that may be changed")
+    return Wanted(run=new_run(), allowed=phases, account=account, tx=named)
+
+
+def _transactions(texts: tuple[str, ...]) -> dict[str, str]:
+    """The ids by what probes call them: auth, auth2, captured."""
+    found: dict[str, str] = {}
+    for text in texts:
+        state, _, ids = text.partition("=")
+        listed = [id.strip() for id in ids.split(",") if id.strip()]
+        if state not in TX_STATES or not listed:
+            refuse(f"--tx: {text!r} must be one of {', '.join(TX_STATES)}, = and ids")
+        for id in listed:
+            if not _ID.fullmatch(id):
+                refuse(f"--tx: {id!r} is no id")
+            if id in found.values():
+                refuse(f"--tx: {id} is named twice")
+            number = sum(name.startswith(state) for name in found) + 1
+            found[state if number == 1 else f"{state}{number}"] = id
+    return found
+
+
+def _interrupts_on_termination() -> None:
+    """Let SIGTERM end a run as Ctrl+C does, so that it deletes what it made."""
+    import signal
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
+
+
+def _clean(
+    run: str, base: str, profile: "Profile", out: Path, keys: Mapping[str, str | None]
+) -> None:
+    """Delete what a run left."""
+    import time
+
+    from sandbox.verify.cleaning import Cleaner
+    from sandbox.verify.register import RegisterError, read_register
+    from sandbox.verify.running import Pace
+    from sandbox.verify.sending import Platform
+
+    if not _ID.fullmatch(run):
+        refuse(f"--clean: {run!r} is no name of a run")
+    try:
+        register = read_register(out, run)
+    except RegisterError as error:
+        refuse(f"--clean: {error}")
+    before = register.left()
+    if any(one.by == "partner" for one in before) and keys["partner"] is None:
+        refuse("--clean: the run used a partner's key; name its variable with --partner-key-env")
+    with Platform(base, keys["own"] or "", profile) as platform:
+        cleaner = Cleaner(register, platform, Pace(time.monotonic, time.sleep), keys)
+        left = cleaner.clean()
+    say(f"{len(before) - len(left)} of {len(before)} deleted")
+    if left:
+        refuse(_left_over(run, [f"{one.kind} {one.name}" for one in left]), EXIT_UNUSABLE)
+
+
+def _left_over(run: str, things: list[str]) -> str:
+    return f"could not be deleted: {', '.join(things)}; try again later with --clean {run}"
 
 
 def _print(result: dict[str, Any], out: Path, *, as_json: bool) -> None:
     """Print the result, and exit with its status."""
+    from sandbox.verify.register import GONE
     from sandbox.verify.report import lines
 
     if as_json:
@@ -111,27 +263,23 @@ def _print(result: dict[str, Any], out: Path, *, as_json: bool) -> None:
         for line in lines(result):
             say(line)
         say(f"the results are in {out}")
+    left = [f"{one['kind']} {one['name']}" for one in result["made"] if one["state"] != GONE]
+    if left:
+        refuse(_left_over(result["run"], left), EXIT_UNUSABLE)
     if result["stopped"]:
         refuse(f"the run ended early: {result['stopped']}", EXIT_UNUSABLE)
     differs = any(one["verdict"] == "other reading" for one in result["probes"])
     sys.exit(EXIT_REFUSED if differs else 0)
 
 
-def _plan(base: str, *, as_json: bool) -> None:
-    from sandbox.verify.probes import looking
-    from sandbox.verify.report import plan
+def _plan(wanted: "Wanted", base: str, *, as_json: bool) -> None:
+    from sandbox.verify.planning import plan, requests
 
-    probes = looking()
-    if not as_json:
-        for line in plan(probes, base):
-            say(line)
+    if as_json:
+        show_json({"base": base, "run": wanted.run, "requests": requests(wanted)})
         return
-    requests = [
-        {"probe": probe.id, "method": "GET", "path": one.path, "query": dict(one.query)}
-        for probe in probes
-        for one in probe.requests
-    ]
-    show_json({"base": base, "requests": requests})
+    for line in plan(wanted, base):
+        say(line)
 
 
 def _key(name: str, file: Path | None, profile: "Profile") -> str:

@@ -49,6 +49,13 @@ class _FrozenAtType(InstantType):
     help="Switch, like batch.settlement=manual. May be given several times.",
 )
 @click.option(
+    "--reading",
+    "readings",
+    multiple=True,
+    type=SettingType(),
+    help="Reading, like delete_answers=resource. May be given several times.",
+)
+@click.option(
     "--invent", type=CountsType(), help="Generate merchants beside the fixture's: merchants=200."
 )
 @at_server
@@ -57,6 +64,7 @@ def new(
     *,
     scenario: str | None,
     switches: tuple[tuple[str, Any], ...],
+    readings: tuple[tuple[str, Any], ...],
     url: str,
     token: str | None,
     as_json: bool,
@@ -69,6 +77,7 @@ def new(
       sandbox world new
       sandbox world new --id uat-7 --seed 7 --clock 2026-07-01T09:00:00Z
       sandbox world new --scenario my-story.toml --switch batch.settlement=manual
+      sandbox world new --reading delete_answers=resource
       sandbox world new --invent merchants=200,terminals_per_merchant=2
     """
     server = Remote(url=url, token=token)
@@ -77,6 +86,8 @@ def new(
         body["scenario"] = _scenario(scenario)
     if switches:
         body["switches"] = dict(switches)
+    if readings:
+        body["readings"] = dict(readings)
     with working("creating a world"):
         made = server.read("POST", "/worlds", body)
     if as_json:
@@ -203,6 +214,7 @@ def _show(world: dict[str, Any]) -> None:
         f"fixture {world['fixture']},",
         f"seed {world['seed']},",
         *([f"scenario {scenario},"] if scenario else []),
+        *(f"reading {id}={value}," for id, value in world["readings"].items()),
         f"clock {clock['mode']} at {clock['now']}",
     ]
     say_parts(facts, between=" ")

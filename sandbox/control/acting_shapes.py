@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from sandbox.domain.field_types import WebhookSecret
+from sandbox.domain.field_types import WebhookSecret, WorldName
 from sandbox.domain.instants import Instant
 from sandbox.domain.webhooks.spoiled import TIMES_MAX
 
@@ -108,3 +108,44 @@ class SpoilBody(_Act):
     then: dict[str, Any]
     when: dict[str, Any] = Field(default_factory=dict)
     times: Annotated[int, Field(ge=1, le=TIMES_MAX)] = 1
+
+
+class CheckBody(_Act):
+    """A scenario to check: the text of its file, or a document."""
+
+    toml: Annotated[str, Field(max_length=500_000)] | None = None
+    document: Annotated[dict[str, Any] | None, Field(alias="json")] = None
+
+    @model_validator(mode="after")
+    def _is_one_of_them(self) -> "CheckBody":
+        if (self.toml is None) == (self.document is None):
+            raise ValueError("toml or json is required, and not both")
+        return self
+
+
+class RenameBody(_Act):
+    """The new name of a world, for people."""
+
+    name: WorldName
+
+
+class ForkBody(_Act):
+    """The id and the name of a copy; without them the next free id, and the name of the world."""
+
+    id: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,64}$")] | None = None
+    name: WorldName | None = None
+
+
+class MarkBody(_Act):
+    """What to call a mark."""
+
+    name: WorldName = ""
+
+
+class ExportBody(_Act):
+    """Which requests of the journal to write, and as what; without a choice the newest ones."""
+
+    format: Annotated[Literal["curl", "har", "markdown"], Field(alias="as")]
+    requests: Annotated[list[str], Field(min_length=1, max_length=500)] | None = None
+    subject: str | None = None
+    since: Instant | None = None

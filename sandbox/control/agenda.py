@@ -24,9 +24,11 @@ from sandbox.domain.states import Machine
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import (
     AUTHORIZATION_EXPIRES,
+    BATCH_CLOSES,
     BATCH_RESULT,
     BLOCK_TERMINAL,
     CANCEL,
+    HOLD_REVERSED,
     KEY_EXPIRES,
     LATE_ANSWER,
     REINSTATE_KEY,
@@ -42,6 +44,7 @@ from sandbox.platform.batches.operations import coming_result, members_of
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments.expiry import may_answer_late
 from sandbox.store.steps import OFTEN, Steps
+from sandbox.store.tables import in_scope
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
@@ -220,6 +223,17 @@ def _batch(world: World, timer: Timer) -> _Leads:
     return _Leads("batch", name, says, step.source, (step.target, result.reason))
 
 
+def _batch_closes(world: World, timer: Timer) -> _Leads:
+    where = {"terminal_status": in_scope(timer.subject, "open")}
+    found, _ = world.store.begin().find(Batch, where, limit=1)
+    if not found:
+        return _Leads("terminal", "", _NOTHING + "no batch is open at the terminal", "assumed B16")
+    (batch,) = found
+    name = f"batch {batch.processor_batch_id} with {batch.transaction_count} entries"
+    says = "the batch closes on schedule"
+    return _Leads("batch", name, says, "assumed B16", ("submitted", None))
+
+
 # --- keys, terminals, webhooks ----------------------------------------------------------------
 
 
@@ -273,9 +287,11 @@ _TELLS: Final[Mapping[str, _Tells]] = {
     AUTHORIZATION_EXPIRES: _ends("the authorization expires uncaptured", "assumed F21"),
     SURCHARGE_EXPIRES: _ends("nobody answered the surcharge prompt", "assumed F4"),
     TAP_EXPIRES: _ends("nobody tapped a card", "assumed F9"),
+    HOLD_REVERSED: _ends("the host reverses a hold that nobody knows of", "assumed F42"),
     CANCEL: _ends("a scenario cancels the payment", "assumed F5"),
     LATE_ANSWER: _late_answer,
     BATCH_RESULT: _batch,
+    BATCH_CLOSES: _batch_closes,
     KEY_EXPIRES: _key_expires,
     REVOKE_KEY: _key("revoke"),
     REINSTATE_KEY: _key("reinstate"),

@@ -30,15 +30,20 @@ async def found_in(
     offset: int = 0,
     between: Between = ANY_TIME,
     order: Order = NEWEST_FIRST,
+    world: World | None = None,
 ) -> tuple[list[R], int]:
-    """What `UnitOfWork.find` gives, after the store was prepared for the query."""
+    """What `UnitOfWork.find` gives, after the store was prepared for the query.
+
+    The world is that of the path, unless another one is given.
+    """
+    world = world or request.world
     for number in range(_QUESTIONS_MAX + 1):
-        unit = request.world.store.begin()
+        unit = world.store.begin()
         unit.can_wait = number < _QUESTIONS_MAX
         try:
             return unit.find(kind, where, limit=limit, offset=offset, between=between, order=order)
         except Unprepared as question:
-            async with request.world.preparing:
+            async with world.preparing:
                 if (steps := question.steps()) is not None:
                     await request.services.worlds.slices.run(steps)
     raise AssertionError("a query that cannot wait is never unprepared")
@@ -81,9 +86,9 @@ def words_of(name: str, text: str | None, known: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(words))
 
 
-def account_of(world: World, text: str) -> Account:
+def account_of(world: World, text: str, field: str = "account") -> Account:
     """The account with this id or name of the cast. Raises ControlFault if there is none."""
-    return _named(world, "account", Account, world.cast.accounts, text)
+    return _named(world, field, Account, world.cast.accounts, text)
 
 
 def terminal_of(world: World, text: str) -> Terminal:
@@ -94,10 +99,11 @@ def terminal_of(world: World, text: str) -> Terminal:
 def _named(world: World, field: str, kind: type[R], cast: Mapping[str, str], text: str) -> R:
     record = world.store.get(kind, cast.get(text, text))
     if record is None:
+        noun = kind.__name__.lower()
         raise ControlFault(
             400,
             "validation_error",
-            f"{field}: the world has no {field} with the id or cast name {text[:80]!r}",
+            f"{field}: the world has no {noun} with the id or cast name {text[:80]!r}",
             nearest=nearest(text, cast),
         )
     return record

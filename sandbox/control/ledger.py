@@ -5,9 +5,11 @@ collected from the tests when they are first needed.
 """
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypedDict
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from sandbox.control.rows import ControlRequest
 
@@ -19,7 +21,10 @@ FILE: Final = Path(__file__).with_name("ledger.json")
 
 
 class Clause(TypedDict):
-    """A clause, the code that implements it, and its tests, which are null outside a checkout."""
+    """A clause, the code that implements it, and its tests, which are null outside a checkout.
+
+    `verified` is the day on which the real platform was last found to have what the profile says.
+    """
 
     id: str
     title: str
@@ -31,6 +36,7 @@ class Clause(TypedDict):
     parts: list[str]
     needs_no_proof: str | None
     proved: bool
+    verified: str | None
 
 
 class Ledger(TypedDict):
@@ -41,7 +47,7 @@ class Ledger(TypedDict):
 
 
 @cache
-def _clauses() -> tuple[Clause, ...]:
+def _clauses() -> tuple[dict[str, Any], ...]:
     from sandbox.control.proofs import tests_by_clause
 
     tests = tests_by_clause()
@@ -51,16 +57,19 @@ def _clauses() -> tuple[Clause, ...]:
     )
 
 
-def read_ledger(search: str | None = None) -> Ledger:
+def read_ledger(
+    search: str | None = None, verified: Mapping[str, str] = MappingProxyType({})
+) -> Ledger:
     """All clauses, the spec's first; with `search`, those whose id, title or summary has that text.
 
     Upper and lower case are the same. `code` lists files of the package, `rows` names of table
     rows, `parts` the clauses that prove one without tests of its own. `needs_no_proof` says why
     a clause needs no test. `tests` lists the ids of tests; it is None outside a checkout.
+    `verified` has days by the ids of clauses, as a profile has.
     """
     wanted = (search or "").casefold()
-    found = [
-        clause
+    found: list[Any] = [
+        {**clause, "verified": verified.get(clause["id"])}
         for clause in _clauses()
         if wanted in f"{clause['id']}\n{clause['title']}\n{clause['summary']}".casefold()
     ]
@@ -70,4 +79,4 @@ def read_ledger(search: str | None = None) -> Ledger:
 def ledger(request: ControlRequest) -> Ledger:
     """The ledger, or the clauses that match a search."""
     query: LedgerQuery = request.query
-    return read_ledger(query.search)
+    return read_ledger(query.search, request.services.worlds.profile.verified)

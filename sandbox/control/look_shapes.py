@@ -60,3 +60,31 @@ class LensBody(BaseModel):
     key: _Text
     operation: _Text
     target: _Text | None = None
+
+
+class DirectoryQuery(_Page):
+    """Which records: of a kind, with a text in their names, of an account.
+
+    `parent` is an id or a name of the cast.
+    """
+
+    kind: Literal["account", "terminal", "location", "key"] = "account"
+    q: _Text | None = None
+    parent: _Text | None = None
+
+
+class WorldsQuery(BaseModel):
+    """Worlds with their cast and keys, or rows without them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+    shape: Literal["row", "full"] = "full"
+
+
+class FindQuery(BaseModel):
+    """An id, an event_id, a name of the cast, or the last four digits of a card; in which world."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+    q: _Text
+    world: _Text | None = None

@@ -1,22 +1,49 @@
 """Control endpoints on the messages and the journal of a world."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, TypedDict
 
+from sandbox.control.finding import account_of
 from sandbox.control.long import written_list
 from sandbox.control.rows import ControlFault, ControlRequest, Written, must_be_known, window
+from sandbox.domain.instants import to_wire
+from sandbox.domain.payments.outcomes import OUTCOMES
+from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.platform.routes import OPERATIONS
-from sandbox.worlds.journal import EntryView
+from sandbox.store.steps import OFTEN, Steps
+from sandbox.worlds.journal import Entry, EntryView
+from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
     from sandbox.control.shapes import RequestsQuery
 
 _ROUTES: Final = frozenset(row.name for row in OPERATIONS)
+_OUTCOMES: Final = frozenset({*OUTCOMES, *TRANSPORT_FAULTS})
+_REFUSED_FROM: Final = 400
+_WHY_CHARS_MAX: Final = 200
+
+
+class RequestRow(TypedDict):
+    """A request in a list. `why` is the deciding sentence of a refusal, with its clause."""
+
+    id: str
+    at: str
+    method: str
+    path: str
+    route: str | None
+    key: str | None
+    account_id: str | None
+    status: int
+    outcome: str | None
+    why: str | None
+    clause: str | None
+    events: int
 
 
 class Requests(TypedDict):
-    """Journal entries, oldest first."""
+    """Journal entries, oldest first, whole or as rows."""
 
-    requests: list[EntryView]
+    requests: list[EntryView | RequestRow]
     total: int
     limit: int
     offset: int
@@ -25,19 +52,86 @@ class Requests(TypedDict):
 async def requests(request: ControlRequest) -> Written[Requests]:
     """The journal of a world, newest last."""
     query: RequestsQuery = request.query
-    journal = request.world.journal
+    world, slices = request.world, request.services.worlds.slices
     must_be_known("route", query.route, _ROUTES)
-    fitting = [
-        entry
-        for entry in journal.entries()
-        if (query.route is None or entry.route == query.route)
-        and (query.status is None or entry.status == query.status)
-    ]
+    must_be_known("outcome", query.outcome, _OUTCOMES)
+    account = None if query.account is None else account_of(world, query.account).id
+    fitting = await slices.run(_fitting(world, query, account))
     page = window(fitting, query.limit, query.offset)
     answer = Requests(requests=[], total=page.total, limit=page.limit, offset=page.offset)
-    return await request.services.worlds.slices.run(
-        written_list(answer, "requests", map(journal.view, page.items))
+    views: Iterable[EntryView | RequestRow] = (
+        (_row(world, entry) for entry in page.items)
+        if query.shape == "row"
+        else map(world.journal.view, page.items)
     )
+    return await slices.run(written_list(answer, "requests", views))
+
+
+def _fitting(world: World, query: "RequestsQuery", account: str | None) -> Steps[list[Entry]]:
+    """The entries that the query is about, oldest first."""
+    found = []
+    for number, entry in enumerate(world.journal.entries()):
+        if _fits(entry, query, account) and (
+            query.subject is None or _is_about(world, entry, query.subject)
+        ):
+            found.append(entry)
+        if not number % OFTEN:
+            yield
+    return found
+
+
+def _fits(entry: Entry, query: "RequestsQuery", account: str | None) -> bool:
+    return (
+        (query.route is None or entry.route == query.route)
+        and (query.status is None or entry.status == query.status)
+        and (query.status_class is None or _class_of(entry.status) == query.status_class)
+        and (query.since is None or entry.at >= query.since)
+        and (query.until is None or entry.at <= query.until)
+        and (account is None or entry.account_id == account)
+        and (query.outcome is None or (entry.choice and entry.choice.key) == query.outcome)
+        and (query.q is None or _mentions(entry, query.q.lower()))
+    )
+
+
+def _class_of(status: int) -> str:
+    return f"{status // 100}xx" if status else "none"
+
+
+def _mentions(entry: Entry, text: str) -> bool:
+    words = (entry.id, entry.path, entry.query)
+    bodies = (entry.request, entry.response)
+    return any(text in word.lower() for word in words) or any(
+        body is not None and text.encode() in body.lower() for body in bodies
+    )
+
+
+def _is_about(world: World, entry: Entry, id: str) -> bool:
+    """Whether the request named the record, or an event of the request is about it."""
+    if id in entry.path or (entry.request is not None and id.encode() in entry.request):
+        return True
+    messages = map(world.store.message, entry.events)
+    return any(message is not None and message.subject == id for message in messages)
+
+
+def _row(world: World, entry: Entry) -> RequestRow:
+    why = clause = None
+    if (entry.status == 0 or entry.status >= _REFUSED_FROM) and entry.decisions:
+        _, _, reason, clause = entry.decisions[-1]
+        why = world.profile.scrub(reason)[:_WHY_CHARS_MAX]
+    return {
+        "id": entry.id,
+        "at": to_wire(entry.at),
+        "method": entry.method,
+        "path": entry.path,
+        "route": entry.route,
+        "key": entry.key,
+        "account_id": entry.account_id,
+        "status": entry.status,
+        "outcome": None if entry.choice is None else entry.choice.key,
+        "why": why,
+        "clause": clause,
+        "events": len(entry.events),
+    }
 
 
 def request(request: ControlRequest) -> EntryView:

@@ -38,8 +38,9 @@ _TAGS: Final = {
     "worlds": "Isolated worlds, each with accounts, keys and a clock of its own",
     "agenda": "What falls due in a world",
     "clock": "The time of a world",
-    "switches": "Settings that select the other reading of the spec",
+    "switches": "Settings that tell a world to do something otherwise",
     "readings": "Sentences of the spec that can be read in several ways",
+    "marks": "Moments of a world to return to",
     "snapshot": "A world as one document, to keep and to restore",
     "scenario": "The scenario that runs in a world",
     "scenarios": "The library of scenarios",
@@ -47,10 +48,15 @@ _TAGS: Final = {
     "taps": "Payments that wait for a card",
     "payments": "Payments of all accounts, their stories, and what can be done with them",
     "lens": "What a key would be answered, without a request",
+    "directory": "Accounts, terminals, locations and keys of a world",
+    "machines": "The state machines of the platform",
+    "fixtures": "What a world can begin with",
+    "find": "Anything by its id",
     "cards": "Test cards",
     "outcomes": "How an attempt can end",
     "triggers": "Amounts that choose an outcome",
     "batches": "What the processor answers to a batch",
+    "schedules": "When batches close by themselves",
     "messages": "Webhooks: what happened, and where it was delivered",
     "endpoints": "Receivers of webhooks",
     "webhooks": "Faults of the next deliveries",
@@ -96,6 +102,11 @@ EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
         },
     },
     "requests.replay": {},
+    "requests.export": {"as": "curl"},
+    "worlds.change": {"name": "Release 7"},
+    "worlds.fork": {"name": "A copy"},
+    "marks.add": {"name": "before the refund"},
+    "scenarios.check": {"toml": 'name = "mine"\n[[rule]]\nthen = { outcme = "lost_card" }\n'},
     "webhooks.next.add": {
         "then": {"delay_ms": 1500, "contradict": {"status": "declined"}},
         "when": {"event": "transaction.sale"},
@@ -116,6 +127,7 @@ EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
         "target": "merchant",
     },
     "batches.answer": {"answer": "rejected", "reason": "hash_mismatch"},
+    "schedules.set": {"times": ["23:30"], "zone": "America/New_York"},
     "messages.send": {"event_type": "transaction.sale"},
     "messages.resend": {},
     "endpoints.create": {
@@ -153,6 +165,7 @@ def _strict(
     rows: Sequence[ControlRow], *, version: str, url: str, needs_token: bool, cast: Cast
 ) -> Schema:
     refs, named = schemas_of(_types(rows))
+    named |= _words_of_readings()
     named["Error"] = _error()
     near_misses = {"type": "array", "items": _ref(refs, NearMiss)}
     named["NothingCame"] = _error(near_misses=near_misses)
@@ -335,6 +348,15 @@ def _readings(*, or_null: bool = False) -> Schema:
         for reading in READINGS.values()
     }
     return {"type": "object", "properties": fields, "additionalProperties": False}
+
+
+def _words_of_readings() -> Schema:
+    """A named list of words for each reading with more than two values."""
+    return {
+        reading.id.title().replace("_", ""): {"type": "string", "enum": list(reading.names)}
+        for reading in READINGS.values()
+        if len(reading.names) > 2
+    }
 
 
 def _switch(switch: Switch) -> Schema:

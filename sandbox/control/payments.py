@@ -30,8 +30,12 @@ _PARTIAL: Final = "partial_approval"
 
 
 class QueuedView(TypedDict):
-    """An outcome that waits for the next attempt that fits. Amounts are minor units."""
+    """An outcome that waits for the next attempt that fits. Amounts are minor units.
 
+    `id` is null for entries of files of earlier versions.
+    """
+
+    id: str | None
     outcome: OutcomeKey | None
     operation: Operation | None
     amount: int | None
@@ -61,7 +65,7 @@ def add_next(request: ControlRequest) -> QueuedView:
         raise invalid(f"approved_amount: belongs to the outcome {_PARTIAL} alone")
     entry = Queued(**body.__dict__)
     try:
-        request.world.queue.add(entry)
+        entry = request.world.queue.add(entry)
     except QueueFull as error:
         raise ControlFault(
             409, "queue_full", str(error), details="DELETE .../scenario/next forgets them"
@@ -71,6 +75,7 @@ def add_next(request: ControlRequest) -> QueuedView:
 
 def _queued_view(entry: Queued) -> QueuedView:
     return {
+        "id": entry.id or None,
         "outcome": entry.outcome,
         "operation": entry.operation,
         "amount": entry.amount,
@@ -84,6 +89,16 @@ def list_next(request: ControlRequest) -> Queue:
     """The outcomes that wait, the next one first."""
     waiting = [_queued_view(entry) for entry in request.world.queue.entries]
     return {"queue": waiting, "total": len(waiting)}
+
+
+def remove_next(request: ControlRequest) -> None:
+    """Forget one outcome that waits."""
+    if not request.world.queue.remove(request.params["id"]):
+        raise ControlFault(
+            404,
+            "not_found",
+            "no outcome with this id waits: it was used or cleared, or never was there",
+        )
 
 
 def clear_next(request: ControlRequest) -> None:

@@ -6,6 +6,7 @@ from typing import Any, NewType, TypedDict
 from sandbox.control.rows import ControlFault, ControlRequest
 from sandbox.domain.readings import table
 from sandbox.domain.words import nearest
+from sandbox.worlds.world import World
 
 
 class ReadingValueView(TypedDict):
@@ -41,6 +42,12 @@ def own_readings(wanted: Mapping[str, str]) -> dict[str, str]:
         return table.checked(wanted)
     except table.UnknownReading as error:
         raise _unknown(wanted, error) from None
+
+
+def readings_apart(world: World) -> dict[str, str]:
+    """The readings of a world that differ from those of the profile."""
+    of_profile = table.in_force(world.profile.readings, {})
+    return {id: value for id, value in world.readings.items() if value != of_profile[id]}
 
 
 def list_all(request: ControlRequest) -> AllReadings:

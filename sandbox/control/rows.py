@@ -57,11 +57,11 @@ class Services:
     `fixtures` reads a fixture by name, `fixture_of` gives the one with which a saved world began,
     and `fixture_names` lists them. `default_fixture` and `default_seed` apply to a world created
     without them. `samples` gives a sample body of an event type. `scenarios` is the library by
-    name, and `scenario` finds one by name or title. `why_not_to` tells why webhooks may not go to a
-    host; None if they may. `platform_url` is the URL of the platform, seen from the control API,
-    and `needs_token` says whether the control API requires a token. `inside` sends requests to the
-    platform. `control_document` writes its
-    OpenAPI document. `ca` is the certificate of the server's own authority as PEM, if it has one.
+    name, `scenario` finds one by name or title, and `scenario_text` is the text of its file.
+    `why_not_to` tells why webhooks may not go to a host; None if they may. `platform_url` is the
+    URL of the platform, seen from the control API, and `needs_token` says whether the control API
+    requires a token. `inside` sends requests to the platform. `control_document` writes its OpenAPI
+    document. `ca` is the certificate of the server's own authority as PEM, if it has one.
     """
 
     worlds: Worlds
@@ -75,6 +75,7 @@ class Services:
     samples: Callable[[str], str]
     scenarios: Callable[[], dict[str, Any]]
     scenario: Callable[[str], Any]
+    scenario_text: Callable[[str], str]
     why_not_to: Callable[[str], str | None]
     platform_url: str
     needs_token: bool

@@ -4,12 +4,14 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import urlsplit
 
 from sandbox.control.rows import ControlFault, ControlRequest, Document, invalid
-from sandbox.scenarios.loading import ScenarioError, parse_scenario
-from sandbox.scenarios.running import RunningView
+from sandbox.domain.instants import to_wire
+from sandbox.domain.words import nearest
+from sandbox.scenarios.loading import ScenarioError, parse_scenario, problems_of
 from sandbox.worlds.scenarios import run_scenario
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
+    from sandbox.control.acting_shapes import CheckBody
     from sandbox.scenarios.shapes import Scenario
 
 
@@ -44,17 +46,145 @@ def schema(request: ControlRequest) -> Document:
     return scenario_schema()
 
 
-def read(request: ControlRequest) -> RunningView:
+class RuleInUse(TypedDict):
+    """A rule of the scenario that runs, and the last request of the journal that it decided."""
+
+    name: str
+    fitted: int
+    applied: int
+    is_used_up: bool
+    last_request_id: str | None
+
+
+class RunningScenario(TypedDict):
+    """The scenario that runs in a world, also as a TOML file; `since` is when it began to run."""
+
+    name: str
+    about: str
+    since: str | None
+    toml: str
+    rules: list[RuleInUse]
+    webhooks: list[RuleInUse]
+
+
+def read(request: ControlRequest) -> RunningScenario:
     """The scenario that runs in a world, and how often each of its rules applied."""
-    if request.world.scenario is None:
+    from sandbox.scenarios.toml import written_toml
+
+    world = request.world
+    if world.scenario is None:
         raise ControlFault(404, "no_scenario", "no scenario runs in this world")
-    return request.world.scenario.view()
+    shown, since = world.scenario.view(), world.state.scenario_since
+    decided, spoilt = _last_requests(world)
+    return {
+        "name": shown["name"],
+        "about": shown["about"],
+        "since": None if since is None else to_wire(since),
+        "toml": written_toml(world.state.scenario or {}),
+        "rules": [{**one, "last_request_id": decided.get(one["name"])} for one in shown["rules"]],
+        "webhooks": [
+            {**one, "last_request_id": spoilt.get(one["name"])} for one in shown["webhooks"]
+        ],
+    }
 
 
-def run(request: ControlRequest) -> RunningView:
+def _last_requests(world: World) -> tuple[dict[str, str], dict[str, str]]:
+    """By the name of a rule the last request that it decided, or whose webhook it changed."""
+    decided, spoilt = {}, {}
+    since = world.state.scenario_since
+    for entry in world.journal.entries():
+        if since is not None and entry.at < since:
+            continue
+        if entry.choice is not None and entry.choice.source == "scenario":
+            decided[entry.choice.rule] = entry.id
+        for message_id in entry.events:
+            for delivery in world.outbox.deliveries_of(message_id):
+                if delivery.rule is not None:
+                    spoilt[delivery.rule] = entry.id
+    return decided, spoilt
+
+
+def run(request: ControlRequest) -> RunningScenario:
     """Have a scenario run in a world: one of the library by name, or a whole one."""
     start(request.world, chosen(request, request.body))
     return read(request)
+
+
+class ScenarioFile(TypedDict):
+    """A scenario of the library, as its file and as JSON, with the names of its examples."""
+
+    name: str
+    title: str
+    about: str
+    toml: str
+    json: dict[str, Any]
+    examples: list[str]
+
+
+def of_library(request: ControlRequest) -> ScenarioFile:
+    """One scenario of the library, by the name of its file."""
+    name, known = request.params["name"], request.services.scenarios()
+    if name not in known:
+        raise ControlFault(
+            404,
+            "unknown_scenario",
+            f"there is no scenario {name[:80]!r}",
+            nearest=nearest(name, known),
+        )
+    one = known[name]
+    return {
+        "name": name,
+        "title": one.name,
+        "about": one.about,
+        "toml": request.services.scenario_text(name),
+        "json": one.model_dump(mode="json", exclude_unset=True),
+        "examples": [
+            example.name or str(number) for number, example in enumerate(one.example, start=1)
+        ],
+    }
+
+
+class ProblemView(TypedDict):
+    """A mistake: `rule` is the part and its number, as in `rule 2`; `line` is of the TOML."""
+
+    rule: str | None
+    field: str | None
+    line: int | None
+    message: str
+    nearest: str | None
+
+
+class Problems(TypedDict):
+    """The mistakes of a scenario; none if it can be used."""
+
+    problems: list[ProblemView]
+    total: int
+
+
+def check(request: ControlRequest) -> Problems:
+    """All mistakes of a scenario, each with its place. Nothing is changed."""
+    from sandbox.scenarios.toml import line_of, line_of_error, read_toml
+
+    body: CheckBody = request.body
+    text, document = body.toml, body.document
+    if text is not None:
+        try:
+            document = read_toml(text)
+        except ScenarioError as error:
+            line, told = line_of_error(str(error)), str(error)
+            one = ProblemView(rule=None, field=None, line=line, message=told, nearest=None)
+            return {"problems": [one], "total": 1}
+    views: list[ProblemView] = [
+        {
+            "rule": None if one.part is None else f"{one.part} {one.number}",
+            "field": one.field,
+            "line": None if text is None else line_of(text, one),
+            "message": one.message,
+            "nearest": one.nearest,
+        }
+        for one in problems_of(document or {})
+    ]
+    return {"problems": views, "total": len(views)}
 
 
 def start(world: World, scenario: "Scenario") -> None:
@@ -71,16 +201,10 @@ def chosen(request: ControlRequest, wanted: Any) -> "Scenario":
         wanted = {"name": wanted}
     if not isinstance(wanted, dict):
         raise invalid("scenario: must be a name or a whole scenario")
+    if set(wanted) == {"toml"}:
+        return _parsed(request, _of_file(wanted["toml"]))
     if set(wanted) != {"name"}:
-        try:
-            scenario = parse_scenario(wanted)
-        except ScenarioError as error:
-            raise invalid(f"scenario: {error}", error.nearest) from None
-        for one in scenario.endpoint:
-            problem = request.services.why_not_to(urlsplit(one.url).hostname or "")
-            if problem is not None:
-                raise invalid(f"scenario: endpoint {one.name!r}, url: {problem}")
-        return scenario
+        return _parsed(request, wanted)
     name = wanted["name"]
     if not isinstance(name, str):
         raise invalid("scenario: name: must be text")
@@ -97,6 +221,30 @@ def chosen(request: ControlRequest, wanted: Any) -> "Scenario":
         ) from None
 
 
+def _of_file(text: Any) -> dict[str, Any]:
+    from sandbox.scenarios.toml import read_toml
+
+    if not isinstance(text, str):
+        raise invalid("scenario: toml: must be text")
+    try:
+        return read_toml(text)
+    except ScenarioError as error:
+        raise invalid(f"scenario: toml: {error}") from None
+
+
+def _parsed(request: ControlRequest, document: dict[str, Any]) -> "Scenario":
+    try:
+        scenario = parse_scenario(document)
+    except ScenarioError as error:
+        raise invalid(f"scenario: {error}", error.nearest) from None
+    for one in scenario.endpoint:
+        problem = request.services.why_not_to(urlsplit(one.url).hostname or "")
+        if problem is not None:
+            raise invalid(f"scenario: endpoint {one.name!r}, url: {problem}")
+    return scenario
+
+
 def stop(request: ControlRequest) -> None:
     """Have no scenario decide any more."""
     request.world.scenario = None
+    request.world.put_state(scenario=None, scenario_since=None)

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, field_validator, model_validator
 
+from sandbox.domain.batch_schedules import TIME_PATTERN, TIMES_MAX, ZONE_CHARS_MAX, DayCode
 from sandbox.domain.clock import EARLIEST, LATEST, RATE_MAX, ClockSetting
 from sandbox.domain.durations import parse_duration
 from sandbox.domain.field_types import (
@@ -190,6 +191,16 @@ class BatchAnswer(_Body):
     rejected: int | list[str] | None = None
 
 
+class BatchScheduleBody(_Body):
+    """When a terminal's batches close: local times of 24 hours in a time zone, on some days."""
+
+    times: Annotated[
+        list[Annotated[str, Field(pattern=TIME_PATTERN)]], Field(min_length=1, max_length=TIMES_MAX)
+    ]
+    days: Annotated[list[DayCode], Field(min_length=1, max_length=7)] | None = None
+    zone: Annotated[str, Field(min_length=1, max_length=ZONE_CHARS_MAX)]
+
+
 _Words = Annotated[list[str], Field(max_length=100)]
 
 
@@ -327,10 +338,23 @@ class MessagesQuery(Listing):
 
 
 class RequestsQuery(Listing):
-    """Which requests: of a row of the route table, with a status."""
+    """Which requests: of a row of the route table, with a status, and so on; as rows or whole.
+
+    `q` is a text in its id, address or bodies. `status_class` none: closed without an answer.
+    `subject` is the id of a record that the request names or changed. `account` is the account of
+    the key: an id, or a name of the cast.
+    """
 
     route: str | None = None
     status: int | None = None
+    status_class: Literal["2xx", "4xx", "5xx", "none"] | None = None
+    q: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+    subject: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    account: str | None = None
+    outcome: str | None = None
+    shape: Literal["row", "full"] = "full"
 
 
 class ScenarioBody(RootModel[dict[str, Any]]):

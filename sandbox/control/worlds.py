@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Any, Literal, NewType, TypedDict
 
 from sandbox.control import scenarios
 from sandbox.control.long import alone, written_list
-from sandbox.control.readings import own_readings
+from sandbox.control.readings import own_readings, readings_apart
 from sandbox.control.rows import ControlFault, ControlRequest, Document, Written, invalid
+from sandbox.control.world_rows import WorldRow, row_of
 from sandbox.domain import switches
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import to_wire
@@ -20,6 +21,7 @@ from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
+    from sandbox.control.look_shapes import WorldsQuery
     from sandbox.control.shapes import Advance, ClockBody, CreateWorld
 
 
@@ -39,13 +41,17 @@ class KeyOfCast(TypedDict):
 
 
 class WorldView(TypedDict):
-    """A world, with the ids of its cast and the plaintext of their keys."""
+    """A world, with the ids of its cast and the plaintext of their keys.
+
+    `readings` are those that differ from the profile's.
+    """
 
     id: str
     name: str
     seed: int
     fixture: str
     scenario: str | None
+    readings: dict[str, str]
     clock: ClockView
     accounts: dict[str, str]
     terminals: dict[str, str]
@@ -54,9 +60,9 @@ class WorldView(TypedDict):
 
 
 class Worlds(TypedDict):
-    """Every world that is in use."""
+    """Every world that is in use, whole or as rows."""
 
-    worlds: list[WorldView]
+    worlds: list[WorldView | WorldRow]
     total: int
 
 
@@ -87,6 +93,7 @@ def view(world: World) -> WorldView:
         "seed": world.spec.seed,
         "fixture": world.spec.fixture.name,
         "scenario": None if world.scenario is None else world.scenario.scenario.name,
+        "readings": readings_apart(world),
         "clock": world.clock.view(),
         "accounts": world.cast.accounts,
         "terminals": world.cast.terminals,
@@ -177,7 +184,9 @@ async def list_all(request: ControlRequest) -> Written[Worlds]:
     await worlds.slices.run(worlds.dropping_unused())
     listed = list(worlds)
     answer = Worlds(worlds=[], total=len(listed))
-    return await worlds.slices.run(written_list(answer, "worlds", map(view, listed)))
+    query: WorldsQuery = request.query
+    views = map(row_of if query.shape == "row" else view, listed)
+    return await worlds.slices.run(written_list(answer, "worlds", views))
 
 
 def read(request: ControlRequest) -> WorldView:
@@ -226,6 +235,7 @@ async def load(request: ControlRequest) -> WorldView:
             raise ControlFault(
                 400, "not_restored", f"snapshot: {error}", details="nothing was changed"
             ) from None
+        restored.marks = world.marks
         # From here on its clock is watched, whether or not anybody asks for something.
         await catch_up(restored, slices)
         return view(restored)

@@ -5,8 +5,9 @@ other codes are assumed 0.5-codes. A refusal carries two texts: `details` for th
 reveals nothing that is hidden, and `reason` for the operator's journal, which may reveal it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypedDict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +26,12 @@ VALIDATION_ERROR: Final = Fault(
     message="The request is not valid.",
     source="spec 7-400",
 )
+UNPROCESSABLE: Final = Fault(
+    code="validation_error",
+    status=422,
+    message="The request is malformed.",
+    source="assumed D35-validation",
+)
 AUTHENTICATION_FAILED: Final = Fault(
     code="authentication_failed",
     status=401,
@@ -42,6 +49,12 @@ FORBIDDEN: Final = Fault(
     status=403,
     message="A requested permission cannot be granted by this API key.",
     source="spec 7-403",
+)
+NO_CREATOR: Final = Fault(
+    code="forbidden",
+    status=403,
+    message="Accounts of this type cannot create it.",
+    source="assumed D35-boarding",
 )
 NOT_FOUND: Final = Fault(
     code="not_found",
@@ -181,7 +194,9 @@ FAULTS: Final[tuple[Fault, ...]] = (
     INVALID_TIP_ADJUSTMENT,
     REVERSE_EXCEEDS_AVAILABLE,
     REFUND_EXCEEDS_CAPTURED,
+    NO_CREATOR,
     MISDIRECTED,
+    UNPROCESSABLE,
     ACCOUNT_BLOCKED,
     RATE_LIMITED,
     INTERNAL_ERROR,
@@ -194,6 +209,14 @@ FAULTS: Final[tuple[Fault, ...]] = (
 )
 
 
+class Mistake(TypedDict):
+    """One mistake of a malformed request, as web frameworks list it."""
+
+    type: str
+    loc: list[str | int]
+    msg: str
+
+
 class Refusal(Exception):
     """A request that is refused, at one step, for one reason.
 
@@ -202,7 +225,7 @@ class Refusal(Exception):
 
     `details` goes to the client; `reason`, `source` and `step` go to the journal. Without a
     `reason` the details serve as one, without a `source` the fault's own clause, without a `step`
-    the current one.
+    the current one. `mistakes` are those of a malformed request, where a reading lists them.
     """
 
     def __init__(
@@ -213,6 +236,7 @@ class Refusal(Exception):
         reason: str = "",
         source: str = "",
         step: str = "",
+        mistakes: Sequence[Mistake] = (),
     ) -> None:
         super().__init__(reason or details or fault.message)
         self.fault = fault
@@ -220,4 +244,5 @@ class Refusal(Exception):
         self.reason = reason or details or fault.message
         self.source = source or fault.source
         self.step = step
+        self.mistakes = mistakes
         self.is_recorded = False

@@ -48,6 +48,12 @@ def parse_rfc3339(text: str) -> datetime:
         raise ValueError("must name a date and time that exist") from error
 
 
+def with_offset(text: str) -> str:
+    """The date-time in UTC where it has no offset; any other text as it is."""
+    in_utc = text + "Z"
+    return in_utc if _RFC3339.fullmatch(in_utc) else text
+
+
 def to_millisecond(instant: datetime) -> datetime:
     """The same instant with everything below a millisecond cut off."""
     return instant.replace(microsecond=instant.microsecond // 1000 * 1000)

@@ -223,7 +223,9 @@ class KeyFormat:
         self.hint_bytes = self.hint.encode()
         # Longest first, so `svc_uat` is not read as a legacy key named `uat`.
         prefixes = sorted((legacy_prefix, *others), key=len, reverse=True)
-        self._anywhere = re.compile(rf"(?:{'|'.join(map(re.escape, prefixes))})_[A-Za-z0-9_]+")
+        anywhere = rf"(?:{'|'.join(map(re.escape, prefixes))})_[A-Za-z0-9_]+"
+        self._anywhere = re.compile(anywhere)
+        self._anywhere_bytes = re.compile(anywhere.encode())
 
     def parse(self, text: str) -> ParsedKey:
         """Take a presented key apart. Never raises."""
@@ -260,6 +262,10 @@ class KeyFormat:
     def scrub(self, text: str) -> str:
         """The text with everything that looks like a key, of any environment, masked."""
         return self._anywhere.sub("****", text) if self.hint in text else text
+
+    def scrub_bytes(self, text: bytes) -> bytes:
+        """As `scrub`, of text in UTF-8."""
+        return self._anywhere_bytes.sub(b"****", text) if self.hint_bytes in text else text
 
 
 def legacy_lookup(token: str) -> str:

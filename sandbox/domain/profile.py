@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cached_property
 from typing import Any, Final, Literal
 
@@ -20,6 +21,7 @@ from sandbox.domain.words import did_you_mean
 
 _HEADER_NAME: Final = re.compile(r"[A-Za-z0-9-]+")
 _KEY_PREFIX: Final = re.compile(r"[A-Za-z0-9]+(_[A-Za-z0-9]+)*")
+_HOST: Final = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)*")
 _FIELD_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 SECRET_CHARS_MAX: Final = 128
@@ -27,6 +29,14 @@ SECRET_CHARS_MAX: Final = 128
 
 # What pydantic is told when it checks a file: unknown names and wrong types are mistakes.
 _LOUD: Final = {"extra": "forbid", "strict": True}
+
+
+def _is_day(text: str) -> bool:
+    """Whether the text is a date like 2026-11-23."""
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def _must_match(pattern: re.Pattern[str], **names: str) -> None:
@@ -113,6 +123,11 @@ class Profile:
     errors: Errors = field(default_factory=Errors)
     permissions: PermissionRules = field(default_factory=PermissionRules)
     readings: Mapping[str, str] = field(default_factory=dict, hash=False)
+    production_hosts: tuple[str, ...] = ()
+    """Hosts that `sandbox verify` never asks, with all below them."""
+
+    verified: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """When a clause or a reading was last found on the real platform, as a date of ISO 8601."""
 
     def __post_init__(self) -> None:
         _must_match(
@@ -128,6 +143,14 @@ class Profile:
             readings_table.checked(self.readings)
         except readings_table.UnknownReading as error:
             raise ValueError(f"readings: {error}") from None
+        for host in self.production_hosts:
+            if not _HOST.fullmatch(host):
+                raise ValueError(
+                    f"production_hosts: {host!r} is no host; write it like api.example.com"
+                )
+        for id, day in self.verified.items():
+            if not _is_day(day):
+                raise ValueError(f"verified: {id}: {day!r} is no date; write it like 2026-11-23")
 
     @cached_property
     def key_format(self) -> KeyFormat:

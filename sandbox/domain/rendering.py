@@ -38,6 +38,14 @@ class WithRows:
     rows: Sequence[Any]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithFields:
+    """A record with further fields, which have the values that they have on the wire."""
+
+    record: Any
+    fields: dict[str, Any]
+
+
 def to_bytes(value: Any) -> bytes:
     """The value as compact JSON.
 
@@ -56,6 +64,8 @@ def to_bytes(value: Any) -> bytes:
         return _page(value)
     if isinstance(value, WithRows):
         return b"".join(_with_rows(value))
+    if isinstance(value, WithFields):
+        return to_json(to_wire_fields(value.record) | value.fields)
     return _adapter_of(value).dump_json(value)
 
 

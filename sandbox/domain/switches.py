@@ -1,12 +1,15 @@
-"""The switches of a world: each selects the other reading where the spec leaves a choice.
+"""The switches of a world: what it can be told to do otherwise.
 
-One row per switch. Every switch here is read by some code (assumed D8).
+One row per switch (assumed D8). Some switches became readings. They can be set under their old
+names, and show what is in force (assumed D35).
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from sandbox.domain.readings import former
+from sandbox.domain.readings.rows import Reading
 from sandbox.domain.words import did_you_mean
 
 
@@ -14,7 +17,8 @@ from sandbox.domain.words import did_you_mean
 class Switch:
     """One switch: its name, its values, its default, and its effect.
 
-    A switch without `values` accepts a number from 0 to `number_max`.
+    A switch without `values` accepts a number from 0 to `number_max`. A switch with a `reading`
+    sets that reading: its values stand for those of the reading, in the same order.
     """
 
     name: str
@@ -23,6 +27,7 @@ class Switch:
     default: Any
     about: str
     source: str
+    reading: Reading | None = None
 
     @property
     def choices(self) -> str:
@@ -46,36 +51,41 @@ SWITCHES: Final[dict[str, Switch]] = {
             values=(False, True),
             default=False,
             about="Refuse with 400 a request without Accept, or a body without Content-Type.",
-            source="assumed C7",
+            source=former.MISSING_HEADERS.clause,
+            reading=former.MISSING_HEADERS,
         ),
         Switch(
             name="refund.partial_status",
-            values=("unchanged", "refunded"),
+            values=former.STATUS_AFTER_PARTIAL_REFUND.names,
             default="unchanged",
             about="What a payment shows after a part of it was refunded.",
-            source="assumed Q1",
+            source=former.STATUS_AFTER_PARTIAL_REFUND.clause,
+            reading=former.STATUS_AFTER_PARTIAL_REFUND,
         ),
         Switch(
             name="idempotency.duplicate",
-            values=("reject", "replay"),
+            values=former.DUPLICATE_EVENT_ID.names,
             default="reject",
-            about="Whether a repeated event_id is refused, or answered with the payment as it is "
-            "where operation and amount are the same.",
-            source="assumed Q5",
+            about="Whether a repeated event_id is refused, answered with the payment as it is "
+            "where operation and amount are the same, or a failed attempt.",
+            source=former.DUPLICATE_EVENT_ID.clause,
+            reading=former.DUPLICATE_EVENT_ID,
         ),
         Switch(
             name="lifecycle.rule_failures",
-            values=("http_400", "http_200"),
+            values=former.RULE_FAILURES.names,
             default="http_400",
             about="How an attempt against a rule is answered: a refusal, or the failed "
             "transaction. The event fires either way.",
-            source="assumed Q3",
+            source=former.RULE_FAILURES.clause,
+            reading=former.RULE_FAILURES,
         ),
         Switch(
             name="triggers.enabled",
             values=(True, False),
             default=True,
-            about="Whether amounts from $9,000.00 to $9,004.99 choose an outcome.",
+            about="Whether amounts from 900000 to 900499 minor units, such as $9,000.00, choose an "
+            "outcome.",
             source="assumed 6.2",
         ),
         Switch(
@@ -121,5 +131,28 @@ def checked(wanted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def defaults() -> dict[str, Any]:
-    """Every switch at its default."""
-    return {name: switch.default for name, switch in SWITCHES.items()}
+    """Every switch that sets no reading, at its default."""
+    return {name: one.default for name, one in SWITCHES.items() if one.reading is None}
+
+
+def parted(wanted: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Checked settings apart: those of switches, and those of readings by id."""
+    own: dict[str, Any] = {}
+    chosen: dict[str, str] = {}
+    for name, value in wanted.items():
+        switch = SWITCHES[name]
+        if switch.reading is None:
+            own[name] = value
+        else:
+            chosen[switch.reading.id] = switch.reading.names[switch.values.index(value)]
+    return own, chosen
+
+
+def in_force(own: Mapping[str, Any], readings: Mapping[str, str]) -> dict[str, Any]:
+    """Every switch with its value: its own, or the one that stands for its reading."""
+    return {
+        name: own[name]
+        if switch.reading is None
+        else switch.values[switch.reading.names.index(readings[switch.reading.id])]
+        for name, switch in SWITCHES.items()
+    }

@@ -1,6 +1,7 @@
 """The terminal record. Source: spec 2.7."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from sandbox.domain.accounts import ResourceStatus
 from sandbox.domain.field_types import Flag, Mcc, Percent, SurchargeBasis, TaxBasis, Text
@@ -12,7 +13,8 @@ class Terminal:
     """A terminal as stored and as shown: the fields of spec 2.7, in its order.
 
     `mid` and `tid` are the processor's identifiers of the merchant and the terminal.
-    `transactions`, `var_sheet` and `batching` never vary (spec 2.7, 2.10).
+    `var_sheet` and `batching` never vary (spec 2.7, 2.10). `transactions` is empty in the store; a
+    read fills it where the reading says so (assumed D35-terminal).
     """
 
     terminal_id: str
@@ -35,7 +37,7 @@ class Terminal:
     deleted_at: Instant | None = None
     updated_at: Instant | None = None
     merchant_name: str | None = None
-    transactions: tuple[str, ...] = ()
+    transactions: tuple[dict[str, Any], ...] = ()
     surcharge_rate: Percent | None = None
     tax_rate: Percent | None = None
     surcharge_confirmation_required: Flag | None = None

@@ -8,7 +8,9 @@ from sandbox.domain.instants import Instant
 AUTHORIZATION_EXPIRES: Final = "authorization_expires"
 SURCHARGE_EXPIRES: Final = "surcharge_expires"
 TAP_EXPIRES: Final = "tap_expires"
+HOLD_REVERSED: Final = "hold_reversed"
 BATCH_RESULT: Final = "batch_result"
+BATCH_CLOSES: Final = "batch_closes"
 KEY_EXPIRES: Final = "key_expires"
 WEBHOOK_RETRY: Final = "webhook_retry"
 
@@ -25,7 +27,9 @@ TIMER_KINDS: Final = frozenset(
         AUTHORIZATION_EXPIRES,
         SURCHARGE_EXPIRES,
         TAP_EXPIRES,
+        HOLD_REVERSED,
         BATCH_RESULT,
+        BATCH_CLOSES,
         KEY_EXPIRES,
         WEBHOOK_RETRY,
         LATE_ANSWER,

@@ -13,6 +13,7 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from sandbox.control.streaming import ON_STOP
 from sandbox.http import refusals
+from sandbox.http.answering import AnsweringProtocol
 from sandbox.http.limits import (
     HEAD_BYTES_MAX,
     HEADER_FIELDS_MAX,
@@ -20,7 +21,7 @@ from sandbox.http.limits import (
     SLICE_BYTES,
 )
 from sandbox.http.refusals import Application, HttpFault, TooLarge, answering, last_answer
-from sandbox.http.timing import BODY, ENDING, HEAD, IDLE, TimedProtocol
+from sandbox.http.timing import BODY, ENDING, HEAD, IDLE
 from sandbox.http.trailers import TRAILERS
 from sandbox.http.transport import Flow, WholeAnswers
 from sandbox.http.upgrades import BodyOnly, framing_of
@@ -36,7 +37,7 @@ _WEBSOCKET = answering(refusals.WEBSOCKET, closes=True)
 _CROWDED = answering(refusals.CROWDED, closes=True)
 
 
-class Protocol(TimedProtocol):
+class Protocol(AnsweringProtocol):
     """A connection with limits. Each refusal has the documented shape."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -120,6 +121,11 @@ class Protocol(TimedProtocol):
         if len(data) > SLICE_BYTES or self.pipeline:
             self._read_in_slices(data)
             return
+        self._parse(data)
+        if self._next is not None:
+            self.begin_next()
+
+    def _parse(self, data: bytes) -> None:
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as offer:
@@ -254,7 +260,7 @@ class Protocol(TimedProtocol):
             and len(self.headers) <= HEADER_FIELDS_MAX
         )
         if is_usual:
-            super().on_headers_complete()
+            self.begin_cycle(cast(Application, self.app))
         else:
             self._have_odd_answered()
         if self.pipeline:
@@ -265,10 +271,7 @@ class Protocol(TimedProtocol):
         self.headers = TRAILERS
 
     def _have_odd_answered(self) -> None:
-        app = self.app
-        self.app = self._app_for_head()
-        super().on_headers_complete()
-        self.app = app
+        self.begin_cycle(self._app_for_head())
         self._keeps_alive = self.cycle.keep_alive and not self.is_reserved
         # A client that waits for 100 Continue, and is refused instead, must not send its body.
         self.cycle.keep_alive = self._keeps_alive and not self.expect_100_continue
@@ -356,9 +359,7 @@ class Protocol(TimedProtocol):
         if self.pipeline:
             cycle, app = self.pipeline.pop()
             self._under_way = cycle if self.pipeline else None
-            task = self.loop.create_task(cycle.run_asgi(app))
-            task.add_done_callback(self.tasks.discard)
-            self.tasks.add(task)
+            self.answer_in_task(cycle, app)
         elif self._last_answer:
             self._say_last()
         else:

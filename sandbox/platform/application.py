@@ -29,7 +29,7 @@ from sandbox.platform.router import Router
 from sandbox.platform.routes import OPERATIONS
 from sandbox.platform.rows import Row, is_key_path
 from sandbox.platform.security_headers import SHOWS_KEY
-from sandbox.platform.sending import explained, send_whole, send_with_fault
+from sandbox.platform.sending import explained, send_at_once, send_whole, send_with_fault
 from sandbox.platform.wire import (
     BadInput,
     Body,
@@ -46,7 +46,9 @@ from sandbox.worlds.journal import (
     REASON_CHARS_MAX,
     Entry,
     captured,
+    captured_answer,
 )
+from sandbox.worlds.recognized import RecognizedKeys
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.scheduler import TIMERS_IN_A_ROW, catch_up, fire_due
 from sandbox.worlds.world import World
@@ -78,6 +80,13 @@ _PRODUCTION = PresentedKey(
     is_production=True,
 )
 
+_NOT_FOUND: Final = {
+    KeyKind.PRODUCTION: _PRODUCTION,
+    KeyKind.MALFORMED: _MALFORMED,
+    KeyKind.V5: _UNKNOWN,
+    KeyKind.LEGACY: _UNKNOWN,
+}
+
 
 @cache
 def _router() -> Router[Row]:
@@ -102,6 +111,7 @@ class Platform:
         self._router = _router() if rows is OPERATIONS else Router(rows)
         self._key_header = worlds.profile.api_key_header_bytes
         self._key_format = worlds.profile.key_format
+        self._recognized = RecognizedKeys(worlds, self._key_format)
         self._explain_headers = explain_headers
         self._log_requests = log_requests
 
@@ -135,7 +145,7 @@ class Platform:
         if answer.delay_ms or answer.fault is not None:
             await send_with_fault(answer, scope, receive, send)
         else:
-            await send_whole(send, answer.status, answer.headers, answer.body)
+            await send_at_once(scope, send, answer)
         # Immediate follow-ups come after the answer: a batch has its result now (assumed D21).
         if len(fire_due(world)) == TIMERS_IN_A_ROW:
             await catch_up(world, self._worlds.slices)
@@ -255,13 +265,8 @@ class Platform:
         if not value:
             hint = key_hint(incoming.headers, self._key_format)
             return PresentedKey(None, None, f"no API key was sent{hint}")
-        parsed = self._key_format.parse(value.decode("latin-1"))
-        if parsed.kind is KeyKind.PRODUCTION:
-            return _PRODUCTION
-        if parsed.kind is KeyKind.MALFORMED:
-            return _MALFORMED
-        holder = self._worlds.holder(parsed)
-        return PresentedKey(*holder) if holder else _UNKNOWN
+        found = self._recognized.find(value)
+        return _NOT_FOUND[found] if isinstance(found, KeyKind) else PresentedKey(*found)
 
     def _may_send_body(self, incoming: IncomingRequest) -> bool:
         """Whether a body that has yet to come is read: only with a usable key.
@@ -360,7 +365,7 @@ class Platform:
                 row.secrets if row else (),
                 may_hold_cards=context.may_hold_cards,
             ),
-            captured(beginning_of(body), profile, may_hold_cards=False),
+            captured_answer(beginning_of(body), profile),
             context.decisions,
             tuple(context.events),
             tuple(context.notes),

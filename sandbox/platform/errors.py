@@ -19,7 +19,28 @@ def error_body(refusal: Refusal, profile: Profile, *, is_for_keys: bool) -> byte
     fault, details = refusal.fault, profile.scrub_start(refusal.details, DETAILS_CHARS_MAX)
     if is_for_keys or profile.errors.shape == "error_message_details":
         return to_json({"error": fault.code, "message": fault.message, "details": details})
+    if refusal.mistakes:
+        return _listed(refusal, profile)
     text = f"{fault.message} {details}".rstrip()
     if profile.errors.shape == "detail":
         return to_json({"detail": text})
     return to_json({"detail": text, "error": fault.code})
+
+
+def _listed(refusal: Refusal, profile: Profile) -> bytes:
+    """The mistakes of a malformed request, one by one. Source: assumed D35-detail."""
+
+    def masked(part: str | int) -> str | int:
+        return profile.scrub_start(part, DETAILS_CHARS_MAX) if isinstance(part, str) else part
+
+    found = [
+        {
+            "type": one["type"],
+            "loc": [masked(part) for part in one["loc"]],
+            "msg": masked(one["msg"]),
+        }
+        for one in refusal.mistakes
+    ]
+    if profile.errors.shape == "detail":
+        return to_json({"detail": found})
+    return to_json({"detail": found, "error": refusal.fault.code})

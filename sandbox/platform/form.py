@@ -13,19 +13,30 @@ from pydantic_core import ValidationError
 from sandbox.domain.faults import (
     BODY_TOO_LARGE,
     NOT_ACCEPTABLE,
+    UNPROCESSABLE,
     UNSUPPORTED_MEDIA_TYPE,
     VALIDATION_ERROR,
+    Fault,
+    Mistake,
     Refusal,
 )
+from sandbox.domain.instants import with_offset
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.payments import pans
 from sandbox.domain.payments.pans import CARD_FIELD, READER_FIELD
-from sandbox.domain.readings.wire import LIMIT_ABOVE_MAXIMUM
+from sandbox.domain.readings.former import MISSING_HEADERS
+from sandbox.domain.readings.wire import (
+    EXPIRY_WITHOUT_OFFSET,
+    LIMIT_ABOVE_MAXIMUM,
+    UNKNOWN_KEY_FIELDS,
+    VALIDATION_DETAIL,
+    VALIDATION_STATUS,
+)
 from sandbox.domain.secret_text import PRODUCTION_KEY, misplaced, written_out
 from sandbox.domain.words import did_you_mean
 from sandbox.platform import wire
 from sandbox.platform.request_context import RequestContext
-from sandbox.platform.rows import Row
+from sandbox.platform.rows import Row, is_key_path
 from sandbox.platform.wire import BadInput
 from sandbox.scenarios.choosing import UnknownOutcome, check_word
 
@@ -41,6 +52,7 @@ UNKNOWN_NOTED_MAX: Final = 5
 
 def check_form(context: RequestContext, row: Row) -> None:
     """Parse body and query into the row's shapes, and check the headers. Fills `context`."""
+    where = "header"
     try:
         accept = context.incoming.list_header(b"accept")
         if accept and not wire.accepts_json(accept):
@@ -50,24 +62,67 @@ def check_form(context: RequestContext, row: Row) -> None:
         if row.is_attempt:
             context.forced = _forced_outcome(context)
         if row.query is not None:
+            where = "query"
             context.query = _query(context, row.query(context.world.profile))
         if row.body is not None:
+            where = "body"
             context.body = _body(context, row.body(context.world.profile))
-    except BadInput as error:
-        raise Refusal(VALIDATION_ERROR, str(error)) from None
-    except ValidationError as error:
-        raise Refusal(VALIDATION_ERROR, wire.mistakes(error)) from None
+    except (BadInput, ValidationError) as error:
+        raise malformed(context, error, where) from None
+
+
+def malformed(
+    context: RequestContext,
+    error: BadInput | ValidationError,
+    where: str,
+    fault: Fault = VALIDATION_ERROR,
+) -> Refusal:
+    """The refusal of a malformed part of the request, as the readings show it.
+
+    Errors of API keys have the one form that the spec gives them. Source: assumed D35-validation,
+    D35-detail.
+    """
+    text = wire.mistakes(error) if isinstance(error, ValidationError) else str(error)
+    readings = context.world.readings
+    if is_key_path(context.incoming.path):
+        return Refusal(VALIDATION_ERROR, text)
+    if readings[VALIDATION_STATUS] == "unprocessable":
+        fault = UNPROCESSABLE
+    if readings[VALIDATION_DETAIL] == "text":
+        return Refusal(fault, text)
+    if isinstance(error, ValidationError):
+        return Refusal(fault, text, mistakes=wire.listed(error, where))
+    name, _, message = text.partition(": ")
+    mistake: Mistake = {"type": "value_error", "loc": [where], "msg": text}
+    if message and name.isidentifier():
+        mistake |= {"loc": [where, name], "msg": message}
+    return Refusal(fault, text, mistakes=[mistake])
 
 
 def _body(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
     """The body in the row's shape, without secrets outside the fields for them."""
     sent, body = read_object(context), context.incoming.body or b""
-    checked = shape.model_validate(sent)
+    is_for_key = is_key_path(context.incoming.path)
+    checked = shape.model_validate(_of_key(context, sent, shape) if is_for_key else sent)
     context.may_hold_cards = b"\\u" in body or pans.may_mention(body)
     if context.may_hold_cards or context.world.profile.key_format.hint_bytes in body:
         _refuse_misplaced(context, sent, shape)
     _note_unknown(context, sent, shape, "body field")
     return checked
+
+
+def _of_key(
+    context: RequestContext, sent: dict[str, Any], shape: "type[BaseModel]"
+) -> dict[str, Any]:
+    """The body of an API key as the readings take it. Source: assumed D35-fields, D35-offset."""
+    readings = context.world.readings
+    if readings[UNKNOWN_KEY_FIELDS] == "ignored":
+        known = wire.field_names(shape)
+        sent = {name: value for name, value in sent.items() if name in known}
+    expiry = sent.get("expires_at")
+    if isinstance(expiry, str) and readings[EXPIRY_WITHOUT_OFFSET] == "utc":
+        sent = {**sent, "expires_at": with_offset(expiry)}
+    return sent
 
 
 def _query(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
@@ -83,8 +138,16 @@ def _query(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
         if len(named) < len(sent[name]):
             context.notes.append(f"the query parameter {name} is null, as if it was not sent")
             sent = {**sent, name: named} if named else {k: v for k, v in sent.items() if k != name}
-    if "limit" in sent and context.world.readings[LIMIT_ABOVE_MAXIMUM] == "clamped":
-        sent = {**sent, "limit": [_clamped(sent["limit"][0], shape)]}
+    if context.foreign:  # assumed D35-foreign
+        near = [id for id in sent["account_id"] if id not in context.foreign]
+        sent = {**sent, "account_id": near}
+    if "limit" in sent and (reading := context.world.readings[LIMIT_ABOVE_MAXIMUM]) != "refused":
+        limit = sent["limit"][0]
+        clamped = _clamped(limit, shape)
+        if clamped != limit and reading == "unprocessable":
+            error = BadInput(f"limit: must be at most {clamped}")
+            raise malformed(context, error, "query", UNPROCESSABLE)
+        sent = {**sent, "limit": [clamped]}
     return shape.model_validate(
         {name: values if name in repeatable else values[0] for name, values in sent.items()}
     )
@@ -196,7 +259,7 @@ def _forced_outcome(context: RequestContext) -> str | None:
 
 
 def _missing_header(context: RequestContext, name: str) -> None:
-    """Missing headers are allowed, unless the world's switch refuses them (assumed C7)."""
-    if context.world.switches["strict_headers"]:
+    """Missing headers are allowed, unless the reading refuses them (assumed C7, D35-headers)."""
+    if context.world.readings[MISSING_HEADERS.id] == "refused":
         raise Refusal(VALIDATION_ERROR, f"the {name} header is required", source="spec 5")
     context.notes.append(f"the {name} header is missing; the spec demands it (spec 5)")

@@ -7,12 +7,14 @@ from typing import Any, Protocol
 
 from sandbox.domain.access import Holds
 from sandbox.domain.accounts import Account
-from sandbox.domain.events import Message
+from sandbox.domain.events import EVENTS, Message
 from sandbox.domain.instants import to_ms
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.permissions import Grants
 from sandbox.domain.profile import Profile
+from sandbox.domain.readings.wire import UNSET_STRINGS
 from sandbox.domain.records import Record, account_id_of, id_of
+from sandbox.domain.unset import filled_body
 from sandbox.scenarios.choosing import ChosenOutcome
 from sandbox.scenarios.queue import Queue
 from sandbox.scenarios.running import Running
@@ -138,6 +140,9 @@ class OperationContext:
 
     def emit(self, event_type: str, record: Record) -> None:
         """Announce that this happened to the record, as it is now."""
+        shown: Record | dict[str, Any] = record
+        if self.world.readings[UNSET_STRINGS] == "as_empty" and not EVENTS[event_type].sparse:
+            shown = filled_body(record)  # assumed D35-unset
         message = Message(
             id=self.world.draws.message_id(),
             event_type=event_type,
@@ -145,7 +150,7 @@ class OperationContext:
             subject=id_of(record),
             request_id=self.request_id,
             created_at=self.now,
-            record=record,
+            record=shown,
         )
         self.unit.emit(message)
         self.events.append(message.id)

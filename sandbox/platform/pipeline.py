@@ -34,8 +34,10 @@ from sandbox.domain.payments.busy import BusyPayment
 from sandbox.domain.payments.taps import Tap
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.permissions import grants_of
+from sandbox.domain.readings.wire import UNKNOWN_ROUTES, UNSET_STRINGS
 from sandbox.domain.rendering import rows_of, to_bytes, to_parts
 from sandbox.domain.timers import TAP_EXPIRES, Timer
+from sandbox.domain.unset import filled
 from sandbox.platform.form import check_form
 from sandbox.platform.hints import path_hint
 from sandbox.platform.operation_context import Caller
@@ -52,6 +54,7 @@ from sandbox.store.preparing import ROWS_AT_ONCE_MAX, Unprepared
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.scheduler import fire_due
 
+OK: Final = 200
 NO_CONTENT: Final = 204
 
 PendingPayment = PendingInitiation | PendingAction
@@ -68,7 +71,14 @@ async def carry_out(context: RequestContext, worlds: Worlds) -> tuple[int, Body]
     waits only for its processor, for another request on the same payment, or for a long query
     or answer (decision 43).
     """
-    row = route(context)
+    try:
+        row = route(context)
+    except Refusal:
+        if context.world.readings[UNKNOWN_ROUTES] == "key":  # assumed D35-routes
+            context.step = "authenticate"
+            authenticate(context, worlds)
+            context.step = "route"
+        raise
     _prepare(context, worlds, row)
     if context.world.busy and row.method != "GET":
         while (busy := context.world.busy.get(_payment(context))) is not None:
@@ -95,12 +105,18 @@ def _conclude(context: RequestContext, row: Row, shown: Any) -> tuple[int, bytes
         context.unit.commit()
         shown.is_recorded = True
         raise shown
+    if context.world.readings[UNSET_STRINGS] == "as_empty":  # assumed D35-unset
+        shown = filled(shown)
     # Rendered before the commit, so a result that cannot be rendered is not committed.
-    body = b"" if row.status == NO_CONTENT else to_bytes(shown)
+    body, status = b"", row.status
+    if status != NO_CONTENT:
+        body = to_bytes(shown)
+    elif shown is not None:  # assumed D35-deletion
+        body, status = to_bytes(shown), OK
     context.unit.commit()
     if context.world.tap_desk:
         context.world.check_tap_desk()
-    return row.status, body
+    return status, body
 
 
 def _prepare(context: RequestContext, worlds: Worlds, row: Row) -> None:

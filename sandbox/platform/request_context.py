@@ -55,7 +55,10 @@ class PresentedKey:
 
 @dataclass(slots=True, kw_only=True)
 class RequestContext(OperationContext):
-    """The state of a request in the pipeline; each step fills in what the next ones need."""
+    """The state of a request in the pipeline; each step fills in what the next ones need.
+
+    `foreign` are accounts of a filter that are out of reach and that a reading ignores.
+    """
 
     world: World
     request_id: str
@@ -68,6 +71,7 @@ class RequestContext(OperationContext):
     sent: dict[str, Any] | None = None
     may_hold_cards: bool = True
     cache_key: tuple[Any, ...] = ()
+    foreign: frozenset[str] = frozenset()
 
     def begin(self) -> None:
         """A unit of work of its own, in the world's present."""
@@ -78,6 +82,7 @@ class RequestContext(OperationContext):
         """As if it had come now: nothing that was found out about the world counts any more."""
         self.begin()
         self.record = self.account = None
+        self.foreign = frozenset()
         del self.decisions[1:]
         self.notes.clear()
 

@@ -93,11 +93,15 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Extended:
-    """A response that is a record with one more field."""
+    """A response that is a record with one more field.
+
+    `texts` are further fields with strings, which it has only where a reading says so.
+    """
 
     of: Any
     name: str
     extra: Any
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,9 +110,11 @@ class Row:
 
     `narrow` selects the needed permission by the body, if the row leaves it open. `secrets` are
     fields of the body that the journal always masks. With `stops_at_block` a blocked account gets
-    423. `may` checks the target before the body is read. An `is_attempt` row asks the processor, so
-    its outcome can be forced. A row that `shows_key` may answer with the plaintext of an API key.
-    `refuses` lists the faults of the operation itself, besides those of the pipeline.
+    423. A row of status 204 has its `response` only where a reading shows what was deleted; then
+    the status is 200. `may` checks the target before the body is read. An `is_attempt` row asks
+    the processor, so its outcome can be forced. A row that `shows_key` may answer with the
+    plaintext of an API key. `refuses` lists the faults of the operation itself, besides those of
+    the pipeline; `refuses_where` those of a reading, with its id and value.
     """
 
     name: str
@@ -131,6 +137,7 @@ class Row:
     is_attempt: bool = False
     shows_key: bool = False
     refuses: tuple[Fault, ...] = ()
+    refuses_where: tuple[tuple[str, str, Fault], ...] = ()
 
 
 def is_key_path(path: str) -> bool:

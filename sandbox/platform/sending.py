@@ -14,6 +14,12 @@ from sandbox.scenarios.choosing import ChosenOutcome
 ABORT: Final = "sandbox.abort"
 """Where a server that can close a connection puts how, in the scope of a request."""
 
+WHOLE_ANSWER: Final = "sandbox.whole_answer"
+"""Where a server that can send an answer in one piece puts how, in the scope of a request.
+
+It takes status, headers and body, and returns False if the answer has to be sent in messages.
+"""
+
 _NOT_IN_A_FIELD: Final = re.compile(r"[^\x20-\x7e]")
 
 
@@ -41,6 +47,18 @@ async def send_whole(
     """Send status, headers and body."""
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send_body(send, body)
+
+
+async def send_at_once(scope: Scope, send: Send, answer: Answer) -> None:
+    """Send the answer in one piece if the server can, else in messages."""
+    at_once, body = scope.get(WHOLE_ANSWER), answer.body
+    is_sent = (
+        at_once is not None
+        and isinstance(body, bytes)
+        and at_once(answer.status, answer.headers, body)
+    )
+    if not is_sent:
+        await send_whole(send, answer.status, answer.headers, body)
 
 
 async def send_with_fault(answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:

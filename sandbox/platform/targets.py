@@ -3,25 +3,31 @@
 No answer depends on the existence of something that the caller may not see. Source: assumed C5.
 """
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 from sandbox.domain import access
-from sandbox.domain.access import Access, AccessVerdict, Need
+from sandbox.domain.access import Access, AccessVerdict, Holds, Need
 from sandbox.domain.accounts import Account
+from sandbox.domain.directory import DIRECTORIES
 from sandbox.domain.faults import (
     ACCOUNT_BLOCKED,
     NOT_FOUND,
     PERMISSION_DENIED,
-    VALIDATION_ERROR,
     Refusal,
 )
 from sandbox.domain.hierarchy import Relation
 from sandbox.domain.keys import ApiKey
+from sandbox.domain.readings.directory import DELETED_RESOURCES
+from sandbox.domain.readings.wire import FOREIGN_ACCOUNT_FILTER
 from sandbox.platform import wire
-from sandbox.platform.form import read_object
+from sandbox.platform.form import malformed, read_object
 from sandbox.platform.request_context import RequestContext
 from sandbox.platform.rows import Row, Target
+from sandbox.platform.scopes import sees_all
 from sandbox.platform.wire import BadInput
+
+_DIRECTORY: Final = frozenset(directory.kind for directory in DIRECTORIES)
 
 
 def named(key: ApiKey) -> str:
@@ -113,8 +119,10 @@ def find_target(context: RequestContext, row: Row) -> None:
             _narrow(context, row.narrow(read_object(context)))
         named = [(one, *found) for one in target.all for found in _FINDERS[one.where](context, one)]
     except BadInput as error:
-        raise Refusal(VALIDATION_ERROR, str(error)) from None
+        raise malformed(context, error, target.where) from None
     if named:
+        if len(named) > 1 and target.is_repeatable:
+            named = _without_foreign(context, row, named)
         for one, account, id in named:
             _must_reach(context, row, one, account, id)
         context.account = named[0][1]
@@ -129,13 +137,44 @@ def find_target(context: RequestContext, row: Row) -> None:
         row.may(context)
 
 
+_Named = list[tuple[Target, Account | None, str]]
+"""Where the request names an id, the account that it belongs to, and the id."""
+
+
+def _without_foreign(context: RequestContext, row: Row, named: _Named) -> _Named:
+    """What is left when a reading ignores accounts out of reach; all if none is in reach.
+
+    Source: assumed D35-foreign.
+    """
+    if context.world.readings[FOREIGN_ACCOUNT_FILTER] == "hidden":
+        return named
+    reached: _Named = []
+    foreign: list[str] = []
+    for one, account, id in named:
+        try:
+            _must_reach(context, row, one, account, id)
+        except Refusal:
+            foreign.append(id)
+        else:
+            reached.append((one, account, id))
+    if not reached:
+        return named
+    context.foreign = frozenset(foreign)
+    context.notes += [f"the account {id[:80]!r} is out of reach and was ignored" for id in foreign]
+    return reached
+
+
 def _must_reach(
     context: RequestContext, row: Row, target: Target, account: Account | None, id: str | None
 ) -> None:
     """Raises Refusal unless the key's permission reaches the account."""
     assert context.caller
+    if account is not None and account.deleted_at is not None and _shows_deleted(context, target):
+        account = replace(account, deleted_at=None)
     relation = target.relate(context.caller.account, account)
     cell = access.decide(context.holds, relation)
+    if cell.verdict is AccessVerdict.DENIED and row.method == "GET" and sees_all(context):
+        cell = access.decide(Holds.BOTH, relation)  # assumed D35-admin
     if cell.verdict is not AccessVerdict.OK:
         raise _refuse(
             cell,
@@ -143,6 +182,16 @@ def _must_reach(
             details=f"requires {_form(row, relation)}",
         )
     context.decisions.append(("target", "ok", cell.reason, cell.source))
+
+
+def _shows_deleted(context: RequestContext, target: Target) -> bool:
+    """Whether this reads a record of the directory even deleted. Source: assumed D35-deleted."""
+    return (
+        context.incoming.method == "GET"
+        and target.where == "path"
+        and target.kind in _DIRECTORY
+        and context.world.readings[DELETED_RESOURCES] == "shown"
+    )
 
 
 def _must_not_be_blocked(context: RequestContext) -> None:
@@ -210,7 +259,11 @@ def _account_of(context: RequestContext, target: Target, id: str) -> Account | N
     record = context.unit.get(target.kind, id)
     if target.kind is Account and target.where == "body":
         return record
-    if record is None or (record.deleted_at is not None and not target.even_deleted):
+    if record is None:
+        return None
+    if record.deleted_at is not None and not (
+        target.even_deleted or _shows_deleted(context, target)
+    ):
         return None
     if context.record is None or target.where == "path":
         context.record = record

@@ -23,6 +23,7 @@ import jiter
 from pydantic_core import ValidationError
 from starlette.types import Receive, Send
 
+from sandbox.domain.faults import Mistake
 from sandbox.domain.field_types import sentence
 from sandbox.domain.rendering import PART_BYTES
 from sandbox.domain.words import OneOf
@@ -43,6 +44,9 @@ and many at once would delay all others until the last is done."""
 
 DETAILS_MAX: Final = 5
 """The most mistakes of a body to name; the rest are counted."""
+
+LISTED_MAX: Final = 50
+"""The most mistakes of a body to list as objects."""
 
 
 _IN_JSON: Final = {
@@ -194,15 +198,33 @@ def mistakes(error: ValidationError) -> str:
     return "; ".join(lines)
 
 
+def listed(error: ValidationError, where: str) -> list[Mistake]:
+    """The mistakes of a body or query one by one, without repeating its values."""
+    found = error.errors(include_url=False, include_context=False)[:LISTED_MAX]
+    return [
+        {
+            "type": one["type"],
+            "loc": [where, *(part[:80] if isinstance(part, str) else part for part in one["loc"])],
+            "msg": _message(one).removeprefix("Value error, "),
+        }
+        for one in found
+    ]
+
+
 def _mistake(one: "ErrorDetails") -> str:
     path = ".".join(str(part)[:80] for part in one["loc"])
+    message = _message(one)
     if one["type"] == "extra_forbidden":
         return f"{path}: unknown field"
+    return f"{path}: {sentence(message)}" if path else message.removeprefix("Value error, ")
+
+
+def _message(one: "ErrorDetails") -> str:
     message = _IN_JSON.get(one["type"], one["msg"])
     if one["type"] == "float_type" and type(one["input"]) is int:
         # An integer is a number unless it is too large.
         message = "Input should be a finite number"
-    return f"{path}: {sentence(message)}" if path else message.removeprefix("Value error, ")
+    return message
 
 
 def is_unset(value: str) -> bool:

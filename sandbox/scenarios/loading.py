@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
 
 from pydantic_core import ValidationError
 
@@ -58,14 +58,58 @@ def parse_scenario(document: dict[str, Any]) -> "Scenario":
         return Scenario.model_validate(document)
     except ValidationError as error:
         first, *others = _mistakes(error)
-        message, meant = _in_words(Scenario, first)
-        named, colon, rest = message.partition(": ")
-        loc = first["loc"]
-        if colon and named.replace(".", "").isidentifier():
-            # A message about a whole part begins with the name of the field.
-            loc, message = (*loc, *named.split(".")), rest
+        loc, message, meant = _told(Scenario, first)
         rest = f" (and {len(others)} more)" if others else ""
         raise ScenarioError(f"{_where(document, loc)}{message}{rest}", meant) from None
+
+
+class Problem(NamedTuple):
+    """A mistake in a scenario.
+
+    `part` is the list with the mistake, such as `rule`, and `number` its place in it, from 1;
+    `field` is the way to the field, as in `when.amount`. Each is None if the mistake has none.
+    """
+
+    part: str | None
+    number: int | None
+    field: str | None
+    message: str
+    nearest: str | None
+
+
+def problems_of(document: dict[str, Any]) -> list[Problem]:
+    """All mistakes in a scenario; none if it can be used."""
+    from sandbox.scenarios.shapes import Scenario
+
+    try:
+        _must_be_small(document)
+        Scenario.model_validate(document)
+    except ScenarioError as error:
+        return [Problem(None, None, None, str(error), error.nearest)]
+    except ValidationError as error:
+        found = []
+        for mistake in _mistakes(error):
+            loc, message, meant = _told(Scenario, mistake)
+            fields = [part for part in loc if _is_of_the_file(part)]
+            part, number = None, None
+            if len(fields) > 1 and fields[0] in _LISTS and isinstance(fields[1], int):
+                part, number, fields = str(fields[0]), fields[1] + 1, fields[2:]
+            names = [one for one in fields if isinstance(one, str)]
+            found.append(Problem(part, number, ".".join(names) or None, message, meant))
+        return found
+    return []
+
+
+def _told(
+    scenario: "type[Scenario]", mistake: "ErrorDetails"
+) -> tuple[tuple[int | str, ...], str, str | None]:
+    """Where a mistake is, what is wrong, and the known word that was probably meant."""
+    message, meant = _in_words(scenario, mistake)
+    named, colon, rest = message.partition(": ")
+    if colon and named.replace(".", "").isidentifier():
+        # A message about a whole part begins with the name of the field.
+        return (*mistake["loc"], *named.split(".")), rest, meant
+    return mistake["loc"], message, meant
 
 
 def _in_words(scenario: "type[Scenario]", mistake: "ErrorDetails") -> tuple[str, str | None]:

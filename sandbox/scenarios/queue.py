@@ -1,6 +1,7 @@
 """The queue of next outcomes of one world, first come first served."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from sandbox.domain.payments.outcomes import Operation
@@ -26,12 +27,26 @@ class Queue:
     def __init__(self, store: Callable[[Entries], None], entries: Entries = ()) -> None:
         self._store = store
         self.entries = entries
+        self._numbered = 0
 
-    def add(self, entry: Queued) -> None:
-        """Put one at the end. Raises QueueFull."""
+    def add(self, entry: Queued) -> Queued:
+        """Put one at the end, and give it an id. Raises QueueFull."""
         if len(self.entries) >= QUEUE_MAX:
             raise QueueFull(f"{QUEUE_MAX} next outcomes already wait, which is the most")
+        ends = (one.id.rpartition("_")[2] for one in self.entries)
+        taken = (int(end) for end in ends if end.isascii() and end.isdecimal())
+        self._numbered = max(self._numbered, *taken, 0) + 1
+        entry = replace(entry, id=f"next_{self._numbered}")
         self._store((*self.entries, entry))
+        return entry
+
+    def remove(self, id: str) -> bool:
+        """Forget the entry with this id; whether there was one."""
+        rest = tuple(one for one in self.entries if one.id != id)
+        if len(rest) == len(self.entries):
+            return False
+        self._store(rest)
+        return True
 
     def take(
         self, operation: Operation, amount: int | None, near_misses: NearMisses

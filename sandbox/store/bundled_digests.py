@@ -5,7 +5,7 @@ from typing import Final
 DIGESTS: Final = frozenset(
     {
         "31dee7853c5f2dda9995c6040d4e49d506a361e11905433df8b3b9994b815b13",
-        "34710006697a0e6edc4953c6ef763fb31516b5847f6d257241b4d28bcc490d85",
+        "bd2a9565227c5535fdbdc30654cb2a0f282c8131bd416ed6274abac97ebcc77f",
         "e4fc8f866b8dfe75e4e7e203f162e0fd52d8f53c77e99a3bb21bc771e7c70b76",
     }
 )

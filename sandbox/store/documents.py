@@ -27,7 +27,7 @@ from typing import (
 
 from sandbox.domain.field_types import FieldRule
 from sandbox.domain.instants import parse_rfc3339, to_wire
-from sandbox.domain.payments.cards import CARDS, Card
+from sandbox.domain.payments.cards import STORED_CARDS, Card
 
 Write = Callable[[Any], Any]
 Read = Callable[[Any], Any]
@@ -319,7 +319,7 @@ _INSTANT_CHARS: Final = len("2026-11-21T10:37:51.000Z")
 
 
 def _read_card(value: Any) -> Card:
-    card = CARDS.get(value) if isinstance(value, str) else None
+    card = STORED_CARDS.get(value) if isinstance(value, str) else None
     if card is None:
         raise Unreadable("must be the token of a test card")
     return card

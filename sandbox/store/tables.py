@@ -17,6 +17,7 @@ from sandbox.domain.credentials import Credential
 from sandbox.domain.keys import ApiKey, KeyUsage
 from sandbox.domain.locations import Location
 from sandbox.domain.payments.busy import BusyPayment
+from sandbox.domain.payments.cards import NOT_READ
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.records import Record
 from sandbox.domain.terminals import Terminal
@@ -150,6 +151,11 @@ def _origin(path_to_field: str) -> Index:
     return values
 
 
+def _if_read(index: Index) -> Index:
+    """What only a payment has whose card was read. Source: assumed D29."""
+    return lambda tx, path: () if tx.origin.card is NOT_READ else index(tx, path)
+
+
 def _looks_like(tx: Transaction, wanted: str) -> bool:
     """The card by its last four digits, or by the beginning of its masked number."""
     card = tx.origin.card.masked
@@ -235,6 +241,7 @@ TABLES: Final[tuple[Table, ...]] = (
         unique={"lookup": lambda key: (("", key.lookup),)},
         # Deleted keys are not listed; revoked and expired ones are (assumed 4.5-deleted).
         indexes={"account": _live(_field("account_id")), "scope": _live(_scope)},
+        texts={"search": lambda key: (key.name,)},
     ),
     Table(
         name="transactions",
@@ -263,8 +270,8 @@ TABLES: Final[tuple[Table, ...]] = (
             "reader_identifier": _origin("reader_identifier"),
             "gateway_transaction_id": _field("gateway_transaction_id"),
             "owner_id": _origin("site.owner_id"),
-            "card_brand": _origin("card.brand"),
-            "payment_method": _origin("payment_method"),
+            "card_brand": _if_read(_origin("card.brand")),
+            "payment_method": _if_read(_origin("payment_method")),
         },
         filters={
             "min_amount": lambda tx, least: tx.amounts.total >= least,

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final
 
 from sandbox.domain.clock import ClockSetting, ClockState
 from sandbox.domain.field_types import Check, Limits, WorldName
+from sandbox.domain.instants import Instant
 from sandbox.domain.payments.queued import OutcomeName, Queued
 from sandbox.domain.readings import table as readings_table
 from sandbox.domain.switches import checked
@@ -91,8 +92,8 @@ class WorldState:
 
     `queue` are the next outcomes, `spoiled` the next deliveries to spoil. `terminal_outcomes` are
     the fixed outcomes of test terminals, by terminal id. `scenario` is the document of the scenario
-    that is running. `readings` are those that the world chose itself; the profile decides the
-    others.
+    that is running, since that moment. `readings` are those that the world chose itself; the
+    profile decides the others.
     """
 
     id: str
@@ -103,6 +104,7 @@ class WorldState:
     spoiled: tuple[Spoiled, ...] = ()
     terminal_outcomes: Mapping[str, OutcomeName] = field(default_factory=dict)
     scenario: Mapping[str, Any] | None = None
+    scenario_since: Instant | None = None
     readings: Annotated[Mapping[str, str], Check(readings_table.checked)] = field(
         default_factory=dict
     )

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from sandbox.domain.profile import Errors
+from sandbox.domain.readings.table import READINGS, in_force
 from sandbox.domain.switches import SWITCHES
 from sandbox.traffic.differences import Difference
 from sandbox.traffic.har import Recording
@@ -22,13 +24,31 @@ class Explained:
     by: tuple[str, ...]
 
 
-def turns(*, has_profile: bool, shape: str = Errors().shape) -> list[Turn]:
-    """Each other reading alone: of the switches, and of the profile if that can be chosen."""
+def turns(
+    *,
+    has_profile: bool,
+    shape: str = Errors().shape,
+    readings: Mapping[str, str] = MappingProxyType({}),
+) -> list[Turn]:
+    """Each other reading alone: of switches and readings, and of a profile that can be chosen.
+
+    `readings` are those that the profile chooses.
+    """
+    chosen = in_force(readings, {})
     found = [
         Turn(name, str(value).lower(), switches={name: value})
         for name, switch in SWITCHES.items()
+        # Some switches are readings by another name.
+        if switch.reading is None
         for value in switch.values
         if value != switch.default
+    ]
+    found += [
+        Turn(f"readings.{id}", value, readings={id: value})
+        for id, reading in READINGS.items()
+        for value in reading.names
+        # The profile of a running server is not known here, so every value is tried.
+        if value != chosen[id] or not has_profile
     ]
     if has_profile:
         found += [
@@ -48,15 +68,27 @@ def explained(
 ) -> list[Explained]:
     """Every difference with its explanations. Each reading is tried in a new world."""
     by: Mapping[Difference, list[str]] = {one: [] for one in found}
+    before = {one.identity for one in found}
     for turn in tried if found else ():
         left = {one.identity for one in play.run(recording, casting, turn)}
+        if any(kind == "status" for _, kind, _ in left - before):
+            # An operation that was carried out is refused now, so later answers prove nothing.
+            continue
         for one, names in by.items():
             # A status that now differs in its body is no match yet.
-            if one.identity not in left and not _is_worse(one, left):
+            if one.identity not in left and not _is_worse(one, left - before):
                 names.append(f"{turn.name}={turn.value}")
     return [Explained(one, tuple(by[one])) for one in found]
 
 
-def _is_worse(one: Difference, left: set[tuple[int, str, str]]) -> bool:
-    """Whether the difference is gone only because the status of its request differs now."""
-    return one.kind != "status" and (one.number, "status", "status") in left
+def _is_worse(one: Difference, new: set[tuple[int, str, str]]) -> bool:
+    """Whether it is gone only because something else of the answer differs now.
+
+    That is the body behind a status, the status itself, or a list that holds the part.
+    """
+    here = [(kind, place) for number, kind, place in new if number == one.number]
+    if one.kind == "status":
+        return bool(here)
+    return ("status", "status") in here or any(
+        kind == "shape" and one.place.startswith((f"{place}.", f"{place}[")) for kind, place in here
+    )

@@ -22,12 +22,13 @@ _NOT_LET_IN: Final = 401
 class Turn:
     """One reading of the spec at one of its values, to be tried alone.
 
-    `switches` and `profile` are what a world or a server is given for it.
+    `switches`, `readings` and `profile` are what a world or a server is given for it.
     """
 
     name: str
     value: str
     switches: Mapping[str, Any] = field(default_factory=dict)
+    readings: Mapping[str, str] = field(default_factory=dict)
     profile: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -71,6 +72,8 @@ class Play:
 
     def _begin(self, at: datetime | None, turn: Turn) -> Mapping[str, Any]:
         body: dict[str, Any] = {"name": "compare", "switches": dict(turn.switches)}
+        if turn.readings:
+            body["readings"] = dict(turn.readings)
         if at is not None:
             body["clock"] = {"now": to_wire(at), "mode": "frozen"}
         if self.seed is not None:

@@ -1,13 +1,15 @@
 """What a run leaves: a profile, the switches, the differences, and the evidence without data."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any, Final, Literal
 
 from sandbox.domain.profile import Profile
-from sandbox.verify.probes import Probe
-from sandbox.verify.running import INTERVAL_S, REQUESTS_MAX, Finding, Run
+from sandbox.verify.probes.table import Probe
+from sandbox.verify.register import Register, as_json
+from sandbox.verify.running import Finding, Run
 
 Verdict = Literal["same", "other reading", "cannot tell"]
 
@@ -21,9 +23,10 @@ def verdict(finding: Finding, profile: Profile) -> Verdict:
     return "same" if finding.value == finding.probe.of_sandbox(profile) else "other reading"
 
 
-def document(run: Run, profile: Profile, day: str) -> dict[str, Any]:
-    """The differences as JSON: one entry for each probe."""
+def document(run: Run, profile: Profile, day: str, register: Register) -> dict[str, Any]:
+    """The differences as JSON: one entry for each probe, and what the run made."""
     return {
+        "run": register.run,
         "verified": day,
         "requests": len(run.evidence),
         "stopped": run.stopped,
@@ -35,9 +38,11 @@ def document(run: Run, profile: Profile, day: str) -> dict[str, Any]:
                 "sandbox": finding.probe.of_sandbox(profile),
                 "uat": finding.value,
                 "verdict": verdict(finding, profile),
+                "why": finding.why,
             }
             for finding in run.findings
         ],
+        "made": as_json(register),
     }
 
 
@@ -57,9 +62,13 @@ def markdown(result: Mapping[str, Any]) -> str:
             ", ".join(one["clauses"]),
             _word(one["sandbox"]),
             _word(one["uat"]),
-            one["verdict"],
+            one["verdict"] + (f" ({one['why']})" if one["why"] else ""),
         )
         lines.append(f"| {' | '.join(cells)} |")
+    if result["made"]:
+        lines += ["", "The run made these. A platform may keep the records of what was deleted."]
+        lines += ["", "| kind | name | state |", "|---|---|---|"]
+        lines += [f"| {one['kind']} | {one['name']} | {one['state']} |" for one in result["made"]]
     return "\n".join(lines) + "\n"
 
 
@@ -69,14 +78,24 @@ def lines(result: Mapping[str, Any]) -> Iterator[str]:
         said = f"{one['id']}: {one['verdict']}"
         if one["verdict"] == "other reading":
             said += f": the platform has {_word(one['uat'])}, the sandbox {_word(one['sandbox'])}"
+        elif one["why"]:
+            said += f" ({one['why']})"
         yield said
 
 
-def profile_toml(run: Run, profile: Profile) -> str:
-    """The profile with what was learnt, for `sandbox serve --profile`."""
+def profile_toml(run: Run, profile: Profile, day: str) -> str:
+    """The profile with what was learnt and when, for `sandbox serve --profile`."""
     whole = asdict(profile)
+    told = [finding.probe for finding in run.findings if finding.value is not None]
+    ids = [id for probe in told for id in (*probe.clauses, *_reading_id(probe))]
+    whole["verified"] = dict(sorted({**whole["verified"], **dict.fromkeys(ids, day)}.items()))
     for finding in run.findings:
-        if finding.value is not None and not finding.probe.is_switch:
+        if finding.value is None or finding.probe.kind == "switch":
+            continue
+        if finding.probe.kind == "reading":
+            learnt = {**whole["readings"], finding.probe.name: finding.value}
+            whole["readings"] = dict(sorted(learnt.items()))
+        else:
             *sections, name = finding.probe.name.split(".")
             part = whole
             for section in sections:
@@ -85,16 +104,25 @@ def profile_toml(run: Run, profile: Profile) -> str:
     return "\n".join(_toml(whole, "")) + "\n"
 
 
+def _reading_id(probe: Probe) -> tuple[str, ...]:
+    return (probe.name,) if probe.kind == "reading" else ()
+
+
 def _toml(table: Mapping[str, Any], name: str) -> Iterator[str]:
     if name:
         yield f"\n[{name}]"
     for field, value in table.items():
         if not isinstance(value, dict):
             # JSON's texts, numbers and truth values are TOML's too.
-            yield f"{field} = {json.dumps(value)}"
+            yield f"{_name(field)} = {json.dumps(value)}"
     for field, value in table.items():
         if isinstance(value, dict):
             yield from _toml(value, f"{name}.{field}" if name else field)
+
+
+def _name(name: str) -> str:
+    """A bare key of TOML, or a quoted one."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
 
 
 def switches(run: Run) -> dict[str, Any]:
@@ -102,7 +130,7 @@ def switches(run: Run) -> dict[str, Any]:
     return {
         finding.probe.name: finding.value
         for finding in run.findings
-        if finding.probe.is_switch and finding.value is not None
+        if finding.probe.kind == "switch" and finding.value is not None
     }
 
 
@@ -124,24 +152,6 @@ def _outline(value: Any, keeps: Any) -> Any:
     if isinstance(value, str):
         return keeps(value[:_TEXT_MAX]) if keeps else "text"
     return "number" if isinstance(value, int | float) and not isinstance(value, bool) else value
-
-
-def plan(probes: Sequence[Probe], base: str) -> Iterator[str]:
-    """What a run would send, for somebody who has to allow it."""
-    count = sum(len(probe.requests) for probe in probes)
-    yield f"{count} requests to {base}, one at a time, at least {INTERVAL_S:g} s apart."
-    yield "All of them read. Nothing is created, changed or deleted."
-    yield "A request that is answered with 429 is repeated once, after the time that it asks for."
-    yield f"No more than {REQUESTS_MAX} requests are sent."
-    for probe in probes:
-        yield ""
-        yield f"{probe.id}: {probe.asks}"
-        if probe.needs:
-            yield f"  needs {probe.needs}"
-        for request in probe.requests:
-            query = "&".join(f"{name}={value}" for name, value in request.query)
-            without = "  (without Accept)" if request.without_accept else ""
-            yield f"  GET {request.path}{'?' + query if query else ''}{without}"
 
 
 def _word(value: Any) -> str:

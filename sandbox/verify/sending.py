@@ -1,11 +1,12 @@
 """Requests over the network to the platform that is asked."""
 
+import json
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from sandbox.domain.profile import Profile
-from sandbox.verify.probes import Get
+from sandbox.verify.probes.steps import Request
 from sandbox.verify.running import Raw
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ class Unusable(ValueError):
     """The address or the key cannot be used; the message says why."""
 
 
-def check_base(base: str) -> str:
-    """The address of a platform without a slash at its end. Raises Unusable."""
+def check_base(base: str, profile: Profile) -> str:
+    """The address of a UAT without a slash at its end. Raises Unusable, also for production."""
     try:
         parts = urlsplit(base)
         host, _ = parts.hostname, parts.port
@@ -28,6 +29,9 @@ def check_base(base: str) -> str:
         host = None
     if not host or parts.scheme not in ("http", "https"):
         raise Unusable(f"{base!r} is no address; write it like https://uat.example.com")
+    for production in profile.production_hosts:
+        if host == production or host.endswith("." + production):
+            raise Unusable(f"{host} is a host of production in the profile; only UAT is asked")
     if parts.scheme == "http" and host not in _LOOPBACK:
         raise Unusable(f"{base!r} would send the key in the clear; write https://")
     if parts.username or parts.password or parts.query or parts.fragment:
@@ -68,13 +72,19 @@ class Platform:
     ) -> None:
         self._client.close()
 
-    def __call__(self, request: Get, /) -> Raw:
+    def __call__(self, request: Request, /) -> Raw:
         """The answer. Raises OSError without one."""
         import httpx2
 
         query = f"?{urlencode(request.query)}" if request.query else ""
-        built = self._client.build_request("GET", self._base + request.path + query)
-        built.headers[self._header] = self._key
+        content = None if request.body is None else json.dumps(request.body).encode()
+        url = self._base + quote(request.path, safe="/") + query
+        built = self._client.build_request(request.method, url, content=content)
+        key = self._key if request.key is None else request.key
+        if key:
+            built.headers[self._header] = key
+        if content is not None:
+            built.headers["content-type"] = "application/json"
         built.headers["accept"] = "application/json"
         if request.without_accept:
             del built.headers["accept"]

@@ -33,17 +33,38 @@ def headers_of(
     }
 
 
-def is_genuine(prefix: str, secret: str, body: bytes, headers: Mapping[str, str]) -> bool:
-    """Whether a receiver that has the secret takes these headers and bytes as they are."""
+def why_not_genuine(
+    prefix: str, secret: str, body: bytes, headers: Mapping[str, str]
+) -> str | None:
+    """Why a receiver that has the secret refuses these headers and bytes; None if it takes them."""
     from standardwebhooks import WebhookVerificationError
 
+    for part in _PARTS:
+        if not headers.get(f"{prefix}-{part}"):
+            return f"{prefix}-{part} is missing"
     # The library knows the header names of the standard alone.
-    named = {f"webhook-{part}": headers.get(f"{prefix}-{part}", "") for part in _PARTS}
+    named = {f"webhook-{part}": headers[f"{prefix}-{part}"] for part in _PARTS}
     try:
         _signer(secret).verify(body, named)
-    except (WebhookVerificationError, ValueError):
-        return False
-    return True
+    except WebhookVerificationError as error:
+        return _REASONS.get(str(error), str(error))
+    except ValueError:
+        return f"{prefix}-signature or the body cannot be read"
+    return None
+
+
+_REASONS: Final = {
+    "Invalid Signature Headers": "the timestamp is no number",
+    "Message timestamp too old": "the timestamp is more than five minutes old",
+    "Message timestamp too new": "the timestamp is more than five minutes ahead",
+    "No matching signature found": "no signature is that of this body with this secret",
+}
+"""What the library says, for people who look at a webhook."""
+
+
+def is_genuine(prefix: str, secret: str, body: bytes, headers: Mapping[str, str]) -> bool:
+    """Whether a receiver that has the secret takes these headers and bytes as they are."""
+    return why_not_genuine(prefix, secret, body, headers) is None
 
 
 def signature_of(secret: str, message_id: str, timestamp: int, body: bytes) -> str:

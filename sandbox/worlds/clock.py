@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TypedDict
 
 from sandbox.domain.clock import RUNNING, ClockSetting, ClockState, Mode
-from sandbox.domain.instants import to_wire
+from sandbox.domain.instants import from_ms, to_wire
 
 SystemClock = Callable[[], float]
 """Seconds since 1970-01-01T00:00:00Z."""
@@ -53,6 +53,7 @@ class Clock:
         self._system_clock = system_clock
         self._store = store
         self.state = state
+        self._last_ms, self._last = 0, from_ms(0)
         self.on_set: Callable[[], None] | None = None
 
     @property
@@ -67,7 +68,14 @@ class Clock:
 
     def now(self) -> datetime:
         """The world's present instant, to the millisecond."""
-        return self.state.time_at(self._system_clock())
+        state, system_s = self.state, self._system_clock()
+        if state.now is not None:
+            return state.time_at(system_s)
+        # A request asks several times in a millisecond.
+        ms = int(system_s * 1000)
+        if ms != self._last_ms:
+            self._last_ms, self._last = ms, from_ms(ms)
+        return self._last
 
     def set(self, setting: ClockSetting) -> None:
         """Set the given values of the clock."""

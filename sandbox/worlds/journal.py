@@ -149,6 +149,18 @@ def _outcome(choice: ChosenOutcome | None) -> OutcomeView | None:
     return {"key": choice.key, "source": choice.source, "rule": choice.rule}
 
 
+def captured_answer(body: bytes, profile: Profile) -> bytes | None:
+    """The stored part of an answer of ours, with everything masked that looks like a key.
+
+    It has no card numbers: it is made from records, and input is refused or masked before it
+    becomes a record. No escape hides a key: we write every letter as itself.
+    """
+    if len(body) <= CAPTURE_BYTES_MAX:
+        return profile.key_format.scrub_bytes(body) or None
+    start = profile.key_format.scrub_bytes(body[: CAPTURE_BYTES_MAX + SECRET_CHARS_MAX])
+    return start[:CAPTURE_BYTES_MAX] + CUT_OFF
+
+
 def captured(
     body: bytes | None,
     profile: Profile,
@@ -156,12 +168,10 @@ def captured(
     *,
     may_hold_cards: bool = True,
 ) -> bytes | None:
-    """The stored part of a body, with everything masked that looks like a key or a card.
+    """The stored part of a request's body, with everything masked that looks like a key or a card.
 
     A body needs no closer look if it has no prefix of a key, too few digits for a card number,
-    and no escape that could hide either. The values of fields in `secrets` are always masked. Our
-    own answers have no card numbers: they are made from records, and input is refused or masked
-    before it becomes a record.
+    and no escape that could hide either. The values of fields in `secrets` are always masked.
     """
     if not body:
         return None

@@ -48,7 +48,7 @@ def begin_anew(world: World, fresh: World) -> list[Container]:
     back to the fixture; messages and journal are cleared. Switches, readings and endpoints stay,
     unless the fixture is a saved world with endpoints of its own (assumed D25).
     """
-    state = replace(fresh.state, switches=world.switches, readings=world.state.readings)
+    state = replace(fresh.state, switches=world.state.switches, readings=world.state.readings)
     scenario = fresh.scenario
     endpoints: tuple[Endpoint, ...] = ()
     if scenario is None and (scenario := world.scenario) is not None:

@@ -17,8 +17,9 @@ from sandbox.domain.keys import ApiKey
 from sandbox.domain.locations import Location
 from sandbox.domain.payments.invariants import ABOUT, broken
 from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.readings.table import default_of
 from sandbox.domain.records import Record, account_id_of
-from sandbox.domain.switches import defaults
+from sandbox.domain.switches import defaults, parted
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.webhooks.deliveries import Delivery
 from sandbox.domain.webhooks.endpoints import ENDPOINTS_MAX
@@ -128,6 +129,9 @@ def _restore_state(
         counters.requests = 0
         if world.spec.seed != state.begins.seed:
             counters.drawn = 0
+    switches, former = parted(state.switches)
+    # Files from before hold every switch; one at its default chose nothing (assumed D35).
+    chosen = {id: value for id, value in former.items() if value != default_of(id)}
     has_own_clock = is_beginning and world.spec.clock != ClockSetting()
     world.store.restore_counters(counters)
     world.draws = world.draws_of(world.spec.seed)
@@ -138,7 +142,8 @@ def _restore_state(
             id=own.id,
             begins=own.begins,
             clock=own.clock if has_own_clock else continued(state.clock, world.system_clock),
-            switches={**defaults(), **state.switches},
+            switches={**defaults(), **switches},
+            readings=chosen | dict(state.readings),
         )
     )
     # Who puts a scenario there by hand counts nothing.

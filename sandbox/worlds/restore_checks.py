@@ -7,6 +7,9 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
+from pydantic_core import from_json
+
+from sandbox.domain.batch_schedules import TIME_PATTERN, BatchSchedule, batch_schedule
 from sandbox.domain.clock import EARLIEST, LATEST
 from sandbox.domain.events import EVENTS, Message
 from sandbox.domain.field_types import Percent, SurchargeBasis, TaxBasis
@@ -21,8 +24,8 @@ from sandbox.domain.payments.transactions import (
     Transaction,
 )
 from sandbox.domain.payments.triggers import SETTLEMENTS
-from sandbox.domain.timers import TIMER_KINDS, Timer
-from sandbox.store.documents import Unreadable, read_value
+from sandbox.domain.timers import BATCH_CLOSES, TIMER_KINDS, Timer
+from sandbox.store.documents import Unreadable, from_document, read_value
 
 
 def check_timer(timer: Timer) -> None:
@@ -31,6 +34,20 @@ def check_timer(timer: Timer) -> None:
         raise Unreadable(f"kind: must be one of {', '.join(sorted(TIMER_KINDS))}")
     if timer.kind == "late_answer" and timer.detail not in OUTCOMES:
         raise Unreadable("detail: must be a known outcome")
+    if timer.kind == BATCH_CLOSES:
+        _check_schedule(timer.detail)
+
+
+def _check_schedule(detail: str) -> None:
+    """The schedule that a timer carries. Source: assumed B16."""
+    try:
+        found = from_document(BatchSchedule, from_json(detail))
+        if not found.times or not all(re.match(TIME_PATTERN, one) for one in found.times):
+            raise ValueError("times: must be local times, as 23:30")
+        if found != batch_schedule(found.times, found.days, found.zone):
+            raise ValueError("must name each time and day once, in their order")
+    except ValueError as error:
+        raise Unreadable(f"detail: {error}") from None
 
 
 _RATE_TYPES: Final[Mapping[str, Any]] = {

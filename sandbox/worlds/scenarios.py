@@ -24,7 +24,7 @@ def run_scenario(world: World, scenario: "Scenario") -> Running:
         raise ScenarioError(str(found))
     running = _running(world, scenario)
     _declare_endpoints(world, scenario)
-    world.put_state(scenario=document)
+    world.put_state(scenario=document, scenario_since=world.now())
     world.coverage.ran(scenario.name)
     return world.count_rules(running)
 

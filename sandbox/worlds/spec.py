@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sandbox.domain.clock import RUNNING, ClockSetting
-from sandbox.domain.switches import defaults
+from sandbox.domain.switches import defaults, parted
 from sandbox.store.fixture import Fixture
 from sandbox.store.world_state import OF_THE_SERVER, Beginning, GeneratedData, WorldState
 
@@ -44,10 +44,11 @@ class WorldSpec:
 
     def first_state(self, system_s: float) -> WorldState:
         """The state of a new world that begins at this system time."""
+        own, chosen = parted(self.switches)
         return WorldState(
             id=self.id,
             begins=self.beginning(),
             clock=RUNNING.after(self.clock, system_s),
-            switches=defaults() | dict(self.switches),
-            readings=self.readings,
+            switches=defaults() | own,
+            readings={**chosen, **self.readings},
         )

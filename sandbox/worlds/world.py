@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
+from sandbox.domain import switches
 from sandbox.domain.accounts import Account
 from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey, KeyUsage
@@ -16,7 +17,6 @@ from sandbox.domain.locations import Location
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.profile import Profile
 from sandbox.domain.readings import table
-from sandbox.domain.switches import checked
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import Timer
 from sandbox.domain.words import UnknownWord
@@ -36,6 +36,7 @@ from sandbox.worlds.coverage_counters import CoverageCounters
 from sandbox.worlds.event_stream import Subscriptions
 from sandbox.worlds.ids import Ids
 from sandbox.worlds.journal import Journal
+from sandbox.worlds.marks import Marks
 from sandbox.worlds.memo import Memo
 from sandbox.worlds.spec import DEFAULT_WORLD, WorldSpec
 from sandbox.worlds.tap_desk import TapDesk
@@ -94,7 +95,7 @@ class World:
         self._new_keys: list[ApiKey] = []
         self._on_new_key: Callable[[ApiKey], None] = self._new_keys.append
         self.switches: Mapping[str, Any] = {}
-        self._own_readings: Mapping[str, str] = {}
+        self._noted: tuple[Mapping[str, Any], Mapping[str, str]] = ({}, {})
         self.readings = table.in_force(profile.readings, {})
         self.clock = Clock(system_clock, lambda clock: self.put_state(clock=clock))
         self.queue = Queue(lambda queue: self.put_state(queue=queue))
@@ -128,16 +129,18 @@ class World:
         self.advances = 0
         # Requests of the control API that wait for a message.
         self.waits = 0
+        self.marks = Marks()
         self.subscriptions = Subscriptions(self.journal, self.outbox, self.clock)
 
     # --- its state
 
     def _note_state(self, state: WorldState) -> None:
         # Every request reads these.
-        self.state, self.switches = state, state.switches
-        if state.readings != self._own_readings:
-            self._own_readings = state.readings
+        before, self.state = self._noted, state
+        if state.switches is not before[0] or state.readings is not before[1]:
+            self._noted = state.switches, state.readings
             self.readings = table.in_force(self.profile.readings, state.readings)
+            self.switches = switches.in_force(state.switches, self.readings)
         self.clock.state, self.queue.entries = state.clock, state.queue
         self.spoiling.entries = state.spoiled
 
@@ -273,8 +276,14 @@ class World:
         )
 
     def set_switches(self, wanted: Mapping[str, Any]) -> None:
-        """Set switches; those not named stay. Raises UnknownSwitch."""
-        self.put_state(switches={**self.switches, **checked(wanted)})
+        """Set switches, and the readings that some of them stand for; those not named stay.
+
+        Raises UnknownSwitch.
+        """
+        own, chosen = switches.parted(switches.checked(wanted))
+        self.put_state(
+            switches={**self.state.switches, **own}, readings={**self.state.readings, **chosen}
+        )
 
     def set_readings(self, wanted: Mapping[str, str | None]) -> None:
         """Choose readings; those not named stay, None returns to the profile's.

@@ -40,6 +40,10 @@ def test_each_shell_is_offered_the_words_of_a_table(shell):
         ("sandbox switch batch.settlement m", ["manual"]),
         ("sandbox confirm last ", ["yes", "no"]),
         ("sandbox tap --card tok_am", ["tok_amex"]),
+        ("sandbox listen --events transaction.sale,batch.op", ["transaction.sale,batch.opened"]),
+        ("sandbox doctor --events batch.op", ["batch.opened"]),
+        ("sandbox serve --scenario slow_t", ["slow_tap"]),
+        ("sandbox run --scenario slow_t", ["slow_tap"]),
     ],
     ids=str,
 )

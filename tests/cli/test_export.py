@@ -11,7 +11,7 @@ from sandbox.app import build
 from sandbox.platform.openapi.collection import FOLDERS
 from sandbox.platform.openapi.examples import EXAMPLES
 from sandbox.settings import Settings
-from tests.cli.asking import ask, assert_refused, told
+from tests.cli.asking import add_world, ask, assert_refused, told
 from tests.driving import InProcess
 
 BASE = "http://127.0.0.1:8080"
@@ -120,3 +120,20 @@ def test_with_a_profile_the_header_is_that_of_the_platform(tmp_path):
     headers = {one["key"] for item in items(shown) for one in item["request"]["header"]}
     assert "X-Own-Key" in headers
     assert "x-service-apikey" not in headers
+
+
+def test_requests_of_the_journal_are_written_as_a_file(served, tmp_path):
+    world = add_world(served, "export-requests")
+    key = world["keys"]["merchant"]["key"]
+    served.ask("GET", "/v5/apikeys", key=key)
+    at, out = ("--world", world["id"]), tmp_path / "requests.har"
+
+    shown = told("export", "requests", *at, server=served)
+    said = told("export", "requests", "--as", "har", "--out", str(out), *at, server=served)
+    refused = ask("export", "requests", "req_none", *at, server=served)
+
+    assert "$KEY_MERCHANT" in shown
+    assert key not in shown
+    assert said == f"wrote 1 request to {out}\n"
+    assert len(json.loads(out.read_text(encoding="utf-8"))["log"]["entries"]) == 1
+    assert (refused.exit_code, "req_none" in refused.stderr) == (1, True)

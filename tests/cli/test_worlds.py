@@ -35,6 +35,7 @@ def test_a_new_world_is_as_the_options_say_and_has_a_request_to_paste(served, tm
         *("world", "new", "--id", "cli-new", "--name", "Mine", "--seed", "7"),
         *("--clock", "2026-03-01T12:00:00Z", "--scenario", str(story)),
         *("--switch", "batch.settlement=manual", "--switch", "strict_headers=true"),
+        *("--reading", "delete_answers=resource"),
         *("--invent", "merchants=2,terminals_per_merchant=1"),
         server=served,
     )
@@ -43,7 +44,7 @@ def test_a_new_world_is_as_the_options_say_and_has_a_request_to_paste(served, tm
     switches = served.control("GET", "/worlds/cli-new/switches").json()
     assert shown.startswith(
         "world cli-new (Mine): fixture demo, seed 7, scenario All declined, "
-        "clock frozen at 2026-03-01T12:00:00.000Z\n"
+        "reading delete_answers=resource, clock frozen at 2026-03-01T12:00:00.000Z\n"
     )
     assert (switches["batch.settlement"], switches["strict_headers"]) == ("manual", True)
     words = shlex.split(shown.splitlines()[-1])
@@ -168,6 +169,9 @@ def test_on_a_terminal_it_asks_first(served, answer, expected):
         (["new", "--fixture", "dmeo"], 1, ["did you mean 'demo'?"]),
         (["new", "--clock", "noon"], 2, ["--clock", "'noon'"]),
         (["new", "--switch", "batch.setlement=manual"], 1, ["'batch.settlement'"]),
+        (["new", "--reading", "delete_anwsers=resource"], 1, ["'delete_answers'"]),
+        (["new", "--reading", "delete_answers=resourse"], 1, ["delete_answers", "'resource'"]),
+        (["new", "--reading", "resource"], 2, ["--reading", "name=value"]),
         (["new", "--switch", "manual"], 2, ["--switch", "name=value"]),
         (["new", "--invent", "many"], 2, ["--invent", "merchants=200"]),
         (["new", "--invent", "merchant=1"], 1, ["merchants"]),

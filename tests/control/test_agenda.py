@@ -2,6 +2,8 @@
 
 import pytest
 
+from sandbox.control import agenda as control_agenda
+from sandbox.domain.timers import TIMER_KINDS
 from tests.control.test_control import assert_refused
 from tests.scenarios.running import running
 from tests.support.payments import paid_id, pay, read
@@ -128,3 +130,7 @@ def test_it_is_filtered_counted_and_read_in_pages(sandbox):
 )
 def test_what_cannot_be_asked_is_refused(sandbox, query, nearest):
     assert_refused(sandbox.control("GET", AGENDA, query=query), 400, "validation_error", nearest)
+
+
+def test_every_kind_of_timer_can_be_told():
+    assert set(control_agenda._TELLS) == TIMER_KINDS

@@ -57,7 +57,7 @@ def test_a_world_is_shown_with_its_cast(sandbox):
     world = answer.json()
     assert answer.status == 201
     assert list(world) == [
-        *("id", "name", "seed", "fixture", "scenario", "clock"),
+        *("id", "name", "seed", "fixture", "scenario", "readings", "clock"),
         *("accounts", "terminals", "locations", "keys"),
     ]
     assert (world["id"], world["name"], world["seed"]) == ("mine", "Mine", 7)
@@ -195,7 +195,7 @@ def test_an_unknown_path_is_a_404(sandbox, path):
     ("method", "path", "allowed"),
     [
         ("PATCH", "/worlds", {"GET", "POST"}),
-        ("PUT", "/worlds/default", {"GET", "DELETE"}),
+        ("PUT", "/worlds/default", {"GET", "PATCH", "DELETE"}),
         ("GET", "/worlds/default/reset", {"POST"}),
         ("POST", "/health", {"GET"}),
         ("HEAD", "/health", {"GET"}),

@@ -40,6 +40,7 @@ def test_a_queued_outcome_is_that_of_the_next_attempt_alone(sandbox):
 
     assert answer.status == 201
     assert answer.json() == {
+        "id": "next_1",
         "outcome": "insufficient_funds",
         "operation": None,
         "amount": None,
@@ -65,6 +66,20 @@ def test_what_is_queued_is_listed_in_order_until_it_is_used_or_cleared(sandbox):
     assert (listed["total"], left["total"], cleared.status) == (2, 1, 204)
     assert left["queue"][0]["operation"] == "capture"
     assert sandbox.control("GET", NEXT).json() == {"queue": [], "total": 0}
+
+
+def test_one_of_the_queue_is_removed_by_its_id(sandbox):
+    ids = [queue(sandbox, outcome="lost_card").json()["id"] for _ in range(3)]
+
+    removed = sandbox.control("DELETE", f"{NEXT}/{ids[1]}")
+    again = sandbox.control("DELETE", f"{NEXT}/{ids[1]}")
+    added = queue(sandbox, outcome="lost_card").json()["id"]
+
+    assert removed.status == 204
+    assert_refused(again, 404, "not_found")
+    left = [one["id"] for one in sandbox.control("GET", NEXT).json()["queue"]]
+    assert left == [ids[0], ids[2], added]
+    assert added not in ids
 
 
 @pytest.mark.proves("assumed 2.7")

@@ -1,6 +1,7 @@
 """Operators have scenarios run in a world, look at them, and stop them."""
 
 import json
+import tomllib
 
 import pytest
 
@@ -63,13 +64,13 @@ def test_a_scenario_is_shown_with_what_became_of_its_rules(sandbox):
         pay(sandbox)
     later = sandbox.control("GET", SCENARIO)
 
+    unused = {"fitted": 0, "applied": 0, "is_used_up": False, "last_request_id": None}
+    assert tomllib.loads(begun.pop("toml"))["name"] == "Mine"
     assert begun == {
         "name": "Mine",
         "about": "As I like it.",
-        "rules": [
-            {"name": "mine", "fitted": 0, "applied": 0, "is_used_up": False},
-            {"name": "2", "fitted": 0, "applied": 0, "is_used_up": False},
-        ],
+        "since": "2026-03-01T12:00:00.000Z",
+        "rules": [{"name": "mine"} | unused, {"name": "2"} | unused],
         "webhooks": [],
     }
     assert later.status == 200

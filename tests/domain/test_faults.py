@@ -33,6 +33,9 @@ EXPECTED = {
     "REFUND_EXCEEDS_CAPTURED": ("refund_exceeds_captured", 400),
     "CONFLICT": ("conflict", 409),
     "MISDIRECTED": ("misdirected_request", 421),
+    # By readings: assumed D35-validation, D35-boarding.
+    "UNPROCESSABLE": ("validation_error", 422),
+    "NO_CREATOR": ("forbidden", 403),
     "ACCOUNT_BLOCKED": ("account_blocked", 423),
     "INTERNAL_ERROR": ("internal_error", 500),
     "NOT_WRITTEN": ("internal_error", 500),
@@ -45,7 +48,7 @@ EXPECTED = {
     "GATEWAY_TIMEOUT": ("gateway_timeout", 504),
 }
 
-TABLES = ("transitions.py", "transport.py")
+TABLES = ("transitions.py", "transport.py", "form.py")
 """Where faults stand in rows: whoever takes the row raises what it names."""
 
 

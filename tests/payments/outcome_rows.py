@@ -90,6 +90,7 @@ insert_card;init;declined;declined;D;null;INSERT CARD;null;yes;800;same
 use_another_card;init;declined;declined;D;null;USE ANOTHER CARD;null;yes;800;other
 contactless_limit_exceeded;init;declined;declined;D;65;CONTACTLESS LIMIT;null;yes;900;same
 strong_authentication_required;init;declined;declined;D;1A;ADD AUTH REQUIRED;null;yes;900;same
+timed_out_held;init;error;processor_timeout;-;-;-;null;no;30000;recon
 surcharge_not_permitted;init cap;declined;declined;D;B1;SURCHARGE ERROR;null;yes;900;fix
 """
 

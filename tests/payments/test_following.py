@@ -14,6 +14,7 @@ from tests.support.payments import (
     chosen,
     close_batch,
     event_types,
+    kind,
     operate,
     paid_id,
     pay,
@@ -448,3 +449,13 @@ def test_what_can_never_be_is_refused_with_its_place(sandbox, rule, said):
 
     assert answer.status == 400
     assert answer.json()["message"].startswith(f"scenario: rule 1, {said}")
+
+
+@pytest.mark.proves("assumed F42, D24")
+def test_a_late_approval_comes_before_the_reversal_of_a_hold(sandbox):
+    follows(sandbox, after("30s", "late_answer", outcome="approved"), outcome="timed_out_held")
+    id = paid_id(sandbox)
+
+    advance(sandbox, "2m")
+
+    assert kind(read(sandbox, id)) == "sale/captured/approved"

@@ -1,6 +1,6 @@
 """Rows that no action takes: the clock, the settlement of a batch, the edit of a passthrough.
 
-Source: assumed 2.3, rows F4, F8, F9, F21, F36, F37; times assumed 8.1, 8.2.
+Source: assumed 2.3, rows F4, F8, F9, F21, F36, F37, F42; times assumed 8.1, 8.2.
 """
 
 import pytest
@@ -36,6 +36,7 @@ ROWS_BY_THEMSELVES = {
     ("F9", "tap_expires", "pending"),
     ("F21", "authorization_expires", "authorized"),
     ("F36", "settle", "captured"),
+    ("F42", "hold_reversed", "error"),
     ("F37", "settle", "refunded"),
 }
 """The rows that have their tests here."""
@@ -75,6 +76,27 @@ def test_f4_a_surcharge_prompt_expires_after_five_minutes(sandbox):
     assert told_since(sandbox, seen) == [("transaction.cancel", kind(after))]
     assert len(after["history"]) == 3
     assert after["history"][:2] == waiting["history"]
+
+
+@pytest.mark.proves("spec 6.3-transaction.reverse", "assumed I11, F42")
+@pytest.mark.parametrize("operation", ["sale", "auth"])
+def test_f42_a_hold_that_the_client_does_not_know_of_is_reversed_after_a_minute(sandbox, operation):
+    lost = paid(sandbox, operation=operation, outcome="timed_out_held")
+    seen = message_count(sandbox)
+    assert kind(lost) == f"{operation}/error/processor_timeout"
+    assert ledger(lost) == (1000, 0, 0, 0)
+    assert lost["gateway_transaction_response"] is None
+
+    set_clock(sandbox, "2026-03-01T12:00:59.999Z")
+    just_before = read(sandbox, lost["transaction_id"])
+    set_clock(sandbox, "2026-03-01T12:01:00.000Z")
+
+    after = read(sandbox, lost["transaction_id"])
+    assert just_before == lost
+    assert kind(after) == "reverse/reversed/processor_timeout"
+    assert after["reversed"] == 1000
+    assert told_since(sandbox, seen) == [("transaction.reverse", kind(after))]
+    assert after["batch_id"] is None
 
 
 EXPIRIES = [

@@ -141,6 +141,17 @@ CASES = [
     ),
     *(
         Case(
+            **op,
+            row="I11",
+            force="timed_out_held",
+            shown=f"{op['operation']}/error/processor_timeout",
+            ledger=(1000, 0, 0, 0),
+            response=None,
+        )
+        for op in (SALE, AUTH)
+    ),
+    *(
+        Case(
             row="I6",
             operation=operation,
             force=force,

@@ -201,7 +201,10 @@ def test_a_confirmation_that_fails_ends_the_sale(sandbox, key):
 FAILED_INITIATIONS = [
     (key, operation)
     for key, operation in IN_SCOPE
-    if operation in INITIATIONS and ROWS[key].status in ("declined", "error", "canceled")
+    if operation in INITIATIONS
+    and ROWS[key].status in ("declined", "error", "canceled")
+    # The host holds the amount, which the client does not know (assumed I11).
+    and key != "timed_out_held"
 ]
 
 

@@ -135,7 +135,8 @@ def fits(tx: dict[str, Any], name: str, values: list[str]) -> bool:
     if name == "event_id":
         return any(attempt["event_id"] == value for attempt in tx["history"])
     if name == "card_number":
-        return tx["card"].endswith(value) if len(value) == 4 else tx["card"].startswith(value)
+        card = tx["card"] or ""
+        return card.endswith(value) if len(value) == 4 else card.startswith(value)
     limits = {
         "min_amount": lambda: tx["total_amount"] >= int(value),
         "max_amount": lambda: tx["total_amount"] <= int(value),
@@ -172,7 +173,7 @@ def values_of(world: World, name: str) -> list[str]:
     if name == "event_id":
         return sorted({one["event_id"] for tx in payments for one in tx["history"]} | {"no-such"})
     if name == "card_number":
-        cards = {tx["card"] for tx in payments}
+        cards = {tx["card"] for tx in payments if tx["card"] is not None}
         masked = [shown for card in cards for shown in (card[:6], card[:10], card)]
         return sorted({*masked, *(card[-4:] for card in cards), "0000", "999999"})
     if name in ("min_amount", "max_amount"):

@@ -16,6 +16,7 @@ from sandbox.worlds.journal import (
     CAPTURE_BYTES_MAX,
     REASON_CHARS_MAX,
     captured,
+    captured_answer,
 )
 from tests.directory.making import terminal_id
 from tests.domain.test_pan_scan import SOUPS
@@ -124,6 +125,17 @@ def test_a_secret_field_where_a_body_is_cut_is_not_kept_in_part():
 
         assert kept is not None
         assert b"hush" not in kept, before
+
+
+def test_a_key_in_an_answer_is_not_kept_in_part():
+    for before in range(CAPTURE_BYTES_MAX - len(KEY) - 40, CAPTURE_BYTES_MAX + 9):
+        body = b'{"x":"' + b"-" * (before - 6) + KEY.encode() + b'","y":"' + b"-" * 99 + b'"}'
+
+        kept = captured_answer(body, Profile())
+
+        assert kept is not None
+        assert b"Plant" not in kept, before
+        assert len(kept) <= CAPTURE_BYTES_MAX + 12
 
 
 @pytest.mark.parametrize("spelling", ["plain", "digit by digit"])

@@ -7,36 +7,10 @@ from sandbox.domain.profile import parse_profile
 from sandbox.domain.readings.table import READINGS
 from sandbox.settings import Settings
 from tests.driving import InProcess
+from tests.readings.choosing import choose
 from tests.support.payments import act, acted, ask, read, search, settled, sold
 
-TRIED = {
-    "stored_transaction_type": {"last", "first"},
-    "refund_before_settlement": {"allowed", "refused"},
-    "limit_above_maximum": {"refused", "clamped"},
-    "key_deletes_itself": {"allowed", "refused"},
-    "all_granted_by": {"every_holder", "psp"},
-    "key_after_a_change": {"shown", "hidden"},
-}
-"""The values that the tests below try."""
-
-DEFAULTS = {
-    "stored_transaction_type": "last",
-    "refund_before_settlement": "allowed",
-    "limit_above_maximum": "refused",
-    "key_deletes_itself": "allowed",
-    "all_granted_by": "every_holder",
-    "key_after_a_change": "shown",
-}
-
-
-def choose(sandbox, world="default", **values):
-    answer = sandbox.control("PUT", f"/worlds/{world}/readings", values)
-    assert answer.status == 200, answer.body
-    return answer.json()
-
-
-def test_the_tests_try_every_value_of_every_reading():
-    assert {id: set(reading.names) for id, reading in READINGS.items()} == TRIED
+DEFAULTS = {id: reading.default for id, reading in READINGS.items()}
 
 
 @pytest.mark.proves("assumed D35-type")
@@ -75,7 +49,9 @@ def _limited(sandbox, limit):
 
 
 @pytest.mark.proves("assumed D35-limit")
-@pytest.mark.parametrize(("value", "status"), [("refused", 400), ("clamped", 200)])
+@pytest.mark.parametrize(
+    ("value", "status"), [("refused", 400), ("clamped", 200), ("unprocessable", 422)]
+)
 def test_a_limit_above_the_maximum_is_refused_or_counts_as_the_maximum(sandbox, value, status):
     choose(sandbox, limit_above_maximum=value)
 
@@ -142,6 +118,11 @@ def test_the_world_chooses_before_the_profile_and_null_returns_to_the_profile():
     sandbox.control("POST", "/worlds/default/reset")
     kept = sandbox.control("GET", "/worlds/default/readings").json()
 
+    world = sandbox.control("GET", "/worlds/default").json()
+    assert world["readings"] == {
+        "key_deletes_itself": "allowed",
+        "stored_transaction_type": "first",
+    }
     assert of_profile == DEFAULTS | {"key_deletes_itself": "refused"}
     assert own == kept == DEFAULTS | {"stored_transaction_type": "first"}
     assert choose(sandbox, key_deletes_itself=None, stored_transaction_type=None) == of_profile

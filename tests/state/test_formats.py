@@ -121,19 +121,19 @@ def test_a_broken_document_of_an_earlier_format_is_refused(sandbox, edit):
     assert (answer.status, answer.json()["error"]) == (400, "not_restored")
 
 
-DERIVED_SINCE = ("application_id",)
+DERIVED_SINCE = ("application_id", "toml")
 """Fields that came later, and follow from what earlier versions stored."""
 
 
 def as_of_then(now, shown):
-    """What is shown now, less the fields that came later and are null or derived."""
+    """What is shown now, less the fields that came later and are null, empty or derived."""
     if isinstance(now, list) and isinstance(shown, list) and len(now) == len(shown):
         return [as_of_then(*both) for both in zip(now, shown, strict=True)]
     if isinstance(now, dict) and isinstance(shown, dict):
         return {
             name: as_of_then(value, shown.get(name))
             for name, value in now.items()
-            if name in shown or (value is not None and name not in DERIVED_SINCE)
+            if name in shown or (value not in (None, {}) and name not in DERIVED_SINCE)
         }
     return now
 

@@ -49,11 +49,16 @@ def test_whose_fixture_fails(shop):
 
 @pytest.mark.sandbox(seed=7, clock="2026-03-01T12:00:00Z", fixture="demo")
 class TestMarked:
-    @pytest.mark.sandbox(seed=8, switches={"batch.settlement": "manual"})
+    @pytest.mark.sandbox(
+        seed=8,
+        switches={"batch.settlement": "manual"},
+        readings={"delete_answers": "resource"},
+    )
     def test_closest_counts(self, sandbox):
         assert sandbox.view["seed"] == 8
         assert sandbox.clock["now"] == "2026-03-01T12:00:00.000Z"
         assert sandbox.switches()["batch.settlement"] == "manual"
+        assert sandbox.readings()["delete_answers"] == "resource"
 
 @pytest.mark.sandbox(sed=7)
 def test_misspelt_option(sandbox):

@@ -294,11 +294,15 @@ def test_a_world_begins_as_it_is_told(kit):
         fixture="busy",
         scenario="batch_partially_accepted",
         switches={"batch.settlement": "manual"},
+        readings={"delete_answers": "resource"},
         invent={"merchants": 2},
     ) as world:
         assert (world.view["seed"], world.view["fixture"]) == (7, "busy")
         assert world.clock["now"] == "2026-03-01T12:00:00.000Z"
         assert world.switches()["batch.settlement"] == "manual"
+        assert world.view["readings"] == {"delete_answers": "resource"}
+        assert world.readings()["delete_answers"] == "resource"
+        assert world.readings(delete_answers=None)["delete_answers"] == "empty"
         assert world.scenario() is not None
 
 

@@ -114,7 +114,12 @@ def test_a_planted_difference_is_found_and_no_other(har, play, casting, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("refund.partial_status", "refunded"), ("idempotency.duplicate", "replay")]
+    ("name", "value"),
+    [
+        ("readings.status_after_partial_refund", "refunded"),
+        ("readings.duplicate_event_id", "replay"),
+        ("readings.stored_transaction_type", "first"),
+    ],
 )
 def test_the_reading_of_a_recording_explains_its_differences_and_no_other_does(
     play, casting, name, value

@@ -2,101 +2,67 @@
 
 import json
 import tomllib
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from sandbox.domain.profile import Profile, parse_profile
 from sandbox.settings import read_profile
-from sandbox.traffic.stages import InProcess, Request, control
+from sandbox.traffic.stages import InProcess, control
 from sandbox.verify import report
 from sandbox.verify.asking import ask as ask_platform
 from sandbox.verify.asking import write
-from sandbox.verify.conditions import ConditionError, parse_condition
-from sandbox.verify.probes import Get, ProbeError, looking, read_probes
-from sandbox.verify.running import Pace, Raw, run
+from sandbox.verify.planning import Wanted
+from sandbox.verify.probes.conditions import ConditionError, parse_condition
+from sandbox.verify.probes.steps import Request as Asked
+from sandbox.verify.probes.table import PHASES, Probe, ProbeError, probes_of, read_probes
+from sandbox.verify.register import Register
+from sandbox.verify.running import Asker, Pace, Raw, Run, Sends, Stopped
+from sandbox.verify.sending import Platform
 from tests.cli.asking import ask, assert_refused
 from tests.driving import Served
+from tests.verify.uat import RUN, Time, Uat, turned
 
-PROBES = looking()
+PROBES = probes_of("looking")
 ROOT = Path(__file__).parents[2]
 UAT = "https://uat.example.com"
 
 
-@dataclass
-class Time:
-    """A clock that only waiting moves."""
-
-    now_s: float = 0.0
-    waits: list[float] = field(default_factory=list)
-
-    def sleep(self, seconds: float) -> None:
-        self.now_s += seconds
-        self.waits.append(seconds)
-
-    def pace(self) -> Pace:
-        return Pace(lambda: self.now_s, self.sleep)
-
-
-def _turned(probe_index: int, value: Any) -> tuple[Profile, dict[str, Any]]:
-    """A profile and switches in which only this reading is turned."""
-    probe = PROBES[probe_index]
-    if probe.is_switch:
-        return Profile(), {probe.name: value}
-    document: dict[str, Any] = asdict(Profile())
-    *sections, name = probe.name.split(".")
-    part = document
-    for section in sections:
-        part = part[section]
-    part[name] = value
-    return parse_profile(document), {}
-
-
-def _asked(profile: Profile, switches: Mapping[str, Any]) -> dict[str, Any]:
-    """What all probes find in a sandbox with one payment."""
-    with InProcess(profile, "demo") as stage:
-        world = control(stage, "POST", "/worlds", {"switches": dict(switches)})
-        headers = {
-            "x-service-apikey": world["keys"]["merchant"]["key"],
-            "accept": "application/json",
-        }
-        sale = {"amount": 1000, "terminal_id": world["terminals"]["merchant"]}
-        as_json = headers | {"content-type": "application/json"}
-        paid = stage.send(Request("POST", "/v3/payment", (), as_json, json.dumps(sale)), {})
-        assert paid is not None
-        assert paid.status == 200
-
-        def send(request: Get) -> Raw:
-            sent = {**headers}
-            if request.without_accept:
-                del sent["accept"]
-            answer = stage.send(Request("GET", request.path, request.query, sent), {})
-            assert answer is not None
-            return Raw(answer.status, {}, answer.text)
-
-        done = run(PROBES, send, Time().pace())
-    assert done.stopped is None
-    return {finding.probe.id: finding.value for finding in done.findings}
-
-
-USUAL = {probe.id: probe.of_sandbox(Profile()) for probe in PROBES}
+PHASE = {probe.id: phase for phase in PHASES for probe in probes_of(phase)}
+ALL = [probe for phase in PHASES for probe in probes_of(phase)]
+USUAL = {probe.id: probe.of_sandbox(Profile()) for probe in ALL}
 
 
 @pytest.mark.parametrize(
-    ("index", "value"),
-    [(index, one.value) for index, probe in enumerate(PROBES) for one in probe.values],
-    ids=lambda value: str(value),
+    ("probe", "value"),
+    [pytest.param(p, one.value, id=f"{p.id}={one.value}") for p in ALL for one in p.values],
 )
-def test_a_sandbox_with_one_reading_turned_is_told_by_that_reading_and_no_other(index, value):
-    assert _asked(*_turned(index, value)) == USUAL | {PROBES[index].id: value}
+def test_a_sandbox_with_one_reading_turned_is_told_by_that_reading_and_no_other(
+    probe, value, tmp_path
+):
+    phase = PHASE[probe.id]
+    allowed = [] if phase == "looking" else [phase]
+    with Uat(*turned(probe, value)) as uat:
+        tx = {"auth": uat.pay("/v3/preauth"), "captured": uat.pay()}
+
+        result, _ = uat.ask(tmp_path, *allowed, tx=tx)
+
+        assert result["stopped"] is None
+        told = {one["id"]: one["uat"] for one in result["probes"]}
+        assert told.pop(probe.id) == value
+        # A probe that needs the usual answer to something else may not be able to tell.
+        others = {id: one for id, one in told.items() if one is not None}
+        assert others == {id: USUAL[id] for id in others}
+        if value == USUAL[probe.id]:
+            assert len(others) == len(told)
+        assert uat.left() == []
 
 
 def test_every_clause_of_a_probe_has_an_entry():
     entries = tomllib.loads((ROOT / "spec/clauses.toml").read_text(encoding="utf-8"))
-    cited = [clause.split(" ", 1) for probe in PROBES for clause in probe.clauses]
+    cited = [clause.split(" ", 1) for probe in ALL for clause in probe.clauses]
 
     assert [id for kind, id in cited if id not in entries[kind]] == []
 
@@ -109,32 +75,58 @@ def test_a_run_leaves_a_profile_that_serves_and_no_secret(served: Served, tmp_pa
     key = answer.json()["keys"]["merchant_read_only"]["key"]
     folder = tmp_path / "results" / "today"
 
-    result, files = ask_platform(served.url, key, Profile(), Time().pace())
+    wanted = Wanted(run=RUN)
+    with Platform(served.url, key, Profile()) as platform:
+        pace = Time().pace()
+        result, files = ask_platform(platform, Profile(), wanted, pace, folder, {"own": key})
 
     write(folder, files)
     write(folder, files)
     assert {file.name: file.read_text() for file in folder.iterdir()} == files
-    assert read_profile(folder / "uat.toml") == Profile()
-    assert json.loads(files["uat-switches.json"]) == {"strict_headers": True}
+    profile = read_profile(folder / "uat.toml")
+    assert profile.readings == {
+        "limit_above_maximum": "refused",
+        "missing_headers": "refused",
+        "unknown_routes": "path",
+        "validation_detail": "text",
+        "validation_status": "bad_request",
+    }
+    assert set(profile.verified) >= {"limit_above_maximum", "assumed D35-limit", "spec 7-body"}
+    assert replace(profile, readings={}, verified={}) == Profile()
+    assert json.loads(files["uat-switches.json"]) == {}
     verdicts = {one["id"]: one["verdict"] for one in result["probes"]}
     # There is no payment yet, which the search would have to find.
     assert verdicts == {
         "errors.shape": "same",
         "date_filters.start": "cannot tell",
         "date_filters.end": "cannot tell",
-        "strict_headers": "other reading",
+        "missing_headers": "other reading",
+        "limit_above_maximum": "same",
+        "validation_status": "same",
+        "validation_detail": "same",
+        "unknown_routes": "same",
+        # It needs the account.
+        "foreign_account_filter": "cannot tell",
     }
-    assert (
-        "| strict_headers | spec 5-accept, assumed C7 | false | true | other reading |"
-        in (files["differences.md"])
-    )
-    assert len(files["evidence.jsonl"].splitlines()) == 13
+    row = "| missing_headers | spec 5-accept, assumed D35-headers | served | refused | other"
+    assert row in files["differences.md"]
+    assert len(files["evidence.jsonl"].splitlines()) == result["requests"] == 20
     everything = "".join(files.values())
     assert key not in everything
     assert "Barton Springs" not in everything
 
 
 # --- a platform in trouble ---------------------------------------------------------------------
+
+
+def run(probes: Sequence[Probe], send: Sends, pace: Pace) -> Run:
+    """A run of probes that only read."""
+    done = Run()
+    try:
+        Asker(send, pace, Register(RUN, Path("/nowhere"))).run(probes, refusal_ends=True, done=done)
+    except Stopped as stopped:
+        done.stopped = str(stopped)
+    return done
 
 
 @pytest.mark.parametrize(
@@ -151,7 +143,7 @@ def test_a_run_leaves_a_profile_that_serves_and_no_secret(served: Served, tmp_pa
 def test_a_platform_in_trouble_is_left_alone(answer, sent, why):
     time = Time()
 
-    def send(request: Get) -> Raw:
+    def send(request: Asked) -> Raw:
         if isinstance(answer, OSError):
             raise answer
         return answer
@@ -161,7 +153,7 @@ def test_a_platform_in_trouble_is_left_alone(answer, sent, why):
     assert why in (done.stopped or "")
     assert len(done.evidence) == sent
     assert len(time.waits) == sent - 1
-    assert [finding.value for finding in done.findings] == [None] * len(PROBES)
+    assert [finding.value for finding in done.findings if finding.value is not None] == []
 
 
 def test_answers_that_are_pages_tell_nothing():
@@ -169,18 +161,18 @@ def test_answers_that_are_pages_tell_nothing():
 
     assert done.stopped is None
     told = [(one.probe.id, one.value) for one in done.findings if one.probe.id != "strict_headers"]
-    assert told == [(probe.id, None) for probe in PROBES[:3]]
+    assert told == [(probe.id, None) for probe in PROBES if probe.id != "strict_headers"]
 
 
 def test_requests_are_half_a_second_apart_and_a_wish_to_wait_is_heeded():
     time, statuses = Time(), iter([429])
 
-    def send(request: Get) -> Raw:
+    def send(request: Asked) -> Raw:
         return Raw(next(statuses, 404), {"retry-after": "20"}, "{}")
 
-    run(PROBES, send, time.pace())
+    done = run(PROBES, send, time.pace())
 
-    assert time.waits == [20.0] + [0.5] * 12
+    assert time.waits == [20.0] + [0.5] * (len(done.evidence) - 2)
 
 
 # --- the command -------------------------------------------------------------------------------
@@ -189,10 +181,10 @@ def test_requests_are_half_a_second_apart_and_a_wish_to_wait_is_heeded():
 def test_the_plan_lists_every_request_and_sends_none():
     shown = ask("verify", UAT, "--plan").stdout
 
-    assert shown.startswith(f"13 requests to {UAT}, one at a time")
-    assert shown.count("  GET /v2/") == 13
+    assert shown.startswith(f"22 requests to {UAT}, one at a time")
+    assert shown.count("  GET /v2/") == 22
     requests = json.loads(ask("verify", UAT, "--plan", "--json").stdout)["requests"]
-    assert len(requests) == 13
+    assert len(requests) == 22
     assert {one["method"] for one in requests} == {"GET"}
 
 
@@ -269,7 +261,7 @@ asks = "?"
 clauses = ["spec 1"]
 switch = "strict_headers"
 request = [{ path = "/v2/terminals" }]
-reading = [{ is = true, when = "status == 1" }, { is = false, when = "status == 2" }]
+answer = [{ is = true, when = "status == 1" }, { is = false, when = "status == 2" }]
 """
 
 
@@ -281,7 +273,7 @@ reading = [{ is = true, when = "status == 1" }, { is = false, when = "status == 
         (ROW.replace("asks", "ask"), "probe 1: ask: is no field of a probe"),
         (ROW.replace("strict_headers", "strict"), "probe 1: switch: 'strict' is unknown"),
         (ROW.replace("/v2", "v2"), "probe 1: request: path: 'v2/terminals' must begin"),
-        (ROW.replace("status == 2", "2 +"), "probe 1: reading: when: cannot be read"),
+        (ROW.replace("status == 2", "2 +"), "probe 1: answer: when: cannot be read"),
         (ROW.replace('id = "a"', "id = 3"), "probe 1: id: is required, as str"),
     ],
 )
@@ -300,11 +292,50 @@ def test_what_was_learnt_is_in_the_profile_and_other_names_stay():
     probe = next(one for one in PROBES if one.id == "date_filters.start")
     done = run([probe], lambda request: Raw(200, {}, _found("startDate", request)), Time().pace())
 
-    text = report.profile_toml(done, own)
+    text = report.profile_toml(done, own, "2026-11-23")
 
     assert 'name = "ours"' in text
     assert '[date_filters]\nstart = "startDate"\nend = "end_date"' in text
 
 
-def _found(filter_name: str, request: Get) -> str:
+def _found(filter_name: str, request: Asked) -> str:
     return json.dumps({"total": 0 if filter_name in dict(request.query) else 5})
+
+
+# --- what was learnt, in a sandbox ---------------------------------------------------------------
+
+
+def test_a_sandbox_with_the_profile_of_a_run_has_its_readings_and_shows_the_day(tmp_path):
+    with Uat(parse_profile({"readings": {"limit_above_maximum": "clamped"}}), {}) as uat:
+        _, files = uat.ask(tmp_path)
+    write(tmp_path, files)
+    learnt = read_profile(tmp_path / "uat.toml")
+
+    day = learnt.verified["limit_above_maximum"]
+    with Uat(learnt, {}) as own, InProcess(learnt, "demo") as stage:
+        found, _ = own.ask(tmp_path / "again")
+        ledger = {one["id"]: one for one in control(stage, "GET", "/ledger")["clauses"]}
+
+    assert {one["uat"] for one in found["probes"] if one["id"] == "limit_above_maximum"} == {
+        "clamped"
+    }
+    assert ledger["assumed D35-limit"]["verified"] == day
+    assert ledger["assumed D35-tip"]["verified"] is None
+    shown = ask("ledger", "assumed D35-limit", "--profile", str(tmp_path / "uat.toml")).stdout
+    assert f"verified on the platform on {day}" in shown
+    listed = ask("ledger", "D35", "--profile", str(tmp_path / "uat.toml"), "--json").stdout
+    days = {one["id"]: one["verified"] for one in json.loads(listed)["clauses"]}
+    assert days["assumed D35-limit"] == day
+    assert days["assumed D35-tip"] is None
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ({"verified": {"spec 4.1": "yesterday"}}, "is no date"),
+        ({"production_hosts": ["https://api.example.com"]}, "is no host"),
+    ],
+)
+def test_a_day_or_a_host_in_a_profile_that_is_none_is_refused(document, words):
+    with pytest.raises(ValueError, match=words):
+        parse_profile(document)

@@ -125,6 +125,17 @@ HTTPServer((host, int(port)), Receiver).serve_forever()
 
 PREPARED = (
     Prepared(
+        "docs/guides/control-api.md",
+        'curl -s "$W/payments/$ID/moves',
+        """
+        W=http://127.0.0.1:8080/_sandbox/worlds/default
+        sandbox pay 10
+        first="import json, sys; print(json.load(sys.stdin)['payments'][0]['id'])"
+        ID=$(curl -s $W/payments | python3 -c "$first")
+        """,
+        "a payment was taken, and who reads has its id",
+    ),
+    Prepared(
         "docs/guides/scenarios.md",
         "curl -s $W/taps/$ID",
         """

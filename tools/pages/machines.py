@@ -91,10 +91,13 @@ def transactions() -> str:
         "before the event of its row. `same`: as it was. `as answered`: as the processor, or an\n"
         "edit, says. Without an `answer` a row does not wait for the processor. Whatever ends as\n"
         "canceled fires `transaction.cancel`. A row with an error and an event is a rule failure:\n"
-        "refused, but announced and stored in the history; the switch\n"
-        "`lifecycle.rule_failures` has it answered as the failed transaction. After a part was\n"
-        "refunded, the switch `refund.partial_status` has the payment shown as refunded; it can\n"
-        "be refunded further all the same.\n\n"
+        "refused, but announced and stored in the history; the reading `rule_failures` has it\n"
+        "answered as the failed transaction. After a part was refunded, the reading\n"
+        "`status_after_partial_refund` has the payment shown as refunded; it can be refunded\n"
+        "further all the same. After a part was reversed, `status_of_partial_reverse` has the\n"
+        "answer and the event say reversed. With `tip_on_a_hold`, an adjustment of an authorized\n"
+        "payment takes the rows of a captured one. With `refused_attempts`, every refused row\n"
+        "is a rule failure.\n\n"
         "Money: A authorized, C captured, R0 reversed before the capture, R1 reversed after it,\n"
         "F refunded. Shown: `transaction_type` / `status` / `status_reason`.\n",
         table(_COLUMNS, [_cells(row) for row in _by_trigger()]),
@@ -103,8 +106,8 @@ def transactions() -> str:
         "row that refuses.\n",
         table(("state", *_FOLLOW_UPS), [_refused(state) for state in STATUSES]),
         f"{_error(DUPLICATE_EVENT)} comes before all of these, in any state\n"
-        f"({DUPLICATE_EVENT.source}); the switch `idempotency.duplicate` has some answered\n"
-        "again.\n\n"
+        f"({DUPLICATE_EVENT.source}); the reading `duplicate_event_id` has some answered\n"
+        "again, or taken as failed attempts.\n\n"
         "An `edit` is for passthrough payments whose batch is not closed, in the states\n"
         f"{listed(EDITABLE)};\n"
         f"otherwise it is {_error(INVALID_TRANSACTION_STATE)}. It can say\n"

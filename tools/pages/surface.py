@@ -120,14 +120,16 @@ def switches() -> str:
             switch.choices.removeprefix("one of "),
             code(str(switch.default).lower()),
             switch.about,
+            code(switch.reading.id) if switch.reading else "",
             switch.source,
         )
         for switch in SWITCHES.values()
     ]
     return page(
         "Switches",
-        "Where the spec leaves a choice, a world can be told to take the other reading.",
-        table(("switch", "values", "default", "what it changes", "source"), rows),
+        "A world can be told to do these things otherwise. A switch with a reading sets that "
+        "reading, and shows what is in force.",
+        table(("switch", "values", "default", "what it changes", "reading", "source"), rows),
     )
 
 

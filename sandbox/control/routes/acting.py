@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from sandbox.control import agenda, sending, spoiling, verifying
+from sandbox.control import agenda, exporting, marks, sending, spoiling, verifying
 from sandbox.control.rows import WORLD, ControlRow
 from sandbox.platform.rows import LazyModule
 
@@ -31,6 +31,15 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         refuses=(409,),
     ),
     ControlRow(
+        name="requests.export",
+        method="POST",
+        path=f"{WORLD}/export",
+        summary="Write requests of the journal as curl, HAR or Markdown",
+        run=exporting.export,
+        body=lambda: acting_shapes.ExportBody,
+        refuses=(409,),
+    ),
+    ControlRow(
         name="agenda.read",
         method="GET",
         path=f"{WORLD}/agenda",
@@ -54,6 +63,55 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Check the signature of a webhook that you have",
         run=verifying.verify_one_of_yours,
         body=lambda: acting_shapes.VerifyBody,
+    ),
+    ControlRow(
+        name="worlds.change",
+        method="PATCH",
+        path=WORLD,
+        summary="Rename a world",
+        run=marks.change,
+        body=lambda: acting_shapes.RenameBody,
+    ),
+    ControlRow(
+        name="worlds.fork",
+        method="POST",
+        path=f"{WORLD}/fork",
+        summary="Copy a world",
+        run=marks.fork,
+        body=lambda: acting_shapes.ForkBody,
+        status=201,
+        refuses=(409,),
+    ),
+    ControlRow(
+        name="marks.add",
+        method="POST",
+        path=f"{WORLD}/marks",
+        summary="Mark a world as it is now",
+        run=marks.add,
+        body=lambda: acting_shapes.MarkBody,
+        status=201,
+    ),
+    ControlRow(
+        name="marks.list",
+        method="GET",
+        path=f"{WORLD}/marks",
+        summary="List the marks of a world",
+        run=marks.list_all,
+    ),
+    ControlRow(
+        name="marks.return",
+        method="POST",
+        path=f"{WORLD}/marks/{{id}}/return",
+        summary="Return a world to a mark",
+        run=marks.return_to,
+    ),
+    ControlRow(
+        name="marks.delete",
+        method="DELETE",
+        path=f"{WORLD}/marks/{{id}}",
+        summary="Remove a mark",
+        run=marks.remove,
+        status=204,
     ),
     ControlRow(
         name="webhooks.next.add",

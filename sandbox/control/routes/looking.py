@@ -2,8 +2,17 @@
 
 from typing import TYPE_CHECKING, Final
 
-from sandbox.control import lens, moves, payment_lists, payment_story
-from sandbox.control.rows import WORLD, ControlRow
+from sandbox.control import (
+    directory,
+    find,
+    lens,
+    machines,
+    moves,
+    payment_lists,
+    payment_story,
+    world_rows,
+)
+from sandbox.control.rows import PREFIX, WORLD, ControlRow
 from sandbox.platform.rows import LazyModule
 
 if TYPE_CHECKING:
@@ -50,5 +59,43 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/lens/{{key}}",
         summary="List all operations with the statuses that a key gets",
         run=lens.table,
+    ),
+    ControlRow(
+        name="directory.read",
+        method="GET",
+        path=f"{WORLD}/directory",
+        summary="List the accounts, terminals, locations or keys of a world",
+        run=directory.read,
+        query=lambda: look_shapes.DirectoryQuery,
+    ),
+    ControlRow(
+        name="machines.list",
+        method="GET",
+        path=f"{PREFIX}/machines",
+        summary="List the state machines with all of their rows",
+        run=machines.list_all,
+    ),
+    ControlRow(
+        name="machines.read",
+        method="GET",
+        path=f"{PREFIX}/machines/{{name}}",
+        summary="Read a state machine",
+        run=machines.read,
+    ),
+    ControlRow(
+        name="fixtures.list",
+        method="GET",
+        path=f"{PREFIX}/fixtures",
+        summary="List the fixtures that a world can begin with",
+        run=world_rows.fixtures,
+    ),
+    ControlRow(
+        name="find",
+        method="GET",
+        path=f"{PREFIX}/find",
+        summary="Find whatever has an id, in all worlds",
+        run=find.find,
+        query=lambda: look_shapes.FindQuery,
+        refuses=(404,),
     ),
 )

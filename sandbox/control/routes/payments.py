@@ -2,13 +2,14 @@
 
 from typing import TYPE_CHECKING, Final
 
-from sandbox.control import payments, scenarios, taps
+from sandbox.control import batch_schedules, payments, scenarios, taps
 from sandbox.control.rows import PREFIX, WORLD, ControlRow
 from sandbox.platform.rows import LazyModule
 
 if TYPE_CHECKING:
-    from sandbox.control import shapes
+    from sandbox.control import acting_shapes, shapes
 else:
+    acting_shapes = LazyModule("sandbox.control.acting_shapes")
     shapes = LazyModule("sandbox.control.shapes")
 
 
@@ -19,6 +20,21 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/scenarios",
         summary="List the scenarios of the library",
         run=scenarios.library,
+    ),
+    ControlRow(
+        name="scenarios.read",
+        method="GET",
+        path=f"{PREFIX}/scenarios/{{name}}",
+        summary="Read a scenario of the library",
+        run=scenarios.of_library,
+    ),
+    ControlRow(
+        name="scenarios.check",
+        method="POST",
+        path=f"{PREFIX}/scenarios/check",
+        summary="List the mistakes of a scenario",
+        run=scenarios.check,
+        body=lambda: acting_shapes.CheckBody,
     ),
     ControlRow(
         name="scenario.schema",
@@ -69,6 +85,14 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         run=payments.list_next,
     ),
     ControlRow(
+        name="next.delete",
+        method="DELETE",
+        path=f"{WORLD}/scenario/next/{{id}}",
+        summary="Remove a queued outcome",
+        run=payments.remove_next,
+        status=204,
+    ),
+    ControlRow(
         name="next.clear",
         method="DELETE",
         path=f"{WORLD}/scenario/next",
@@ -100,6 +124,29 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         run=payments.answer_batch,
         body=lambda: shapes.BatchAnswer,
         refuses=(409,),
+    ),
+    ControlRow(
+        name="schedules.list",
+        method="GET",
+        path=f"{WORLD}/batch-schedules",
+        summary="List the terminals whose batches close by themselves",
+        run=batch_schedules.list_all,
+    ),
+    ControlRow(
+        name="schedules.set",
+        method="PUT",
+        path=f"{WORLD}/batch-schedules/{{id}}",
+        summary="Close the batches of a terminal at local times",
+        run=batch_schedules.set_one,
+        body=lambda: shapes.BatchScheduleBody,
+    ),
+    ControlRow(
+        name="schedules.delete",
+        method="DELETE",
+        path=f"{WORLD}/batch-schedules/{{id}}",
+        summary="Let the batches of a terminal close by hand alone",
+        run=batch_schedules.remove,
+        status=204,
     ),
     ControlRow(
         name="outcomes.list",

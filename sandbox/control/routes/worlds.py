@@ -7,8 +7,9 @@ from sandbox.control.rows import PREFIX, WORLD, ControlRow
 from sandbox.platform.rows import LazyModule
 
 if TYPE_CHECKING:
-    from sandbox.control import shapes
+    from sandbox.control import look_shapes, shapes
 else:
+    look_shapes = LazyModule("sandbox.control.look_shapes")
     shapes = LazyModule("sandbox.control.shapes")
 
 
@@ -37,6 +38,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/worlds",
         summary="List the worlds",
         run=worlds.list_all,
+        query=lambda: look_shapes.WorldsQuery,
     ),
     ControlRow(
         name="worlds.read",

@@ -19,13 +19,16 @@ TIP_HEADROOM_PERCENT: Final = 100
 Source: assumed 2.5-headroom.
 """
 
+HEADROOM_PERCENTS: Final = {"nothing": 0, "small_tip": 20}
+"""The same by the readings `above_the_hold` that have another. Source: assumed D35-above."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionRequest:
     """A client's request for an action. Amounts are minor units; None means not stated.
 
     `confirms` is False if the cardholder declined the surcharge; `percentage` is the tip in
-    percent of the subtotal.
+    percent of the subtotal. `limit` is the reading `above_the_hold`.
     """
 
     operation: Operation
@@ -34,6 +37,7 @@ class ActionRequest:
     percentage: float | None = None
     breakdown: Breakdown | None = None
     confirms: bool = True
+    limit: str = "tip_and_surcharge"
 
 
 class Plan(NamedTuple):
@@ -58,9 +62,17 @@ def plan(tx: Transaction, action: ActionRequest) -> Plan:
     return _PLANS[action.operation](tx, action)
 
 
-def headroom(amounts: Amounts) -> int:
-    """The most that a tip may add to the hold. Source: assumed 2.5-headroom."""
-    return amounts.subtotal * TIP_HEADROOM_PERCENT // 100
+def headroom(amounts: Amounts, limit: str = "") -> int:
+    """The most that a tip may add to the hold. Source: assumed 2.5-headroom, D35-above."""
+    return amounts.subtotal * HEADROOM_PERCENTS.get(limit, TIP_HEADROOM_PERCENT) // 100
+
+
+def _exceeds(amounts: Amounts, held: int, limit: str) -> bool:
+    """Whether a capture of these components is above the hold. Source: assumed D35-above."""
+    if limit == "nothing":
+        return amounts.total > held
+    goods = amounts.subtotal if limit == "tip_tax_and_surcharge" else amounts.goods
+    return goods > held or amounts.tip > headroom(amounts, limit)
 
 
 def _plan(tx: Transaction, amount: int, **changes: object) -> Plan:
@@ -93,11 +105,11 @@ def _capture(tx: Transaction, action: ActionRequest) -> Plan:
     rest = amount - tip
     if rest < 1:
         raise ValueError("tip_amount: leaves nothing of the amount")
-    if rest > held:
+    if (amount if action.limit == "nothing" else rest) > held:
         return _plan(tx, amount, exceeds=True)
     # A partial approval keeps showing the requested amount (assumed 2.7).
     amounts = tx.amounts if tx.is_partial else tx.amounts.scaled_to(rest)
-    if tip > headroom(amounts):
+    if action.limit != "nothing" and tip > headroom(amounts, action.limit):
         return _plan(tx, amount, exceeds=True)
     changes: dict[str, object] = {}
     if tip:
@@ -128,7 +140,7 @@ def _capture_as_stated(tx: Transaction, action: ActionRequest, stated: Breakdown
         ledger=ledger,
         rates=_rates(tx, stated, amounts),
         is_partial=False,
-        exceeds=amounts.goods > held or amounts.tip > headroom(amounts),
+        exceeds=_exceeds(amounts, held, action.limit),
         **_tip_changes(tx, stated, amounts, "capture"),
     )
 
@@ -215,8 +227,12 @@ def _adjust(tx: Transaction, action: ActionRequest) -> Plan:
     ledger, tip, tip_type = tx.ledger, action.amount or 0, "fixed"
     if action.percentage is not None:
         tip, tip_type = percent_of(tx.amounts.subtotal, action.percentage), "percentage"
+    if tx.status == "authorized":
+        return _adjust_hold(tx, tip, tip_type, action.limit)
     captured = ledger.captured - tx.amounts.tip + tip
-    limit = ledger.held + headroom(tx.amounts)
+    limit = ledger.held + headroom(tx.amounts, action.limit)
+    if action.limit == "tip_tax_and_surcharge":
+        limit += tx.amounts.tax
     return _plan(
         tx,
         tip,
@@ -225,6 +241,23 @@ def _adjust(tx: Transaction, action: ActionRequest) -> Plan:
         tip_type=tip_type,
         tip_capture_mode="adjust" if tip else None,
         exceeds=not 0 < captured <= limit,
+    )
+
+
+def _adjust_hold(tx: Transaction, tip: int, tip_type: str, limit: str) -> Plan:
+    """The hold changes with the tip. Source: assumed D35-tip."""
+    amounts = tx.amounts.with_tip(tip)
+    if amounts.total > AMOUNT_MAX:
+        raise ValueError(f"amount: the authorization would exceed {AMOUNT_MAX}")
+    ledger = tx.ledger._replace(authorized=tx.ledger.authorized + tip - tx.amounts.tip)
+    return _plan(
+        tx,
+        tip,
+        amounts=amounts,
+        ledger=ledger,
+        tip_type=tip_type,
+        tip_capture_mode="adjust" if tip else None,
+        exceeds=ledger.held < 1 or tip > headroom(amounts, limit),
     )
 
 

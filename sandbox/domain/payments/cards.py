@@ -88,6 +88,15 @@ CARDS: Final[dict[str, Card]] = {
 }
 
 DEFAULT_CARD: Final = CARDS["tok_visa_credit"]
+
+NOT_READ: Final = Card("not_read", "", "", "")
+"""The card of a payment that waits for its tap, or ended before it. Source: assumed D29.
+
+Nobody can pay with it. Such a payment shows no card, and is found by none.
+"""
+
+STORED_CARDS: Final = {**CARDS, NOT_READ.token: NOT_READ}
+"""The cards of stored payments, by token."""
 _BY_PAN: Final = {card.pan: card for card in CARDS.values()}
 
 

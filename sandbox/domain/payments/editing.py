@@ -41,8 +41,8 @@ class Edit:
 def edited(tx: Transaction, edit: Edit, *, partial_refund_shows: str = "unchanged") -> Transaction:
     """The transaction as the edit has it, without a new event_id.
 
-    `partial_refund_shows` is the switch refund.partial_status. Raises ValueError when the money
-    would no longer add up.
+    `partial_refund_shows` is the reading status_after_partial_refund. Raises ValueError when the
+    money would no longer add up.
     """
     status = edit.status or tx.status
     amounts = edit.breakdown.amounts if edit.breakdown else tx.amounts
@@ -72,7 +72,7 @@ def edited(tx: Transaction, edit: Edit, *, partial_refund_shows: str = "unchange
         # Source: assumed M6.
         raise ValueError(
             f"refunded: {ledger.refunded} is a part of {ledger.kept}, and a partial refund leaves "
-            "the status as it is (the switch refund.partial_status)"
+            "the status as it is (the reading status_after_partial_refund)"
         )
     return after
 

@@ -5,14 +5,14 @@ Applies the rows F1 to F41 of `transitions`.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.action_plans import ActionRequest, Plan, plan
 from sandbox.domain.payments.amounts import EMPTY
 from sandbox.domain.payments.attempts import Conclusion, gateway_id, host_answer
 from sandbox.domain.payments.outcomes import FORCED_RULES, Operation, Outcome, Verdict
+from sandbox.domain.payments.reading_rows import UNSETTLED, announced
 from sandbox.domain.payments.transactions import Transaction, attempt_of
 from sandbox.domain.payments.transitions import (
     AS_ANSWERED,
@@ -21,19 +21,27 @@ from sandbox.domain.payments.transitions import (
     Transition,
     transitions_from,
 )
+from sandbox.domain.readings.payments import (
+    REFUND_BEFORE_SETTLEMENT,
+    REFUSED_ATTEMPTS,
+    TIP_ON_A_HOLD,
+)
+from sandbox.domain.readings.table import DEFAULTS
 
 
 @dataclass(slots=True)
 class Case:
     """The facts that decide the row of a follow-up.
 
-    `batch_is_closed`: the batch of the payment was submitted or has its result. The plan is made
-    when a row first asks for it, because it may be refused (ValueError) as nonsense.
+    `batch_is_closed`: the batch of the payment was submitted or has its result. `readings` are
+    those of the world. The plan is made when a row first asks for it, because it may be refused
+    (ValueError) as nonsense.
     """
 
     tx: Transaction
     action: ActionRequest
     batch_is_closed: bool = False
+    readings: Mapping[str, str] = field(default_factory=lambda: DEFAULTS)
     _plan: Plan | None = field(default=None, init=False)
 
     @property
@@ -52,13 +60,32 @@ class Case:
     def state(self) -> str:
         """The state in which rows are looked for.
 
-        A payment that shows `refunded` after a part of it (a switch) is as refundable as before.
+        A payment that shows `refunded` after a part of it (a reading) is as refundable as before,
+        and by another reading a hold takes tips like a captured payment.
         """
-        tx = self.tx
-        is_refund = self.action.operation is Operation.REFUND
-        if is_refund and tx.status == "refunded" and tx.ledger.refundable > 0:
+        tx, operation = self.tx, self.action.operation
+        if operation is Operation.REFUND and tx.status == "refunded" and tx.ledger.refundable > 0:
+            return "captured"
+        if (
+            operation is Operation.ADJUST
+            and tx.status == "authorized"
+            and self.readings[TIP_ON_A_HOLD] == "allowed"
+        ):
             return "captured"
         return tx.status
+
+    @property
+    def rows(self) -> tuple[Transition, ...]:
+        """The rows to try, in this order."""
+        operation = self.action.operation
+        rows = transitions_from(operation, self.state)
+        if (
+            operation is Operation.REFUND
+            and self.tx.status == "captured"
+            and self.readings[REFUND_BEFORE_SETTLEMENT] == "refused"
+        ):
+            return (UNSETTLED, *rows)
+        return rows
 
 
 EVENT_OF: Final[Mapping[Operation, str]] = {
@@ -69,6 +96,7 @@ EVENT_OF: Final[Mapping[Operation, str]] = {
 
 CONDITIONS: Final[Mapping[str, Callable[[Case], bool]]] = {
     "": lambda case: True,
+    "before settlement": lambda case: True,
     "the payer declines": lambda case: not case.action.confirms,
     "above the limit": lambda case: case.plan.exceeds,
     "in full": lambda case: case.plan.is_full,
@@ -88,11 +116,13 @@ def rule_for(case: Case) -> Transition | None:
     Raises Refusal for a silent refusal, and when the amounts cannot be.
     """
     try:
-        for row in transitions_from(case.action.operation, case.state):
+        for row in case.rows:
             if row.answer is None and CONDITIONS[row.when](case):
-                if row.is_silent_refusal:
-                    raise refusal(case, row)
-                return row
+                if not row.is_silent_refusal:
+                    return row
+                if case.readings[REFUSED_ATTEMPTS] == "all":
+                    return announced(row)
+                raise refusal(case, row)
         # No row refuses it. Report an invalid amount now, not after the processor's answer.
         _ = case.plan
     except ValueError as error:
@@ -149,11 +179,10 @@ def conclude(
     event_id: str,
     at: int,
     batch_id: str | None = None,
-    switches: Mapping[str, Any] = MappingProxyType({}),
 ) -> Conclusion:
     """The payment after a row was applied; `at` is in Unix milliseconds.
 
-    `batch_id` is the batch of the row's entry. `switches` are those of the world.
+    `batch_id` is the batch of the row's entry.
     """
     tx, operation = case.tx, case.action.operation
     shown_type = "sale" if operation is Operation.CONFIRM else operation.value
@@ -169,8 +198,8 @@ def conclude(
     if taken.money == "released":
         return _canceled(case, taken, attempted, at)
     status = tx.status if taken.next_status == SAME else taken.next_status
-    if taken.status_switch is not None:
-        wanted = switches.get(taken.status_switch, "unchanged")
+    if taken.status_reading is not None:
+        wanted = case.readings[taken.status_reading]
         status = status if wanted == "unchanged" else wanted
     plan = case.plan
     is_captured = taken.batch_entry == "capture"
@@ -190,7 +219,17 @@ def conclude(
     settles_in = batch_id if taken.batch_entry else after.batch_id
     after = _with(after, case, at, settles_in)
     assert taken.event
-    return Conclusion(taken, after, after, ((taken.event, after),))
+    if taken.shown_reading is None or case.readings[taken.shown_reading] == "unchanged":
+        return Conclusion(taken, after, after, ((taken.event, after),))
+    shown = _shown_as(after, case.readings[taken.shown_reading])
+    after = after._replace(history=shown.history)
+    return Conclusion(taken, after, shown, ((taken.event, shown),))
+
+
+def _shown_as(tx: Transaction, status: str) -> Transaction:
+    """The payment with this status, in its last history element too."""
+    *before, last = tx.history
+    return tx._replace(status=status, history=(*before, last._replace(status=status)))
 
 
 def _with(tx: Transaction, case: Case, at: int, batch_id: str | None = None) -> Transaction:
@@ -238,20 +277,23 @@ def _canceled(case: Case, taken: Transition, attempted: Transaction, at: int) ->
 
 
 def expire(tx: Transaction, taken: Transition, *, event_id: str, at: int) -> Conclusion:
-    """What ends a payment without a request (rows F4, F5, F9, F21), at the moment itself."""
-    amounts = tx.amounts
+    """What ends a payment without a request (rows F4, F5, F9, F21, F42), at the moment itself."""
+    amounts, ledger, shown_type = tx.amounts, tx.ledger, tx.origin.operation
     if tx.status == "surcharge_pending":
         amounts = amounts.without_surcharge()
     assert taken.event
     event = taken.event
     if event == AS_BEGUN:
         event = EVENT_OF[tx.origin.operation]
+    if taken.next_status == "reversed":
+        shown_type, ledger = Operation.REVERSE, ledger._replace(voided=ledger.authorized)
     after = tx._replace(
         event_id=event_id,
-        transaction_type=tx.origin.operation.value,
+        transaction_type=shown_type.value,
         status=taken.next_status,
         status_reason=taken.reason,
         amounts=amounts,
+        ledger=ledger,
         answer=None,
     )
     after = after._replace(history=(*after.history, attempt_of(after, amounts.total, at)))

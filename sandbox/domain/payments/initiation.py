@@ -11,6 +11,7 @@ from sandbox.domain.payments.attempts import Conclusion, gateway_id, host_answer
 from sandbox.domain.payments.outcomes import (
     AFTER_PROMPT,
     APPROVED,
+    HELD,
     PARTIAL,
     Operation,
     Outcome,
@@ -74,7 +75,8 @@ def created(
 class Start(NamedTuple):
     """The facts that decide the row of an initiation.
 
-    `outcome` is None if no processor answered. `approved_amount` is the issuer's maximum.
+    `outcome` is None if no processor answered. `approved_amount` is the issuer's maximum;
+    `shows_approved` is whether a partial approval shows that amount as its total.
     """
 
     tx: Transaction
@@ -83,6 +85,7 @@ class Start(NamedTuple):
     is_passthrough: bool = False
     is_misconfigured: bool = False
     approved_amount: int | None = None
+    shows_approved: bool = False
 
     @property
     def approved_part(self) -> int | None:
@@ -122,6 +125,7 @@ CONDITIONS: Final[Mapping[str, Callable[[Start], bool]]] = {
     "left pending": _has_verdict(Verdict.PENDING),
     "canceled at the reader": _has_verdict(Verdict.CANCELED),
     "declined": _has_verdict(Verdict.DECLINED),
+    "timed out with a hold": lambda start: start.outcome is HELD,
     "host failure": _has_verdict(Verdict.ERROR),
     "approved in part": lambda start: start.approved_part is not None,
     "surcharge to be confirmed": _asks_the_payer,
@@ -196,6 +200,7 @@ def conclude(
         status_reason=reason,
         amounts=amounts,
         ledger=ledger,
+        surcharge_applied=tx.surcharge_applied and amounts.surcharge > 0,
         is_partial=is_partial,
         gateway_transaction_id=host_id,
         answer=answer,
@@ -216,7 +221,11 @@ def _money(start: Start, taken: Transition) -> tuple[Amounts, Ledger, bool]:
     part = start.approved_part
     approved = tx.amounts.total if part is None else part
     captured = approved if taken.money == "captured" else 0
-    return tx.amounts, Ledger(authorized=approved, captured=captured), part is not None
+    ledger = Ledger(authorized=approved, captured=captured)
+    if part is not None and start.shows_approved:
+        # Source: assumed D35-partial-approval.
+        return tx.amounts.scaled_to(part), ledger, False
+    return tx.amounts, ledger, part is not None
 
 
 def prompt_and_resolve(start: Start, at: int) -> Conclusion:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from sandbox.domain.payments.action_plans import headroom
+from sandbox.domain.payments.cards import NOT_READ
 from sandbox.domain.payments.transactions import Transaction
 
 
@@ -62,8 +63,8 @@ def _the_total_is_what_was_approved(tx: Transaction) -> bool:
 
 
 def _surcharge_is_applied_when_there_is_one(tx: Transaction) -> bool:
-    is_charged = tx.amounts.surcharge > 0
-    if is_charged and not tx.origin.card.is_credit:
+    is_charged, card = tx.amounts.surcharge > 0, tx.origin.card
+    if is_charged and not card.is_credit and card is not NOT_READ:
         return False
     if tx.status == "surcharge_pending":
         return not tx.surcharge_applied

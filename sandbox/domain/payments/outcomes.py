@@ -169,6 +169,7 @@ insert_card | init | declined | declined | D | null | INSERT CARD | null | yes |
 use_another_card | init | declined | declined | D | null | USE ANOTHER CARD | null | yes | 800 | other
 contactless_limit_exceeded | init | declined | declined | D | 65 | CONTACTLESS LIMIT | null | yes | 900 | same
 strong_authentication_required | init | declined | declined | D | 1A | ADD AUTH REQUIRED | null | yes | 900 | same
+timed_out_held | init | error | processor_timeout | - | - | - | null | no | 30000 | recon
 surcharge_not_permitted | init, cap | declined | declined | D | B1 | SURCHARGE ERROR | null | yes | 900 | fix
 """  # noqa: E501
 # do_not_honor also applies to confirmations: the triggers need it (assumed D9).
@@ -177,14 +178,25 @@ OUTCOMES: Final[dict[str, Outcome]] = _rows()
 APPROVED: Final = OUTCOMES["approved"]
 PARTIAL: Final = OUTCOMES["partial_approval"]
 MISCONFIGURED: Final = OUTCOMES["invalid_terminal"]
+HELD: Final = OUTCOMES["timed_out_held"]
+"""The client sees a time-out; the host has approved, and reverses its hold later (assumed I11)."""
 
-TIMED_OUT: Final = ("processor_timeout", "timed_out")
+TIMED_OUT: Final = ("processor_timeout", "timed_out", "timed_out_held")
 """Outcomes without a result from the processor: its answer may come late (assumed D24)."""
+
+AT_THE_READER: Final = ("user_canceled", "merchant_canceled")
+"""Outcomes that end a payment before a card is read (assumed D29)."""
 
 FORCED_RULES: Final = frozenset(
     {"exceeds_original_auth", "invalid_capture_sequence", "invalid_tip_adjustment"}
 )
 """Outcomes that answer as the rule failures of that name. Source: assumed 5.2-forced."""
+
+LOST_AS_DECLINED: Final[dict[str, Outcome]] = {
+    key: replace(OUTCOMES[key], status_reason="declined")
+    for key in ("lost_card", "stolen_card", "pick_up_card", "pick_up_fraud", "restricted_card")
+}
+"""The outcomes of lost and stolen cards, as declines. Source: assumed D35-lost."""
 
 AFTER_PROMPT: Final = frozenset({"surcharge_declined_by_payer", "surcharge_expired"})
 """At initiation these show the prompt, and resolve it later. Source: assumed 5.2-prompt."""

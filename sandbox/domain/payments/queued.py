@@ -33,6 +33,7 @@ class Queued:
 
     `amount` (minor units) must be equal. Without `operation` it matches every operation that the
     outcome applies to. `approved_amount` belongs to a partial approval; `delay_ms` is real time.
+    The queue gives it its `id`.
     """
 
     outcome: OutcomeName | None = None
@@ -41,6 +42,7 @@ class Queued:
     delay_ms: DelayMs = 0
     fault: FaultName | None = None
     approved_amount: PositiveAmount | None = None
+    id: str = ""
 
     def mismatch(self, operation: Operation, amount: int | None) -> str | None:
         """Why this is not for such an attempt; None when it is."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, TypedDict
 
 from pydantic_core import from_json, to_json
 
-from sandbox.domain.payments.cards import Card
+from sandbox.domain.payments.cards import NOT_READ, Card
 from sandbox.domain.payments.transactions import (
     NO_RATES,
     STATUS_REASONS,
@@ -94,10 +94,10 @@ class TransactionView(TypedDict):
     created_at: int
     status: Status
     status_reason: Reason
-    payment_method: str
-    card_type: str
-    card_brand: str
-    card: str
+    payment_method: str | None
+    card_type: str | None
+    card_brand: str | None
+    card: str | None
     additional_details: dict[str, Any]
     gateway_transaction_response: HostAnswerView | None
     processor_response_code: str | None
@@ -147,7 +147,7 @@ def body_of(tx: Transaction) -> bytes:
         origin.created_at,
         tx.status,
         tx.status_reason,
-        origin.payment_method,
+        "null" if origin.card is NOT_READ else f'"{origin.payment_method}"',
         _of_card(origin.card),
         _details(tx),
         _NO_ANSWER if answer is None else _of_answer(answer),
@@ -177,7 +177,7 @@ _TRANSACTION: Final = (
     '"subtotal":%d,"tip_amount":%d,"tax_amount":%d,"total_amount":%d,"surcharge_amount":%d,'
     '"refunded":%d,"reversed":%d,"tip_type":"%s","tip_capture_mode":%s,%s,'
     '"surcharge_applied":%s,"surcharge_confirmation_required":%s,"created_at":%d,"status":"%s",'
-    '"status_reason":"%s","payment_method":"%s",%s,"additional_details":%s,%s,'
+    '"status_reason":"%s","payment_method":%s,%s,"additional_details":%s,%s,'
     '"transaction_type":"%s","apple_transaction_id":%s,"reader_identifier":%s,%s,"batch_id":%s,'
     '"device_type":null,"terminal_details":null,"history":[%s]}'
 )
@@ -251,6 +251,8 @@ def _details(tx: Transaction) -> str:
     own = f'"authorized_amount":{authorized},"captured_amount":{ledger.captured}'
     if tx.is_partial:
         own += f',"remaining_amount":{tx.amounts.total - (ledger.captured or ledger.authorized)}'
+    elif tx.status_reason == "partial_approval":
+        own += f',"remaining_amount":{tx.history[0].amount - tx.amounts.total}'
     if not tx.origin.details:
         return f"{{{own}}}"
     return f"{to_json(tx.origin.details)[:-1].decode()},{own}}}"
@@ -276,6 +278,9 @@ _NO_RATES: Final = _of_rates(NO_RATES)
 
 @lru_cache(maxsize=256)
 def _of_card(card: Card) -> str:
+    """The members of a card; null each when none was read (assumed D29)."""
+    if card is NOT_READ:
+        return _members({"card_type": None, "card_brand": None, "card": None})
     return _members({"card_type": card.type, "card_brand": card.brand, "card": card.masked})
 
 

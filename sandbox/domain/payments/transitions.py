@@ -1,7 +1,7 @@
 """The transaction state machine: every row, and the functions that select one.
 
-A payment begins by a sale or an authorization (rows I1 to I10). Later its merchant acts on it (F1
-to F35, F39 to F41), or it changes without a request: a deadline passes, a batch settles, an
+A payment begins by a sale or an authorization (rows I1 to I11). Later its merchant acts on it (F1
+to F35, F39 to F42), or it changes without a request: a deadline passes, a batch settles, an
 operator edits a passthrough payment, a scenario has the processor answer late.
 
 How to read a row: for its `trigger` in one of its `states`, if `when` holds, and if the processor
@@ -14,7 +14,7 @@ Two things are decided before any row: a duplicate event_id (F38, assumed D9), a
 no sense (assumed 2.5). One state is read differently: a payment that shows `refunded` after a part
 of it (a switch) is as refundable as a captured one.
 
-Source: spec 3.2-transitions; assumed I1 to I10, F1 to F41, D24.
+Source: spec 3.2-transitions; assumed I1 to I11, F1 to F42, D24.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,15 @@ from sandbox.domain.faults import (
 )
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transactions import STATUSES
-from sandbox.domain.timers import AUTHORIZATION_EXPIRES, CANCEL, SURCHARGE_EXPIRES, TAP_EXPIRES
+from sandbox.domain.readings.former import STATUS_AFTER_PARTIAL_REFUND
+from sandbox.domain.readings.payments import STATUS_OF_PARTIAL_REVERSE
+from sandbox.domain.timers import (
+    AUTHORIZATION_EXPIRES,
+    CANCEL,
+    HOLD_REVERSED,
+    SURCHARGE_EXPIRES,
+    TAP_EXPIRES,
+)
 
 HostAnswered = Literal["approved", "failed"]
 Entry = Literal["capture", "refund"]
@@ -71,7 +79,8 @@ class Transition:
     the 400 of a refusal. With an `event` too the row is a rule failure: the attempt is announced
     and stored in the history (assumed 2.1-rule). `batch_entry` is the new entry in a batch;
     `leaves_batch` removes the payment from its own. `is_told_later`: the outcome comes by an edit.
-    `status_switch` names the switch that may show another status.
+    `status_reading` names the reading that may have another status stored, `shown_reading` the one
+    that may have it shown in the answer and the event alone.
     """
 
     id: str
@@ -88,7 +97,8 @@ class Transition:
     batch_entry: Entry | None = None
     leaves_batch: bool = False
     is_told_later: bool = False
-    status_switch: str | None = None
+    status_reading: str | None = None
+    shown_reading: str | None = None
 
     @property
     def source(self) -> str:
@@ -234,6 +244,9 @@ def _beginnings(begun: Operation, event: str) -> Iterator[Transition]:
         "I6", begun, "canceled at the reader", "canceled", "transaction.cancel", **_FAILED
     )
     yield _not_approved("I4", begun, "declined", "declined", event, **_FAILED)
+    yield _not_approved(
+        "I11", begun, "timed out with a hold", "error", event, money="authorized", **_FAILED
+    )
     yield _not_approved("I5", begun, "host failure", "error", event, **_FAILED)
 
 
@@ -258,7 +271,7 @@ def _refunds(state: str) -> Iterator[Transition]:
     yield _failed("F31", _REFUND, state, event)
     yield _done("F28", _REFUND, state, "refunded", event, "in full", batch_entry="refund")
     yield _done("F29", _REFUND, state, SAME, event, batch_entry="refund",
-                status_switch="refund.partial_status")
+                status_reading=STATUS_AFTER_PARTIAL_REFUND.id)
 
 
 FOLLOW_UPS: Final[tuple[Transition, ...]] = (
@@ -295,14 +308,15 @@ FOLLOW_UPS: Final[tuple[Transition, ...]] = (
     _rule("F23", _ADJUST, "captured", EXCEEDS_ORIGINAL_AUTH, "transaction.tip_adjust",
           "above the limit"),
     _failed("F41", _ADJUST, "captured", "transaction.tip_adjust"),
-    _done("F22", _ADJUST, "captured", "captured", "transaction.tip_adjust"),
+    _done("F22", _ADJUST, "captured", SAME, "transaction.tip_adjust"),
     # --- reverse
     _ended("F5", _REVERSE, _WAITING, "merchant_canceled", "in full"),
     _refused("F7", _REVERSE, _WAITING, INVALID_TRANSACTION_STATE),
     _refused("F18", _REVERSE, "authorized", REVERSE_EXCEEDS_AVAILABLE, "above the limit"),
     _failed("F40", _REVERSE, "authorized", "transaction.reverse"),
     _done("F16", _REVERSE, "authorized", "reversed", "transaction.reverse", "in full"),
-    _done("F17", _REVERSE, "authorized", "authorized", "transaction.reverse"),
+    _done("F17", _REVERSE, "authorized", "authorized", "transaction.reverse",
+          shown_reading=STATUS_OF_PARTIAL_REVERSE),
     _refused("F27", _REVERSE, "captured", INVALID_TRANSACTION_STATE,
              "refunded in part, or its batch closed"),
     _refused("F27", _REVERSE, "settled", INVALID_TRANSACTION_STATE),
@@ -310,7 +324,8 @@ FOLLOW_UPS: Final[tuple[Transition, ...]] = (
     _failed("F40", _REVERSE, "captured", "transaction.reverse"),
     _done("F25", _REVERSE, "captured", "reversed", "transaction.reverse", "in full",
           leaves_batch=True),
-    _done("F26", _REVERSE, "captured", "captured", "transaction.reverse"),
+    _done("F26", _REVERSE, "captured", "captured", "transaction.reverse",
+          shown_reading=STATUS_OF_PARTIAL_REVERSE),
     _refused("F35", _REVERSE, FINISHED, INVALID_TRANSACTION_STATE),
     # --- refund
     _refused("F7", _REFUND, _WAITING, INVALID_TRANSACTION_STATE),
@@ -339,6 +354,9 @@ BY_ITSELF: Final[tuple[Transition, ...]] = (
     _ended("F9", TAP_EXPIRES, ("pending",), "timed_out", next_status="error", event=AS_BEGUN),
     _ended("F21", AUTHORIZATION_EXPIRES, ("authorized",), "timed_out"),
     _ended("F5", CANCEL, _WAITING, "merchant_canceled"),
+    Transition(id="F42", trigger=HOLD_REVERSED, states=("error",), next_status="reversed",
+               shown_status="reversed", reason="processor_timeout", money="released",
+               event="transaction.reverse"),
     _late(LATE_ANSWER, "pending"),
     _late(LATE_APPROVAL, "error"),
     # --- an edit: for pending payments in the spec; until settlement it can correct an outcome

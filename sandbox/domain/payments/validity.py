@@ -14,6 +14,9 @@ LONG_STAY_DAYS: Final = 30
 SURCHARGE_PROMPT: Final = timedelta(minutes=5)
 """Source: assumed 8.2-surcharge."""
 
+HOLD_AFTER_TIMEOUT: Final = timedelta(seconds=60)
+"""The time after which the host reverses a hold that nobody knows of. Source: assumed F42."""
+
 TAP: Final = timedelta(seconds=60)
 """The default time that a payment waits for its tap. Source: assumed 8.2-deadline."""
 

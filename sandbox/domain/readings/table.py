@@ -8,13 +8,17 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from sandbox.domain.readings import directory, payments, wire
+from sandbox.domain.readings import directory, former, payments, wire
 from sandbox.domain.readings.rows import Reading
 from sandbox.domain.words import did_you_mean
 
 READINGS: Final[Mapping[str, Reading]] = {
-    reading.id: reading for reading in (*payments.ROWS, *directory.ROWS, *wire.ROWS)
+    reading.id: reading for reading in (*former.ROWS, *payments.ROWS, *directory.ROWS, *wire.ROWS)
 }
+
+DEFAULTS: Final[Mapping[str, str]] = MappingProxyType(
+    {id: reading.default for id, reading in READINGS.items()}
+)
 
 
 class UnknownReading(ValueError):
@@ -35,8 +39,7 @@ def checked(wanted: Mapping[str, Any]) -> dict[str, str]:
 
 def in_force(of_profile: Mapping[str, str], own: Mapping[str, str]) -> Mapping[str, str]:
     """Every reading with its value: the world's own, else the profile's, else the default."""
-    defaults = {id: reading.default for id, reading in READINGS.items()}
-    return MappingProxyType({**defaults, **of_profile, **own})
+    return MappingProxyType({**DEFAULTS, **of_profile, **own})
 
 
 def default_of(id: str) -> str:

@@ -19,7 +19,8 @@ from sandbox.domain.faults import (
 from sandbox.domain.keys import ApiKey, ApiKeyView
 from sandbox.domain.locations import Location
 from sandbox.domain.permissions import CONCRETE, Grants
-from sandbox.domain.rendering import Page, to_wire_fields
+from sandbox.domain.readings.directory import APPLICATION_IN_ANSWER
+from sandbox.domain.rendering import Page, WithFields
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.webhooks.applications import Application
 from sandbox.platform.apikeys import operations as apikeys
@@ -47,15 +48,20 @@ def create(context: OperationContext) -> Account:
     return _create(context, organization_id=None)
 
 
-def create_with_key(context: OperationContext) -> dict[str, Any]:
+def create_with_key(context: OperationContext) -> WithFields:
     """Create an account with organization, webhook application and key.
 
     The account is shown with the key in a field of its own, this once (assumed 1.3-api-key). The
-    control API shows the application. Source: spec 4.4-paths-provisioning.
+    control API shows the application; the answer names it where a reading says so (assumed
+    D35-application). Source: spec 4.4-paths-provisioning.
     """
     account = _create(context, organization_id="org_" + context.world.draws.plain_chars(27))
-    context.unit.put(Application(account_id=account.id, created_at=context.now))
-    return to_wire_fields(account) | {"api_key": _provision_key(context, account)}
+    application = Application(account_id=account.id, created_at=context.now)
+    context.unit.put(application)
+    fields: dict[str, Any] = {"api_key": _provision_key(context, account)}
+    if context.world.readings[APPLICATION_IN_ANSWER] == "named":
+        fields["application_id"] = application.id
+    return WithFields(record=account, fields=fields)
 
 
 def _create(context: OperationContext, organization_id: str | None) -> Account:
@@ -156,7 +162,7 @@ def _must_not_lift_its_own_block(context: OperationContext) -> None:
         )
 
 
-def delete(context: OperationContext) -> None:
+def delete(context: OperationContext) -> Account | None:
     """Delete an account that has no live descendants. Source: assumed 1.3-delete.
 
     What belongs to it is gone with it, silently: only the account has an event (assumed 8.4).
@@ -179,4 +185,4 @@ def delete(context: OperationContext) -> None:
             context.unit.put(replace(record, deleted_at=context.now))
     context.unit.can_wait = False
     context.unit.remove(Application, account.id)
-    directory.delete(context)
+    return cast("Account | None", directory.delete_and_answer(context))

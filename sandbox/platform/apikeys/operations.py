@@ -22,10 +22,16 @@ from sandbox.domain.keys import (
     KeyStatus,
 )
 from sandbox.domain.permissions import LEGACY_ALL, PERMISSIONS
-from sandbox.domain.readings.directory import ALL_GRANTED_BY, KEY_AFTER_A_CHANGE, KEY_DELETES_ITSELF
+from sandbox.domain.readings.directory import (
+    ALL_GRANTED_BY,
+    KEY_AFTER_A_CHANGE,
+    KEY_DELETES_ITSELF,
+    PAST_EXPIRY,
+)
 from sandbox.domain.timers import KEY_EXPIRES
 from sandbox.domain.words import did_you_mean
 from sandbox.platform.operation_context import OperationContext
+from sandbox.platform.scopes import sees_all
 
 if TYPE_CHECKING:
     from sandbox.platform.apikeys.bodies import CreateKey, UpdateKey
@@ -119,7 +125,9 @@ def _permissions(requested: Iterable[str]) -> tuple[str, ...]:
 
 def _must_lie_ahead(context: OperationContext, expires_at: Instant | None) -> None:
     """Raises Refusal unless the expiry is in the world's future. Source: assumed 1.2, D19."""
-    if expires_at is not None and expires_at <= context.now:
+    if expires_at is None or expires_at > context.now:
+        return
+    if context.world.readings[PAST_EXPIRY] == "refused":  # assumed D35-past
         raise Refusal(VALIDATION_ERROR, "expires_at: must lie in the future", source="assumed D19")
 
 
@@ -198,13 +206,14 @@ def _accounts_in_view(context: OperationContext) -> list[str]:
     if context.account is not None:
         return [context.account.id]
     own = context.known_caller.account
-    if context.holds is Holds.BASE:
+    is_all = sees_all(context)
+    if context.holds is Holds.BASE and not is_all:
         return [own.id]
     # For an admin every other account is a descendant (spec 4.2-admin; assumed 4.1).
     where = {} if own.type is AccountType.ADMIN else {"ancestor": own.id}
     found, _ = context.unit.find(Account, where)
     others = [one.id for one in found if one.deleted_at is None and one.id != own.id]
-    return others if context.holds is Holds.SUB else [own.id, *others]
+    return others if context.holds is Holds.SUB and not is_all else [own.id, *others]
 
 
 def read(context: OperationContext) -> ApiKeyView:

@@ -22,12 +22,14 @@ from sandbox.domain.faults import CONFLICT, VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import SETTLE, transitions_from
 from sandbox.domain.payments.triggers import SETTLEMENTS
+from sandbox.domain.readings.payments import EDIT_OF_CLOSED_BATCH
 from sandbox.domain.rendering import Page, WithRows, to_wire_fields
 from sandbox.domain.states import NoSuchStep, Step
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import BATCH_RESULT, Timer
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
+from sandbox.platform.scopes import one_or_many, scopes_of
 from sandbox.scenarios.near_misses import NearMisses
 from sandbox.scenarios.running import MatchedRule
 from sandbox.store.port import Order
@@ -46,12 +48,14 @@ _READ_PAYMENTS = "payments:read"
 def list_all(context: OperationContext) -> Page:
     """Batches of the caller's hierarchy. Source: assumed 1.11-list."""
     query: ListBatches = context.query
-    scope = (context.account or context.known_caller.account).id
+    scopes = scopes_of(context)
     where: dict[str, Any] = {}
     if query.statuses:
-        where["scope_status"] = [in_scope(scope, status) for status in query.statuses]
+        where["scope_status"] = [
+            in_scope(scope, status) for scope in scopes for status in query.statuses
+        ]
     else:
-        where["scope"] = scope
+        where["scope"] = one_or_many(scopes)
     for name in ("terminal_id", "processor_config_id"):
         if (value := getattr(query, name)) is not None:
             where[name] = value
@@ -103,6 +107,14 @@ def edit(context: OperationContext) -> Batch:
     body: EditBatch = context.body
     batch = cast(Batch, context.record)
     step = _step(batch, "edit")
+    if batch.status != "open" and context.world.readings[EDIT_OF_CLOSED_BATCH] == "open_only":
+        raise Refusal(
+            VALIDATION_ERROR,
+            f"the batch is {batch.status}",
+            reason=f"the reading {EDIT_OF_CLOSED_BATCH} is open_only",
+            source="assumed D35-batch-edit",
+            step="rule",
+        )
     if batch.status == "rejected" and persist.open_batch_of(context, batch.terminal_id) is not None:
         raise Refusal(
             CONFLICT,
@@ -183,6 +195,12 @@ def close(context: OperationContext) -> Batch:
     context.unit.can_wait = True
     members_of(context, batch)
     context.unit.can_wait = False
+    return submit(context, batch, step)
+
+
+def submit(context: OperationContext, batch: Batch, step: Step | None = None) -> Batch:
+    """Send an open or rejected batch to the processor. Source: assumed B8, B9, B16."""
+    step = step or _step(batch, "close")
     batch = replace(batch, status="submitted", response=None, closed_at=None)
     context.unit.put(batch)
     assert step.event
@@ -219,7 +237,8 @@ def _ruling(context: OperationContext, batch: Batch) -> MatchedRule | None:
         "operation": "close_batch",
         "terminal": batch.terminal_id,
         "account": batch.account_id,
-        "key": context.known_caller.key.id,
+        # No key closes a batch on schedule.
+        "key": context.caller.key.id if context.caller is not None else None,
         "processor": batch.processor_name,
     }
     near = context.near_misses = NearMisses()

@@ -14,8 +14,10 @@ from sandbox.domain.directory import (
     in_state,
     state_of,
 )
+from sandbox.domain.readings.directory import DELETE_ANSWERS
 from sandbox.domain.rendering import Page
 from sandbox.platform.operation_context import OperationContext
+from sandbox.platform.scopes import one_or_many, scopes_of
 from sandbox.store.tables import in_scope
 
 if TYPE_CHECKING:
@@ -44,14 +46,16 @@ def page_of(context: OperationContext, directory: Directory, **filters: str | No
     records are never listed.
     """
     query: PageQuery = context.query
-    scope = (context.account or context.known_caller.account).id
-    where: dict[str, str] = {}
+    scopes = scopes_of(context)
+    where: dict[str, str | list[str]] = {}
     for name, value in filters.items():
         if value:
-            where[name] = in_scope(scope, value) if name.startswith("scope_") else value
+            is_within = name.startswith("scope_")
+            values = [in_scope(scope, value) for scope in scopes]
+            where[name] = one_or_many(values) if is_within else value
     # An index within the scope has applied the scope already.
     if not any(name.startswith("scope_") for name in where):
-        where["scope"] = scope
+        where["scope"] = one_or_many(scopes)
     rows, total = context.unit.find(
         directory.kind,
         where,
@@ -117,6 +121,10 @@ def delete(context: OperationContext) -> Any:
     return change(context, {}, "delete")
 
 
-def delete_silently(context: OperationContext) -> None:
-    """As `delete`, with nothing to show."""
-    delete(context)
+def delete_and_answer(context: OperationContext) -> Any:
+    """As `delete`, for a row of status 204: nothing to show, or the record where a reading says so.
+
+    Source: assumed D35-deletion.
+    """
+    deleted = delete(context)
+    return deleted if context.world.readings[DELETE_ANSWERS] == "resource" else None

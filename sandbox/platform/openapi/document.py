@@ -11,6 +11,8 @@ from typing import Any, Final
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.domain.profile import Profile
+from sandbox.domain.readings.directory import DELETE_ANSWERS
+from sandbox.domain.readings.table import in_force
 from sandbox.platform.openapi.answers import PLATFORM, add_answers, add_bodies
 from sandbox.platform.openapi.examples import VERSION_OF_NAME, Cast, Example, example_of, with_ids
 from sandbox.platform.openapi.plain import plain
@@ -20,6 +22,8 @@ from sandbox.platform.openapi.webhooks import BODIES, webhooks
 from sandbox.platform.routes import OPERATIONS
 from sandbox.platform.rows import Extended, Listing, Row
 
+OK: Final = 200
+NO_CONTENT: Final = 204
 VERSION: Final = "3.1.1"
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
@@ -86,9 +90,10 @@ class _Types:
         return self.shown(response)
 
     def _extended(self, response: Extended) -> Schema:
-        """The record with its further field, which is only present on request."""
+        """The record with its further fields, which are only present on request."""
         record = self.named[response.of.__name__]
         fields = {**record["properties"], response.name: self.shown(response.extra)}
+        fields |= {name: {"type": "string"} for name in response.texts}
         return {**record, "properties": fields}
 
 
@@ -201,7 +206,10 @@ def _operation(row: Row, profile: Profile, types: _Types, cast: Cast) -> Schema:
         if example is not None:
             content["example"] = with_ids(example.body, cast)
         shown["requestBody"] = {"required": True, "content": {"application/json": content}}
-    shown["responses"] = {**_success(row, types), **responses_of(row, profile, types.responses)}
+    shown["responses"] = {
+        **_success(row, profile, types),
+        **responses_of(row, profile, types.responses),
+    }
     return shown
 
 
@@ -282,16 +290,18 @@ def _in_header(row: Row) -> Iterator[Schema]:
         }
 
 
-def _success(row: Row, types: _Types) -> dict[str, Schema]:
+def _success(row: Row, profile: Profile, types: _Types) -> dict[str, Schema]:
     if row.run is None:
         return {}
     headers = {**_HEADERS, **(_OUTCOME if row.is_attempt else {})}
-    shown: Schema = {"description": _description_of(row), "headers": headers}
-    if row.response is not None:
+    status = row.status
+    if status == NO_CONTENT and in_force(profile.readings, {})[DELETE_ANSWERS] == "resource":
+        status = OK
+    shown: Schema = {"description": _DONE.get(status, "Done."), "headers": headers}
+    if row.response is not None and status != NO_CONTENT:
         schema = types.response(row.response)
         shown["content"] = {"application/json": {"schema": schema}}
-    return {str(row.status): shown}
+    return {str(status): shown}
 
 
-def _description_of(row: Row) -> str:
-    return {201: "Made.", 204: "Done; there is nothing to show."}.get(row.status, "Done.")
+_DONE: Final = {201: "Made.", NO_CONTENT: "Done; there is nothing to show."}

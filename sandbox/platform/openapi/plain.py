@@ -209,7 +209,9 @@ def _name_errors(document: Schema) -> None:
         document["components"]["schemas"][name] = {
             "type": "object",
             "description": "Why a request was refused; `error` is the code for programs.",
-            "properties": {field: {"type": "string"} for field in fields},
+            "properties": {
+                field: {"type": "string"} if "enum" in one else one for field, one in fields.items()
+            },
             "required": list(fields),
         }
         content["schema"] = {"$ref": f"{_SCHEMAS}{name}"}

@@ -1,6 +1,6 @@
 """The refusals of each row, and their bodies. Source: spec 7."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from sandbox.domain.faults import (
@@ -13,12 +13,19 @@ from sandbox.domain.faults import (
     PERMISSION_DENIED,
     RATE_LIMITED,
     RETIRED,
+    UNPROCESSABLE,
     UNSUPPORTED_MEDIA_TYPE,
     VALIDATION_ERROR,
     Fault,
 )
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.domain.profile import Profile
+from sandbox.domain.readings.table import in_force
+from sandbox.domain.readings.wire import (
+    LIMIT_ABOVE_MAXIMUM,
+    VALIDATION_DETAIL,
+    VALIDATION_STATUS,
+)
 from sandbox.platform.openapi.schemas import Schema, record
 from sandbox.platform.rows import Row, is_key_path
 
@@ -31,6 +38,8 @@ _ANYWHERE: Final = (
 )
 _FAULTS_OF_A_NAME_MAX: Final = 2
 _TEXT: Final[Schema] = {"type": "string"}
+_PLACE: Final[Schema] = {"type": "array", "items": {"type": ["string", "integer"]}}
+_MISTAKE: Final[Schema] = record({"type": _TEXT, "loc": _PLACE, "msg": _TEXT})
 
 
 def refusals_of(row: Row) -> tuple[Fault, ...]:
@@ -52,9 +61,9 @@ def refusals_of(row: Row) -> tuple[Fault, ...]:
 def responses_of(row: Row, profile: Profile, shared: Schema) -> Schema:
     """The responses of the row's refusals, by status; what many rows answer goes into `shared`."""
     by_status: dict[int, list[Fault]] = {}
-    for fault in refusals_of(row):
-        by_status.setdefault(fault.status, []).append(fault)
     is_for_keys = is_key_path(row.path)
+    for fault in (*refusals_of(row), *_by_readings(row, profile)):
+        by_status.setdefault(fault.status, []).append(fault)
     found = {}
     for status, faults in by_status.items():
         shown = _response(faults, profile, is_for_keys=is_for_keys)
@@ -67,7 +76,21 @@ def responses_of(row: Row, profile: Profile, shared: Schema) -> Schema:
     return found
 
 
+def _by_readings(row: Row, profile: Profile) -> Iterator[Fault]:
+    """What the row refuses with besides, because of the profile's readings."""
+    readings = in_force(profile.readings, {})
+    is_limited = row.query is not None and readings[LIMIT_ABOVE_MAXIMUM] == "unprocessable"
+    is_malformed = readings[VALIDATION_STATUS] == "unprocessable"
+    if row.run is not None and not is_key_path(row.path) and (is_malformed or is_limited):
+        yield UNPROCESSABLE
+    for reading, value, fault in row.refuses_where:
+        if readings[reading] == value:
+            yield fault
+
+
 def _name(faults: list[Fault], *, is_for_keys: bool) -> str:
+    if faults == [UNPROCESSABLE]:
+        return "Unprocessable"
     words = "Or".join(fault.code.title().replace("_", "") for fault in faults)
     return words + ("OfKeys" if is_for_keys else "")
 
@@ -91,11 +114,14 @@ def _response(faults: list[Fault], profile: Profile, *, is_for_keys: bool) -> Sc
 def _schema(codes: Iterable[str], profile: Profile, *, is_for_keys: bool) -> Schema:
     """As `error_body` writes it: three fields for API keys, elsewhere those of the profile."""
     code: Schema = {"enum": list(codes)}
+    detail = _TEXT
+    if in_force(profile.readings, {})[VALIDATION_DETAIL] == "objects":
+        detail = {"anyOf": [_TEXT, {"type": "array", "items": _MISTAKE}]}
     if is_for_keys or profile.errors.shape == "error_message_details":
         return record({"error": code, "message": _TEXT, "details": _TEXT})
     if profile.errors.shape == "detail":
-        return record({"detail": _TEXT})
-    return record({"detail": _TEXT, "error": code})
+        return record({"detail": detail})
+    return record({"detail": detail, "error": code})
 
 
 def _example(fault: Fault, profile: Profile, *, is_for_keys: bool) -> Any:

@@ -27,13 +27,16 @@ ENUMS: Final = {
     "TransportFault": ("FaultView", "key"),
     "DeliveryTrigger": ("DeliveryAttemptView", "trigger"),
     "BatchReply": ("BatchAnswer", "answer"),
+    "Weekday": ("BatchScheduleView", "days"),
     "ClockMode": ("ClockBody", "mode"),
     "DeliveryStatus": ("DeliveryView", "status"),
     "FaultMoment": ("FaultView", "when"),
     "Canceler": ("TapBody", "cancel"),
     "VerifyStep": ("VerifyView", "step"),
     "SubjectKind": ("Subject", "kind"),
+    "ExportFormat": ("ExportBody", "as"),
     "RequestMethod": ("SendBody", "method"),
+    "RecordKind": ("DirectoryEntry", "kind"),
     "StoryKind": ("StoryStep", "kind"),
 }
 """Name of an enum to the schema and the property whose values it has.
@@ -45,6 +48,7 @@ PARAMETERS: Final = {
     "sort_by": "SortBy",
     "sort_order": "SortOrder",
     "order": "PaymentOrder",
+    "status_class": "StatusClass",
     "x-sandbox-outcome": "ForcedOutcome",
 }
 """Name of a parameter to the name of its enum."""
@@ -76,7 +80,7 @@ MINOR_UNITS: Final = frozenset(
 MILLISECONDS: Final = frozenset({"created_at", "start_date", "end_date"})
 """Fields and parameters with an instant, where they are integers."""
 
-ABOUT_AMOUNTS: Final = "In minor units of the currency: 1050 is 10.50."
+ABOUT_AMOUNTS: Final = "In minor units of the currency: 1050 is 10.50 USD, 1050 JPY or 1.050 BHD."
 ABOUT_INSTANTS: Final = "Unix time in milliseconds."
 
 IDS: Final = {

@@ -2,14 +2,15 @@
 
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from sandbox.domain.faults import INVALID_TRANSACTION_STATE, Refusal
+from sandbox.domain.faults import Refusal
 from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.action_plans import ActionRequest
 from sandbox.domain.payments.follow_ups import Case
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import Transition
-from sandbox.domain.readings.payments import REFUND_BEFORE_SETTLEMENT
+from sandbox.domain.readings.former import RULE_FAILURES
+from sandbox.domain.readings.payments import ABOVE_THE_HOLD, RATES_BELOW_ONE
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
 from sandbox.scenarios.choosing import ChosenOutcome
@@ -36,6 +37,7 @@ def capture(context: OperationContext) -> "Acted":
             amount=body.amount,
             tip_amount=body.tip_amount,
             breakdown=attempts.parts_of(context, body.breakdown),
+            limit=context.world.readings[ABOVE_THE_HOLD],
         ),
     )
 
@@ -60,17 +62,20 @@ def reverse(context: OperationContext) -> "Acted":
 
 
 def adjust(context: OperationContext) -> "Acted":
-    """Replace the tip of a captured payment. Source: assumed 1.8-adjust."""
+    """Replace the tip of a payment. Source: assumed 1.8-adjust."""
     body: Adjust = context.body
-    is_percentage = body.type == "percentage"
-    if is_percentage:
-        attempts.note_small_rate(context, "percentage", body.percentage)
+    is_percentage, percentage = body.type == "percentage", body.percentage
+    if is_percentage and context.world.readings[RATES_BELOW_ONE] == "fraction":
+        percentage = attempts.as_percent(percentage)
+    elif is_percentage:
+        attempts.note_small_rate(context, "percentage", percentage)
     return _act(
         context,
         ActionRequest(
             operation=Operation.ADJUST,
             amount=None if is_percentage else body.amount,
-            percentage=body.percentage if is_percentage else None,
+            percentage=percentage if is_percentage else None,
+            limit=context.world.readings[ABOVE_THE_HOLD],
         ),
     )
 
@@ -143,30 +148,18 @@ def _act(context: OperationContext, action: ActionRequest) -> Acted:
     again = attempts.earlier_use(
         context, tx.account_id, sent, action.operation, action.amount, tx.transaction_id
     )
-    if again is not None:
+    if isinstance(again, Transaction):
         return again
-    _must_be_settled(context, tx, action)
+    sent = sent if again is None else None
     case = _case(context, tx, action)
     ruled = follow_ups.rule_for(case)
     if ruled is not None:
         event_id = attempts.event_id_for(context, tx.account_id, sent)
         return _conclude(context, case, ruled, None, event_id)
-    choice = attempts.decide(
-        context,
-        action.operation,
-        amount=action.amount,
-        card=tx.origin.card,
-        terminal_id=tx.origin.site.terminal_id,
-        armed=tx.armed,
-        more=lambda: attempts.words_of(
-            context,
-            tx.origin.site,
-            tip_amount=action.tip_amount,
-            status=tx.status,
-            # The creation and its outcome are one attempt.
-            attempt=max(2, len(tx.history)),
-        ),
-    )
+    if again is None:
+        choice = _choose(context, tx, action)
+    else:
+        choice = attempts.repeated(context, again, context.body.event_id)
     event_id = attempts.event_id_for(context, tx.account_id, sent)
     if choice.follow:
         attempts.schedule_follow_ups(
@@ -192,7 +185,6 @@ def row_if_approved(
 
     Raises Refusal, as the action itself would, also for a rule failure.
     """
-    _must_be_settled(context, tx, action)
     case = _case(context, tx, action)
     ruled = follow_ups.rule_for(case)
     if ruled is None:
@@ -202,22 +194,28 @@ def row_if_approved(
     return ruled
 
 
-def _must_be_settled(context: OperationContext, tx: Transaction, action: ActionRequest) -> None:
-    """Raises Refusal for a refund before settlement where the reading refuses it."""
-    if action.operation is not Operation.REFUND or tx.status != "captured":
-        return
-    if context.world.readings[REFUND_BEFORE_SETTLEMENT] == "refused":
-        raise Refusal(
-            INVALID_TRANSACTION_STATE,
-            f"Its status is {tx.status}; only a settled payment can be refunded here.",
-            reason=f"the reading {REFUND_BEFORE_SETTLEMENT} is refused",
-            source="assumed D35-refund",
-            step="rule",
-        )
+def _choose(context: OperationContext, tx: Transaction, action: ActionRequest) -> ChosenOutcome:
+    return attempts.decide(
+        context,
+        action.operation,
+        amount=action.amount,
+        card=tx.origin.card,
+        terminal_id=tx.origin.site.terminal_id,
+        armed=tx.armed,
+        more=lambda: attempts.words_of(
+            context,
+            tx.origin.site,
+            tip_amount=action.tip_amount,
+            status=tx.status,
+            # The creation and its outcome are one attempt.
+            attempt=max(2, len(tx.history)),
+        ),
+    )
 
 
 def _case(context: OperationContext, tx: Transaction, action: ActionRequest) -> Case:
-    return Case(tx, action, persist.is_closed(context, tx.batch_id))
+    is_closed = persist.is_closed(context, tx.batch_id)
+    return Case(tx, action, is_closed, context.world.readings)
 
 
 def _conclude(
@@ -243,11 +241,10 @@ def _conclude(
         event_id=event_id,
         at=context.now_ms,
         batch_id=batch.id if batch else None,
-        switches=context.world.switches,
     )
     if disarms:
         conclusion = follow_ups.disarmed(conclusion)
     persist.save(context, conclusion, tx, batch)
-    if not taken.is_rule_failure or context.world.switches["lifecycle.rule_failures"] == "http_200":
+    if not taken.is_rule_failure or context.world.readings[RULE_FAILURES.id] == "http_200":
         return conclusion.shown
     return follow_ups.refusal(case, taken)

@@ -1,15 +1,18 @@
 """Steps that all attempts share: the event_id, the outcome, transport faults."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sandbox.domain.faults import DUPLICATE_EVENT, VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.cards import Card, card_of
-from sandbox.domain.payments.outcomes import Operation
+from sandbox.domain.payments.outcomes import LOST_AS_DECLINED, OUTCOMES, Operation, Outcome
 from sandbox.domain.payments.pricing import Breakdown
 from sandbox.domain.payments.taps import Tapped
 from sandbox.domain.payments.transactions import Transaction, TransactionSite
 from sandbox.domain.payments.transport import TransportFault
+from sandbox.domain.readings.former import DUPLICATE_EVENT_ID
+from sandbox.domain.readings.payments import LOST_CARDS, RATES_BELOW_ONE
 from sandbox.domain.timers import (
     BLOCK_TERMINAL,
     REINSTATE_KEY,
@@ -43,10 +46,22 @@ def card_in(body: "StartPayment | Refund") -> Card:
 
 
 def parts_of(context: OperationContext, body: "BreakdownBody | None") -> Breakdown | None:
-    """The breakdown as the domain takes it, with a note for the journal on very small rates."""
+    """The breakdown as the domain takes it.
+
+    Rates below 1 are noted in the journal, or are fractions of 1 if the reading says so.
+    """
     if body is None:
         return None
     parts = body.parts()
+    if context.world.readings[RATES_BELOW_ONE] == "fraction":
+        # The percentage beside a surcharge's amount is the one that agrees with it.
+        is_agreed = body.surcharge is not None and body.surcharge.amount is not None
+        return replace(
+            parts,
+            tax_rate=as_percent(parts.tax_rate),
+            tip_rate=as_percent(parts.tip_rate),
+            surcharge_rate=parts.surcharge_rate if is_agreed else as_percent(parts.surcharge_rate),
+        )
     for name, rate in (
         ("taxRate", parts.tax_rate),
         ("tipRate", parts.tip_rate),
@@ -54,6 +69,12 @@ def parts_of(context: OperationContext, body: "BreakdownBody | None") -> Breakdo
     ):
         note_small_rate(context, f"breakdown.{name}", rate)
     return parts
+
+
+def as_percent(rate: float | None) -> float | None:
+    """A rate below 1 as a fraction: 0.0875 is 8.75 %. Source: assumed D35-rates."""
+    # The product of two floats is not quite the decimal that was meant.
+    return round(rate * 100, 6) if rate is not None and 0 < rate < 1 else rate
 
 
 def note_small_rate(context: OperationContext, name: str, rate: float | None) -> None:
@@ -89,12 +110,12 @@ def earlier_use(
     operation: Operation,
     amount: int | None,
     payment: str | None = None,
-) -> Transaction | None:
+) -> Transaction | Outcome | None:
     """The transaction to answer again, if this event_id was used for the same attempt before.
 
-    None if the event_id is new. Any other repetition is refused silently, before the state is
-    checked (assumed F38, 2.6). The switch idempotency.duplicate decides whether an attempt is
-    answered again. `payment` is the one to act on, None for an initiation.
+    None if the event_id is new, and the outcome of the attempt if a repetition counts as one. Any
+    other repetition is refused silently, before the state is checked (assumed F38, 2.6). The
+    reading duplicate_event_id decides. `payment` is the one to act on, None for an initiation.
     """
     if sent is None:
         return None
@@ -104,12 +125,14 @@ def earlier_use(
         return None
     if (
         tx is not None
-        and context.world.switches["idempotency.duplicate"] == "replay"
+        and context.world.readings[DUPLICATE_EVENT_ID.id] == "replay"
         and payment in (None, tx.transaction_id)
         and _is_same(tx, sent, operation, amount, begins=payment is None)
     ):
         context.decided("rule", "replay", f"{tx.transaction_id} is answered again", "assumed 2.6")
         return tx
+    if context.world.readings[DUPLICATE_EVENT_ID.id] == "failed_attempt":
+        return OUTCOMES["duplicate_event"]
     user = tx.transaction_id if tx is not None else context.world.taken_events[used]
     raise Refusal(DUPLICATE_EVENT, f"event_id was used by transaction {user}", step="rule")
 
@@ -159,11 +182,23 @@ def decide(
         scenario=context.world.scenario,
         more=more,
     )
-    choice = context.choice = choose(facts, context.world.queue)
+    choice = context.choice = _as_read(context, choose(facts, context.world.queue))
     if choice.source != "default":
         context.decided("outcome", choice.key, f"{choice.source}: {choice.rule}", "assumed D4")
     if choice.fault is not None and choice.fault.when == "before":
         _fail_before(choice.fault)
+    return choice
+
+
+def _as_read(context: OperationContext, choice: ChosenOutcome) -> ChosenOutcome:
+    """The choice, with the reason that the world's reading gives lost cards (D35-lost)."""
+    if (
+        choice.outcome.status_reason == "invalid_card"
+        and context.world.readings[LOST_CARDS] == "declined"
+    ):
+        return choice._replace(
+            outcome=LOST_AS_DECLINED.get(choice.outcome.key, choice.outcome),
+        )
     return choice
 
 
@@ -177,7 +212,7 @@ def decide_at_tap(
 ) -> ChosenOutcome:
     """The outcome of the attempt after a tap, a cancellation or an outcome at the tap desk."""
     if tapped.outcome is not None:
-        choice = waiting._replace(outcome=tapped.outcome)
+        choice = _as_read(context, waiting._replace(outcome=tapped.outcome))
         why = "at the tap desk"
     else:
         assert tapped.card
@@ -189,7 +224,7 @@ def decide_at_tap(
             terminal_outcome=context.world.terminal_outcomes.get(terminal_id),
             heeds_amounts=context.world.switches["triggers.enabled"],
         )
-        choice = choose_at_tap(facts, waiting)
+        choice = _as_read(context, choose_at_tap(facts, waiting))
         why = f"{tapped.card.token} was tapped"
     context.choice = choice
     context.decided("outcome", choice.key, f"{why}; {choice.source}: {choice.rule}", "assumed D24")
@@ -212,6 +247,9 @@ def schedule_follow_ups(
             continue
         subject = payment
         if one.do in _ABOUT_KEY:
+            if context.caller is None:
+                # A batch that closes on schedule is closed by no key (assumed B16).
+                continue
             subject = context.known_caller.key.id
         elif one.do in _ABOUT_TERMINAL:
             subject = terminal_id
@@ -242,6 +280,13 @@ def _fail_before(fault: TransportFault) -> None:
     if fault.answer is None:
         raise Dropped(fault.key)
     raise Refusal(fault.answer, reason=f"{fault.key} was requested", step="outcome")
+
+
+def repeated(context: OperationContext, outcome: Outcome, sent: str | None) -> ChosenOutcome:
+    """The choice for an attempt whose event_id was used before. Source: assumed D35-duplicate."""
+    choice = context.choice = ChosenOutcome(outcome, "rule", f"{sent} was used before")
+    context.decided("outcome", choice.key, choice.rule, "assumed D35-duplicate")
+    return choice
 
 
 def delay_ms(context: OperationContext, choice: ChosenOutcome) -> int:

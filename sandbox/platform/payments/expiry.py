@@ -1,6 +1,7 @@
 """Handlers of due timers: deadlines, batch results, follow-ups of scenarios."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from sandbox.domain.directory import TERMINALS
@@ -8,15 +9,18 @@ from sandbox.domain.directory import state_of as state_of_terminal
 from sandbox.domain.keys import KEY_LIFE, ApiKey
 from sandbox.domain.keys import state_of as state_of_key
 from sandbox.domain.payments import follow_ups, initiation, transitions
+from sandbox.domain.payments.cards import NOT_READ
 from sandbox.domain.payments.outcomes import OUTCOMES, TIMED_OUT, Outcome
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import transitions_from
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import (
     AUTHORIZATION_EXPIRES,
+    BATCH_CLOSES,
     BATCH_RESULT,
     BLOCK_TERMINAL,
     CANCEL,
+    HOLD_REVERSED,
     KEY_EXPIRES,
     LATE_ANSWER,
     REINSTATE_KEY,
@@ -28,6 +32,7 @@ from sandbox.domain.timers import (
 )
 from sandbox.platform.apikeys import operations as apikeys
 from sandbox.platform.batches import operations as batches
+from sandbox.platform.batches import schedules
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
@@ -71,6 +76,8 @@ def _late_answer(context: OperationContext, timer: Timer) -> None:
 
 def may_answer_late(tx: Transaction, outcome: Outcome) -> bool:
     """Whether the payment still waits for this late answer of its processor."""
+    if tx.origin.card is NOT_READ:
+        return False
     is_left_open = tx.status_reason in TIMED_OUT and outcome.is_approval
     return bool(
         transitions_from(transitions.LATE_ANSWER, tx.status)
@@ -111,9 +118,11 @@ TIMER_HANDLERS: Final[Mapping[str, FallsDue]] = {
     AUTHORIZATION_EXPIRES: _end,
     SURCHARGE_EXPIRES: _end,
     TAP_EXPIRES: _end,
+    HOLD_REVERSED: _end,
     CANCEL: _end,
     LATE_ANSWER: _late_answer,
     BATCH_RESULT: _batch,
+    BATCH_CLOSES: schedules.close_when_due,
     KEY_EXPIRES: _nothing,
     REVOKE_KEY: _key("revoke"),
     REINSTATE_KEY: _key("reinstate"),
@@ -126,6 +135,10 @@ TIMER_HANDLERS: Final[Mapping[str, FallsDue]] = {
 def carry_out(world: World, unit: UnitOfWork, timer: Timer) -> None:
     """Handle the timer in the unit of work, at the moment at which it was due."""
     waiting = world.tap_desk.get(timer.subject)
+    if waiting and timer.kind == LATE_ANSWER:
+        # A processor answers only once a card was read (assumed D29).
+        unit.schedule(replace(timer, due=waiting.tap.until))
+        return
     # A payment that waits for its tap still belongs to its request.
     request_id = waiting.request_id if waiting else None
     context = OperationContext(world=world, unit=unit, now=timer.due, request_id=request_id)

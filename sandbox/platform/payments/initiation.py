@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sandbox.domain.access import Need, need
 from sandbox.domain.accounts import AccountType
 from sandbox.domain.faults import Refusal
-from sandbox.domain.payments import initiation
-from sandbox.domain.payments.cards import Card
+from sandbox.domain.payments import initiation, receipts
+from sandbox.domain.payments.cards import NOT_READ, Card
 from sandbox.domain.payments.initiation import Start
 from sandbox.domain.payments.outcomes import (
     AFTER_PROMPT,
     APPROVED,
+    AT_THE_READER,
     MISCONFIGURED,
     OUTCOMES,
     Operation,
@@ -21,6 +22,7 @@ from sandbox.domain.payments.outcomes import (
 from sandbox.domain.payments.pricing import Breakdown, PointOfSale, Price, price
 from sandbox.domain.payments.taps import Tap, Tapped
 from sandbox.domain.payments.transactions import Origin, Transaction, TransactionSite
+from sandbox.domain.readings.payments import RECEIPT_DATA, TOTAL_OF_PARTIAL_APPROVAL
 from sandbox.domain.timers import TAP_EXPIRES, Timer
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist, points_of_sale
@@ -120,13 +122,18 @@ class PendingInitiation(NamedTuple):
             return tx
         choice = self.choice
         outcome = choice.outcome if choice else None
+        begun = self._as_read(tx)
+        readings = context.world.readings
+        if readings[RECEIPT_DATA] == "emv" and choice and choice.outcome.response_code:
+            begun = receipts.with_receipt(begun)
         start = Start(
-            tx if self.tapped_card is None else self._with_card(tx, self.tapped_card),
+            begun,
             self.cost,
             OUTCOMES["payment_failed"] if is_key_lost else outcome,
             is_passthrough=self.known.is_passthrough,
             is_misconfigured=self.known.problem is not None,
             approved_amount=choice.approved_amount if choice else None,
+            shows_approved=readings[TOTAL_OF_PARTIAL_APPROVAL] == "approved",
         )
         if initiation.resolves_prompt(start):
             conclusion = initiation.prompt_and_resolve(start, context.now_ms)
@@ -143,6 +150,20 @@ class PendingInitiation(NamedTuple):
     def _price_with(self, card: Card, outcome: Outcome | None) -> Price:
         place, operation = self.known.place, self.origin.operation
         return _price(operation, place, self.amount, self.stated, card, outcome)
+
+    def _as_read(self, tx: Transaction) -> Transaction:
+        """The record with the card that was tapped, or the one of the request.
+
+        Nothing was read if the payment was canceled at the reader first (assumed D29).
+        """
+        card = self.tapped_card
+        if card is None:
+            if tx.origin.card is not NOT_READ or (
+                self.choice is not None and self.choice.outcome.key in AT_THE_READER
+            ):
+                return tx
+            card = self.origin.card
+        return self._with_card(tx, card)
 
     def _with_card(self, tx: Transaction, card: Card) -> Transaction:
         """The pending record as it would be had this card been known from the beginning."""
@@ -171,18 +192,22 @@ def _start(context: OperationContext, operation: Operation) -> PendingInitiation
         )
     card = attempts.card_in(body)
     again = attempts.earlier_use(context, site.account_id, body.event_id, operation, body.amount)
-    if again is not None:
+    if isinstance(again, Transaction):
         return again
     stated = attempts.parts_of(context, body.breakdown)
-    choice = _choose(context, operation, known, card, stated)
+    if again is None:
+        choice = _choose(context, operation, known, card, stated)
+    else:
+        choice = attempts.repeated(context, again, body.event_id)
     outcome = choice.outcome if choice else None
     cost = _price(operation, known.place, body.amount, stated, card, outcome)
     if choice is not None:
         choice = context.choice = _as_priced(choice, cost)
-    event_id = attempts.event_id_for(context, site.account_id, body.event_id)
+    sent = body.event_id if again is None else None
+    event_id = attempts.event_id_for(context, site.account_id, sent)
     origin = _origin(context, operation, site, card)
     tx = initiation.created(
-        origin,
+        origin if _is_read_at_once(choice) else origin._replace(card=NOT_READ),
         cost,
         event_id,
         armed=choice.arms if choice else None,
@@ -200,6 +225,11 @@ def _start(context: OperationContext, operation: Operation) -> PendingInitiation
     delay_ms = attempts.delay_ms(context, choice)
     tap = _tap(context, tx, choice.tap) if choice.tap is not None else None
     return PendingInitiation(origin, known, body.amount, stated, cost, choice, delay_ms, tap)
+
+
+def _is_read_at_once(choice: ChosenOutcome | None) -> bool:
+    """Whether a card is read before anything else. Source: assumed D29."""
+    return choice is None or (choice.tap is None and choice.outcome.key not in AT_THE_READER)
 
 
 def _place(context: OperationContext, body: "StartPayment") -> points_of_sale.Named:

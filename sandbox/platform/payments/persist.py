@@ -7,12 +7,13 @@ from sandbox.domain.batches import FROZEN, Batch, counting, next_number
 from sandbox.domain.instants import from_ms
 from sandbox.domain.payments import validity
 from sandbox.domain.payments.attempts import Conclusion
+from sandbox.domain.payments.cards import NOT_READ
 from sandbox.domain.payments.pricing import above_cap
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.processors import processor_of
 from sandbox.domain.readings.payments import STORED_TRANSACTION_TYPE
 from sandbox.domain.terminals import Terminal
-from sandbox.domain.timers import AUTHORIZATION_EXPIRES, SURCHARGE_EXPIRES, Timer
+from sandbox.domain.timers import AUTHORIZATION_EXPIRES, HOLD_REVERSED, SURCHARGE_EXPIRES, Timer
 from sandbox.platform.operation_context import OperationContext
 from sandbox.store.tables import in_scope
 
@@ -48,6 +49,8 @@ def _note_cap(context: OperationContext, before: Transaction | None, record: Tra
         or before.status == "pending"
         or before.amounts.surcharge != record.amounts.surcharge
     )
+    if record.origin.card is NOT_READ:
+        return
     brand = record.origin.card.brand
     if is_new and (cap := above_cap(brand, record.amounts)) is not None:
         reason = f"the surcharge of {record.amounts.surcharge} is above {brand}'s cap of {cap:g} %"
@@ -87,6 +90,11 @@ def _set_timers(context: OperationContext, before: Transaction | None, record: T
         context.unit.cancel(AUTHORIZATION_EXPIRES, id)
     if before is not None and before.status == "surcharge_pending":
         context.unit.cancel(SURCHARGE_EXPIRES, id)
+    if before is not None and before.status == "error":
+        context.unit.cancel(HOLD_REVERSED, id)
+    if record.status == "error" and record.ledger.held > 0:
+        due = context.now + validity.HOLD_AFTER_TIMEOUT
+        context.unit.schedule(Timer(kind=HOLD_REVERSED, subject=id, due=due))
     if record.status == "authorized":
         # Counted from the beginning; an increment does not begin it anew (assumed 8.1).
         due = from_ms(record.origin.created_at) + validity.of_authorization(record.origin)

@@ -1,17 +1,23 @@
 """Operations on terminals. Source: spec 4.4-paths-terminals; details assumed 1.4."""
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from sandbox.domain.accounts import Account
+from sandbox.domain.accounts import Account, AccountType
 from sandbox.domain.batches import Batch
 from sandbox.domain.directory import TERMINALS
-from sandbox.domain.faults import CONFLICT, VALIDATION_ERROR, Refusal
-from sandbox.domain.rendering import Page
+from sandbox.domain.faults import CONFLICT, NO_CREATOR, VALIDATION_ERROR, Refusal
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.readings.directory import TERMINAL_CREATORS
+from sandbox.domain.readings.payments import PAYMENTS_OF_A_TERMINAL
+from sandbox.domain.rendering import Page, to_wire_fields
 from sandbox.domain.terminals import Terminal
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.operation_context import OperationContext
 from sandbox.store.tables import in_scope, processor_identity
 
+LISTED_MAX: Final = 20
+"""How many payments a terminal lists."""
+READ_PAYMENTS: Final = "payments:read"
 _UNFINISHED: Final = ("open", "submitted", "rejected")
 
 if TYPE_CHECKING:
@@ -21,6 +27,7 @@ if TYPE_CHECKING:
 def create(context: OperationContext) -> Terminal:
     """Board a terminal on an account. Source: assumed 1.4-create."""
     body, account = cast("CreateTerminal", context.body), cast(Account, context.account)
+    _must_be_a_creator(context)
     # Capability, currency and country have defaults that a terminal is never without.
     defaults = {"terminal_capability": "5", "currency_code": "USD", "country_code": "840"}
     terminal = Terminal(
@@ -30,6 +37,36 @@ def create(context: OperationContext) -> Terminal:
     )
     _must_be_boardable(context, terminal, account)
     return cast(Terminal, directory.add(context, TERMINALS, terminal))
+
+
+def _must_be_a_creator(context: OperationContext) -> None:
+    """Raises Refusal for a merchant where the reading keeps it from creating terminals."""
+    caller = context.known_caller.account
+    is_merchant = caller.type is AccountType.MERCHANT
+    if is_merchant and context.world.readings[TERMINAL_CREATORS] == "partner_and_above":
+        raise Refusal(
+            NO_CREATOR,
+            "account_id: terminals are created by partner, PSP and admin accounts",
+            reason=f"the reading {TERMINAL_CREATORS} is partner_and_above",
+            source="assumed D35-boarding",
+            step="grant",
+        )
+
+
+def read(context: OperationContext) -> Any:
+    """One terminal, with its latest payments where the reading lists them (assumed D35-terminal).
+
+    A key that may not read payments gets none (assumed D31).
+    """
+    terminal = cast(Terminal, context.record)
+    if (
+        context.world.readings[PAYMENTS_OF_A_TERMINAL] == "empty"
+        or READ_PAYMENTS not in context.known_caller.grants
+    ):
+        return terminal
+    where = {"terminal_id": terminal.terminal_id}
+    latest, _ = context.unit.find(Transaction, where, limit=LISTED_MAX)
+    return to_wire_fields(terminal) | {"transactions": [to_wire_fields(tx) for tx in latest]}
 
 
 def update(context: OperationContext) -> Terminal:
@@ -61,7 +98,7 @@ def _must_be_boardable(context: OperationContext, terminal: Terminal, account: A
         )
 
 
-def delete(context: OperationContext) -> None:
+def delete(context: OperationContext) -> Terminal | None:
     """Delete a terminal none of whose batches still has to settle. Source: assumed D10."""
     terminal = cast(Terminal, context.record)
     unfinished = [in_scope(terminal.terminal_id, status) for status in _UNFINISHED]
@@ -75,7 +112,7 @@ def delete(context: OperationContext) -> None:
                 f"the terminal's batch {batch.id} is {batch.status}",
                 source="assumed D10",
             )
-    directory.delete(context)
+    return cast("Terminal | None", directory.delete_and_answer(context))
 
 
 def list_all(context: OperationContext) -> Page:

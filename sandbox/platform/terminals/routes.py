@@ -4,8 +4,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from sandbox.domain.access import need
-from sandbox.domain.faults import CONFLICT
+from sandbox.domain.faults import CONFLICT, NO_CREATOR
 from sandbox.domain.hierarchy import relate_with_admin_reach
+from sandbox.domain.readings.directory import TERMINAL_CREATORS
 from sandbox.domain.terminals import Terminal
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.directory.routes import Paths, block_rows
@@ -36,6 +37,7 @@ ROWS: Final[tuple[Row, ...]] = (
         status=201,
         events=("terminal.created",),
         refuses=(CONFLICT,),
+        refuses_where=((TERMINAL_CREATORS, "partner_and_above", NO_CREATOR),),
     ),
     Row(
         name="terminals.list",
@@ -58,7 +60,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("terminals:read"),
         # An admin reads any account's resources by id: assumed 4.7-admin.
         target=replace(_TARGET, relate=relate_with_admin_reach),
-        run=directory.read,
+        run=operations.read,
         response=Terminal,
     ),
     Row(
@@ -84,6 +86,7 @@ ROWS: Final[tuple[Row, ...]] = (
         need=need("terminals:delete"),
         target=_TARGET,
         run=operations.delete,
+        response=Terminal,
         status=204,
         events=("terminal.deleted",),
         refuses=(CONFLICT,),

@@ -12,9 +12,11 @@ from sandbox.domain.payments import editing
 from sandbox.domain.payments.transaction_json import history_of
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.processors import PASSTHROUGH
+from sandbox.domain.readings.former import STATUS_AFTER_PARTIAL_REFUND
 from sandbox.domain.rendering import Page
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
+from sandbox.platform.scopes import one_or_many, scopes_of
 from sandbox.store.port import Order
 from sandbox.store.tables import in_scope
 
@@ -53,7 +55,7 @@ def search(context: OperationContext) -> Page:
     Source: spec 4.3-search-scope, 4.3-search-account.
     """
     query: SearchTransactions = context.query
-    scopes = list(dict.fromkeys(query.account_id)) or [context.known_caller.account.id]
+    scopes = list(dict.fromkeys(query.account_id)) or scopes_of(context)
     where = _scoped(scopes, query)
     for name in (*_EXACT, *_FILTERS):
         if (value := getattr(query, name)) is not None:
@@ -84,22 +86,18 @@ def _scoped(scopes: list[str], query: "SearchTransactions") -> dict[str, Any]:
     where: dict[str, Any] = {}
     for name in ("status", "transaction_type"):
         if wanted := getattr(query, name):
-            where[f"scope_{name}"] = _one_or_many(
+            where[f"scope_{name}"] = one_or_many(
                 [in_scope(scope, value) for scope in scopes for value in dict.fromkeys(wanted)]
             )
     if not where or len(scopes) > 1:
-        where["scope"] = _one_or_many(scopes)
+        where["scope"] = one_or_many(scopes)
     return where
-
-
-def _one_or_many(values: list[str]) -> str | list[str]:
-    return values[0] if len(values) == 1 else values
 
 
 def list_all(context: OperationContext) -> list[Transaction]:
     """The older list, a bare array. Source: spec 4.3-search-v1; assumed 1.7-v1."""
     query: ListTransactions = context.query
-    where: dict[str, Any] = {"scope": (context.account or context.known_caller.account).id}
+    where: dict[str, Any] = {"scope": one_or_many(scopes_of(context))}
     for name in _EXACT:
         if (value := getattr(query, name, None)) is not None:
             where[name] = value
@@ -154,7 +152,7 @@ def edit(context: OperationContext) -> Transaction:
     )
     try:
         after = editing.edited(
-            tx, wanted, partial_refund_shows=context.world.switches["refund.partial_status"]
+            tx, wanted, partial_refund_shows=context.world.readings[STATUS_AFTER_PARTIAL_REFUND.id]
         )
     except ValueError as error:
         raise Refusal(VALIDATION_ERROR, str(error), source="assumed F8", step="rule") from None

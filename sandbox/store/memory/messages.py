@@ -7,7 +7,7 @@ from pydantic_core import from_json, to_json
 
 from sandbox.domain.events import LazyRecord, Message
 from sandbox.domain.instants import to_wire
-from sandbox.domain.payments.cards import CARDS
+from sandbox.domain.payments.cards import STORED_CARDS
 from sandbox.domain.payments.transactions import Origin, Transaction
 from sandbox.store.steps import Container
 from sandbox.store.tables import TABLES
@@ -73,7 +73,7 @@ def _read_record(text: str, subject: str, origin_of: OriginOf) -> Any:
         return document
     if token is None:
         return from_document(_KINDS[kind], document)
-    origin = origin_of(subject)._replace(card=CARDS[token])
+    origin = origin_of(subject)._replace(card=STORED_CARDS[token])
     return from_document(Transaction, document | {"origin": origin})
 
 

@@ -1,7 +1,8 @@
 """The conditions of probes: comparisons of what was answered, in a few words of Python's grammar.
 
-A condition has the names `status`, `headers` and `body` of the last answer, and `answers`, the list
-of all. What an answer does not have is None. Nothing is called, and nothing is evaluated by Python.
+A condition has the names `status`, `headers` and `body` of the last answer; `answers`, the list
+of all; and `own`, the record of the key that asks. What an answer does not have is None. Nothing is
+called, and nothing is evaluated by Python.
 """
 
 import ast
@@ -10,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-NAMES: Final = ("status", "headers", "body", "answers")
+NAMES: Final = ("status", "headers", "body", "answers", "own")
 CHARS_MAX: Final = 500
 
 _COMPARED: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {

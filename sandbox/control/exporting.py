@@ -1,0 +1,220 @@
+"""The control endpoint that hands requests of the journal over: as curl, HAR or Markdown.
+
+No key is in what it writes: commands take keys from variables of the shell.
+"""
+
+import json
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
+from urllib.parse import quote
+
+from sandbox.control.rows import ControlFault, ControlRequest, invalid
+from sandbox.domain.words import nearest
+from sandbox.worlds.journal import Entry, EntryView
+from sandbox.worlds.world import World
+
+if TYPE_CHECKING:
+    from sandbox.control.acting_shapes import ExportBody
+
+ExportFormat = Literal["curl", "har", "markdown"]
+
+ENTRIES_MAX: Final = 500
+"""The newest requests, if more of them fit."""
+
+_IN_A_QUERY: Final = "=&+,:;/@!$'()*?~-._"
+
+
+class ExportedFile(TypedDict):
+    """A file: what to call it, its media type, its text, and how many requests are in it."""
+
+    name: str
+    media_type: str
+    content: str
+    requests: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """Requests to write, with what all formats need."""
+
+    world: World
+    views: list[EntryView]
+    url: str
+    key_header: str
+    version: str
+
+    def key_name(self, key_id: str | None) -> str | None:
+        """The name of the key in the cast, else its id."""
+        names = {id: name for name, (id, _) in self.world.cast.keys.items()}
+        return None if key_id is None else names.get(key_id, key_id)
+
+    def address(self, view: EntryView) -> str:
+        """The URL of a request."""
+        query = quote(view["query"], safe=_IN_A_QUERY)
+        return f"{self.url}{quote(view['path'])}" + (f"?{query}" if query else "")
+
+
+def export(request: ControlRequest) -> ExportedFile:
+    """Requests of the journal as a file. Secrets are masked, as in the journal."""
+    body: ExportBody = request.body
+    world, services = request.world, request.services
+    entries = _chosen(world, body)
+    if not entries:
+        raise ControlFault(409, "nothing_to_export", "no request of the journal fits")
+    case = _Case(
+        world=world,
+        views=[world.journal.view(one) for one in entries],
+        url=services.platform_url.rstrip("/"),
+        key_header=services.worlds.profile.api_key_header,
+        version=services.version,
+    )
+    write, name, media_type = _FORMATS[body.format]
+    return {
+        "name": name,
+        "media_type": media_type,
+        "content": write(case),
+        "requests": len(entries),
+    }
+
+
+def _chosen(world: World, body: "ExportBody") -> list[Entry]:
+    entries = world.journal.entries()
+    if body.requests is not None:
+        known = {one.id: one for one in entries}
+        for id in body.requests:
+            if id not in known:
+                raise invalid(
+                    f"requests: the journal has no {id[:80]!r}, or no longer has it",
+                    nearest(id, known),
+                )
+        wanted = set(body.requests)
+        entries = [one for one in entries if one.id in wanted]
+    if body.since is not None:
+        entries = [one for one in entries if one.at >= body.since]
+    if body.subject is not None:
+        entries = [one for one in entries if _is_about(world, one, body.subject)]
+    return entries[-ENTRIES_MAX:]
+
+
+def _is_about(world: World, entry: Entry, subject: str) -> bool:
+    if subject in entry.path.split("/"):
+        return True
+    messages = (world.store.message(id) for id in entry.events)
+    return any(one is not None and one.subject == subject for one in messages)
+
+
+# --- formats ----------------------------------------------------------------------------------
+
+
+def _variable(name: str) -> str:
+    """The variable of the shell that holds a key."""
+    return "KEY_" + "".join(one if one.isalnum() and one.isascii() else "_" for one in name).upper()
+
+
+def _curl_of(case: _Case, view: EntryView) -> str:
+    parts = ["curl -sS", f"-X {view['method']}", shlex.quote(case.address(view))]
+    parts.append("-H 'accept: application/json'")
+    if (name := case.key_name(view["key_id"])) is not None:
+        parts.append(f'-H "{case.key_header}: ${_variable(name)}"')
+    if view["request"] is not None:
+        parts.append("-H 'content-type: application/json'")
+        parts.append(f"--data-raw {shlex.quote(_text(view['request']))}")
+    return " \\\n  ".join(parts)
+
+
+def _text(body: Any) -> str:
+    return body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
+
+
+def _curl(case: _Case) -> str:
+    names = (case.key_name(view["key_id"]) for view in case.views)
+    used = sorted({name for name in names if name is not None})
+    lines = ["#!/bin/sh", "# Set these first; `sandbox keys` shows the keys of a world."]
+    lines += [f': "${{{_variable(name)}:?is not set}}"' for name in used]
+    for view in case.views:
+        lines += ["", f"# {view['id']} was answered {view['status']}", _curl_of(case, view)]
+    return "\n".join(lines) + "\n"
+
+
+def _har(case: _Case) -> str:
+    entries = [_har_entry(case, view) for view in case.views]
+    creator = {"name": "uat-sandbox", "version": case.version}
+    log = {"version": "1.2", "creator": creator, "entries": entries}
+    return json.dumps({"log": log}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _har_entry(case: _Case, view: EntryView) -> dict[str, Any]:
+    kind = "application/json"
+    headers = [{"name": "accept", "value": kind}]
+    if view["key"] is not None:
+        headers.append({"name": case.key_header, "value": view["key"]})
+    asked: dict[str, Any] = {
+        "method": view["method"],
+        "url": case.address(view),
+        "httpVersion": "HTTP/1.1",
+        "cookies": [],
+        "headers": headers,
+        "queryString": [],
+        "headersSize": -1,
+        "bodySize": -1,
+    }
+    if view["request"] is not None:
+        asked["postData"] = {"mimeType": kind, "text": _text(view["request"])}
+    answer = "" if view["response"] is None else _text(view["response"])
+    return {
+        "startedDateTime": view["at"],
+        "time": view["duration_ms"],
+        "request": asked,
+        "response": {
+            "status": view["status"],
+            "statusText": "",
+            "httpVersion": "HTTP/1.1",
+            "cookies": [],
+            "headers": [],
+            "content": {"size": len(answer.encode()), "mimeType": kind, "text": answer},
+            "redirectURL": "",
+            "headersSize": -1,
+            "bodySize": -1,
+        },
+        "cache": {},
+        "timings": {"send": 0, "wait": view["duration_ms"], "receive": 0},
+        "comment": view["id"],
+    }
+
+
+def _markdown(case: _Case) -> str:
+    lines = []
+    for view in case.views:
+        lines += [f"## `{view['method']} {_in_code(view['path'])}`: {view['status']}", ""]
+        key = case.key_name(view["key_id"])
+        lines += [f"`{view['id']}` at {view['at']}, " + (f"key `{key}`" if key else "no key"), ""]
+        last = view["decisions"][-1]
+        lines += [f"> {_plain(last['reason'])} ({last['clause']})", ""]
+        for title, shown in (("Request", view["request"]), ("Response", view["response"])):
+            if shown is not None:
+                lines += [f"{title}:", "", *_block(json.dumps(shown, indent=2)), ""]
+    return "\n".join(lines)
+
+
+def _in_code(text: str) -> str:
+    return text.replace("`", "'")
+
+
+def _plain(text: str) -> str:
+    """The text without what Markdown would obey."""
+    return "".join(f"\\{one}" if one in "\\`*_[]<>#|!" else one for one in " ".join(text.split()))
+
+
+def _block(text: str) -> list[str]:
+    """The text as an indented block, which nothing in it can end."""
+    return [f"    {line}" for line in text.splitlines()]
+
+
+_FORMATS: Final[Mapping[ExportFormat, tuple[Callable[[_Case], str], str, str]]] = {
+    "curl": (_curl, "requests.sh", "text/x-shellscript"),
+    "har": (_har, "requests.har", "application/json"),
+    "markdown": (_markdown, "requests.md", "text/markdown"),
+}
+"""How each format is written, what its file is called, and its media type."""

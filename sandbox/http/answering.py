@@ -1,0 +1,137 @@
+"""Answering one request: begun at once, and written in one piece where it can be."""
+
+import asyncio
+from collections.abc import Coroutine, Generator
+from types import coroutine
+from typing import Any, Final
+from urllib.parse import unquote
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
+
+from sandbox.http.refusals import Application
+from sandbox.http.timing import TimedProtocol
+from sandbox.platform.sending import WHOLE_ANSWER
+
+_CLOSES: Final = b"connection: close\r\n"
+
+
+class Cycle(RequestResponseCycle):
+    """A request and its answer, as uvicorn has it, which can also be sent in one piece."""
+
+    def answer(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> bool:
+        """Send all of an answer. False if it has to be sent by `send`, and nothing was sent.
+
+        The headers are in lower case, have no line breaks, and name the length of the body, if
+        the status has one.
+        """
+        if self.response_started or self.disconnected or self.flow.write_paused:
+            return False
+        self.response_started = self.response_complete = True
+        self.waiting_for_100_continue = False
+        lines = [STATUS_LINE[status]]
+        for header in headers:
+            lines.append(b"%b: %b\r\n" % header)
+        if not self.keep_alive:
+            lines.append(_CLOSES)
+        lines.append(b"\r\n")
+        if self.scope["method"] != "HEAD":
+            lines.append(body)
+        self.transport.write(b"".join(lines))
+        self.message_event.set()
+        if not self.keep_alive:
+            self.transport.close()
+        self.on_response()
+        return True
+
+
+class AnsweringProtocol(TimedProtocol):
+    """A connection that begins to answer a request as soon as the packet with its head is read."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._next: tuple[Cycle, Application] | None = None
+        """The request whose head was in the packet that is being read."""
+
+    def begin_cycle(self, app: Application) -> None:
+        """Have the application answer the request whose head is complete, once it is its turn."""
+        scope: Any = self.scope
+        parser = self.parser
+        version = parser.get_http_version()
+        if version != "1.1":
+            scope["http_version"] = version
+        scope["method"] = parser.get_method().decode("ascii")
+        url = httptools.parse_url(self.url)
+        path = url.path.decode("ascii")
+        scope["path"] = unquote(path) if "%" in path else path
+        scope["raw_path"] = url.path
+        scope["query_string"] = url.query or b""
+        before = self.cycle
+        self.cycle = cycle = Cycle(
+            scope,
+            self.transport,
+            self.flow,
+            self.logger,
+            self.access_logger,
+            False,
+            [],
+            asyncio.Event(),
+            self.expect_100_continue,
+            version != "1.0" and parser.should_keep_alive(),
+            self.on_response_complete,
+        )
+        scope[WHOLE_ANSWER] = cycle.answer
+        if before is None or before.response_complete:
+            self._next = cycle, app
+        else:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((cycle, app))
+
+    def begin_next(self) -> None:
+        """Begin to answer the request that was read."""
+        assert self._next is not None
+        cycle, app = self._next
+        self._next = None
+        if self._pool.is_for_control(cycle.scope):
+            # Some of these ask for their task at once.
+            self.answer_in_task(cycle, app)
+        elif (task := begin(cycle.run_asgi(app), self.loop)) is not None:
+            self._keep(task)
+
+    def answer_in_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        """Begin to answer a request when the loop comes round."""
+        self._keep(self.loop.create_task(cycle.run_asgi(app)))
+
+    def _keep(self, task: asyncio.Task[None]) -> None:
+        task.add_done_callback(self.tasks.discard)
+        self.tasks.add(task)
+
+
+def begin(
+    work: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop
+) -> asyncio.Task[None] | None:
+    """Run the work up to where it waits for something, and the rest of it in a task.
+
+    Most requests never wait, and a task for each costs a tenth of a short one. `work` must not ask
+    for its task before it has waited. Returns None if it is done.
+    """
+    try:
+        waited = work.send(None)
+    except StopIteration:
+        return None
+    return loop.create_task(_rest(work, waited))
+
+
+@coroutine
+def _rest(work: Coroutine[Any, Any, None], waited: Any) -> Generator[Any, Any, None]:
+    """What is left of the work, which waits for `waited`."""
+    try:
+        while True:
+            try:
+                result = yield waited
+            except BaseException as error:
+                waited = work.throw(error)
+            else:
+                waited = work.send(result)
+    except StopIteration:
+        return

@@ -1,0 +1,89 @@
+"""Scenarios as TOML: writing one, and finding the line of a field."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from sandbox.scenarios.loading import Problem, ScenarioError
+
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+_HEADER: Final = re.compile(r"\s*\[\[\s*(\w+)\s*\]\]")
+_AT_LINE: Final = re.compile(r"\(at line (\d+)")
+
+
+def written_toml(document: Mapping[str, Any]) -> str:
+    """The scenario as a TOML file, which has the same values when it is read."""
+    lines = [
+        f"{_key(name)} = {_value(value)}"
+        for name, value in document.items()
+        if not _is_tables(value) and value is not None
+    ]
+    for name, value in document.items():
+        if _is_tables(value):
+            for table in value:
+                lines += ["", f"[[{_key(name)}]]", *_fields(table)]
+    return "\n".join(lines) + "\n"
+
+
+def _is_tables(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+
+
+def _fields(table: Mapping[str, Any]) -> Iterator[str]:
+    return (f"{_key(name)} = {_value(one)}" for name, one in table.items() if one is not None)
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _value(name)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        inner = ", ".join(_fields(value))
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_value(one) for one in value)}]"
+    # Strings, numbers and booleans of JSON are written alike in TOML, but for DEL.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """The document in the text of a file. Raises ScenarioError."""
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError(f"is not TOML: {error}") from None
+    except RecursionError:
+        raise ScenarioError("is not TOML: it is nested too deeply") from None
+
+
+def line_of_error(message: str) -> int | None:
+    """The line that a message about bad TOML names."""
+    found = _AT_LINE.search(message)
+    return None if found is None else int(found[1])
+
+
+def line_of(text: str, problem: Problem) -> int | None:
+    """The line of the field, from 1; that of its part if the field is not there itself."""
+    lines = text.splitlines()
+    first, last = 0, len(lines)
+    if problem.part is not None:
+        headers = [(place, found[1]) for place, line in enumerate(lines) if (found := _head(line))]
+        own = [place for place, name in headers if name == problem.part]
+        if problem.number is None or problem.number > len(own):
+            return None
+        first = own[problem.number - 1]
+        last = min((place for place, _ in headers if place > first), default=len(lines))
+    for name in reversed((problem.field or "").split(".")):
+        word = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])\s*[=.\]]")
+        for place in range(first, last):
+            if name and word.search(lines[place]):
+                return place + 1
+    return first + 1 if problem.part is not None else None
+
+
+def _head(line: str) -> re.Match[str] | None:
+    return _HEADER.match(line)

@@ -1,0 +1,149 @@
+"""Operators look at the directory, the worlds, the fixtures and the state machines."""
+
+import json
+from urllib.parse import urlencode
+
+import pytest
+
+from sandbox.domain.payments.transitions import TRANSITIONS
+from tests.support.payments import ask, fresh_sandbox, paid_id
+
+DIRECTORY = "/worlds/default/directory"
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    return fresh_sandbox()
+
+
+def listed(sandbox, **query):
+    answer = sandbox.control("GET", DIRECTORY, query=urlencode(query))
+    assert answer.status == 200, answer.text
+    return answer.json()
+
+
+def names(sandbox, **query):
+    return {entry["cast"] for entry in listed(sandbox, **query)["entries"]}
+
+
+# --- the directory ----------------------------------------------------------------------------
+
+
+def test_accounts_come_with_their_parent_and_what_they_have(sandbox):
+    entries = {one["cast"]: one for one in listed(sandbox)["entries"]}
+
+    assert entries["merchant"]["parent_id"] == sandbox.account("partner")
+    assert entries["psp"]["parent_id"] is None
+    assert entries["merchant"]["counts"]["terminals"] == 1
+    assert entries["partner"]["counts"]["accounts"] == len(names(sandbox, parent="partner"))
+    assert "deleted_merchant" not in entries
+    assert max(len(json.dumps(one)) for one in entries.values()) < 500
+
+
+def test_terminals_and_keys_are_listed_by_account_and_by_name(sandbox):
+    assert names(sandbox, kind="terminal", parent="merchant") == {"merchant"}
+    assert names(sandbox, kind="key", parent="psp") == {"psp"}
+    named = listed(sandbox, kind="account")["entries"][0]["name"]
+    assert named in {one["name"] for one in listed(sandbox, q=named[1:].upper())["entries"]}
+    assert listed(sandbox, kind="key", q="no such key")["total"] == 0
+
+
+def test_a_key_shows_its_grants_and_its_last_use_and_never_itself(sandbox):
+    ask(sandbox, "GET", f"/v1/accounts/{sandbox.account('merchant')}", by="merchant")
+
+    keys = {one["cast"]: one for one in listed(sandbox, kind="key")["entries"]}
+
+    assert keys["merchant"]["last_used_at"] == "2026-03-01T12:00:00.000Z"
+    assert keys["revoked"]["status"] == "revoked"
+    assert keys["merchant"]["grants"]
+    assert keys["merchant"]["expires_at"] > "2026"
+    assert sandbox.key("merchant") not in json.dumps(keys)
+
+
+def test_pages_have_every_entry_once(sandbox):
+    first = listed(sandbox, limit=5)
+    rest = listed(sandbox, before=first["next"])
+
+    ids = [one["id"] for page in (first, rest) for one in page["entries"]]
+    assert len(ids) == len(set(ids)) == first["total"]
+    assert rest["next"] is None
+
+
+@pytest.mark.parametrize(
+    ("query", "nearest"),
+    [("parent=mercant", "merchant"), ("knd=key", "kind"), ("kind=keys", None)],
+)
+def test_a_bad_parameter_is_refused(sandbox, query, nearest):
+    answer = sandbox.control("GET", DIRECTORY, query=query)
+
+    assert (answer.status, answer.json().get("nearest")) == (400, nearest)
+
+
+# --- worlds and fixtures ----------------------------------------------------------------------
+
+
+def test_worlds_as_rows_have_no_keys(sandbox):
+    paid_id(sandbox)
+    ask(sandbox, "GET", "/v1/accounts/none", by="merchant")
+
+    (row,) = sandbox.control("GET", "/worlds", query="shape=row").json()["worlds"]
+
+    names = {"id", "name", "clock", "scenario", "payments", "requests", "refused"}
+    assert set(row) == names
+    assert (row["id"], row["payments"]) == ("default", 1)
+    assert row["refused"] >= 1
+    assert row["clock"]["mode"] == "frozen"
+
+
+def test_every_fixture_that_is_listed_makes_a_world(sandbox):
+    fixtures = sandbox.control("GET", "/fixtures").json()["fixtures"]
+
+    made = [sandbox.control("POST", "/worlds", {"fixture": name}) for name in fixtures]
+
+    assert "demo" in fixtures
+    assert {answer.status for answer in made} == {201}
+    for answer in made:
+        sandbox.control("DELETE", f"/worlds/{answer.json()['id']}")
+
+
+# --- machines ---------------------------------------------------------------------------------
+
+
+def test_the_machine_of_payments_has_each_row_of_the_table_in_each_of_its_states(sandbox):
+    shown = sandbox.control("GET", "/machines/transaction").json()
+
+    assert [(row["id"], row["state"]) for row in shown["rows"]] == [
+        (row.id, state) for row in TRANSITIONS for state in row.states
+    ]
+    refusal = next(row for row in shown["rows"] if row["id"] == "F20")
+    assert refusal == {
+        "id": "F20",
+        "state": "authorized",
+        "trigger": "refund",
+        "when": "",
+        "to": "authorized",
+        "event": None,
+        "error": "invalid_transaction_state",
+        "clause": "assumed F20",
+    }
+
+
+def test_every_machine_is_read_by_its_name(sandbox):
+    machines = sandbox.control("GET", "/machines").json()["machines"]
+
+    for machine in machines:
+        assert sandbox.control("GET", f"/machines/{machine['name']}").json() == machine
+    assert [one["name"] for one in machines] == [
+        "transaction",
+        "batch",
+        "account",
+        "terminal",
+        "location",
+        "api_key",
+    ]
+
+
+def test_a_machine_that_is_not_there_is_404_with_the_nearest(sandbox):
+    answer = sandbox.control("GET", "/machines/bach")
+
+    assert (answer.status, answer.json()["nearest"]) == (404, "batch")

@@ -1,0 +1,89 @@
+"""Requests of the journal are handed over as files that hold no key."""
+
+import json
+import shlex
+import subprocess
+
+import pytest
+
+from tests.control.test_control import assert_refused
+from tests.support.payments import paid_id, pay, read
+
+EXPORT = "/worlds/default/export"
+
+
+def export(sandbox, kind, **more):
+    answer = sandbox.control("POST", EXPORT, {"as": kind} | more)
+    assert answer.status == 200, answer.body
+    return answer.json()
+
+
+@pytest.fixture
+def told(sandbox):
+    """A sandbox with a sale that was read, another sale, and a request without a key."""
+    id = paid_id(sandbox)
+    read(sandbox, id)
+    pay(sandbox, amount=777)
+    sandbox.ask("GET", "/v5/apikeys")
+    return sandbox, id
+
+
+@pytest.mark.parametrize("kind", ["curl", "har", "markdown"])
+def test_no_file_holds_a_key(told, kind):
+    sandbox, _ = told
+
+    shown = export(sandbox, kind)
+
+    assert shown["requests"] == 4
+    keys = [one["key"] for one in sandbox.control("GET", "/worlds/default").json()["keys"].values()]
+    assert [key for key in keys if key in shown["content"]] == []
+
+
+def test_curl_takes_keys_from_variables_and_sends_what_was_sent(told):
+    sandbox, id = told
+
+    script = export(sandbox, "curl", subject=id)["content"]
+    lines = script.replace("\\\n", "").splitlines()
+    first, _ = [shlex.split(line) for line in lines if line.startswith("curl")]
+    unset = subprocess.run(["sh"], input=script, text=True, capture_output=True, check=False)
+
+    assert "x-service-apikey: $KEY_PARTNER" in first
+    assert json.loads(first[first.index("--data-raw") + 1])["amount"] == 1000
+    assert (unset.returncode != 0, "KEY_PARTNER: is not set" in unset.stderr) == (True, True)
+
+
+def test_har_and_markdown_tell_request_answer_and_reason(told):
+    sandbox, id = told
+    last = sandbox.control("GET", "/worlds/default/requests").json()["requests"][-1]
+
+    log = json.loads(export(sandbox, "har")["content"])["log"]
+    markdown = export(sandbox, "markdown", requests=[last["id"]])["content"]
+
+    assert [one["response"]["status"] for one in log["entries"]] == [200, 200, 200, 401]
+    assert json.loads(log["entries"][0]["response"]["content"]["text"])["transaction_id"] == id
+    assert markdown.startswith("## `GET /v5/apikeys`: 401\n")
+    assert "no API key was sent" in markdown
+    assert "no key" in markdown
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "error", "nearest"),
+    [
+        ({"as": "word"}, 400, "validation_error", None),
+        ({}, 400, "validation_error", None),
+        ({"as": "har", "requests": []}, 400, "validation_error", None),
+        ({"as": "har", "requests": ["req_0000000009"]}, 400, "validation_error", None),
+        ({"as": "har", "subjct": "x"}, 400, "validation_error", "subject"),
+        ({"as": "har", "subject": "nobody"}, 409, "nothing_to_export", None),
+        ({"as": "har", "since": "2100-01-01T00:00:00Z"}, 409, "nothing_to_export", None),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_written_is_refused(told, body, status, error, nearest):
+    sandbox, _ = told
+    answer = sandbox.control("POST", EXPORT, body)
+
+    if nearest is None and answer.json().get("nearest"):
+        nearest = answer.json()["nearest"]
+        assert nearest.startswith("req_")
+    assert_refused(answer, status, error, nearest)

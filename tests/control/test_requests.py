@@ -1,0 +1,91 @@
+"""Operators find requests in the journal by what they were about and how they ended."""
+
+import json
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.support.payments import acted, ask, fresh_sandbox, held, pay
+
+REQUESTS = "/worlds/default/requests"
+
+
+def listed(sandbox, **query):
+    answer = sandbox.control("GET", REQUESTS, query=urlencode(query))
+    assert answer.status == 200, answer.text
+    return answer.json()["requests"]
+
+
+def routes(sandbox, **query):
+    return [entry["route"] for entry in listed(sandbox, **query)]
+
+
+@pytest.fixture(scope="module")
+def day():
+    """A sandbox in which a payment was taken, declined, captured, and asked for by a stranger."""
+    sandbox = fresh_sandbox()
+    tx = held(sandbox, 1234)
+    pay(sandbox, 700, outcome="insufficient_funds")
+    ask(sandbox, "POST", f"/v3/payments/{tx['transaction_id']}/capture", {}, by="other_merchant")
+    sandbox.control("POST", "/worlds/default/clock/advance", {"by": "1h"})
+    acted(sandbox, tx, "capture")
+    return sandbox, tx["transaction_id"]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({"status_class": "4xx"}, ["payments.capture"]),
+        ({"status_class": "5xx"}, []),
+        ({"outcome": "insufficient_funds"}, ["payments.create"]),
+        ({"account": "other_merchant"}, ["payments.capture"]),
+        ({"since": "2026-03-01T12:30:00Z"}, ["payments.capture"]),
+        ({"until": "2026-03-01T12:30:00Z", "status": 404}, ["payments.capture"]),
+        ({"q": "1234"}, ["payments.preauth", "payments.capture"]),
+        ({"q": "NO SUCH TEXT"}, []),
+    ],
+    ids=str,
+)
+def test_each_filter_narrows_the_journal(day, query, expected):
+    sandbox, _ = day
+
+    assert routes(sandbox, **query) == expected
+
+
+def test_the_requests_about_a_payment_begin_with_the_one_that_made_it(day):
+    sandbox, id = day
+
+    assert routes(sandbox, subject=id) == [
+        "payments.preauth",
+        "payments.capture",
+        "payments.capture",
+    ]
+
+
+def test_a_row_is_short_and_has_the_deciding_sentence_of_a_refusal(day):
+    sandbox, id = day
+
+    (row,) = listed(sandbox, shape="row", status_class="4xx")
+    rows = listed(sandbox, shape="row")
+
+    assert row["why"] == (
+        f"Transaction {id}: the account is outside the caller's hierarchy (outside)"
+    )
+    assert (row["status"], row["clause"], row["outcome"]) == (404, "spec 7-404", None)
+    assert [one["why"] for one in rows if one["status"] < 400] == [None] * 3
+    assert max(len(json.dumps(one)) for one in rows) < 600
+
+
+@pytest.mark.parametrize(
+    ("query", "nearest"),
+    [
+        ("outcome=insuficient_funds", "insufficient_funds"),
+        ("account=mercant", "merchant"),
+        ("status_clas=4xx", "status_class"),
+        ("status_class=3xx", None),
+    ],
+)
+def test_a_bad_filter_is_refused_with_the_nearest_word(day, query, nearest):
+    answer = day[0].control("GET", REQUESTS, query=query)
+
+    assert (answer.status, answer.json().get("nearest")) == (400, nearest)

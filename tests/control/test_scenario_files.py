@@ -1,0 +1,143 @@
+"""Scenarios are read, checked, run and shown as the files that people write."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from sandbox.scenarios.toml import written_toml
+from tests.control.test_control import assert_refused
+from tests.support.payments import pay
+
+WORLD = "/worlds/default"
+SCENARIO = f"{WORLD}/scenario"
+FILES = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
+TOML = """
+name = "mine"
+
+[[rule]]
+name = "no funds"
+when = { amount = 500 }
+then = { outcome = "insufficient_funds" }
+
+[[webhook]]
+then = { delay_ms = 5 }
+"""
+
+
+def check(sandbox, **body):
+    answer = sandbox.control("POST", "/scenarios/check", body)
+    assert answer.status == 200, answer.body
+    return answer.json()["problems"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_scenario_that_is_written_as_a_file_says_the_same(path):
+    document = tomllib.loads(path.read_text(encoding="utf-8"))
+
+    assert tomllib.loads(written_toml(document)) == document
+
+
+def test_text_that_toml_would_misread_is_written_so_that_it_comes_back():
+    odd = {"name": 'a "b" \\ \n\t\x7f é \u2028', "rule": [{"then": {"a b": [1, 2.5, True, {}]}}]}
+
+    assert tomllib.loads(written_toml(odd)) == odd
+
+
+def test_a_scenario_of_the_library_is_read_as_its_file(sandbox):
+    shown = sandbox.control("GET", "/scenarios/late_answer").json()
+
+    file = FILES[0].with_stem("late_answer").read_text(encoding="utf-8")
+    assert shown["toml"] == file
+    assert sandbox.control("PUT", SCENARIO, shown["json"]).status == 200
+    assert len(shown["examples"]) > 1
+    answer = sandbox.control("GET", "/scenarios/late_answr")
+    assert_refused(answer, 404, "unknown_scenario", "late_answer")
+
+
+def test_a_file_runs_and_shows_what_its_rules_decided(sandbox):
+    answer = sandbox.control("PUT", SCENARIO, {"toml": TOML})
+    pay(sandbox, amount=500)
+    last = pay(sandbox, amount=500).headers["x-sandbox-request-id"]
+    pay(sandbox, amount=600)
+
+    shown = sandbox.control("GET", SCENARIO).json()
+
+    assert answer.status == 200
+    assert sandbox.control("PUT", SCENARIO, {"toml": shown["toml"]}).json()["toml"] == shown["toml"]
+    assert 'outcome = "insufficient_funds"' in shown["toml"]
+    assert shown["since"] == "2026-03-01T12:00:00.000Z"
+    assert shown["rules"] == [
+        {
+            "name": "no funds",
+            "fitted": 2,
+            "applied": 2,
+            "is_used_up": False,
+            "last_request_id": last,
+        }
+    ]
+    assert shown["webhooks"][0]["last_request_id"] is None
+    sandbox.control("DELETE", SCENARIO)
+    saved = sandbox.control("GET", f"{WORLD}/snapshot").json()
+    sandbox.control("PUT", f"{WORLD}/snapshot", saved)
+    assert_refused(sandbox.control("GET", SCENARIO), 404, "no_scenario")
+
+
+@pytest.mark.parametrize("toml", ["name =", 5, "name = 'x'\n[[rule]]\nthn = {}"])
+def test_a_file_with_a_mistake_leaves_the_scenario_before_running(sandbox, toml):
+    sandbox.control("PUT", SCENARIO, {"name": "approve_all"})
+
+    answer = sandbox.control("PUT", SCENARIO, {"toml": toml})
+
+    assert_refused(answer, 400, "validation_error", "then" if "thn" in str(toml) else None)
+    assert sandbox.control("GET", SCENARIO).json()["name"] == "Approve all"
+
+
+# --- checking ---------------------------------------------------------------------------------
+
+
+def test_every_mistake_has_its_place_and_the_nearest_word(sandbox):
+    text = """name = "mine"
+
+[[rule]]
+then = { outcome = "lost_card" }
+
+[[rule]]
+name = "second"
+when = { operation = "salle" }
+then = { outcme = "lost_card" }
+
+[[webhook]]
+then = { delay_ms = 0 }
+"""
+
+    problems = check(sandbox, toml=text)
+
+    places = {(one["rule"], one["field"], one["line"], one["nearest"]) for one in problems}
+    assert ("rule 2", "when.operation", 8, "sale") in places
+    assert ("rule 2", "then.outcme", 9, "outcome") in places
+    assert ("webhook 1", "then.delay_ms", 12, None) in places
+    assert all(one["message"] for one in problems)
+    assert {one["line"] for one in check(sandbox, json=tomllib.loads(text))} == {None}
+
+
+def test_what_is_right_has_no_problems_and_nothing_runs(sandbox):
+    assert check(sandbox, toml=TOML) == []
+    assert sandbox.control("GET", SCENARIO).status == 404
+
+
+def test_a_file_that_is_no_toml_names_its_line(sandbox):
+    (problem,) = check(sandbox, toml='name = "x"\nrule = [\n')
+
+    assert problem["line"] is None or problem["line"] >= 2
+    assert "is not TOML" in problem["message"]
+    (problem,) = check(sandbox, toml='name = "x"\n!\n')
+    assert problem["line"] == 2
+
+
+@pytest.mark.parametrize("body", [{}, {"toml": "", "json": {}}, {"tml": ""}, {"toml": 5}])
+def test_one_of_both_is_checked(sandbox, body):
+    nearest = "toml" if "tml" in body else None
+    answer = sandbox.control("POST", "/scenarios/check", body)
+
+    assert_refused(answer, 400, "validation_error", nearest)

@@ -1,0 +1,187 @@
+"""Batches that close on schedule, on the world's clock. Source: assumed B16."""
+
+import json
+
+import pytest
+
+from tests.directory.making import delete, messages, set_clock, terminal_id
+from tests.scenarios.running import running
+from tests.support.payments import batch, batches, fired, opened_batch, sold
+
+SCHEDULES = "/worlds/default/batch-schedules"
+
+
+def scheduled(sandbox, *times, zone="America/New_York", **more):
+    path = f"{SCHEDULES}/{terminal_id(sandbox, 'merchant')}"
+    return sandbox.control("PUT", path, {"times": list(times), "zone": zone} | more)
+
+
+def advance(sandbox, by):
+    answer = sandbox.control("POST", "/worlds/default/clock/advance", {"by": by})
+    assert answer.status == 200, answer.body
+    return [one["at"] for one in answer.json()["fired"] if one["kind"] == "batch_closes"]
+
+
+def listed(sandbox):
+    return sandbox.control("GET", SCHEDULES).json()["schedules"]
+
+
+@pytest.mark.proves("assumed B16")
+def test_the_open_batch_closes_at_the_local_time_and_nothing_is_opened(sandbox):
+    set_ = scheduled(sandbox, "23:30")
+    id = sold(sandbox)["batch_id"]
+    count = len(messages(sandbox))
+
+    # New York is five hours behind until 8 March.
+    assert (set_.status, set_.json()["next"]) == (200, "2026-03-02T04:30:00.000Z")
+    assert advance(sandbox, "16h") == []
+    assert batch(sandbox, id)["status"] == "open"
+    assert advance(sandbox, "1h") == ["2026-03-02T04:30:00.000Z"]
+
+    closed = batch(sandbox, id)
+    assert (closed["status"], closed["closed_at"]) == ("accepted", "2026-03-02T04:30:00.000Z")
+    assert fired(sandbox, count) == ["batch.submitted", "batch.accepted"]
+    assert len(batches(sandbox)) == 1
+    assert sold(sandbox)["batch_id"] != id
+
+
+@pytest.mark.proves("assumed B16")
+def test_without_a_schedule_nothing_closes(sandbox):
+    assert listed(sandbox) == []
+    scheduled(sandbox, "23:30")
+    path = f"{SCHEDULES}/{terminal_id(sandbox, 'merchant')}"
+    assert [one["terminal_id"] for one in listed(sandbox)] == [terminal_id(sandbox, "merchant")]
+    id = sold(sandbox)["batch_id"]
+
+    assert sandbox.control("DELETE", path).status == 204
+
+    assert listed(sandbox) == []
+    assert advance(sandbox, "40d") == []
+    assert batch(sandbox, id)["status"] == "open"
+
+
+@pytest.mark.parametrize(
+    ("now", "time", "zone", "closings"),
+    [
+        # New York skips 02:00 to 03:00 on 8 March, and has 01:00 to 02:00 twice on 1 November.
+        ("2026-03-07T12:00:00Z", "02:30", "America/New_York", ["03-08T07:30", "03-09T06:30"]),
+        ("2026-10-31T12:00:00Z", "01:30", "America/New_York", ["11-01T05:30", "11-02T06:30"]),
+        ("2026-03-07T12:00:00Z", "23:59", "Asia/Kolkata", ["03-07T18:29", "03-08T18:29"]),
+        ("2026-03-07T12:00:00Z", "00:00", "Pacific/Auckland", ["03-08T11:00", "03-09T11:00"]),
+    ],
+)
+@pytest.mark.proves("assumed B16")
+def test_it_closes_once_a_day_also_when_the_clocks_change(sandbox, now, time, zone, closings):
+    set_clock(sandbox, now)
+    scheduled(sandbox, time, zone=zone)
+
+    seen = advance(sandbox, "47h")
+
+    assert seen == [f"2026-{one}:00.000Z" for one in closings]
+
+
+def test_only_on_the_days_and_at_each_of_the_times_that_are_named(sandbox):
+    scheduled(sandbox, "18:00", "06:00", "18:00", zone="UTC", days=["TUE", "MON"])
+
+    (schedule,) = listed(sandbox)
+    assert (schedule["times"], schedule["days"]) == (["06:00", "18:00"], ["MON", "TUE"])
+    assert [one[8:16] for one in advance(sandbox, "8d")] == [
+        *("02T06:00", "02T18:00", "03T06:00", "03T18:00", "09T06:00")
+    ]
+
+
+def test_a_leap_of_a_month_closes_the_batch_once_and_goes_on_the_day_after(sandbox):
+    scheduled(sandbox, "23:30", zone="UTC")
+    id = sold(sandbox)["batch_id"]
+    count = len(messages(sandbox))
+
+    set_clock(sandbox, "2026-03-31T12:00:00Z")
+
+    assert batch(sandbox, id)["closed_at"] == "2026-03-01T23:30:00.000Z"
+    assert fired(sandbox, count) == ["batch.submitted", "batch.accepted"]
+    assert listed(sandbox)[0]["next"] == "2026-03-31T23:30:00.000Z"
+
+
+def test_an_empty_batch_is_closed_too(sandbox):
+    scheduled(sandbox, "23:30", zone="UTC")
+    id = opened_batch(sandbox)["id"]
+
+    advance(sandbox, "12h")
+
+    # assumed B13.
+    assert (batch(sandbox, id)["status"], batch(sandbox, id)["transaction_count"]) == (
+        *("accepted", 0),
+    )
+
+
+def test_the_scenario_that_runs_says_what_becomes_of_it(sandbox):
+    rule = {
+        "name": "no",
+        "when": {"operation": "close_batch"},
+        "then": {"batch": "rejected", "follow": [{"do": "revoke_key", "after": "1s"}]},
+    }
+    running(sandbox, rule)
+    scheduled(sandbox, "23:30", zone="UTC")
+    id = sold(sandbox)["batch_id"]
+
+    advance(sandbox, "12h")
+
+    assert batch(sandbox, id)["status"] == "rejected"
+    # No key closed the batch, so none is revoked.
+    assert sold(sandbox)["status"] == "captured"
+
+
+def test_a_snapshot_keeps_the_schedule_and_one_that_makes_no_sense_is_refused(sandbox):
+    scheduled(sandbox, "23:30")
+    before = listed(sandbox)
+    kept = sandbox.control("GET", "/worlds/default/snapshot")
+    sandbox.control("POST", "/worlds/default/reset")
+    assert listed(sandbox) == []
+
+    assert sandbox.control("PUT", "/worlds/default/snapshot", kept.json()).status == 200
+    assert listed(sandbox) == before
+    assert b"America/New_York" in kept.body
+    broken = kept.body.replace(b"America/New_York", b"America/Gotham_City")
+    refused = sandbox.control("PUT", "/worlds/default/snapshot", json.loads(broken))
+    assert refused.status == 400
+    assert listed(sandbox) == before
+
+
+def test_a_deleted_terminal_has_no_schedule(sandbox):
+    scheduled(sandbox, "23:30", zone="UTC")
+    delete(sandbox, f"/v2/terminals/{terminal_id(sandbox, 'merchant')}")
+
+    assert listed(sandbox) == []
+    assert len(advance(sandbox, "3d")) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"times": ["24:00"], "zone": "UTC"}, "times"),
+        ({"times": ["9:00"], "zone": "UTC"}, "times"),
+        ({"times": [], "zone": "UTC"}, "times"),
+        ({"times": ["23:30"]}, "zone"),
+        ({"times": ["23:30"], "zone": "America/NewYork"}, "did you mean 'America/New_York'?"),
+        ({"times": ["23:30"], "zone": "America"}, "zone: there is no time zone 'America'"),
+        ({"times": ["23:30"], "zone": "../../etc/passwd"}, "zone: there is no time zone"),
+        ({"times": ["23:30"], "zone": "a\u0000b"}, "zone: there is no time zone"),
+        ({"times": ["23:30"], "zone": "UTC", "days": ["FUN"]}, "days"),
+        ({"times": ["23:30"], "zone": "UTC", "days": []}, "days"),
+    ],
+)
+def test_what_is_no_schedule_is_refused_and_changes_nothing(sandbox, body, said):
+    scheduled(sandbox, "23:30")
+    before = listed(sandbox)
+
+    answer = sandbox.control("PUT", f"{SCHEDULES}/{terminal_id(sandbox, 'merchant')}", body)
+
+    assert answer.status == 400
+    assert said in str(answer.json())
+    assert listed(sandbox) == before
+
+
+def test_a_terminal_that_is_not_there_has_none(sandbox):
+    body = {"times": ["23:30"], "zone": "UTC"}
+    assert sandbox.control("PUT", f"{SCHEDULES}/nowhere", body).status == 404
+    assert sandbox.control("DELETE", f"{SCHEDULES}/nowhere").status == 404

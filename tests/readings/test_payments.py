@@ -1,0 +1,267 @@
+"""Readings of payments and batches: every value of each."""
+
+import pytest
+
+from tests.directory.making import messages, terminal_id
+from tests.readings.choosing import choose
+from tests.support.payments import (
+    act,
+    acted,
+    all_transactions,
+    ask,
+    batch,
+    close_batch,
+    edit_batch,
+    held,
+    paid,
+    pay,
+    read,
+    sold,
+)
+
+
+def events(sandbox):
+    """The events so far, each with status and reason."""
+    return [
+        (one["event_type"], one["body"]["status"], one["body"]["status_reason"])
+        for one in messages(sandbox)
+        if one["event_type"].startswith("transaction.")
+    ]
+
+
+@pytest.mark.proves("assumed D35-partial-approval")
+@pytest.mark.parametrize(("value", "total"), [("requested", 1000), ("approved", 500)])
+def test_a_partial_approval_shows_the_requested_or_the_approved_total(sandbox, value, total):
+    choose(sandbox, total_of_partial_approval=value)
+    parts = {"subtotal": 800, "taxAmount": 200}
+
+    tx = paid(sandbox, breakdown=parts, outcome="partial_approval")
+    half = paid(sandbox, operation="auth", outcome="partial_approval")
+    limited = paid(sandbox, 9000, card="tok_mc_prepaid")
+
+    assert (tx["total_amount"], tx["status_reason"]) == (total, "partial_approval")
+    assert tx["additional_details"]["remaining_amount"] == 500
+    assert tx["tax_amount"] == (200 if value == "requested" else 100)
+    assert limited["total_amount"] == (9000 if value == "requested" else 5000)
+    captured = acted(sandbox, half, "capture")
+    assert captured["total_amount"] == total
+    assert captured["additional_details"]["captured_amount"] == 500
+    assert acted(sandbox, tx, "refund")["refunded"] == 500
+
+
+@pytest.mark.proves("assumed D35-lost")
+@pytest.mark.parametrize("value", ["invalid_card", "declined"])
+def test_lost_and_stolen_cards_are_invalid_or_declined(sandbox, value):
+    choose(sandbox, lost_cards=value)
+
+    for outcome in ("lost_card", "stolen_card", "pick_up_card", "pick_up_fraud", "restricted_card"):
+        tx = paid(sandbox, outcome=outcome)
+        assert (tx["status"], tx["status_reason"]) == ("declined", value)
+    assert paid(sandbox, outcome="expired_card")["status_reason"] == "invalid_card"
+
+
+@pytest.mark.proves("assumed D35-batch-edit")
+@pytest.mark.parametrize(("value", "status"), [("rejected_too", 200), ("open_only", 400)])
+def test_a_rejected_batch_can_be_edited_or_not(sandbox, value, status):
+    choose(sandbox, edit_of_closed_batch=value)
+    sale = sold(sandbox)
+    assert edit_batch(sandbox, sale["batch_id"], processor_batch_id="077").status == 200
+    sandbox.control("PUT", "/worlds/default/switches", {"batch.settlement": "manual"})
+    assert close_batch(sandbox, sale["batch_id"]).status == 200
+    told = sandbox.control(
+        "POST", f"/worlds/default/batches/{sale['batch_id']}/answer", {"answer": "rejected"}
+    )
+    assert told.status == 200, told.body
+
+    answer = edit_batch(sandbox, sale["batch_id"], processor_batch_id="078")
+
+    assert answer.status == status
+    shown = batch(sandbox, sale["batch_id"])["status"]
+    assert shown == ("open" if status == 200 else "rejected")
+
+
+@pytest.mark.proves("assumed D35-receipt")
+@pytest.mark.parametrize("value", ["none", "emv"])
+def test_a_payment_has_receipt_data_or_none(sandbox, value):
+    choose(sandbox, receipt_data=value)
+    own = {"note": "mine", "stan": "of the client"}
+
+    tx = sold(sandbox, card="tok_mc_credit", additional_details=own)
+    unread = paid(sandbox, outcome="user_canceled")
+
+    details = tx["additional_details"]
+    assert (details["note"], details["stan"]) == ("mine", "of the client")
+    assert "emv" not in unread["additional_details"]
+    assert ("emv" in details) == (value == "emv")
+    if value == "emv":
+        assert details["emv"]["application_label"] == "MASTERCARD"
+        assert len(details["emv"]["cryptogram"]) == 16
+        assert len(details["rrn"]) == 12
+        assert acted(sandbox, tx, "refund")["additional_details"]["rrn"] == details["rrn"]
+        assert read(sandbox, tx)["additional_details"]["emv"] == details["emv"]
+
+
+@pytest.mark.proves("assumed D35-duplicate")
+@pytest.mark.parametrize("value", ["failed_attempt"])
+def test_a_repeated_event_id_is_a_failed_attempt_with_its_event(sandbox, value):
+    choose(sandbox, duplicate_event_id=value)
+    hold = held(sandbox, event_id="one")
+
+    again = paid(sandbox, event_id="one")
+    action = acted(sandbox, hold, "increment", amount=10, event_id="one")
+
+    assert (again["status"], again["status_reason"]) == ("error", "duplicate_event")
+    assert again["event_id"] != "one"
+    assert again["transaction_id"] != hold["transaction_id"]
+    assert (action["status"], action["status_reason"]) == ("error", "duplicate_event")
+    assert read(sandbox, hold)["total_amount"] == 1000
+    assert events(sandbox)[-2:] == [
+        ("transaction.sale", "error", "duplicate_event"),
+        ("transaction.increment", "error", "duplicate_event"),
+    ]
+    assert all_transactions(sandbox) == 2
+    # What the state forbids stays refused.
+    assert act(sandbox, hold, "refund", event_id="one").status == 400
+    assert pay(sandbox, event_id="two").json()["status"] == "captured"
+
+
+@pytest.mark.proves("assumed D35-partial-reverse")
+@pytest.mark.parametrize("value", ["unchanged", "reversed"])
+def test_a_partial_reverse_says_reversed_or_the_unchanged_status(sandbox, value):
+    choose(sandbox, status_of_partial_reverse=value)
+    hold, sale = held(sandbox), sold(sandbox)
+
+    for tx in (hold, sale):
+        answered = acted(sandbox, tx, "reverse", amount=300)
+        expected = tx["status"] if value == "unchanged" else value
+        assert (answered["status"], answered["reversed"]) == (expected, 300)
+        assert events(sandbox)[-1] == ("transaction.reverse", expected, "approved")
+        kept = read(sandbox, tx)
+        assert (kept["status"], kept["reversed"]) == (tx["status"], 300)
+        assert kept["history"][-1]["status"] == expected
+    assert acted(sandbox, hold, "capture")["status"] == "captured"
+    assert acted(sandbox, sale, "reverse")["status"] == "reversed"
+    assert read(sandbox, sale)["status"] == "reversed"
+
+
+@pytest.mark.proves("assumed D35-tip")
+@pytest.mark.parametrize(("value", "status"), [("refused", 400), ("allowed", 200)])
+def test_the_tip_of_a_hold_can_be_adjusted_or_not(sandbox, value, status):
+    choose(sandbox, tip_on_a_hold=value)
+    hold = held(sandbox)
+
+    answer = act(sandbox, hold, "adjust", type="fixed", amount=200)
+
+    assert answer.status == status
+    if status == 400:
+        assert "invalid_tip_adjustment" in answer.body.decode()
+        return
+    tipped = answer.json()
+    assert (tipped["status"], tipped["tip_amount"], tipped["total_amount"]) == (
+        "authorized",
+        200,
+        1200,
+    )
+    less = acted(sandbox, hold, "adjust", type="percentage", percentage=10)
+    assert (less["tip_amount"], less["tip_type"]) == (100, "percentage")
+    assert act(sandbox, hold, "adjust", type="fixed", amount=1001).status == 400
+    captured = acted(sandbox, hold, "capture")
+    assert (captured["total_amount"], captured["tip_amount"]) == (1100, 100)
+    assert captured["additional_details"]["authorized_amount"] == 1100
+
+
+ABOVE = {
+    "tip_and_surcharge": {"tip": 200, "small tip": 200, "surcharge": 200, "tax": 400},
+    "nothing": {"tip": 400, "small tip": 400, "surcharge": 400, "tax": 400},
+    "small_tip": {"tip": 400, "small tip": 200, "surcharge": 200, "tax": 400},
+    "tip_tax_and_surcharge": {"tip": 200, "small tip": 200, "surcharge": 200, "tax": 200},
+}
+PARTS = {
+    "tip": {"tipAmount": 300},
+    "small tip": {"tipAmount": 200},
+    "surcharge": {"surcharge": {"amount": 30}},
+    "tax": {"taxAmount": 88},
+}
+"""What is captured beside the 1000 that are held."""
+
+
+@pytest.mark.proves("assumed D35-above")
+@pytest.mark.parametrize("value", ABOVE)
+def test_the_parts_that_may_exceed_the_hold_follow_the_reading(sandbox, value):
+    choose(sandbox, above_the_hold=value)
+
+    for part, more in PARTS.items():
+        hold = held(sandbox)
+        answer = act(sandbox, hold, "capture", breakdown={"subtotal": 1000, **more})
+        assert (part, answer.status) == (part, 200 if ABOVE[value][part] == 200 else 400)
+        if answer.status == 400:
+            assert read(sandbox, hold)["status"] == "authorized"
+    assert act(sandbox, held(sandbox), "capture", amount=1300).status == 400
+    bare = act(sandbox, held(sandbox), "capture", amount=1300, tip_amount=300)
+    adjusted = act(sandbox, sold(sandbox), "adjust", type="fixed", amount=300)
+    expected = 200 if ABOVE[value]["tip"] == 200 else 400
+    assert (bare.status, adjusted.status) == (expected, expected)
+    assert act(sandbox, held(sandbox), "capture", amount=1000, tip_amount=100).status == 200
+
+
+@pytest.mark.proves("assumed D35-attempts")
+@pytest.mark.parametrize("value", ["named_rules", "all"])
+def test_refused_actions_fire_no_event_or_that_of_a_failed_attempt(sandbox, value):
+    choose(sandbox, refused_attempts=value, refund_before_settlement="refused")
+    sale, hold = sold(sandbox), held(sandbox)
+    before = len(events(sandbox))
+    actions = {
+        "increment": (sale, {"amount": 10}),
+        "reverse": (hold, {"amount": 2000}),
+        "confirm": (sale, {"confirm": True}),
+        "refund": (sale, {}),
+    }
+
+    statuses = [act(sandbox, tx, one, **body).status for one, (tx, body) in actions.items()]
+
+    assert statuses == [400] * 4
+    fired = events(sandbox)[before:]
+    names = ["increment", "reverse", "sale", "refund"] if value == "all" else []
+    assert fired == [(f"transaction.{name}", "error", "payment_failed") for name in names]
+    assert read(sandbox, sale)["status"] == "captured"
+    assert len(read(sandbox, sale)["history"]) == len(sale["history"]) + (3 if names else 0)
+    # An attempt against a named rule fires its own event either way.
+    assert act(sandbox, sale, "capture").status == 400
+    assert events(sandbox)[-1][2] == "invalid_capture_sequence"
+
+
+@pytest.mark.proves("assumed D35-rates")
+@pytest.mark.parametrize(("value", "rate"), [("percent", 0.0875), ("fraction", 8.75)])
+def test_a_rate_below_one_is_a_percentage_or_a_fraction(sandbox, value, rate):
+    choose(sandbox, rates_below_one=value)
+    tax, tip = (1, 2) if value == "percent" else (88, 180)
+
+    both = {"amount": 35, "percentage": 0.035}
+    tx = sold(sandbox, 1000 + tax, breakdown={"subtotal": 1000, "taxRate": 0.0875})
+    whole = sold(sandbox, 1088, breakdown={"subtotal": 1000, "taxRate": 8.75})
+    agreed = sold(sandbox, 1035, breakdown={"subtotal": 1000, "surcharge": both})
+    tipped = acted(sandbox, whole, "adjust", type="percentage", percentage=0.18)
+
+    assert (tx["tax_rate"], tx["tax_amount"]) == (rate, tax)
+    assert (whole["tax_rate"], whole["tax_amount"]) == (8.75, 88)
+    assert (agreed["surcharge_rate"], agreed["surcharge_amount"]) == (3.5, 35)
+    assert tipped["tip_amount"] == tip
+
+
+@pytest.mark.proves("assumed D35-terminal")
+@pytest.mark.parametrize("value", ["empty", "latest"])
+def test_a_terminal_lists_no_payments_or_its_latest(sandbox, value):
+    choose(sandbox, payments_of_a_terminal=value)
+    terminal = terminal_id(sandbox, "merchant")
+    ids = [sold(sandbox, amount)["transaction_id"] for amount in range(100, 121)]
+    body = {"name": "narrow", "permissions": ["terminals:read"]}
+    narrow = ask(sandbox, "POST", "/v5/apikeys", body).json()["key"]
+
+    path = f"/v2/terminals/{terminal}"
+    listed = ask(sandbox, "GET", path).json()["transactions"]
+    headers = [(b"x-service-apikey", narrow.encode()), (b"accept", b"application/json")]
+    unread = sandbox.ask("GET", path, headers=headers).json()["transactions"]
+
+    assert unread == []
+    assert [one["transaction_id"] for one in listed] == (ids[:0:-1] if value == "latest" else [])
+    assert listed == [] or listed[0] == read(sandbox, ids[-1])

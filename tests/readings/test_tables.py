@@ -1,0 +1,73 @@
+"""The tables of readings against the code and against the tests of this folder."""
+
+import ast
+import importlib
+from pathlib import Path
+
+import pytest
+
+from sandbox.domain.readings.table import READINGS
+
+HERE = Path(__file__).parent
+PACKAGE = HERE.parents[1] / "sandbox"
+TABLES = PACKAGE / "domain" / "readings"
+NAMES = {
+    value.id if hasattr(value, "id") else value: name
+    for path in TABLES.glob("*.py")
+    for name, value in vars(importlib.import_module(f"sandbox.domain.readings.{path.stem}")).items()
+    if name.isupper() and (value in READINGS if isinstance(value, str) else hasattr(value, "id"))
+}
+"""The constant of each reading, by its id."""
+
+
+def _tried():
+    """The values with which tests of each clause are parametrised."""
+    tried = {}
+    for path in HERE.glob("test_*.py"):
+        module = importlib.import_module(f"{__package__}.{path.stem}")
+        for test in vars(module).values():
+            marks = getattr(test, "pytestmark", [])
+            clauses = [clause for mark in marks if mark.name == "proves" for clause in mark.args]
+            cases = [case for mark in marks if mark.name == "parametrize" for case in mark.args[1]]
+            values = {part for case in cases for part in _parts(case) if isinstance(part, str)}
+            for clause in ", ".join(clauses).replace("assumed ", "").split(", "):
+                tried.setdefault(f"assumed {clause}", set()).update(values)
+    return tried
+
+
+def _parts(case):
+    case = getattr(case, "values", case)
+    return case if isinstance(case, tuple | list) else (case,)
+
+
+@pytest.fixture(scope="module")
+def tried():
+    return _tried()
+
+
+@pytest.mark.parametrize("id", READINGS)
+def test_a_test_tries_every_value_of_the_reading(tried, id):
+    reading = READINGS[id]
+
+    assert set(reading.names) <= tried.get(reading.clause, set())
+
+
+def _used():
+    """The names that the code outside of the tables uses."""
+    return {
+        node.id
+        for path in PACKAGE.rglob("*.py")
+        if TABLES not in path.parents
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Name)
+    }
+
+
+def test_the_code_reads_every_reading():
+    used = _used()
+
+    assert [id for id in READINGS if NAMES.get(id) not in used] == []
+
+
+def test_every_reading_has_a_clause_of_its_own():
+    assert len({reading.clause for reading in READINGS.values()}) == len(READINGS)

@@ -1,0 +1,235 @@
+"""Readings of requests and answers: every value of each."""
+
+import json
+
+import pytest
+
+from sandbox.app import build
+from sandbox.domain.profile import parse_profile
+from sandbox.settings import Settings
+from tests.directory.making import (
+    ACCOUNT,
+    a_location,
+    a_terminal,
+    account_id,
+    delete,
+    get,
+    made,
+    messages,
+    post,
+    put,
+    shown,
+)
+from tests.driving import InProcess
+from tests.openapi.described import Described
+from tests.readings.choosing import choose
+from tests.support.payments import sold
+
+TRIED = {
+    "unset_strings": ("as_null", "as_empty"),
+    "validation_status": ("bad_request", "unprocessable"),
+    "validation_detail": ("text", "objects"),
+    "foreign_account_filter": ("hidden", "ignored"),
+    "unknown_routes": ("path", "key"),
+    "expiry_without_offset": ("refused", "utc"),
+    "unknown_key_fields": ("refused", "ignored"),
+}
+"""The values that the tests below try, the default first."""
+
+PLAIN_OF_TERMINAL = (
+    *("description", "store_number", "bin", "merchant_category_code", "merchant_name"),
+)
+PLAIN_OF_LOCATION = ("phone", "email", "processor_config_id", "terminal_id")
+
+
+def _the(record, names):
+    return {record[name] for name in names}
+
+
+@pytest.mark.proves("assumed D35-unset")
+@pytest.mark.parametrize(("value", "unset"), [("as_null", None), ("as_empty", "")])
+def test_a_plain_string_without_a_value_is_null_or_empty(sandbox, value, unset):
+    choose(sandbox, unset_strings=value)
+    account = made(post(sandbox, "/v2/accounts", ACCOUNT, by="psp"))
+    terminal, location = a_terminal(sandbox), a_location(sandbox)
+
+    assert account["mcc"] == account["address"]["street_line2"] == unset
+    assert account["tax_id"] is None
+    assert _the(terminal, PLAIN_OF_TERMINAL) == {unset}
+    assert (terminal["vid"], terminal["var_sheet"], terminal["deleted_at"]) == (None, None, None)
+    assert _the(location, PLAIN_OF_LOCATION) == set(location["address"].values()) == {unset}
+    assert location["metadata"] is None
+    path = f"/v1/locations/{location['id']}"
+    assert shown(get(sandbox, path)) == location
+    assert location in shown(get(sandbox, "/v1/locations", query="limit=200"))["locations"]
+    (event,) = [one for one in messages(sandbox) if one["event_type"] == "location.created"]
+    assert event["body"] == location
+    # A sparse event stays sparse.
+    delete(sandbox, path)
+    assert set(messages(sandbox)[-1]["body"]) == {"id", "account_id"}
+
+
+@pytest.mark.proves("assumed D35-unset")
+def test_empty_strings_are_shown_and_never_stored(sandbox):
+    choose(sandbox, unset_strings="as_empty")
+    path = f"/v1/locations/{a_location(sandbox)['id']}"
+    assert shown(put(sandbox, path, {"phone": "555-0100"}))["email"] == ""
+
+    snapshot = sandbox.control("GET", "/worlds/default/snapshot").json()
+    assert sandbox.control("PUT", "/worlds/default/snapshot", snapshot).status in (200, 204)
+    events = [one["body"]["email"] for one in messages(sandbox)]
+    choose(sandbox, unset_strings="as_null")
+
+    assert events == ["", ""]
+    assert [one["body"]["email"] for one in messages(sandbox)] == events
+    assert shown(get(sandbox, path))["email"] is None
+
+
+def _malformed(sandbox):
+    """Requests that are malformed in a field, in the query, as a whole, and in the target."""
+    return [
+        post(sandbox, "/v1/accounts", {**ACCOUNT, "name": 7}),
+        get(sandbox, "/v2/terminals", query="limit=x"),
+        post(sandbox, "/v1/locations", ["no object"]),
+        get(sandbox, "/v2/terminals", query="account_id=a&account_id=b"),
+    ]
+
+
+def _breaks_a_rule(sandbox):
+    body = {**ACCOUNT, "parent_id": account_id(sandbox, "second_merchant")}
+    return post(sandbox, "/v1/accounts", body)
+
+
+@pytest.mark.proves("assumed D35-validation")
+@pytest.mark.parametrize(("value", "status"), [("bad_request", 400), ("unprocessable", 422)])
+def test_a_malformed_request_answers_400_or_422(sandbox, value, status):
+    choose(sandbox, validation_status=value)
+
+    answers = _malformed(sandbox)
+
+    assert [answer.status for answer in answers] == [status] * 4
+    assert {answer.json()["error"] for answer in answers} == {"validation_error"}
+    assert "name: " in answers[0].json()["detail"]
+    # Rules of an operation, and the routes of API keys, stay as they are.
+    assert _breaks_a_rule(sandbox).status == 400
+    assert post(sandbox, "/v5/apikeys", {"name": 7}).status == 400
+
+
+@pytest.mark.proves("assumed D35-detail")
+@pytest.mark.parametrize("value", TRIED["validation_detail"])
+def test_the_detail_of_a_malformed_request_is_a_text_or_a_list_of_mistakes(sandbox, value):
+    choose(sandbox, validation_detail=value)
+
+    details = [answer.json()["detail"] for answer in _malformed(sandbox)]
+
+    assert isinstance(_breaks_a_rule(sandbox).json()["detail"], str)
+    keys = post(sandbox, "/v5/apikeys", {"name": 7}).json()
+    assert set(keys) == {"error", "message", "details"}
+    if value == "text":
+        assert all(isinstance(detail, str) for detail in details)
+        return
+    places = [[one["loc"] for one in detail] for detail in details]
+    assert places == [
+        [["body", "name"]],
+        [["query", "limit"]],
+        [["body"]],
+        [["query", "account_id"]],
+    ]
+    assert all(set(one) == {"type", "loc", "msg"} for detail in details for one in detail)
+
+
+@pytest.mark.proves("assumed D35-detail")
+def test_a_list_of_mistakes_repeats_no_value_and_has_an_end(sandbox):
+    choose(sandbox, validation_detail="objects", validation_status="unprocessable")
+    secret = "never repeated"
+
+    many = post(sandbox, "/v1/accounts", ACCOUNT | {"available_processor_configs": [7] * 150})
+    one = post(sandbox, "/v1/accounts", ACCOUNT | {"type": secret})
+
+    assert len(many.json()["detail"]) == 50
+    assert one.status == 422
+    assert secret.encode() not in one.body
+
+
+@pytest.mark.proves("assumed D35-validation", "assumed D35-detail")
+def test_the_document_describes_the_refusals_of_the_profile():
+    chosen = {"validation_status": "unprocessable", "validation_detail": "objects"}
+    sandbox = InProcess(build(Settings(profile=parse_profile({"readings": chosen}))))
+    described = Described(sandbox.control("GET", "/platform/openapi.json").json())
+
+    body, query, *_ = _malformed(sandbox)
+
+    assert body.status == query.status == 422
+    described.check("POST", "/v1/accounts", body)
+    described.check("GET", "/v2/terminals", query)
+    assert "422" not in json.dumps(described.operations["apikeys.create"]["responses"])
+
+
+@pytest.mark.proves("assumed D35-foreign")
+@pytest.mark.parametrize(("value", "status"), [("hidden", 404), ("ignored", 200)])
+def test_a_foreign_account_among_several_hides_all_or_is_ignored(sandbox, value, status):
+    choose(sandbox, foreign_account_filter=value)
+    own, foreign = account_id(sandbox, "merchant"), account_id(sandbox, "other_merchant")
+    sale = sold(sandbox)
+    sold(sandbox, at="other_merchant", by="psp")
+
+    answer = get(sandbox, "/v2/transactions", query=f"account_id={foreign}&account_id={own}")
+
+    assert answer.status == status
+    if status == 200:
+        assert [one["transaction_id"] for one in answer.json()["transactions"]] == [
+            sale["transaction_id"]
+        ]
+    for only in (foreign, f"{foreign}&account_id={foreign}", f"{foreign}&account_id=nobody"):
+        assert get(sandbox, "/v2/transactions", query=f"account_id={only}").status == 404
+
+
+@pytest.mark.proves("assumed D35-routes")
+@pytest.mark.parametrize("value", TRIED["unknown_routes"])
+def test_a_route_that_is_not_served_tells_so_to_everyone_or_to_keys_alone(sandbox, value):
+    choose(sandbox, unknown_routes=value)
+    served = {
+        ("GET", "/v1/unknown"): 404,
+        ("PATCH", "/v1/accounts"): 405,
+        ("POST", "/v1/transactions/search"): 405,
+    }
+    for (method, path), status in served.items():
+        without = sandbox.ask(method, path).status
+        assert without == (401 if value == "key" else status)
+        assert sandbox.ask(method, path, key="revoked").status == without
+        assert sandbox.ask(method, path, key="partner").status == status
+    assert sandbox.ask("GET", "/v1/accounts").status == 401
+
+
+@pytest.mark.proves("assumed D35-offset")
+@pytest.mark.parametrize(("value", "status"), [("refused", 400), ("utc", 200)])
+def test_an_expiry_without_an_offset_is_refused_or_in_utc(sandbox, value, status):
+    choose(sandbox, expiry_without_offset=value)
+    path = f"/v5/apikeys/{sandbox.key_id('merchant')}"
+
+    answer = put(sandbox, path, {"expires_at": "2027-01-01T00:00:00"}, by="psp")
+
+    assert answer.status == status
+    if status == 200:
+        assert answer.json()["expires_at"] == "2027-01-01T00:00:00.000Z"
+    for text in ("2027-01-01", "2027-13-01T00:00:00", "2027-01-01T00:00:00+", ""):
+        assert put(sandbox, path, {"expires_at": text}, by="psp").status == 400
+    exact = put(sandbox, path, {"expires_at": "2027-01-01T00:00:00+01:00"}, by="psp").json()
+    assert exact["expires_at"] == "2026-12-31T23:00:00.000Z"
+
+
+@pytest.mark.proves("assumed D35-fields")
+@pytest.mark.parametrize(("value", "status"), [("refused", 400), ("ignored", 200)])
+def test_an_unknown_field_of_a_key_is_refused_or_ignored(sandbox, value, status):
+    choose(sandbox, unknown_key_fields=value)
+    path = f"/v5/apikeys/{sandbox.key_id('merchant')}"
+    before = shown(get(sandbox, path, by="psp"))["permissions"]
+
+    answer = put(sandbox, path, {"name": "till", "permissions": ["all"]}, by="psp")
+
+    assert answer.status == status
+    after = shown(get(sandbox, path, by="psp"))
+    assert (after["permissions"], after["name"] == "till") == (before, status == 200)
+    # A secret is refused in an unknown field as well.
+    stray = {"name": "till", "note": sandbox.key("merchant")}
+    assert put(sandbox, path, stray, by="psp").status == 400
