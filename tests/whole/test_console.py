@@ -21,6 +21,7 @@ ROOMS = {
     "payments": "Payments",
     "webhooks": "Webhooks",
     "journal": "Journal",
+    "access": "Access",
     "coverage": "Coverage",
     "clauses": "Clauses",
     "worlds": "Worlds",
@@ -205,6 +206,19 @@ def test_an_id_that_is_pasted_opens_what_it_belongs_to(page, server, hold):
     expect(page.get_by_role("region", name="Payment")).to_contain_text(hold)
 
 
+def test_a_stranger_s_404_is_explained_by_the_lens(page, server, hold):
+    refused = server.ask("GET", f"/v1/transactions/{hold}", key="other_merchant")
+    go(page, server, f"journal/{refused.headers['x-sandbox-request-id']}")
+
+    page.get_by_role("link", name="Open in the lens").click()
+
+    detail = page.get_by_role("region", name="Key")
+    expect(detail).to_contain_text("It would be refused")
+    expect(detail).to_contain_text("hierarchy")
+    detail.get_by_role("link", name="merchant", exact=True).click()
+    expect(page.get_by_role("region", name="Key")).to_contain_text("It would be carried out.")
+
+
 def test_a_world_that_is_gone_offers_the_nearest(page, server):
     go(page, server, "journal", at="defualt")
 
@@ -264,7 +278,11 @@ def test_every_room_is_accessible_and_fits_every_width(page, server, hold, theme
     axe = Axe()
     wrong: list[str] = []
     for room in ROOMS:
-        go(page, server, f"payments/{hold}" if room == "payments" else room)
+        go(
+            page,
+            server,
+            {"payments": f"payments/{hold}", "access": "access/merchant"}.get(room, room),
+        )
         ready(page, room)
         for width in (1440, 1024, 390):
             page.set_viewport_size({"width": width, "height": 900})

@@ -10,7 +10,7 @@ import { cardOf, purpose, time } from "./words.js";
 
 export const finding = signal(false);
 
-const ROOMS = ["overview", "terminal", "scenarios", "time", "payments", "webhooks", "journal",
+const ROOMS = ["overview", "terminal", "scenarios", "time", "payments", "webhooks", "journal", "access",
   "coverage", "clauses", "worlds"];
 const MOST = 12;
 
@@ -38,7 +38,7 @@ function found(question) {
     }
   }
   for (const [name, { id }] of Object.entries(world.value?.keys ?? {})) {
-    if (name.includes(q) || id.startsWith(q)) add(`Key ${name}`, { room: "journal", query: { q: id } });
+    if (name.includes(q) || id.startsWith(q)) add(`Key ${name}`, { room: "access", id: name });
   }
   for (const one of agenda.value?.agenda ?? []) {
     if (one.subject.id.startsWith(q)) add(`Due: ${one.says}`, { room: "time", id: one.id });
@@ -74,7 +74,7 @@ export function Finder() {
     <ul>${hits.map(({ says, href }) => html`<li><a href=${href} onClick=${close}>${says}</a></li>`)}</ul>
     ${question && !hits.length ? html`<p class="q pad">Nothing in the last 200 requests and messages,
       the keys and what falls due has this. Press Escape to close.</p>` : ""}
-    <p class="q sm pad">Keys: <kbd>g</kbd> and o t s p w j v c l go to a room, <kbd>t</kbd> to the
+    <p class="q sm pad">Keys: <kbd>g</kbd> and o t s p w j a v c l go to a room, <kbd>t</kbd> to the
       clock, <kbd>/</kbd> to the filter, <kbd>j</kbd> <kbd>k</kbd> walk a list, <kbd>Space</kbd> holds.
       <label class="tick"><input type="checkbox" checked=${keysOn.value}
         onChange=${(event) => switchKeys(event.target.checked)} /> Single keys are on</label></p>

@@ -33,6 +33,9 @@ function asCurl(entry) {
     body: entry.method === "GET" ? null : entry.request });
 }
 
+/** The id in the path of a request, on which it wanted to act. */
+const targetOf = ({ path }) => /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(path)?.[0] ?? "";
+
 function asMarkdown(entry) {
   const fence = "```";
   const lines = [`**${entry.method} ${entry.path}** answered **${entry.status}** (${entry.id})`, "",
@@ -93,7 +96,9 @@ function Detail({ id }) {
       <${Code} status=${entry.status} /></div>
     <div class="row wrap q sm"><code>${entry.id}</code><${Copy} text=${entry.id} what="the id" />
       <span>${time(entry.at)} UTC</span><span>${who ? `key ${who}` : entry.key ? `key ${entry.key}` : "no key"}</span>
-      <span>${entry.duration_ms} ms</span></div>
+      <span>${entry.duration_ms} ms</span>
+      ${entry.status >= 400 && who && entry.route ? html`<span><${Go} room="access" id=${who}
+        query=${{ operation: entry.route, target: targetOf(entry) }}>Open in the lens<//></span>` : ""}</div>
     <div class="row wrap"><button class="btn" onClick=${() => copy(asCurl(entry), "a curl command")}>
       <${Icon} name="shell" />As curl</button><button class="btn" onClick=${() => copy(asMarkdown(entry), "it as Markdown")}>
       <${Icon} name="copy" />As Markdown</button></div></div>

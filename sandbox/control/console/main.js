@@ -3,6 +3,7 @@
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, away, locked, Refused } from "./api.js";
+import { Access } from "./access.js";
 import { Coverage, Clauses } from "./coverage.js";
 import { Journal } from "./journal.js";
 import { Overview } from "./overview.js";
@@ -32,6 +33,7 @@ const ROOMS = [
   ["webhooks", "Webhooks", Webhooks],
   ["journal", "Journal", Journal],
   ["", "Understand"],
+  ["access", "Access", Access],
   ["coverage", "Coverage", Coverage],
   ["clauses", "Clauses", Clauses],
   ["worlds", "Worlds", Worlds],
@@ -150,7 +152,7 @@ const App = () => html`<${Header} /><${Navigation} />
   <p class="said" role="status">${said.value}</p>`;
 
 const KEYS = { o: "overview", t: "terminal", s: "scenarios", p: "payments", w: "webhooks",
-  j: "journal", v: "coverage", l: "worlds", c: "clauses" };
+  j: "journal", a: "access", v: "coverage", l: "worlds", c: "clauses" };
 
 async function start() {
   const token = tokenOfLink();
