@@ -33,7 +33,7 @@ export function Coverage() {
   const [found, error] = useRead(all ? "/coverage" : inWorld(route.value.world, "coverage"), beat.value);
   return html`<div class="row wrap"><h1 tabindex="-1">Coverage</h1><span class="q">what was used, and what never came up</span><span class="sp"></span>
     <${Choice} label="Of" options=${[["", "This world"], ["all", "All worlds"]]} value=${all ? "all" : ""} onChoose=${(of) => refine({ of })} /></div>
-  <p class="q sm">What this console sends is not counted: it shows what your software has met.</p>
+  <p class="q sm">What this console sends does not count as an operation or an answer.</p>
   <${Trouble} error=${error} />
   ${found && Object.entries(found).filter(([, one]) => one?.exercised).map(([name, content]) => html`<${Section} key=${name} name=${name} content=${content} />`)}`;
 }

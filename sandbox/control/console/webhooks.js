@@ -51,8 +51,11 @@ const Message = ({ one, on }) => html`<li><${Go} room="webhooks" id=${one.id} qu
   <time class="qq">${time(one.created_at)}</time><b class="el">${one.event_type}</b><span></span>
   <span class="q sm el">${one.deliveries.map((each) => html`<${Delivery} one=${each} /> `)} ${one.body?.merchant_name ?? ""}</span><//></li>`;
 
-const STEPS = [["signed", "signed"], ["secret", "secret"], ["expected", "expected"], ["sent", "sent"], ["age_s", "age, s"],
-  ["verdict", "verdict"], ["step", "decided at"]];
+const STEPS = [["verdict", "verdict"], ["says", "which means"], ["step", "decided at"], ["signed", "signed"], ["age_s", "age, s"], ["secrets", "secret"],
+  ["expected", "expected"], ["sent", "sent"]];
+const SIGNED_SHOWN = 120;
+
+const shortened = (text) => text.length > SIGNED_SHOWN ? `${text.slice(0, SIGNED_SHOWN)}… ${text.length.toLocaleString("en")} characters` : text;
 const plain = (value) => Array.isArray(value) ? value.map(plain).join("\n") : value && typeof value === "object" ? JSON.stringify(value) : String(value ?? "–");
 
 /** How the signature of an attempt is checked; the server does it, which has the secret. */
@@ -65,8 +68,8 @@ function Signature({ message, endpoint, attempt }) {
   }, [message, endpoint, attempt]);
   if (error) return html`<${Trouble} error=${error} />`;
   if (!found) return null;
-  return html`<dl class="sg">${STEPS.filter(([name]) => name in found).map(([name, text]) => html`<dt>${text}</dt>
-    <dd><code>${name === "secret" ? `${plain(found[name]).slice(0, 6)}••••••••` : plain(found[name])}</code></dd>`)}</dl>`;
+  return html`<dl class="sg">${STEPS.filter(([name]) => found[name] != null).map(([name, text]) => html`<dt>${text}</dt>
+    <dd><code>${shortened(plain(found[name]))}</code></dd>`)}</dl>`;
 }
 
 function Attempts({ message }) {
