@@ -9,7 +9,7 @@ KIT := pytest-uat-sandbox
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help setup run test whole slow properties soak fast check fix bench golden ledger dist lock clean
+.PHONY: help setup run test whole slow properties soak fast check fix bench golden ledger vendor dist lock clean
 
 help: ## List what there is to do
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -69,6 +69,9 @@ golden: $(VENV)/.developed ## Generate docs/reference, fixtures/events and fixtu
 
 ledger: $(VENV)/.developed ## Write the ledger of clauses, with the name of every test, into build/
 	@$(BIN)/python -m tools.ledger
+
+vendor: $(VENV)/.developed ## Copy the console's modules anew from npm, at the versions of tools/console (needs npm)
+	@$(BIN)/python -m tools.vendor
 
 dist: $(VENV)/.developed ## Build the wheels and source distributions, of the server and the test kit, into dist/
 	@$(BIN)/uv build --quiet --out-dir dist

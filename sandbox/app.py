@@ -116,7 +116,7 @@ def build(
     services = _services(
         settings, worlds, guard, fixture, inside=inside, needs_token=token is not None
     )
-    control = Control(services, token=token)
+    control = Control(services, token=token, ticks=ticks)
     app = Surfaces(
         platform=platform,
         control=control,

@@ -65,6 +65,8 @@ def _banner(facts: dict[str, object]) -> str:
         "",
         *_keys(facts),
         "",
+        "The console, in a browser:",
+        f"  {facts['control_url']}/" + _signs_in(facts),
         "The API to read and try in a browser:",
         f"  {facts['control_url']}/docs",
         "",
@@ -143,6 +145,11 @@ def _token_lines(facts: dict[str, object]) -> list[str]:
         f"  export SANDBOX_TOKEN={facts['token']}",
         "",
     ]
+
+
+def _signs_in(facts: dict[str, object]) -> str:
+    """The end of a link that signs in. A fragment is in no log and no referrer."""
+    return f"#token={facts['token']}" if facts["token"] is not None else ""
 
 
 def _bearer(facts: dict[str, object]) -> str:

@@ -103,7 +103,7 @@ class Remote:
         if body is not None:
             headers["content-type"] = "application/json"
         with self.client(answer_s, connect_s) as client:
-            answer = client.request(method, self._address(path), headers=headers, content=body)
+            answer = client.request(method, self.address(path), headers=headers, content=body)
         is_json = answer.headers.get("content-type") == "application/json"
         if not answer.is_success or not (is_json or answer.status_code == 204):
             self._refused(answer)
@@ -115,7 +115,7 @@ class Remote:
         with (
             self.client(SILENCE_S) as client,
             client.sse(
-                self._address(path), headers=self._headers("text/event-stream"), max_event_size=None
+                self.address(path), headers=self._headers("text/event-stream"), max_event_size=None
             ) as events,
         ):
             kind = events.response.headers.get("content-type", "").partition(";")[0]
@@ -124,7 +124,8 @@ class Remote:
                 self._refused(events.response)
             yield events
 
-    def _address(self, path: str) -> str:
+    def address(self, path: str) -> str:
+        """The URL of a path below the prefix."""
         return self.url.rstrip("/").removesuffix(PREFIX) + PREFIX + path
 
     def _headers(self, accept: str) -> dict[str, str]:

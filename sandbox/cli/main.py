@@ -33,6 +33,7 @@ _LATER: Final = {
     "lens": "sandbox.cli.look:lens",
     "listen": "sandbox.cli.listen:listen",
     "next": "sandbox.cli.next:next_outcome",
+    "open": "sandbox.cli.open:open_console",
     "outcomes": "sandbox.cli.catalogues:outcomes",
     "pay": "sandbox.cli.pay:pay",
     "readings": "sandbox.cli.readings:readings",

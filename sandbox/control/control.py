@@ -23,6 +23,7 @@ from sandbox.control.rows import (
     Written,
     unknown_world,
 )
+from sandbox.control.sessions import Sessions
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.secret_text import CARD_NUMBER, may_hold, misplaced
 from sandbox.domain.words import nearest
@@ -57,10 +58,13 @@ class Control:
     they do nothing for a page of another origin (assumed D25-origins).
     """
 
-    def __init__(self, services: Services, *, token: str | None) -> None:
+    def __init__(
+        self, services: Services, *, token: str | None, ticks: Callable[[], float]
+    ) -> None:
         self._services = services
         self._router = _router()
         self._token = None if token is None else token.encode()
+        self._sessions = Sessions(self._token, ticks)
         self._rare_log = RareLog(log)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -76,7 +80,7 @@ class Control:
             self._world(params)
             body = await self._read(row, scope, receive)
             status = row.status
-            shown = await self._carry_out(row, params, scope, receive, body)
+            shown = await self._carry_out(row, params, scope, receive, body, headers)
             if isinstance(shown, Accepted):
                 status, shown = ACCEPTED, shown.content
             is_stream, media_type, kind = row.is_stream, row.media_type, row.answer_kind
@@ -113,6 +117,8 @@ class Control:
         if match is None or match.row is None or not match.row.is_open:
             self._check_origin(scope)
             self._check_token(scope)
+        elif match.row.method != "GET":
+            self._check_origin(scope)
         if match is None:
             raise ControlFault(
                 404, "not_found", f"no control endpoint has the path {scope['path']}"
@@ -135,7 +141,7 @@ class Control:
 
     def _check_token(self, scope: Scope) -> None:
         """Ask for the token. The scheme is read in any case (RFC 9110, 11.1; assumed D25-token)."""
-        if self._token is None:
+        if self._token is None or self._sessions.is_signed_in(scope):
             return
         try:
             sent = wire.header(scope["headers"], b"authorization") or b""
@@ -188,12 +194,16 @@ class Control:
         scope: Scope,
         receive: Receive,
         body: bytes | bytearray,
+        answer_headers: dict[str, str],
     ) -> Any:
         request = ControlRequest(
             services=self._services,
             params=params,
             root_path=scope.get("root_path", ""),
             origin=origin_of(scope),
+            scope=scope,
+            sessions=self._sessions,
+            answer_headers=answer_headers,
         )
         request.found = self._world(params)
         if request.found is not None:
@@ -314,6 +324,8 @@ async def _send(
         body = shown.body if isinstance(shown, Written) else to_json(shown)
     raw = [(name.encode(), value.encode()) for name, value in headers.items()]
     raw += HEADERS_OF[kind]
+    if isinstance(shown, Written) and shown.media_type is not None:
+        media_type = shown.media_type
     if body:
         length = b"%d" % wire.size_of(body)
         raw += [(b"content-type", media_type.encode()), (b"content-length", length)]

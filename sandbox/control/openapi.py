@@ -70,6 +70,8 @@ _TAGS: Final = {
     "openapi": "The OpenAPI documents",
     "tls": "The certificate of a server with --tls",
     "docs": "The page in the browser",
+    "session": "Signing in with a browser",
+    "console": "The web console",
 }
 _SAID: Final = {
     400: "The body or the query has a mistake; `nearest` is the known word for a misspelt one.",
@@ -85,6 +87,7 @@ _SAID: Final = {
 }
 
 EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
+    "session.begin": {"token": "the-token-of-your-server"},
     "worlds.create": {"seed": 7, "clock": "2026-03-01T12:00:00Z"},
     "clock.set": {"mode": "frozen"},
     "clock.advance": {"by": "3d"},

@@ -1,9 +1,12 @@
 """The row of the control table for an endpoint, and the request that its function gets."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
+from starlette.types import Scope
+
+from sandbox.control.sessions import Sessions
 from sandbox.domain.words import nearest
 from sandbox.platform.inside import Inside
 from sandbox.platform.security_headers import AnswerKind
@@ -30,10 +33,14 @@ Document = dict[str, Any]
 
 
 class Written(Generic[T]):
-    """An answer of the class `T`, already written out as the bytes to send."""
+    """An answer of the class `T`, already written out as the bytes to send.
 
-    def __init__(self, body: Body) -> None:
+    `media_type` is only given where it is not that of the row.
+    """
+
+    def __init__(self, body: Body, media_type: str | None = None) -> None:
         self.body = body
+        self.media_type = media_type
 
 
 class Accepted(Generic[T]):
@@ -82,14 +89,18 @@ class ControlRequest:
     """One control request: the world of its path, and its checked query and body.
 
     `root_path` is the prefix under which the sandbox is mounted in another application, `origin`
-    the scheme and host by which the request came: "" where it names none.
+    the scheme and host by which the request came: "" where it names none. `answer_headers` go with
+    the answer.
     """
 
     services: Services
     params: dict[str, str]
     root_path: str = ""
     origin: str = ""
+    scope: Scope
+    sessions: Sessions
     found: World | None = None
+    answer_headers: dict[str, str] = field(default_factory=dict)
     query: Any = None
     body: Any = None
 
@@ -115,7 +126,7 @@ class ControlRow:
 
     `body` and `query` give their classes in `shapes`, which is loaded with the first use. The
     function's return annotation is the class of the answer. `refuses` lists the statuses of the
-    function itself.
+    function itself. `kind` selects other headers than those that follow from the rest.
     """
 
     name: str
@@ -131,11 +142,14 @@ class ControlRow:
     is_stream: bool = False
     ends_with_client: bool = False
     media_type: str = JSON
+    kind: AnswerKind | None = None
     refuses: tuple[int, ...] = ()
 
     @property
     def answer_kind(self) -> AnswerKind:
         """Which headers its success has, see `security_headers`."""
+        if self.kind is not None:
+            return self.kind
         if not self.is_open:
             return AnswerKind.CONTROL
         return AnswerKind.PAGE if self.media_type.startswith("text/") else AnswerKind.OPEN

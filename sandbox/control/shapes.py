@@ -42,6 +42,12 @@ WAIT_S_MAX = 300
 """A connection should not stay open for longer."""
 
 
+class SessionBody(_Body):
+    """The token of the control API, which the server was given or printed at its start."""
+
+    token: Annotated[str, Field(max_length=4_096)]
+
+
 class ClockBody(_Body):
     """How to set a clock; omitted values stay."""
 

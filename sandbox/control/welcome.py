@@ -1,7 +1,4 @@
-"""The page that a browser gets at `/` and `/_sandbox`: where things are.
-
-Other clients get the documented 404 there, so nothing of the platform changes (assumed D25).
-"""
+"""What a browser gets at the two addresses that people type: the way to the console."""
 
 from html import escape
 from typing import Final
@@ -11,7 +8,7 @@ from starlette.types import Scope, Send
 from sandbox.control.rows import PREFIX
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
 
-WELCOME_PATHS: Final = frozenset({"/", PREFIX, PREFIX + "/"})
+WELCOME_PATHS: Final = frozenset({"/", PREFIX})
 
 _PAGE: Final = """<!doctype html>
 <html lang="en">
@@ -25,20 +22,11 @@ _PAGE: Final = """<!doctype html>
 <h1>uat-sandbox {version}</h1>
 <p>This is a payment sandbox. Programs send it requests with an API key, and it answers as the
 platform would.</p>
-{links}
-<p>At a terminal, <code>sandbox keys</code> lists the API keys, <code>sandbox tail</code> shows the
-last requests with the reasons for each answer, and <code>sandbox --help</code> lists the rest.</p>
+<p>Its console, its documentation and its control API are on port {port}, under
+<code>{prefix}/</code>.</p>
 </body>
 </html>
 """
-
-_LINKS: Final = (
-    ("docs", "Read and try the API"),
-    ("worlds/default/requests", "The last requests, with the reasons for each answer"),
-    ("worlds/default", "The world: its clock, keys and terminals"),
-    ("platform/openapi.json", "The platform as OpenAPI"),
-    ("openapi.json", "The control API as OpenAPI"),
-)
 
 
 def is_welcome(scope: Scope) -> bool:
@@ -51,21 +39,18 @@ def is_welcome(scope: Scope) -> bool:
 
 
 async def send_welcome(scope: Scope, send: Send, *, version: str, control_port: int | None) -> None:
-    """Answer with the page. `control_port` is the port of the control API, if it is another one."""
+    """Send a browser to the console; say where it is if it is on another port, `control_port`."""
+    headers = [*HEADERS_OF[AnswerKind.OPEN]]
     if control_port is None:
-        base = escape(scope.get("root_path", "") + PREFIX, quote=True)
-        items = "\n".join(f'<li><a href="{base}/{at}">{text}</a></li>' for at, text in _LINKS)
-        links = f"<ul>\n{items}\n</ul>"
+        # The address of a server's console stays; what its first page is, may change.
+        status = 308 if scope["path"] == PREFIX else 307
+        where = f"{scope.get('root_path', '')}{PREFIX}/"
+        headers.append((b"location", where.encode("ascii", "ignore")))
+        body = b""
     else:
-        links = (
-            f"<p>Its documentation and its control API are on port {control_port}, "
-            f"under <code>{PREFIX}</code>.</p>"
-        )
-    body = _PAGE.format(version=escape(version), links=links).encode()
-    headers = [
-        (b"content-type", b"text/html; charset=utf-8"),
-        (b"content-length", b"%d" % len(body)),
-        *HEADERS_OF[AnswerKind.OPEN],
-    ]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
+        status = 200
+        body = _PAGE.format(version=escape(version), port=control_port, prefix=PREFIX).encode()
+        headers.append((b"content-type", b"text/html; charset=utf-8"))
+    headers.append((b"content-length", b"%d" % len(body)))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

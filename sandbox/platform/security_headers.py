@@ -24,6 +24,12 @@ class AnswerKind(Enum):
     PAGE = "its docs page"
     """A file of the docs page."""
 
+    CONSOLE = "the console"
+    """The page of the console, which runs scripts under the strictest policy."""
+
+    ASSET = "files of the console"
+    """A file of the console, named with its version: it never changes."""
+
     KEY = "API keys of the platform"
     """An answer of the platform that may hold the plaintext of an API key."""
 
@@ -37,11 +43,26 @@ class SecurityHeader:
     values: dict[AnswerKind, str]
 
 
-_CONTROL_SURFACE: Final = (AnswerKind.CONTROL, AnswerKind.OPEN, AnswerKind.PAGE)
+_CONTROL_SURFACE: Final = (
+    AnswerKind.CONTROL,
+    AnswerKind.OPEN,
+    AnswerKind.PAGE,
+    AnswerKind.CONSOLE,
+    AnswerKind.ASSET,
+)
 _NOTHING: Final = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 _OWN_FILES: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+IMPORT_MAP_HASH: Final = "sha256-KQ1wXTZaV9pBu+BMt8Lzo1oRcAYonvslDMsNctPa6RU="
+"""Of the only script that stands in the console's page, which says where its modules are."""
+
+_CONSOLE: Final = (
+    f"default-src 'none'; script-src 'self' '{IMPORT_MAP_HASH}'; style-src 'self'; "
+    "connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 
 SECURITY_HEADERS: Final = (
@@ -58,16 +79,21 @@ SECURITY_HEADERS: Final = (
             AnswerKind.KEY: "no-store",
             AnswerKind.OPEN: "no-cache",
             AnswerKind.PAGE: "no-cache",
+            AnswerKind.CONSOLE: "no-cache",
+            AnswerKind.ASSET: "public, max-age=31536000, immutable",
         },
     ),
     SecurityHeader(
         name="content-security-policy",
         why="an answer that is opened in a browser loads nothing, runs nothing, and is not framed; "
-        "the docs page loads its own files",
+        "the docs page and the console load their own files; nothing in the console turns text "
+        "into a script",
         values={
             AnswerKind.CONTROL: _NOTHING,
             AnswerKind.OPEN: _NOTHING,
             AnswerKind.PAGE: _OWN_FILES,
+            AnswerKind.CONSOLE: _CONSOLE,
+            AnswerKind.ASSET: _NOTHING,
         },
     ),
     SecurityHeader(

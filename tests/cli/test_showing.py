@@ -36,7 +36,7 @@ def commands() -> dict[str, click.Command]:
 EVERY = sorted(commands())
 WITHOUT_JSON = {
     *("serve", "run", "scenario play", "scenario show", "scenario schema", "world save"),
-    "export postman",
+    *("export postman", "open"),
 }
 WITHOUT_EXAMPLES = {"clock show", "scenario list", "scenario show", "world list"}
 

@@ -185,7 +185,7 @@ def test_an_unknown_world_is_a_404_with_the_nearest_one(sandbox, method, path):
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/nowhere", "/world", "/worlds/", "/worlds/default/x", "/x/y"]
+    "path", ["//", "/nowhere", "/world", "/worlds/", "/worlds/default/x", "/x/y"]
 )
 def test_an_unknown_path_is_a_404(sandbox, path):
     assert_refused(sandbox.control("GET", path), 404, "not_found")

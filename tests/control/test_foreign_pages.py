@@ -65,12 +65,14 @@ def test_every_route_that_is_not_open_refuses_a_page_of_another_origin(sandbox, 
 
 
 @pytest.mark.proves("assumed D25-origins")
-@pytest.mark.parametrize("row", OPEN, ids=lambda row: row.name)
+@pytest.mark.parametrize(
+    "row", [row for row in OPEN if row.method == "GET"], ids=lambda row: row.name
+)
 def test_a_route_that_is_open_answers_any_page(sandbox, row):
     answer = from_page(sandbox, "GET", row.path, sec_fetch_site="cross-site", origin=EVIL)
 
-    # Without TLS there is no authority whose certificate could be given.
-    assert answer.status == (404 if row.name == "tls.ca" else 200)
+    # Without TLS there is no authority whose certificate could be given, and no file is named here.
+    assert answer.status == (404 if row.name in ("tls.ca", "console.asset") else 200)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +82,7 @@ def test_a_route_that_is_open_answers_any_page(sandbox, row):
         ("POST", "/_sandbox/health"),
         ("OPTIONS", "/_sandbox/worlds"),
         ("HEAD", "/_sandbox/docs"),
-        ("GET", "/_sandbox/"),
+        ("GET", "/_sandbox//"),
         ("GET", "/_sandbox//health"),
     ],
 )

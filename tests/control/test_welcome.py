@@ -1,8 +1,7 @@
-"""What a browser finds at the two addresses that people type."""
+"""What a browser finds at the addresses that people type."""
 
 import pytest
 
-from sandbox import __version__
 from sandbox.app import build
 from sandbox.settings import Settings
 from tests.driving import InProcess
@@ -13,21 +12,25 @@ BROWSER = [
 ]
 
 
-@pytest.mark.parametrize("path", ["/", "/_sandbox", "/_sandbox/"])
-def test_a_browser_is_shown_the_way(sandbox, path):
-    page = sandbox.ask("GET", path, headers=BROWSER)
+@pytest.mark.parametrize(("path", "status"), [("/", 307), ("/_sandbox", 308)])
+def test_a_browser_is_sent_to_the_console(sandbox, path, status):
+    answer = sandbox.ask("GET", path, headers=BROWSER)
+
+    assert (answer.status, answer.headers["location"]) == (status, "/_sandbox/")
+
+
+def test_without_scripts_the_console_shows_the_way(sandbox):
+    page = sandbox.ask("GET", "/_sandbox/", headers=BROWSER)
 
     assert page.status == 200
     assert page.headers["content-type"] == "text/html; charset=utf-8"
-    assert page.headers["content-security-policy"].startswith("default-src 'none'")
-    text = page.body.decode()
-    assert f"uat-sandbox {__version__}" in text
-    links = [part.split('"')[0] for part in text.split('href="/')[1:]]
-    assert "_sandbox/docs" in links
-    assert [sandbox.ask("GET", "/" + link).status for link in links] == [200] * len(links)
+    without = page.body.decode().partition("<noscript>")[2]
+    links = [part.partition('"')[0] for part in without.split('href="')[1:]]
+    assert "worlds/default/requests" in links
+    assert [sandbox.control("GET", f"/{link}").status for link in links] == [200] * len(links)
 
 
-@pytest.mark.parametrize("path", ["/", "/_sandbox", "/_sandbox/"])
+@pytest.mark.parametrize("path", ["/", "/_sandbox"])
 @pytest.mark.parametrize(
     ("method", "accept"), [("GET", b"*/*"), ("GET", b"application/json"), ("POST", b"text/html")]
 )
@@ -44,7 +47,7 @@ def test_the_page_has_no_secret_and_needs_no_token():
     token = "open-sesame-open-sesame"
     sandbox = InProcess(build(Settings(host="0.0.0.0", token=token)))
 
-    page = sandbox.ask("GET", "/", headers=BROWSER)
+    page = sandbox.ask("GET", "/_sandbox/", headers=BROWSER)
 
     assert page.status == 200
     assert token not in page.body.decode()

@@ -2,7 +2,15 @@
 
 from typing import Any, Final
 
-from sandbox.control.routes import acting, looking, observing, payments, webhooks, worlds
+from sandbox.control.routes import (
+    acting,
+    console,
+    looking,
+    observing,
+    payments,
+    webhooks,
+    worlds,
+)
 from sandbox.control.rows import ControlRow
 
 CONTROL: Final[tuple[ControlRow, ...]] = (
@@ -12,6 +20,7 @@ CONTROL: Final[tuple[ControlRow, ...]] = (
     *webhooks.ROWS,
     *observing.ROWS,
     *acting.ROWS,
+    *console.ROWS,
 )
 
 

@@ -1,0 +1,83 @@
+// Access: keys with their permissions, and the lens: what a key would be answered, and why.
+
+import { useEffect, useState } from "preact/hooks";
+import { refine, route } from "./route.js";
+import { act, beat } from "./state.js";
+import { Act, Code, Empty, Go, html, Icon, Panel, Trouble, walk } from "./ui.js";
+import { day } from "./words.js";
+
+const nameOf = (key) => key.cast ?? key.name;
+
+/** Reads in this world, anew when something happened. Gives the answer and the refusal. */
+function useLook(rest, query) {
+  const [found, setFound] = useState(null);
+  const [error, setError] = useState(null);
+  const path = `${rest.join("/")}?${query ?? ""}`;
+  useEffect(() => {
+    let over = false;
+    act("GET", rest, undefined, query).then((answer) => !over && (setFound(answer), setError(null)),
+      (caught) => !over && setError(caught));
+    return () => { over = true; };
+  }, [path, beat.value]);
+  return [found, error];
+}
+
+const Seen = ({ seen }) => html`<div class="pad col"><div class="row wrap"><${Code} status=${seen.status} />
+    <b>${seen.allowed ? "It would be carried out." : `It would be refused${seen.error ? `: ${seen.error}` : ""}.`}</b></div>
+  <ol class="steps flat">${seen.decisions.map((one) => html`<li class=${one.verdict === "ok" ? "" : "no"}>
+    <${Icon} name=${one.verdict === "ok" ? "check" : "refused"} size=${14} /><b>${one.step}</b><span>${one.reason}</span>
+    ${one.clause && html`<${Go} room="clauses" query=${{ q: one.clause }} class="cl">${one.clause}<//>`}</li>`)}</ol>
+  ${seen.missing.length ? html`<p>One of these permissions is missing: <code>${seen.missing.join(", ")}</code></p>` : ""}
+  ${seen.could.length ? html`<p>These keys could: ${seen.could.map((key) => html`<${Go} room="access" id=${nameOf(key)}
+    query=${route.value.query}>${nameOf(key)}<//> `)}</p>` : ""}</div>`;
+
+function Lens({ id, operations }) {
+  const { operation = "", target = "" } = route.value.query;
+  const [seen, setSeen] = useState(null);
+  const [error, setError] = useState(null);
+  const look = async () => {
+    const body = { key: id, operation, ...(target ? { target } : {}) };
+    setSeen(await act("POST", ["lens"], body));
+    setError(null);
+  };
+  useEffect(() => {
+    setSeen(null);
+    if (operation) look().catch(setError);
+  }, [id, operation]);
+  return html`<${Panel} title="Lens" about="what this key would be answered; nothing changes">
+    <div class="pf wrap"><label class="inl">Operation<select value=${operation} onChange=${(event) => refine({ operation: event.target.value })}>
+      <option value="">choose one</option>${operations.map((name) => html`<option selected=${name === operation}>${name}</option>`)}</select></label>
+    <label class="inl">On<input placeholder="an id, or nothing" value=${target} onInput=${(event) => refine({ target: event.target.value })} /></label>
+    <${Act} class="btn p" run=${look} disabled=${!operation}>Look<//></div>
+    <${Trouble} error=${error} />${seen ? html`<${Seen} seen=${seen} />` : ""}<//>`;
+}
+
+function Detail({ id, entry }) {
+  const [table, error] = useLook(["lens", id]);
+  if (error) return html`<${Trouble} error=${error} />`;
+  if (!table) return html`<p class="q">Reading ${id}</p>`;
+  return html`<div class="dh"><h2 class="big2">${table.key.name}</h2><p class="q sm"><code>${table.key.id}</code>
+      ${entry?.grants?.length ? html` may <code>${entry.grants.join(", ")}</code>` : ""}</p>
+    ${table.unusable ? html`<p class="oops"><${Icon} name="warning" /><span>${table.unusable}</span></p>` : ""}</div>
+  <${Lens} id=${id} operations=${table.rows.map(({ operation }) => operation)} />
+  <${Panel} title="All operations" about="on its own account, on one below it, and elsewhere"><div class="scroll" tabindex="0"><table><thead><tr>
+    <th>operation</th><th>own</th><th>below</th><th>elsewhere</th><th>why</th></tr></thead><tbody>${table.rows.map((row) => html`<tr key=${row.operation}>
+    <td>${row.operation}</td><td><${Code} status=${row.own} /></td><td><${Code} status=${row.descendant} /></td>
+    <td><${Code} status=${row.outside} /></td><td class="q wraps">${row.why}</td></tr>`)}</tbody></table></div><//>`;
+}
+
+export function Access() {
+  const { id, query } = route.value;
+  const [page, error] = useLook(["directory"], "kind=key&limit=500");
+  const q = (query.q ?? "").toLowerCase();
+  const list = (page?.entries ?? []).filter((one) => `${one.cast} ${one.name} ${one.id}`.toLowerCase().includes(q));
+  return html`<section class="list"><div class="lh"><div class="row"><h1 tabindex="-1">Access</h1><span class="qq">${list.length} keys</span></div>
+    <input type="search" aria-label="Filter keys" placeholder="a name or an id" value=${query.q ?? ""} onInput=${(event) => refine({ q: event.target.value })} />
+    <${Trouble} error=${error} /></div>
+    <ul onKeyDown=${walk} aria-label="Keys">${list.map((one) => html`<li key=${one.id}><${Go} room="access" id=${one.cast ?? one.id}
+      query=${query} class=${`row one ${id === (one.cast ?? one.id) ? "on" : ""}`}><b class="el">${one.cast ?? one.name}</b>
+      <span class="qq sm">${one.status}</span><span class="qq sm el">${one.expires_at ? `until ${day(one.expires_at)}` : "does not expire"}</span><//></li>`)}</ul>
+    ${page && !list.length ? html`<${Empty}><p class="q">No key fits this filter.</p><//>` : ""}</section>
+  <section class="det" aria-label="Key">${id ? html`<${Detail} key=${id} id=${id} entry=${list.find((one) => (one.cast ?? one.id) === id)} />`
+    : html`<${Empty}><p class="q">Choose a key to see what it may, and what it would be answered.</p><//>`}</section>`;
+}

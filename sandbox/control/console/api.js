@@ -1,0 +1,56 @@
+// Asks the control API. Addresses are relative to the page, so it works under any prefix.
+
+import { signal } from "@preact/signals";
+
+/** Since when the server does not answer (milliseconds), or null. */
+export const away = signal(null);
+
+/** Whether the server asks for its token. */
+export const locked = signal(false);
+
+/** A refusal of the control API, in its own words. */
+export class Refused extends Error {
+  constructor(status, said) {
+    super(said.message || `the server answered ${status}`);
+    this.status = status;
+    this.code = said.error || "";
+    this.details = said.details || "";
+    this.nearest = said.nearest || "";
+  }
+}
+
+/** The server did not answer. */
+export class Away extends Error {}
+
+/** The decoded answer. Throws Refused or Away. */
+export async function ask(method, path, body) {
+  const answer = await raw(method, path, body);
+  if (answer.status === 204) return null;
+  return answer.json();
+}
+
+/** The answer as fetch gives it, if it is a success. */
+export async function raw(method, path, body, more = {}) {
+  const options = { method, credentials: "same-origin", cache: "no-store", ...more };
+  if (body !== undefined) {
+    options.body = JSON.stringify(body);
+    options.headers = { "content-type": "application/json" };
+  }
+  let answer;
+  try {
+    answer = await fetch(`.${path}`, options);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    away.value = away.value ?? Date.now();
+    throw new Away("the server does not answer");
+  }
+  away.value = null;
+  if (answer.ok) return answer;
+  const said = await answer.json().catch(() => ({}));
+  if (answer.status === 401 && path !== "/session") locked.value = true;
+  throw new Refused(answer.status, said);
+}
+
+/** The path of a world, or of something in it. */
+export const inWorld = (world, ...rest) =>
+  ["/worlds", ...[world, ...rest].map(encodeURIComponent)].join("/");

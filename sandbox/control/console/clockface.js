@@ -1,0 +1,36 @@
+// The clock of the world, in the header and wherever a room shows it.
+
+import { useEffect, useState } from "preact/hooks";
+import { clock } from "./state.js";
+import { Go, html, Icon } from "./ui.js";
+import { day, time } from "./words.js";
+
+/** The world's time at this moment, as a Date; null before it is known. */
+export function worldNow() {
+  const set = clock.value;
+  if (!set) return null;
+  const passed = set.mode === "frozen" ? 0 : (Date.now() - set.read) * set.rate;
+  return new Date(Date.parse(set.now) + passed);
+}
+
+/** Renders the component again every second while the clock runs. */
+export function useTicks() {
+  const [, again] = useState(0);
+  const frozen = clock.value?.mode === "frozen";
+  useEffect(() => {
+    if (frozen) return undefined;
+    const timer = setInterval(() => again((n) => n + 1), 1000);
+    return () => clearInterval(timer);
+  }, [frozen]);
+}
+
+export function ClockFace() {
+  useTicks();
+  const now = worldNow();
+  if (!now) return null;
+  const { mode, rate } = clock.value;
+  const how = mode === "frozen" ? "UTC, frozen" : rate === 1 ? "UTC" : `UTC, ×${rate}`;
+  return html`<${Go} room="time" class=${`chip ${mode === "frozen" ? "ice" : ""}`}>
+    <${Icon} name=${mode === "frozen" ? "frozen" : "time"} />
+    <span class="opt">${day(now)}</span><b>${time(now)}</b><span class="opt">${how}</span><//>`;
+}

@@ -1,0 +1,30 @@
+// How an endpoint does, from the deliveries that are known.
+
+/** The last deliveries to an endpoint, oldest first: their status. */
+export const deliveriesTo = (endpoint, messages, most = 18) =>
+  messages
+    .flatMap(({ deliveries }) => deliveries.filter((one) => one.endpoint_id === endpoint.id))
+    .slice(0, most)
+    .map(({ status, attempts }) => ({ status, tries: attempts?.length ?? 0 }))
+    .reverse();
+
+/** Whether a delivery arrived, waits, or failed: "", "w", "x". */
+export function tick({ status, tries }) {
+  if (status === "delivered" || status === "succeeded" || status === "success") return "";
+  if (status === "pending" && tries < 1) return "w";
+  return "x";
+}
+
+/** A text of the server, with the name of an endpoint where its id stands. */
+export const named = (text, endpoints) =>
+  String(text).replace(/\bep_\w+/, (id) => {
+    const found = endpoints.find((one) => one.id === id);
+    return found ? found.description || found.url : id;
+  });
+
+/** Whether most of the last deliveries did not arrive. */
+export function failing(endpoint, messages) {
+  if (endpoint.disabled) return false;
+  const last = deliveriesTo(endpoint, messages, 8).map(tick).filter((one) => one !== "w");
+  return last.length > 0 && last.filter((one) => one === "x").length > last.length / 2;
+}

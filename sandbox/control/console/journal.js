@@ -1,0 +1,135 @@
+// Journal: each request with the reasons for its answer, to read, copy, and send again.
+
+import { useEffect, useState } from "preact/hooks";
+import { ask, inWorld, Refused } from "./api.js";
+import { go, refine, route } from "./route.js";
+import { act, requests, session, world } from "./state.js";
+import { Act, Code, copy, Copy, Empty, Go, html, Icon, Json, Panel, Status, Trouble, walk } from "./ui.js";
+import { amountOf, curl, decider, purpose, refusal, time } from "./words.js";
+
+const text = (entry) => JSON.stringify([entry.id, entry.method, entry.path, entry.route, entry.status,
+  entry.outcome, entry.request, entry.response?.status, entry.response?.merchant_name,
+  entry.response?.transaction_id]).toLowerCase();
+
+function fitting(list, question) {
+  const words = question.toLowerCase().split(/\s+/).filter(Boolean);
+  return list.filter((entry) => words.every((word) => {
+    const [, name, value] = /^(status|route|method):(.+)$/.exec(word) ?? [];
+    return name ? String(entry[name] ?? "").toLowerCase().startsWith(value) : text(entry).includes(word);
+  }));
+}
+
+const Row = ({ entry, on }) => html`<li><${Go} room="journal" id=${entry.id} query=${route.value.query}
+  class=${`row two ${on ? "on" : ""}`}><time class="qq">${time(entry.at)}</time>
+  <span class="el"><b>${purpose(entry)}</b> ${amountOf(entry)}</span><${Code} status=${entry.status} />
+  <span></span><span class="qq el sm">${refusal(entry)?.reason ?? decider(entry)} ${entry.response?.merchant_name ?? ""}</span><span class="qq sm r">${entry.origin === "console" ? "console" : ""}</span><//></li>`;
+
+function asCurl(entry) {
+  const key = Object.values(world.value?.keys ?? {}).find(({ id }) => id === entry.key_id);
+  const { platform_url: at, api_key_header: header } = session.value;
+  const base = at === "/" ? location.origin : at.replace(/\/$/, "");
+  const query = entry.query ? `?${entry.query}` : "";
+  return curl({ method: entry.method, url: base + entry.path + query, header, key: key && "$API_KEY",
+    body: entry.method === "GET" ? null : entry.request });
+}
+
+/** The id in the path of a request, on which it wanted to act. */
+const targetOf = ({ path }) => /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(path)?.[0] ?? "";
+
+function asMarkdown(entry) {
+  const fence = "```";
+  const lines = [`**${entry.method} ${entry.path}** answered **${entry.status}** (${entry.id})`, "",
+    ...(entry.decisions ?? []).map((one) => `- ${one.step}: ${one.verdict}, ${one.reason} (${one.clause ?? ""})`),
+    "", `${fence}json`, JSON.stringify({ request: entry.request, response: entry.response }, null, 2), fence];
+  return lines.join("\n");
+}
+
+function Replay({ entry }) {
+  const [body, setBody] = useState(null);
+  const [key, setKey] = useState("");
+  const [problem, setProblem] = useState(null);
+  const run = async () => {
+    const change = {};
+    if (key) change.key = key;
+    if (body !== null) {
+      try {
+        change.body = JSON.parse(body);
+      } catch (error) {
+        setProblem({ message: "The body is not JSON.", details: error.message });
+        return;
+      }
+    }
+    setProblem(null);
+    const answer = await act("POST", ["requests", entry.id, "replay"], change);
+    go({ room: "journal", id: answer.request_id });
+  };
+  return html`<${Panel} title="Send it again" about="as it is, edited, or with another key">
+    <div class="pad col"><label>Key<select value=${key} onChange=${(event) => setKey(event.target.value)}>
+      <option value="">the same</option>${Object.keys(world.value?.keys ?? {}).map((name) => html`<option>${name}</option>`)}
+      </select></label>
+    ${body === null ? "" : html`<label>Body<textarea rows="8" spellcheck="false" value=${body}
+      onInput=${(event) => setBody(event.target.value)}></textarea></label>`}
+    <div class="row"><${Act} class="btn p" run=${run}>Send again<//>
+      ${body === null && entry.request != null ? html`<button class="btn"
+        onClick=${() => setBody(JSON.stringify(entry.request, null, 2))}>Edit the body</button>` : ""}</div>
+    <${Trouble} error=${problem} /></div><//>`;
+}
+
+function Detail({ id }) {
+  const listed = requests.value.find((one) => one.id === id);
+  const [found, setFound] = useState(null);
+  const [error, setError] = useState(null);
+  useEffect(() => {
+    setError(null);
+    if (!listed) {
+      ask("GET", inWorld(route.value.world, "requests", id)).then(setFound, (caught) => {
+        if (caught instanceof Refused) setError(caught);
+      });
+    }
+  }, [id, Boolean(listed)]);
+  const entry = listed ?? (found?.id === id ? found : null);
+  if (error) return html`<${Trouble} error=${error} />`;
+  if (!entry) return html`<p class="q">Reading ${id}</p>`;
+  const [who] = Object.entries(world.value?.keys ?? {}).find(([, key]) => key.id === entry.key_id) ?? [];
+  return html`<div class="dh"><div class="row wrap"><h2 class="big2" tabindex="-1">${purpose(entry)} ${amountOf(entry)}</h2>
+      ${entry.response?.status && entry.status < 400 ? html`<${Status} status=${entry.response.status} />` : ""}
+      <${Code} status=${entry.status} /></div>
+    <div class="row wrap q sm"><code>${entry.id}</code><${Copy} text=${entry.id} what="the id" />
+      <span>${time(entry.at)} UTC</span><span>${who ? `key ${who}` : entry.key ? `key ${entry.key}` : "no key"}</span>
+      <span>${entry.duration_ms} ms</span>
+      ${entry.status >= 400 && who && entry.route ? html`<span><${Go} room="access" id=${who}
+        query=${{ operation: entry.route, target: targetOf(entry) }}>Open in the lens<//></span>` : ""}</div>
+    <div class="row wrap"><button class="btn" onClick=${() => copy(asCurl(entry), "a curl command")}>
+      <${Icon} name="shell" />As curl</button><button class="btn" onClick=${() => copy(asMarkdown(entry), "it as Markdown")}>
+      <${Icon} name="copy" />As Markdown</button></div></div>
+  <${Panel} title="Why" about=${decider(entry)}><ol class="steps">${(entry.decisions ?? []).map((one) => html`
+    <li class=${one.verdict === "ok" ? "" : "no"}><${Icon} name=${one.verdict === "ok" ? "check" : "refused"} size=${14} />
+    <b>${one.step}</b><span>${one.reason}</span>
+    ${one.clause && html`<${Go} room="clauses" query=${{ q: one.clause }} class="cl">${one.clause}<//>`}</li>`)}</ol><//>
+  <div class="cols"><${Panel} title="Request" about=${`${entry.method} ${entry.path}`}
+    more=${html`<${Copy} text=${JSON.stringify(entry.request, null, 2)} what="the body" />`}>
+    ${entry.request == null ? html`<p class="q pad">No body</p>` : html`<${Json} value=${entry.request} />`}<//>
+  <${Panel} title="Answer" more=${html`<${Copy} text=${JSON.stringify(entry.response, null, 2)} what="the answer" />`}>
+    ${entry.response == null ? html`<p class="q pad">No body</p>` : html`<${Json} value=${entry.response} />`}<//></div>
+  ${entry.events?.length ? html`<${Panel} title="Webhooks"><ul class="pad">${entry.events.map((one) => html`<li>
+    <${Go} room="webhooks" id=${one}>${one}<//></li>`)}</ul><//>` : ""}
+  <${Replay} key=${id} entry=${entry} />`;
+}
+
+export function Journal() {
+  const { id, query } = route.value;
+  const q = query.q ?? "";
+  const list = fitting(requests.value, q);
+  return html`<section class="list"><div class="lh"><div class="row"><h1 tabindex="-1">Journal</h1>
+      <span class="qq">${list.length}</span></div>
+    <input type="search" aria-label="Filter requests" placeholder="status:404 route:payments Hotel" value=${q}
+      onInput=${(event) => refine({ q: event.target.value })} /></div>
+    <ul onKeyDown=${walk} aria-label="Requests, newest first">${list.map((entry) => html`<${Row} key=${entry.id}
+      entry=${entry} on=${entry.id === id} />`)}</ul>
+    ${list.length ? "" : html`<${Empty}><p class="q">${requests.value.length ? "No request fits this filter."
+      : "No request has come yet."}</p>
+      ${requests.value.length ? html`<button class="btn" onClick=${() => refine({ q: "" })}>Show all</button>`
+      : html`<${Go} room="terminal" class="btn">Take a payment<//>`}<//>`}</section>
+  <section class="det" aria-label="Request">${id ? html`<${Detail} id=${id} />`
+    : html`<${Empty}><p class="q">Choose a request to see why it was answered as it was.</p><//>`}</section>`;
+}

@@ -1,0 +1,180 @@
+// The shell around all rooms: header, navigation, finding, the server that is away, the token.
+
+import { render } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ask, away, locked, Refused } from "./api.js";
+import { Access } from "./access.js";
+import { Coverage, Clauses } from "./coverage.js";
+import { Journal } from "./journal.js";
+import { Overview } from "./overview.js";
+import { Payments } from "./payments.js";
+import { Scenarios } from "./scenarios.js";
+import { Terminal } from "./terminal.js";
+import { Time } from "./time.js";
+import { Webhooks } from "./webhooks.js";
+import { Worlds } from "./worlds.js";
+import { Finder, finding } from "./finder.js";
+import { listen } from "./keys.js";
+import { go, route, tokenOfLink } from "./route.js";
+import { agenda, clock, endpoints, follow, held, hold, live, messages, scenario, session, taps,
+  trouble, world } from "./state.js";
+import { Go, html, Icon, said, Trouble } from "./ui.js";
+import { ClockFace } from "./clockface.js";
+import { failing } from "./health.js";
+
+const ROOMS = [
+  ["overview", "Overview", Overview],
+  ["", "Act"],
+  ["terminal", "Terminal", Terminal],
+  ["scenarios", "Scenarios", Scenarios],
+  ["time", "Time", Time],
+  ["", "Look"],
+  ["payments", "Payments", Payments],
+  ["webhooks", "Webhooks", Webhooks],
+  ["journal", "Journal", Journal],
+  ["", "Understand"],
+  ["access", "Access", Access],
+  ["coverage", "Coverage", Coverage],
+  ["clauses", "Clauses", Clauses],
+  ["worlds", "Worlds", Worlds],
+];
+
+const counts = {
+  terminal: () => taps.value.length && [taps.value.length, "w", "wait for a card"],
+  scenarios: () => scenario.value && ["running", "", ""],
+  time: () => agenda.value?.total && [agenda.value.total, "", "fall due"],
+  webhooks: () => {
+    const bad = endpoints.value.filter((one) => failing(one, messages.value)).length;
+    return bad && [bad, "w bad", "endpoints fail"];
+  },
+};
+
+function Room({ id, text }) {
+  const [count, kind, means] = (counts[id] && counts[id]()) || [];
+  const here = route.value.room === id;
+  return html`<a href=${`#/${encodeURIComponent(route.value.world)}/${id}`}
+    class=${here ? "on" : ""} aria-current=${here ? "page" : undefined}>
+    <${Icon} name=${id} size=${16} />${text}
+    ${count ? html`<span class=${`n ${kind}`}>${count}<span class="vh"> ${means}</span></span>` : ""}</a>`;
+}
+
+const Navigation = () => html`<nav aria-label="Rooms">
+  ${ROOMS.map(([id, text]) => id === "worlds" ? "" : id
+    ? html`<${Room} id=${id} text=${text} />` : html`<p>${text}</p>`)}
+  <div class="ft"><a href="docs"><${Icon} name="book" size=${16} />API, read and try</a>
+  <${Room} id="worlds" text="Worlds" /></div></nav>`;
+
+const Header = () => html`<header class="bar">
+  <a class="skip" href="#main" onClick=${(event) => {
+    event.preventDefault();
+    document.querySelector("main h1")?.focus();
+  }}>Skip to the room</a>
+  <span class="brand"><i></i>uat-sandbox</span>
+  <${Go} room="worlds" class="chip"><${Icon} name="world" />
+    <b class="el">${world.value?.name || route.value.world}</b>
+    ${world.value?.name ? html`<span class="qq mono">${route.value.world}</span>` : ""}
+    <${Icon} name="down" size=${14} /><//>
+  <${ClockFace} />
+  ${scenario.value && html`<${Go} room="scenarios" class="chip opt"><${Icon} name="scenarios" />
+    <span class="el">${scenario.value.name}</span><//>`}
+  <span class="sp"></span>
+  <button class="in hint" onClick=${() => { finding.value = true; }}>
+    <${Icon} name="search" /><span class="opt">Find, or paste an id</span><span class="sp"></span>
+    <kbd class="opt">Ctrl K</kbd></button>
+  <span class=${`live ${live.value && !held.value ? "" : "off"}`}>${
+    held.value ? "held" : live.value ? "live" : "not live"}</span></header>`;
+
+function AwayBar() {
+  const [, again] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => again((n) => n + 1), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  if (away.value === null) return null;
+  const since = new Date(away.value).toISOString().slice(11, 19);
+  const seconds = Math.round((Date.now() - away.value) / 1000);
+  return html`<p class="away" role="status"><${Icon} name="warning" /><span>The server has not
+    answered since ${since} UTC, ${seconds} s ago. It is tried again every 2 s; what you see is from
+    before.</span></p>`;
+}
+
+function Token() {
+  const [token, setToken] = useState("");
+  const [error, setError] = useState(null);
+  const field = useRef(null);
+  useEffect(() => field.current?.focus(), []);
+  const submit = async (event) => {
+    event.preventDefault();
+    try {
+      await signIn(token);
+    } catch (caught) {
+      setError(caught);
+      setToken("");
+    }
+  };
+  return html`<main class="lock"><form class="panel" onSubmit=${submit}>
+    <h1 tabindex="-1">This server asks for its token</h1>
+    <p class="q">It printed one at its start, or was given one (SANDBOX_TOKEN, --token-file). You stay
+    signed in for 12 hours, and return to the link that you opened.</p>
+    <label>Token<input ref=${field} type="password" autocomplete="off" value=${token}
+      onInput=${(event) => setToken(event.target.value)} /></label>
+    <button class="btn p" disabled=${!token}>Sign in</button>
+    <${Trouble} error=${error} /></form></main>`;
+}
+
+async function signIn(token) {
+  session.value = await ask("POST", "/session", { token });
+  locked.value = false;
+}
+
+const Gone = () => html`<main class="room"><h1 tabindex="-1">There is no world ${route.value.world}</h1>
+  <div class="panel pad"><p>${trouble.value.message}.
+  ${trouble.value.nearest && html` Did you mean <${Go} world=${trouble.value.nearest}>
+    ${trouble.value.nearest}<//>?`}</p>
+  <p><${Go} world="default" room="worlds">See all worlds<//></p></div></main>`;
+
+function Content() {
+  if (locked.value || (session.value && !session.value.signed_in)) return html`<${Token} />`;
+  const { room } = route.value;
+  const found = ROOMS.find(([id]) => id && id === room);
+  if (trouble.value?.status === 404 && room !== "worlds") return html`<${Gone} />`;
+  if (!found) {
+    return html`<main class="room"><h1 tabindex="-1">There is no room ${room}</h1>
+      <p><${Go} room="overview">To the overview<//></p></main>`;
+  }
+  document.title = `${found[1]} · ${route.value.world} · uat-sandbox`;
+  const [, , View] = found;
+  return html`<main class=${`room r-${room}`} key=${`${route.value.world} ${room}`}><${View} /></main>`;
+}
+
+const App = () => html`<${Header} /><${Navigation} />
+  <div class="stack"><${AwayBar} /><${Content} /></div><${Finder} />
+  <p class="said" role="status">${said.value}</p>`;
+
+const KEYS = { o: "overview", t: "terminal", s: "scenarios", p: "payments", w: "webhooks",
+  j: "journal", a: "access", v: "coverage", l: "worlds", c: "clauses" };
+
+async function start() {
+  const token = tokenOfLink();
+  render(html`<${App} />`, document.getElementById("app"));
+  listen({
+    rooms: (key) => KEYS[key] && go({ room: KEYS[key] }),
+    find: () => { finding.value = true; },
+    time: () => go({ room: "time" }),
+    hold: () => hold(),
+  });
+  follow();
+  for (;;) {
+    try {
+      if (token) await signIn(token).catch((error) => {
+        if (!(error instanceof Refused)) throw error;
+      });
+      if (!session.value) session.value = await ask("GET", "/session");
+      return;
+    } catch {
+      await new Promise((done) => setTimeout(done, 2000));
+    }
+  }
+}
+
+start();

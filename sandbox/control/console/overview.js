@@ -1,0 +1,149 @@
+// Overview: what needs somebody, what happens, what falls due, how the endpoints do.
+
+import { useMemo, useState } from "preact/hooks";
+import { act, agenda, endpoints, held, hold, messages, requests, send, taps, waiting, world }
+  from "./state.js";
+import { Act, Code, Empty, Go, html, Icon, Panel, Choice, Status, walk } from "./ui.js";
+import { amountOf, cardOf, decider, money, purpose, refusal, time, until } from "./words.js";
+import { deliveriesTo, failing, named, tick } from "./health.js";
+import { useTicks, worldNow } from "./clockface.js";
+
+const FILTERS = [["", "Everything"], ["refused", "Refusals"], ["payments", "Payments"]];
+
+function Needs() {
+  const bad = endpoints.value.filter((one) => failing(one, messages.value));
+  const off = endpoints.value.filter((one) => one.disabled);
+  if (!taps.value.length && !bad.length && !off.length) return null;
+  return html`<ul class="panel needs" aria-label="Needs you">
+    ${taps.value.map((tap) => html`<li><${Icon} name="terminal" /><span class="grow">
+      <b>A card is awaited</b> for ${money(tap.amount)} <span class="q">since ${time(tap.since)}</span></span>
+      <${Go} room="terminal" class="btn p">Tap a card<//></li>`)}
+    ${bad.map((one) => html`<li class="bad"><${Icon} name="webhooks" /><span class="grow el">
+      <b>${one.description || one.url}</b> does not take its webhooks</span>
+      <${Go} room="webhooks" class="btn">Look at it<//></li>`)}
+    ${off.map((one) => html`<li class="bad"><${Icon} name="webhooks" /><span class="grow el">
+      <b>${one.description || one.url}</b> is disabled ${one.disabled_reason ?? ""}</span>
+      <${Act} run=${() => act("POST", ["endpoints", one.id, "enable"])} done="Enabled">Enable<//></li>`)}
+  </ul>`;
+}
+
+const Dots = ({ entry, known }) => html`<span class="evs">${(entry.events ?? [])
+  .map((id) => known.get(id)).filter(Boolean).map((message) => html`<span class="ev">
+    ${message.event_type.split(".").pop()}<span class="dots">${message.deliveries.map((one) => html`<i
+      class=${{ x: "no", w: "wait", "": "" }[tick({ ...one, tries: one.attempts?.length ?? 0 })]}
+      title=${one.status}></i>`)}</span></span>`)}</span>`;
+
+function Line({ entry, known }) {
+  const why = entry.status >= 400 || entry.status === null ? refusal(entry) : null;
+  const payment = entry.response?.status && entry.status < 400;
+  return html`<li><${Go} room="journal" id=${entry.id} class=${`ln ${why ? "rf" : ""}`}>
+    <time class="qq">${time(entry.at)}</time>
+    <span class="el"><b>${purpose(entry)}</b> ${amountOf(entry)}</span>
+    <span class="w">${payment ? html`<${Status} status=${entry.response.status} />`
+      : html`<${Code} status=${entry.status} />`}</span>
+    <span class="el">${decider(entry) ? html`<span class="by">${decider(entry)}</span>`
+      : why ? html`<code class="qq">${entry.method} ${entry.path}</code>` : html`<span class="qq">${cardOf(entry.response)}</span>`}</span>
+    <${Dots} entry=${entry} known=${known} />
+    <span class="q el mer">${entry.response?.merchant_name ?? ""}</span>
+    <span class="qq r ms">${entry.duration_ms == null ? "" : `${entry.duration_ms.toFixed(1)} ms`}</span>
+    ${why && html`<span class="why el">${why.reason} <span class="cl">${why.clause ?? ""}</span></span>`}
+  <//></li>`;
+}
+
+/** Lines of the same kind that follow each other fold into one with a count. */
+function folded(list) {
+  const lines = [];
+  for (const entry of list) {
+    const last = lines.at(-1);
+    const same = last && last.entry.route === entry.route && last.entry.status === entry.status
+      && entry.status >= 400 && refusal(last.entry)?.reason === refusal(entry)?.reason;
+    if (same) last.more += 1;
+    else lines.push({ entry, more: 0 });
+  }
+  return lines;
+}
+
+function Feed() {
+  const [only, setOnly] = useState("");
+  const [q, setQ] = useState("");
+  const known = useMemo(() => new Map(messages.value.map((one) => [one.id, one])), [messages.value]);
+  const fits = (entry) => (only !== "refused" || entry.status >= 400)
+    && (only !== "payments" || entry.response?.transaction_id)
+    && (!q || JSON.stringify([entry.id, purpose(entry), entry.status, entry.response?.status,
+      entry.response?.merchant_name, entry.response?.transaction_id]).toLowerCase().includes(q.toLowerCase()));
+  const lines = folded(requests.value.filter(fits)).slice(0, 60);
+  return html`<${Panel} title="What happens" class="feed" more=${html`
+    <input type="search" aria-label="Filter" placeholder="merchant, status, id" value=${q}
+      onInput=${(event) => setQ(event.target.value)} />`}
+    about=${html`<${Choice} label="Show" options=${FILTERS} value=${only} onChoose=${setOnly} />`}>
+    ${held.value && waiting.value ? html`<button class="new" onClick=${() => hold(false)}>
+      ${waiting.value} new</button>` : ""}
+    <ol aria-label="Requests, newest first" onKeyDown=${walk}>${lines.map(({ entry, more }) => html`
+      <${Line} key=${entry.id} entry=${entry} known=${known} />
+      ${more ? html`<li class="fold q sm">and ${more} more like it</li>` : ""}`)}</ol>
+    ${requests.value.length ? !lines.length && html`<${Empty}><p>Nothing of this is among the last
+      ${requests.value.length} requests.</p><//>` : html`<${First} />`}<//>`;
+}
+
+/** What to do in a world in which nothing has happened. */
+function First() {
+  const terminal = world.value?.terminals?.merchant;
+  return html`<${Empty}><p><b>Nothing has happened in this world.</b></p>
+    <p class="q">Requests of your software show up here as they come, with the reasons for each answer.</p>
+    ${terminal && html`<${Act} class="btn p" done="Approved" run=${() => send({ method: "POST",
+      path: "/v3/payment", key: "merchant", body: { amount: 1000, terminal_id: terminal,
+        card_reader_data: { paymentCardData: "tok_visa_credit" } } })}>Tap a first payment<//>`}<//>`;
+}
+
+function Due() {
+  useTicks();
+  const now = worldNow();
+  const list = agenda.value?.agenda ?? [];
+  return html`<${Panel} title="Falls due next" more=${html`<${Go} room="time">All ${agenda.value?.total ?? ""}<//>`}>
+    ${list.length ? html`<ul class="due">${list.slice(0, 6).map((one) => html`<li><${Icon} name="time" size=${14} />
+      <span class="el"><b>${named(one.subject.says, endpoints.value)}</b> ${one.says}</span><span class="q">${until(now, one.due)}</span></li>`)}</ul>`
+    : html`<${Empty}><p class="q">Nothing falls due.</p><//>`}
+    <div class="pf"><${Act} disabled=${!list.length} run=${() => act("POST", ["clock", "advance"], { to: "next" })}
+      done="The clock moved"><${Icon} name="next" size=${13} />To the next<//>
+    ${["1m", "1h", "1d"].map((by) => html`<${Act} run=${() => act("POST", ["clock", "advance"], { by })}
+      done="The clock moved">+${{ "1m": "1 min", "1h": "1 h", "1d": "1 day" }[by]}<//>`)}</div><//>`;
+}
+
+export const Ticks = ({ endpoint }) => html`<span class="ticks" aria-hidden="true">${
+  deliveriesTo(endpoint, messages.value).map((one) => html`<i class=${tick(one)}></i>`)}</span>`;
+
+const Endpoints = () => html`<${Panel} title="Webhook endpoints" more=${html`<${Go} room="webhooks">Open<//>`}>
+  ${endpoints.value.length ? html`<ul class="eps">${endpoints.value.slice(0, 6).map((one) => {
+    const last = deliveriesTo(one, messages.value);
+    const good = last.filter((each) => tick(each) === "").length;
+    return html`<li><b class="el">${one.description || one.url}</b><${Ticks} endpoint=${one} />
+      <span class=${good < last.length ? "x r" : "q r"}>${good} / ${last.length}</span></li>`;
+  })}</ul>` : html`<${Empty}><p class="q">No endpoint: webhooks are made and kept, and go nowhere.</p>
+    <${Go} room="webhooks" class="btn">Add an endpoint<//><//>`}<//>`;
+
+function Statuses() {
+  const last = new Map();
+  for (const { response } of requests.value) {
+    if (response?.transaction_id && !last.has(response.transaction_id)) {
+      last.set(response.transaction_id, response.status);
+    }
+  }
+  const counts = new Map();
+  for (const status of last.values()) counts.set(status, (counts.get(status) ?? 0) + 1);
+  if (!counts.size) return null;
+  const sorted = [...counts].sort(([, a], [, b]) => b - a);
+  return html`<${Panel} title="Payments of these requests" more=${html`<b>${last.size}</b>`}>
+    <svg class="dist" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">${
+      sorted.map(([status, count], i) => {
+        const before = sorted.slice(0, i).reduce((sum, [, n]) => sum + n, 0);
+        return html`<rect class=${`st-${status}`} fill="currentColor" height="4"
+          x=${(100 * before) / last.size} width=${(100 * count) / last.size - 0.6} />`;
+      })}</svg>
+    <ul class="leg">${sorted.map(([status, count]) => html`<li><${Status} status=${status} />
+      <b>${count}</b></li>`)}</ul><//>`;
+}
+
+export const Overview = () => html`<div class="row"><h1 tabindex="-1">Overview</h1><span class="sp"></span>
+    <button class="btn g" aria-pressed=${String(held.value)} onClick=${() => hold()}>
+    <${Icon} name="hold" />${held.value ? "Let it go on" : "Hold the picture"}</button></div>
+  <${Needs} /><div class="grid2"><${Feed} /><div class="side"><${Due} /><${Endpoints} /><${Statuses} /></div></div>`;

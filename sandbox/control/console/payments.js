@@ -1,0 +1,163 @@
+// Payments: found by a question, each with its story and what can be done with it now.
+
+import { useEffect, useState } from "preact/hooks";
+import { ask, inWorld } from "./api.js";
+import { Diagram } from "./diagram.js";
+import { refine, route } from "./route.js";
+import { act, beat, send, world } from "./state.js";
+import { Act, Choice, Copy, Empty, Go, html, Icon, Json, Mark, Panel, Status, Trouble, copy, walk } from "./ui.js";
+import { cardOf, minor, money, time } from "./words.js";
+
+const CHIPS = [["", "All"], ["pending,surcharge_pending", "Needs me"], ["declined,error", "Declined"], ["authorized", "Holds"]];
+const FIELDS = { status: "status", merchant: "account", account: "account", terminal: "terminal", batch: "batch",
+  type: "type", brand: "card_brand", reason: "status_reason", order: "order" };
+
+/** The question as the control API takes it: words like status:captured, amount>100, and free text. */
+export function asked(text) {
+  const query = new URLSearchParams({ limit: "100" });
+  const free = [];
+  for (const word of text.trim().split(/\s+/).filter(Boolean)) {
+    const [, name, value] = /^(\w+):(.+)$/.exec(word) ?? [];
+    const [, sign, amount] = /^amount([<>])(.+)$/.exec(word) ?? [];
+    if (FIELDS[name]) query.set(FIELDS[name], value);
+    else if (name === "last4") free.push(value);
+    else if (sign && minor(amount) !== null) query.set(sign === ">" ? "amount_min" : "amount_max", String(minor(amount)));
+    else free.push(word);
+  }
+  if (free.length) query.set("q", free.join(" "));
+  return query;
+}
+
+const Row = ({ one, on }) => html`<li><${Go} room="payments" id=${one.id} query=${route.value.query} class=${`row pay ${on ? "on" : ""}`}>
+  <${Mark} status=${one.status} /><span class="el">${one.merchant ?? ""}</span><span class="m r">${money(one.total, one.currency)}</span>
+  <span></span><span class="qq el sm">${one.status}${one.status_reason && !["approved", one.status].includes(one.status_reason) ? ` · ${one.status_reason}` : ""}</span>
+  <span class="qq r sm">${one.brand} ${one.last4} · ${time(one.created_at).slice(0, 5)}</span><//></li>`;
+
+const NAMES = { "payments.confirm": "Accept the surcharge", "payments.capture": "Capture", "payments.increment": "Increment",
+  "payments.adjust": "Adjust the tip", "payments.reverse": "Reverse", "payments.refund": "Refund" };
+
+function Move({ move, payment, as, onDone }) {
+  const takes = move.max !== null;
+  const [open, setOpen] = useState(false);
+  const [text, setText] = useState(((move.max ?? 0) / 100).toFixed(2));
+  const run = async () => {
+    const amount = takes ? { amount: minor(text) } : {};
+    const answer = await send({ method: "POST", path: move.path, key: as, body: { ...move.example, ...amount } });
+    onDone(answer);
+  };
+  const label = NAMES[move.operation] ?? move.operation;
+  const limit = move.max === null ? "" : move.min === move.max ? money(move.max, payment.currency) : `up to ${money(move.max, payment.currency)}`;
+  if (!takes || !open) {
+    return html`<li>${takes ? html`<button class="btn" onClick=${() => setOpen(true)}>${label}…</button>`
+      : html`<${Act} run=${run}>${label}<//>`}<span class="q">${limit}</span></li>`;
+  }
+  return html`<li><form class="row wrap" onSubmit=${(event) => { event.preventDefault(); event.target.querySelector("button")?.click(); }}>
+    <input class="short" aria-label=${`Amount: ${label}`} inputmode="decimal" autofocus value=${text} onInput=${(event) => setText(event.target.value)} />
+    <${Act} class="btn p" run=${run} disabled=${minor(text) === null}>${label}<//></form>
+    <span class="q">${limit}</span></li>`;
+}
+
+function Moves({ payment, as, setAs, moves, onDone }) {
+  const can = moves?.moves.filter(({ possible }) => possible) ?? [];
+  const cannot = moves?.moves.filter(({ possible }) => !possible) ?? [];
+  return html`<${Panel} title="What can be done now" more=${html`<label class="inl">as <select value=${as} onChange=${(event) => setAs(event.target.value)}>
+    ${Object.keys(world.value?.keys ?? {}).map((name) => html`<option selected=${name === as}>${name}</option>`)}</select></label>`}>
+    <ul class="mv">${can.map((move) => html`<${Move} key=${move.operation} move=${move} payment=${payment} as=${as} onDone=${onDone} />`)}
+    ${moves && !can.length ? html`<li class="q">Nothing, with this key.</li>` : ""}</ul>
+    ${cannot.length ? html`<h3>What cannot, and why</h3><dl class="mv no">${cannot.map((move) => html`<dt>${NAMES[move.operation] ?? move.operation}</dt>
+      <dd>${move.says} <${Go} room="clauses" query=${{ q: move.clause }} class="cl">${move.clause}<//></dd>`)}</dl>` : ""}
+    ${moves?.by_itself.length ? html`<h3>By itself</h3><dl class="mv no">${moves.by_itself.map((one) => html`<dt>${one.trigger.replaceAll("_", " ")}</dt>
+      <dd>then ${one.next_status}${one.due ? `, due ${time(one.due)}` : ""}</dd>`)}</dl>` : ""}<//>`;
+}
+
+const MONEY = [["authorized", "Authorized"], ["captured", "Captured"], ["released", "Released"], ["refunded", "Refunded"],
+  ["reversed_before", "Reversed before capture"], ["reversed_after", "Reversed after capture"], ["refundable", "Can be refunded"], ["remaining", "Remains"]];
+
+function Money({ ledger, currency }) {
+  const whole = Math.max(1, ledger.authorized, ledger.captured);
+  const parts = [["c1", ledger.captured - ledger.refunded], ["c2", ledger.refunded], ["c3", whole - ledger.captured]];
+  let at = 0;
+  return html`<${Panel} title="Money" more=${html`<span class="q">${currency}</span>`}><div class="pad">
+    <svg class="wf" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">${parts.map(([kind, amount]) => {
+      const rect = html`<rect class=${kind} x=${(100 * at) / whole} width=${Math.max(0, (100 * amount) / whole - 0.4)} height="4" />`;
+      at += amount;
+      return rect;
+    })}</svg>
+    <dl class="mb">${MONEY.map(([name, text]) => html`<dt>${text}</dt><dd>${money(ledger[name], currency)}</dd>`)}</dl></div><//>`;
+}
+
+const LINKS = { request: "journal", message: "webhooks", due: "time" };
+
+function Story({ story }) {
+  let number = 0;
+  return html`<ol class="story">${story.map((step) => html`<li key=${`${step.kind} ${step.id}`} class=${step.kind}>
+    <span class="num">${step.kind === "attempt" ? (number += 1) : html`<${Icon} name=${{ request: "refused", message: "webhooks", due: "time" }[step.kind]} size=${13} />`}</span>
+    <time class="qq">${time(step.at)}</time><div><span>${step.kind === "attempt" ? html`<b>${step.says}</b>` : step.says}
+    ${step.amount ? html` <b>${money(step.amount)}</b>` : ""}</span>
+    ${LINKS[step.kind] ? html`<div class="sub"><${Go} room=${LINKS[step.kind]} id=${step.id}>${step.id}<//></div>` : ""}</div></li>`)}</ol>`;
+}
+
+const TABS = [["story", "Story"], ["record", "Record"]];
+
+function Detail({ id }) {
+  const { query } = route.value;
+  const [found, setFound] = useState(null);
+  const [moves, setMoves] = useState(null);
+  const [error, setError] = useState(null);
+  const [refused, setRefused] = useState(null);
+  const payment = found?.payment;
+  const cast = world.value;
+  const owner = cast && Object.entries(cast.accounts).find(([, account]) => account === payment?.account_id)?.[0];
+  const as = query.as || (owner && cast.keys[owner] ? owner : "psp");
+  const at = (...rest) => inWorld(route.value.world, "payments", id, ...rest);
+  useEffect(() => {
+    ask("GET", at()).then((answer) => { setFound(answer); setError(null); }, setError);
+  }, [id, beat.value]);
+  useEffect(() => {
+    if (payment) ask("GET", `${at("moves")}?key=${encodeURIComponent(as)}`).then(setMoves, setError);
+  }, [id, as, found]);
+  if (error) return html`<${Trouble} error=${error} />`;
+  if (payment?.transaction_id !== id) return html`<p class="q">Reading ${id}</p>`;
+  const onDone = (answer) => setRefused(answer.status < 400 ? null : { message: `The platform answered ${answer.status}: ${answer.body?.error ?? ""}.`,
+    details: typeof answer.body?.detail === "string" ? answer.body.detail : "" });
+  const tab = query.tab || "story";
+  return html`<div class="hd"><h2 class="am">${money(payment.total_amount, payment.currency)} <small>${payment.currency}</small></h2>
+    <div class="col0"><span><${Status} status=${payment.status} /> ${payment.status_reason} · ${payment.merchant_name} · ${cardOf(payment)}</span>
+    <span class="row wrap q sm"><code>${id}</code><${Copy} text=${id} what="the id" />
+    <button class="btn g s" aria-label="Copy the link" onClick=${() => copy(location.href, "the link")}><${Icon} name="link" size=${13} /></button></span></div></div>
+  <div class="grid2"><div class="side">
+    <${Panel} title="Where it is" about=${found.outcome ? `${found.outcome.key}, by ${found.outcome.source}` : ""}><${Diagram} payment=${payment} moves=${moves} /><//>
+    <${Panel} title=${tab === "story" ? "Story" : "Record"} more=${html`<${Choice} label="Show" options=${TABS} value=${tab} onChoose=${(one) => refine({ tab: one })} />`}>
+    ${tab === "story" ? html`<${Story} story=${found.story} />` : html`<${Json} value=${payment} />`}<//></div>
+  <div class="side"><${Moves} payment=${payment} as=${as} setAs=${(one) => refine({ as: one })} moves=${moves} onDone=${onDone} />
+    <${Trouble} error=${refused} /><${Money} ledger=${found.ledger} currency=${payment.currency} />
+    ${found.batch ? html`<${Panel} title="Batch"><p class="pad"><code>${found.batch.number ?? found.batch.id}</code> is ${found.batch.status}</p><//>` : ""}</div></div>`;
+}
+
+export function Payments() {
+  const { id, query } = route.value;
+  const q = query.q ?? "";
+  const [page, setPage] = useState({ payments: [], total: 0, next: null });
+  const [error, setError] = useState(null);
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      act("GET", ["payments"], undefined, asked(q)).then((answer) => { setPage(answer); setError(null); }, setError);
+    }, 120);
+    return () => clearTimeout(timer);
+  }, [q, beat.value]);
+  const more = async () => {
+    const rest = asked(q);
+    rest.set("before", String(page.next));
+    const answer = await act("GET", ["payments"], undefined, rest);
+    setPage({ ...answer, payments: [...page.payments, ...answer.payments] });
+  };
+  return html`<section class="list"><div class="lh"><div class="row"><h1 tabindex="-1">Payments</h1><span class="qq">${page.total}</span></div>
+    <input type="search" aria-label="Filter payments" placeholder="status:captured amount>100 0011" value=${q} onInput=${(event) => refine({ q: event.target.value })} />
+    <div class="fl" role="group" aria-label="Show">${CHIPS.map(([status, text]) => html`<button aria-pressed=${String(q === (status && `status:${status}`))}
+      onClick=${() => refine({ q: status && `status:${status}` })}>${text}</button>`)}</div><${Trouble} error=${error} /></div>
+    <ul onKeyDown=${walk} aria-label="Payments">${page.payments.map((one) => html`<${Row} key=${one.id} one=${one} on=${one.id === id} />`)}
+      ${page.next !== null ? html`<li class="pad"><${Act} run=${more}>Show more<//></li>` : ""}</ul>
+    ${page.payments.length || error ? "" : html`<${Empty}><p class="q">${q ? "No payment fits this filter." : "No payment was made yet."}</p>
+      ${q ? html`<button class="btn" onClick=${() => refine({ q: "" })}>Show all</button>` : html`<${Go} room="terminal" class="btn">Take a payment<//>`}<//>`}</section>
+  <section class="det" aria-label="Payment">${id ? html`<${Detail} id=${id} />` : html`<${Empty}><p class="q">Choose a payment to see its story and what can be done with it.</p><//>`}</section>`;
+}

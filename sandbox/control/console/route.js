@@ -1,0 +1,60 @@
+// Where the reader is: all of it stands in the fragment, so that a link leads back to it.
+// #/world/room/id?name=value
+
+import { signal } from "@preact/signals";
+
+const read = () => {
+  const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
+  const [world, room, ...rest] = path.split("/").map(decoded);
+  return {
+    world: world || "default",
+    room: room || "overview",
+    id: rest.join("/"),
+    query: Object.fromEntries(new URLSearchParams(query)),
+  };
+};
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The token of a printed link, which is erased from the address at once; or "". */
+export function tokenOfLink() {
+  const found = /^#token=([^/]*)(\/.*)?$/.exec(location.hash);
+  if (!found) return "";
+  history.replaceState(null, "", found[2] ? `#${found[2]}` : "#/");
+  route.value = read();
+  return decoded(found[1]);
+}
+
+export const route = signal(read());
+
+addEventListener("hashchange", () => {
+  route.value = read();
+});
+
+/** The address of a room, of something in it, or of this room with another question. */
+export function to({ world, room, id = "", query = {} } = {}) {
+  const here = route.value;
+  const parts = [world ?? here.world, room ?? here.room, ...(id ? [id] : [])];
+  const asked = new URLSearchParams(
+    Object.entries(query).filter(([, value]) => value !== "" && value != null),
+  ).toString();
+  return `#/${parts.map(encodeURIComponent).join("/")}${asked ? `?${asked}` : ""}`;
+}
+
+/** Goes there. */
+export const go = (place) => {
+  location.hash = to(place);
+};
+
+/** Changes the question of this place, without a step in the history. */
+export function refine(query) {
+  const { id } = route.value;
+  history.replaceState(null, "", to({ id, query: { ...route.value.query, ...query } }));
+  route.value = read();
+}

@@ -1,0 +1,59 @@
+// Scenarios: the library, and the one that runs with what its rules did.
+
+import { useEffect, useState } from "preact/hooks";
+import { ask } from "./api.js";
+import { refine, route } from "./route.js";
+import { act, beat, scenario, trouble } from "./state.js";
+import { Act, Empty, Go, html, Icon, Panel, walk } from "./ui.js";
+
+/** A condition or a consequence of a rule, as short text. */
+function short(value) {
+  if (value === null || value === undefined || value === false) return "";
+  if (Array.isArray(value)) return value.map(short).filter(Boolean).join(", ");
+  if (typeof value !== "object") return String(value);
+  return Object.entries(value).filter(([, one]) => short(one) !== "").map(([name, one]) => `${name} ${short(one)}`).join(", ");
+}
+
+function Rule({ rule, number }) {
+  const { name, ...rest } = rule;
+  const counts = Object.entries(rest).filter(([, value]) => typeof value === "number");
+  const words = Object.entries(rest).filter(([, value]) => value && typeof value !== "number");
+  return html`<tr><td>${number}</td><td class="wraps"><b>${name}</b><br /><code class="q">${short(Object.fromEntries(words))}</code></td>
+    <td class="r">${counts.map(([what, count]) => html`<span class="ct">${what} <b>${count}</b></span> `)}</td></tr>`;
+}
+
+function Running() {
+  const running = scenario.value;
+  if (!running) return null;
+  const rules = [...running.rules.map((rule, i) => [rule, `${i + 1}`]), ...running.webhooks.map((rule, i) => [rule, `w${i + 1}`])];
+  return html`<${Panel} title=${`${running.name} runs`} about="the first rule that fits decides" more=${html`<${Act} class="btn s"
+      run=${() => act("DELETE", ["scenario"])} done="Stopped">Stop<//>`}>
+    <p class="pad q">${running.about}</p>
+    <div class="scroll" tabindex="0"><table><thead><tr><th></th><th>rule</th><th class="r">so far</th></tr></thead><tbody>
+    ${rules.map(([rule, number]) => html`<${Rule} key=${number} rule=${rule} number=${number} />`)}</tbody></table></div>
+    ${rules.length ? "" : html`<${Empty}><p class="q">It has no rules: everything ends as the card or the amount says.</p><//>`}<//>`;
+}
+
+export function Scenarios() {
+  const { id, query } = route.value;
+  const [library, setLibrary] = useState([]);
+  useEffect(() => {
+    ask("GET", "/scenarios").then(({ scenarios }) => setLibrary(scenarios), (error) => { trouble.value = error; });
+  }, []);
+  const q = (query.q ?? "").toLowerCase();
+  const list = library.filter((one) => `${one.title} ${one.about}`.toLowerCase().includes(q));
+  const runs = scenario.value?.name;
+  const chosen = library.find((one) => one.name === id) ?? library.find((one) => one.title === runs);
+  return html`<section class="list"><div class="lh"><div class="row"><h1 tabindex="-1">Scenarios</h1><span class="qq">${list.length}</span></div>
+    <input type="search" aria-label="Filter scenarios" placeholder=${`${library.length} stories`} value=${query.q ?? ""}
+      onInput=${(event) => refine({ q: event.target.value })} /></div>
+    <ul onKeyDown=${walk} aria-label="Library">${list.map((one) => html`<li key=${one.name}><${Go} room="scenarios" id=${one.name}
+      query=${query} class=${`row one ${chosen?.name === one.name ? "on" : ""}`}><span class="el">${one.title}</span>
+      ${one.title === runs ? html`<span class="tag good">runs</span>` : ""}<//></li>`)}</ul></section>
+  <section class="det" aria-label="Scenario">${chosen ? html`<div class="dh"><div class="row wrap"><h2 class="big2">${chosen.title}</h2><span class="sp"></span>
+      <${Act} class="btn p" run=${() => act("PUT", ["scenario"], { name: chosen.name })} done="It runs"><${Icon} name="again" size=${13} />
+        ${chosen.title === runs ? "Start again" : "Run"}<//></div><p class="q">${chosen.about}</p>
+      <p class="q sm"><code>sandbox scenario show ${chosen.name}</code> shows its file, <code>sandbox scenario play ${chosen.name}</code> plays its examples.</p></div>`
+    : html`<${Empty}><p class="q">Choose a scenario to read what it does, and run it.</p><//>`}
+    <${Running} key=${beat.value} /></section>`;
+}

@@ -1,0 +1,230 @@
+// What is known about the world that is shown, and how it is kept up to date.
+
+import { effect, signal } from "@preact/signals";
+import { ask, away, inWorld, locked, raw, Refused } from "./api.js";
+import { route } from "./route.js";
+
+/** What the server says about itself and this browser, null before it did. */
+export const session = signal(null);
+/** The world that is shown; null before it is known. */
+export const world = signal(null);
+/** A refusal that concerns the whole world, like one that is gone. */
+export const trouble = signal(null);
+export const clock = signal(null);
+export const scenario = signal(null);
+export const taps = signal([]);
+export const agenda = signal(null);
+export const endpoints = signal([]);
+/** Requests and messages, newest first. */
+export const requests = signal([]);
+export const messages = signal([]);
+/** Whether the stream is open. */
+export const live = signal(false);
+/** Whether the reader holds the picture, and what came meanwhile. */
+export const held = signal(false);
+export const waiting = signal(0);
+/** Counts up when something happened in the world; rooms read anew when it changes. */
+export const beat = signal(0);
+
+const FEED_MAX = 200;
+const FLUSH_MS = 250;
+const QUIET_MS = 1500;
+const HIDDEN_MS = 60_000;
+
+let stopped = new AbortController();
+let arrived = [];
+let flushing = 0;
+let lastRead = 0;
+let reading = 0;
+
+/** Reads everything about the world of the address, and reads along from then on. */
+export async function enter(id) {
+  stopped.abort();
+  stopped = new AbortController();
+  const { signal: over } = stopped;
+  for (const list of [taps, endpoints, requests, messages]) list.value = [];
+  for (const one of [world, clock, scenario, agenda, trouble]) one.value = null;
+  arrived = [];
+  waiting.value = 0;
+  while (!over.aborted && route.value.world === id) {
+    try {
+      await readAll(id);
+      if (over.aborted) return;
+      await readAlong(id, over);
+    } catch (error) {
+      if (error.name === "AbortError" || over.aborted) return;
+      if (error instanceof Refused) {
+        trouble.value = error;
+        if (error.status === 401 || error.status === 404) return;
+      }
+    }
+    live.value = false;
+    await new Promise((done) => setTimeout(done, 2000));
+  }
+}
+
+async function readAll(id) {
+  const [view, ...rest] = await Promise.all([
+    ask("GET", inWorld(id)),
+    ask("GET", `${inWorld(id, "requests")}?limit=100`),
+    ask("GET", `${inWorld(id, "messages")}?limit=100`),
+  ]);
+  world.value = view;
+  clock.value = { ...view.clock, read: Date.now() };
+  trouble.value = null;
+  requests.value = rest[0].requests.reverse();
+  messages.value = rest[1].messages.reverse();
+  await readSmall(id);
+}
+
+/** Reads the short lists, which the stream does not carry. */
+export async function readSmall(id = route.value.world) {
+  lastRead = Date.now();
+  const quiet = (error) => {
+    if (error instanceof Refused && error.status === 404) return null;
+    throw error;
+  };
+  const [waits, due, ends, runs, now] = await Promise.all([
+    ask("GET", inWorld(id, "taps")),
+    ask("GET", `${inWorld(id, "agenda")}?limit=50`),
+    ask("GET", inWorld(id, "endpoints")),
+    ask("GET", inWorld(id, "scenario")).catch(quiet),
+    ask("GET", inWorld(id, "clock")),
+  ]);
+  if (route.value.world !== id) return;
+  taps.value = waits.taps;
+  agenda.value = due;
+  endpoints.value = ends.endpoints;
+  scenario.value = runs;
+  clock.value = { ...now, read: Date.now() };
+  beat.value += 1;
+}
+
+/** Reads the short lists soon, but not more often than every second and a half. */
+function readSmallSoon() {
+  if (reading) return;
+  const wait = Math.max(0, lastRead + QUIET_MS - Date.now());
+  reading = setTimeout(() => {
+    reading = 0;
+    readSmall().catch(() => {});
+  }, Math.min(wait, QUIET_MS));
+}
+
+async function readAlong(id, over) {
+  const kinds = "request,message,attempt,clock";
+  const answer = await raw("GET", `${inWorld(id, "stream")}?kinds=${kinds}`, undefined, {
+    signal: over,
+  });
+  live.value = true;
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      const parts = (rest + value).split("\n\n");
+      rest = parts.pop();
+      for (const part of parts) take(part);
+    }
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    away.value = away.value ?? Date.now();
+  } finally {
+    live.value = false;
+  }
+}
+
+function take(part) {
+  const kind = /^event: (.*)$/m.exec(part)?.[1];
+  const data = /^data: (.*)$/m.exec(part)?.[1];
+  if (!kind || !data) return;
+  arrived.push([kind, JSON.parse(data)]);
+  if (arrived.length > 5 * FEED_MAX) arrived.splice(0, arrived.length - FEED_MAX);
+  waiting.value = held.value ? arrived.filter(([one]) => one === "request").length : 0;
+  if (!flushing) flushing = setTimeout(flush, FLUSH_MS);
+}
+
+function flush() {
+  flushing = 0;
+  if (held.value || !arrived.length) return;
+  const came = arrived;
+  arrived = [];
+  waiting.value = 0;
+  const of = (kind) => came.filter(([one]) => one === kind).map(([, content]) => content);
+  const newest = (list, added) => {
+    const known = new Set(added.map(({ id }) => id));
+    return [...added.reverse(), ...list.filter(({ id }) => !known.has(id))].slice(0, FEED_MAX);
+  };
+  requests.value = newest(requests.value, of("request"));
+  messages.value = tried(newest(messages.value, of("message").map(whole)), of("attempt"));
+  const moved = of("clock").pop();
+  if (moved?.now) clock.value = { ...moved, read: Date.now() };
+  if (of("gap").length) readAll(route.value.world).catch(() => {});
+  readSmallSoon();
+}
+
+/** A message as the list has it: one that was just made has no deliveries yet. */
+const whole = (message) => ({ deliveries: [], ...message });
+
+/** The messages with what became of their deliveries meanwhile. */
+function tried(list, attempts) {
+  if (!attempts.length) return list;
+  const by = new Map();
+  for (const one of attempts) by.set(`${one.message_id} ${one.endpoint_id}`, one);
+  return list.map((message) => ({
+    ...message,
+    deliveries: attempted(message, by),
+  }));
+}
+
+function attempted(message, by) {
+  const known = new Set(message.deliveries.map((one) => one.endpoint_id));
+  const added = [...by.values()]
+    .filter((one) => one.message_id === message.id && !known.has(one.endpoint_id))
+    .map((one) => ({ endpoint_id: one.endpoint_id, status: "pending", attempts: [] }));
+  return [...message.deliveries, ...added].map((one) => {
+    const last = by.get(`${message.id} ${one.endpoint_id}`);
+    return last ? { ...one, status: last.delivery_status, attempts: [...one.attempts, last] } : one;
+  });
+}
+
+/** Holds the picture, or lets go and shows what came. */
+export function hold(on = !held.value) {
+  held.value = on;
+  flush();
+}
+
+/** Asks in the world that is shown. Reads anew what may have changed. */
+export async function act(method, rest, body, query) {
+  const asked = query ? `?${query}` : "";
+  const answer = await ask(method, inWorld(route.value.world, ...rest) + asked, body);
+  if (method !== "GET") await readSmall();
+  return answer;
+}
+
+/** Sends a request to the platform with a key of the cast. */
+export const send = (request) => act("POST", ["send"], request);
+
+// Nobody looks: the stream is given back, and everything is read anew on return.
+let hidden = 0;
+document.addEventListener("visibilitychange", () => {
+  clearTimeout(hidden);
+  if (document.hidden) hidden = setTimeout(() => stopped.abort(), HIDDEN_MS);
+  else if (stopped.signal.aborted) enter(route.value.world);
+});
+
+let shown = "";
+/** Follows the address from world to world, once this browser may ask. */
+export function follow() {
+  effect(() => {
+    const { world: id } = route.value;
+    if (locked.value || !session.value?.signed_in) {
+      shown = "";
+      return;
+    }
+    if (id !== shown) {
+      shown = id;
+      queueMicrotask(() => enter(id));
+    }
+  });
+}

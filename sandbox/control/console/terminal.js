@@ -1,0 +1,169 @@
+// Terminal: the phone of the merchant, the card wallet, and what the cardholder gets.
+
+import { useEffect, useState } from "preact/hooks";
+import { ask } from "./api.js";
+import { useTicks, worldNow } from "./clockface.js";
+import { act, clock, requests, scenario, send, session, taps, world } from "./state.js";
+import { Act, Choice, copy, Empty, Go, html, Icon, Mark, Panel, Status, Trouble } from "./ui.js";
+import { approved, cardOf, curl, minor, money, time, until } from "./words.js";
+
+const SEES = { captured: "Approved", authorized: "Approved", declined: "Declined", error: "It did not work",
+  canceled: "Canceled", pending: "Hold card here", surcharge_pending: "A fee is added" };
+
+const plain = (reason) => String(reason ?? "").replaceAll("_", " ");
+
+function useCatalogue() {
+  const [found, setFound] = useState({ cards: [], outcomes: [] });
+  useEffect(() => {
+    Promise.all([ask("GET", "/cards"), ask("GET", "/outcomes")])
+      .then(([{ cards }, { outcomes }]) => setFound({ cards, outcomes }), () => {});
+  }, []);
+  return found;
+}
+
+const says = (card) => card.above_amount != null ? `only ${money(card.above_amount)} on it`
+  : Object.keys(card.later).length ? `its ${Object.keys(card.later)[0]} is declined` : plain(card.outcome);
+
+const isGood = (card) => card.outcome === "approved" && !Object.keys(card.later).length && card.above_amount == null;
+
+function Card({ card, number, tap }) {
+  return html`<li><${Act} class="cd" aria-keyshortcuts=${number || undefined} run=${() => tap({ card: card.token })}>
+    ${number ? html`<kbd>${number}</kbd>` : ""}<b>${card.brand}</b><code>${card.number.slice(-4)}</code>
+    <span class="q el">${isGood(card) ? card.type.toLowerCase() : says(card)}</span><//></li>`;
+}
+
+function Wallet({ cards, outcomes, tap, waits }) {
+  const good = cards.filter(isGood).slice(0, 9);
+  const rest = cards.filter((card) => !good.includes(card));
+  const [wanted, setWanted] = useState("");
+  useEffect(() => {
+    const pressed = (event) => {
+      const typing = event.target.closest?.("input, textarea, select, dialog");
+      const card = good[Number(event.key) - 1];
+      if (card && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) tap({ card: card.token }).catch(() => {});
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  });
+  return html`<${Panel} title="Tap a card" about=${waits ? "for the payment that waits" : "it starts the payment, and taps"}>
+    <div class="wallet"><div><h3>Approved</h3><ul>${good.map((card, i) => html`<${Card} key=${card.token} card=${card} number=${String(i + 1)} tap=${tap} />`)}</ul></div>
+    <div><h3>Goes another way</h3><ul>${rest.map((card) => html`<${Card} key=${card.token} card=${card} tap=${tap} />`)}</ul></div></div>
+    <div class="pf wrap"><label class="inl">Or any outcome <select value=${wanted} onChange=${(event) => setWanted(event.target.value)}>
+      <option value="">choose one</option>${outcomes.filter(({ operations }) => operations.includes("sale")).map(({ key }) => html`<option>${key}</option>`)}</select></label>
+      <${Act} disabled=${!wanted} run=${() => tap({ outcome: wanted })}>Have it end so<//></div><//>`;
+}
+
+function Phone({ tap, last, error }) {
+  useTicks();
+  const now = worldNow();
+  const amount = tap ? money(tap.amount) : last ? money(approved(last), last.currency) : "";
+  const left = tap && now ? until(now, tap.until) : "";
+  const status = tap ? "pending" : last?.status;
+  return html`<div class="stage"><div class="phone"><div class="scr" role="img" aria-label=${`The phone shows: ${SEES[status] ?? "ready"} ${amount}`}>
+    <div class="sb"><span>${now ? time(now).slice(0, 5) : ""}</span><span class="isl"></span><span>5G</span></div>
+    <p class="mer el">${tap ? nameOf(tap.terminal_id) : last?.merchant_name ?? "Ready"}</p><p class="bigm">${amount || "–"}</p>
+    <div class=${`nf nf-${status ?? "ready"}`}>${tap || !status ? html`<${Icon} name="terminal" size=${72} />` : html`<${Mark} status=${status} />`}</div>
+    <p class="hold">${SEES[status] ?? "Start a payment"}</p>
+    <p class="brs">${tap || !last ? "Visa · Mastercard · Amex · Discover"
+      : last.status_reason === "partial_approval" ? `${money(last.total_amount - approved(last), last.currency)} are still to be paid` : plain(last.status_reason)}</p></div></div>
+    ${tap ? html`<div class="under"><div class="row"><b>Waits for a card</b><span class="sp"></span><span class="q">${left} left</span></div>
+      <p class="q sm">Since ${time(tap.since)}. ${clock.value?.mode === "frozen" ? "The clock is frozen: it waits until you move it." : ""}</p>
+      <div class="row wrap"><${Act} class="btn s" run=${() => act("POST", ["taps", tap.transaction_id], { cancel: "user" })}>Customer cancels<//>
+      <${Act} class="btn s" run=${() => act("POST", ["taps", tap.transaction_id], { cancel: "merchant" })}>Merchant cancels<//>
+      <${Act} class="btn s" run=${() => act("POST", ["clock", "advance"], { to: tap.until })}>Time out<//></div></div>` : ""}
+    <${Trouble} error=${error} /></div>`;
+}
+
+const nameOf = (terminal) =>
+  Object.entries(world.value?.terminals ?? {}).find(([, id]) => id === terminal)?.[0]?.replaceAll("_", " ") ?? "";
+
+function Receipt({ record }) {
+  const line = (name, amount) => amount ? html`<div><span>${name}</span><span>${(amount / 100).toFixed(2)}</span></div>` : "";
+  const good = ["captured", "authorized", "settled"].includes(record.status);
+  return html`<li><div class="rt"><div class="rh">${record.merchant_name}</div>
+    <div><span>${new Date(record.created_at).toISOString().slice(0, 10)}</span><span>${time(record.created_at)}</span></div>
+    <div><span>${cardOf(record) || "NO CARD"}</span></div>${line("SUBTOTAL", record.subtotal)}${line("TIP", record.tip_amount)}
+    ${line("SURCHARGE", record.surcharge_amount)}<div class="tt"><span>${good ? "TOTAL" : plain(record.status).toUpperCase()}</span>
+    <span>${good ? (approved(record) / 100).toFixed(2) : ""}</span></div>
+    <div class="rf">${plain(record.status_reason).toUpperCase()}</div></div>
+    <div class="row sm"><${Status} status=${record.status} /><span class="sp"></span><span class="q">${time(record.created_at)}</span></div></li>`;
+}
+
+function Form({ form, setForm, body, waits, start }) {
+  const set = (name) => (event) => setForm({ ...form, [name]: event.target.value });
+  const at = session.value?.platform_url === "/" ? location.origin : session.value?.platform_url ?? "";
+  const runs = scenario.value;
+  return html`<${Panel} title="New payment" class="form" more=${html`<button class="btn g s" onClick=${() => copy(curl({ method: "POST",
+      url: at.replace(/\/$/, "") + body.path, header: session.value.api_key_header, key: "$API_KEY", body: body.body }), "a curl command")}>
+      <${Icon} name="shell" size=${13} />as curl</button>`}>
+    <form class="pad col" onSubmit=${(event) => { event.preventDefault(); }}>
+    <label>Terminal<select value=${form.terminal} onChange=${set("terminal")}>${Object.keys(world.value?.terminals ?? {}).map((name) => html`
+      <option value=${name} selected=${name === form.terminal}>${name.replaceAll("_", " ")}</option>`)}</select></label>
+    <label>Sent with key<select value=${form.key} onChange=${set("key")}>${Object.keys(world.value?.keys ?? {}).map((name) => html`
+      <option value=${name} selected=${name === form.key}>${name}</option>`)}</select></label>
+    <div class="fld"><span>Kind</span><${Choice} wide label="Kind" options=${[["sale", "Sale"], ["hold", "Hold"]]} value=${form.kind}
+      onChoose=${(kind) => setForm({ ...form, kind })} /></div>
+    <label>Amount<span class="amt"><span class="q">$</span><input inputmode="decimal" value=${form.amount} aria-invalid=${String(minor(form.amount) === null)}
+      onInput=${set("amount")} /><code class="q">${minor(form.amount) ?? "no amount"}</code></span></label>
+    <label>Tip<span class="amt sml"><span class="q">$</span><input inputmode="decimal" value=${form.tip} onInput=${set("tip")} /></span></label>
+    <div class="dec"><h3>Who decides how it ends, first to last</h3><ol><li><span>queue</span><span class="q">an outcome that was queued for the next attempt</span></li>
+      <li class=${runs ? "hit" : ""}><span>scenario</span><span>${runs ? html`<b>${runs.name}</b>` : html`<span class="q">none runs</span>`}</span></li>
+      <li class=${runs ? "" : "hit"}><span>card</span><span>the one that is tapped</span></li>
+      <li><span>amount</span><span class="q">$9,000.00 and above can choose an outcome</span></li></ol></div>
+    ${waits ? html`<${Act} class="btn p bigb" run=${start} disabled=${minor(form.amount) === null}>Start on the phone<//>`
+    : html`<p class="q sm">Tap a card to pay. To have payments wait for one, as your software sees it:</p>
+      <${Act} run=${() => act("PUT", ["scenario"], { name: "slow_tap" })} done="Payments wait for a card now">Have payments wait for a card<//>`}
+    </form><//>`;
+}
+
+export function Terminal() {
+  const { cards, outcomes } = useCatalogue();
+  const [form, setForm] = useState({ terminal: "merchant", key: "merchant", kind: "sale", amount: "56.00", tip: "" });
+  const [last, setLast] = useState(null);
+  const [error, setError] = useState(null);
+  const [present, setPresent] = useState(false);
+  const tap = taps.value[0] ?? null;
+  const waits = scenario.value?.name === "Slow tap";
+  useEffect(() => {
+    const pressed = (event) => {
+      if (event.key.toLowerCase() === "p" && !event.ctrlKey && !event.metaKey && !event.target.closest?.("input, textarea, select")) setPresent((on) => !on);
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  }, []);
+  const body = (more = {}) => ({ method: "POST", path: form.kind === "sale" ? "/v3/payment" : "/v3/preauth", key: form.key, body: {
+    amount: minor(form.amount), terminal_id: world.value?.terminals?.[form.terminal],
+    ...(minor(form.tip) ? { tip_amount: minor(form.tip) } : {}), ...more } });
+  const ended = (answer) => {
+    setError(answer.status >= 400 ? { message: `The platform answered ${answer.status}.`, details: answer.body?.detail ?? "" } : null);
+    if (answer.body?.transaction_id) setLast(answer.body);
+  };
+  const start = () => send({ ...body(), wait: false }).then(() => setError(null));
+  const pay = async (how) => {
+    if (tap) return act("POST", ["taps", tap.transaction_id], how);
+    if (how.outcome) await act("POST", ["scenario", "next"], { outcome: how.outcome });
+    return ended(await send(body(how.card ? { card_reader_data: { paymentCardData: how.card } } : {})));
+  };
+  const records = [];
+  for (const { response } of requests.value) {
+    if (response?.transaction_id && response.merchant_name && !records.some((one) => one.transaction_id === response.transaction_id)) records.push(response);
+  }
+  const phone = html`<${Phone} tap=${tap} last=${last ?? records[0]} error=${error} />`;
+  const receipts = records.length ? html`<ul class="rcs">${records.slice(0, present ? 1 : 3).map((one) => html`<${Receipt} key=${one.transaction_id} record=${one} />`)}</ul>`
+    : html`<${Empty}><p class="q">Receipts of the last payments lie here.</p><//>`;
+  const head = html`<div class="row wrap"><h1 tabindex="-1">Terminal</h1><span class="q">the phone of the merchant, and whoever stands before it</span><span class="sp"></span>
+    <button class="btn" aria-pressed=${String(present)} onClick=${() => setPresent(!present)}><${Icon} name="eye" />Presenter view <kbd>P</kbd></button></div>`;
+  if (present) return html`${head}<div class="present">${phone}<div><p class="plain">${sentence(tap, last ?? records[0])}</p>${receipts}</div></div>`;
+  return html`${head}<div class="grid3"><${Form} form=${form} setForm=${setForm} body=${body()} waits=${waits} start=${start} />${phone}
+    <div class="side"><${Wallet} cards=${cards} outcomes=${outcomes} tap=${pay} waits=${tap} />
+    <${Panel} title="What the cardholder got" more=${html`<${Go} room="payments">All payments<//>`}>${receipts}<//></div></div>`;
+}
+
+function sentence(tap, record) {
+  if (tap) return `The phone asks for a card for ${money(tap.amount)}.`;
+  if (!record) return "The phone is ready for a payment.";
+  const amount = money(approved(record), record.currency);
+  if (record.status_reason === "partial_approval") return `The card had only ${amount} on it. That was approved; the rest is still to be paid.`;
+  if (["captured", "authorized"].includes(record.status)) return `${amount} were approved.`;
+  return `${amount} were not paid: ${plain(record.status_reason)}.`;
+}

@@ -1,0 +1,133 @@
+// Webhooks: endpoints with their health, messages, and what was sent in each attempt.
+
+import { useEffect, useState } from "preact/hooks";
+import { ask, inWorld } from "./api.js";
+import { failing, tick } from "./health.js";
+import { Ticks } from "./overview.js";
+import { refine, route } from "./route.js";
+import { act, beat, endpoints, messages } from "./state.js";
+import { Act, Copy, Empty, Go, html, Icon, Json, Panel, Status, Trouble, walk } from "./ui.js";
+import { time } from "./words.js";
+
+const nameOf = (id) => {
+  const found = endpoints.value.find((one) => one.id === id);
+  return found ? found.description || found.url : "an endpoint that is gone";
+};
+
+function NewEndpoint({ close }) {
+  const [url, setUrl] = useState("");
+  const [name, setName] = useState("");
+  const run = async () => {
+    await act("POST", ["endpoints"], { url, ...(name ? { description: name } : {}) });
+    close();
+  };
+  return html`<div class="pad col line"><label>Address<input value=${url} placeholder="http://127.0.0.1:9000/hook"
+      onInput=${(event) => setUrl(event.target.value)} /></label>
+    <label>Name<input value=${name} onInput=${(event) => setName(event.target.value)} /></label>
+    <div class="row wrap"><${Act} class="btn p" run=${run} disabled=${!url} done="Added">Add it<//>
+    <button class="btn g" onClick=${close}>Cancel</button></div></div>`;
+}
+
+function Endpoint({ one }) {
+  const [shown, setShown] = useState(false);
+  const bad = failing(one, messages.value);
+  return html`<li class="ep"><div class="row"><b class="el">${one.description || "Endpoint"}</b><span class="sp"></span>
+      ${one.disabled ? html`<span class="tag">disabled</span>` : bad ? html`<span class="x sm">fails</span>` : ""}</div>
+    <code class="el q">${one.url}</code><${Ticks} endpoint=${one} />
+    <span class="q sm">${one.event_types.length ? one.event_types.join(", ") : "all events"}</span>
+    <details><summary class="sm">More</summary><div class="col">
+      <p class="sm el">secret <code>${shown ? one.secret : `${one.secret.slice(0, 6)}••••••••`}</code></p>
+      <div class="row wrap"><button class="btn s" onClick=${() => setShown(!shown)}>${shown ? "Hide" : "Show"} the secret</button>
+      <${Act} class="btn s" run=${() => act("POST", ["endpoints", one.id, "rotate-secret"], { grace_s: 3600 })} done="A new secret signs; the old one is good for an hour">Rotate<//>
+      ${one.disabled ? html`<${Act} class="btn s" run=${() => act("POST", ["endpoints", one.id, "enable"])} done="Enabled">Enable<//>`
+      : html`<${Act} class="btn s" run=${() => act("PATCH", ["endpoints", one.id], { disabled: true })} done="Disabled">Disable<//>`}
+      <${Act} class="btn s dng" run=${() => act("DELETE", ["endpoints", one.id])} done="Removed">Remove<//></div></div></details></li>`;
+}
+
+const Delivery = ({ one }) => html`<span class=${`dv ${tick({ status: one.status, tries: one.attempts?.length ?? 1 })}`}>
+  <i></i>${nameOf(one.endpoint_id)}</span>`;
+
+const Message = ({ one, on }) => html`<li><${Go} room="webhooks" id=${one.id} query=${route.value.query} class=${`row two3 ${on ? "on" : ""}`}>
+  <time class="qq">${time(one.created_at)}</time><b class="el">${one.event_type}</b><span></span>
+  <span class="q sm el">${one.deliveries.map((each) => html`<${Delivery} one=${each} /> `)} ${one.body?.merchant_name ?? ""}</span><//></li>`;
+
+const STEPS = [["verdict", "verdict"], ["says", "which means"], ["step", "decided at"], ["signed", "signed"], ["age_s", "age, s"], ["secrets", "secret"],
+  ["expected", "expected"], ["sent", "sent"]];
+const SIGNED_SHOWN = 120;
+
+const shortened = (text) => text.length > SIGNED_SHOWN ? `${text.slice(0, SIGNED_SHOWN)}… ${text.length.toLocaleString("en")} characters` : text;
+const plain = (value) => Array.isArray(value) ? value.map(plain).join("\n") : value && typeof value === "object" ? JSON.stringify(value) : String(value ?? "–");
+
+/** How the signature of an attempt is checked; the server does it, which has the secret. */
+function Signature({ message, endpoint, attempt }) {
+  const [found, setFound] = useState(null);
+  const [error, setError] = useState(null);
+  useEffect(() => {
+    const query = new URLSearchParams({ endpoint_id: endpoint, attempt: String(attempt) });
+    ask("GET", `${inWorld(route.value.world, "messages", message, "verify")}?${query}`).then(setFound, setError);
+  }, [message, endpoint, attempt]);
+  if (error) return html`<${Trouble} error=${error} />`;
+  if (!found) return null;
+  return html`<dl class="sg">${STEPS.filter(([name]) => found[name] != null).map(([name, text]) => html`<dt>${text}</dt>
+    <dd><code>${shortened(plain(found[name]))}</code></dd>`)}</dl>`;
+}
+
+function Attempts({ message }) {
+  const all = message.deliveries.flatMap((one) => one.attempts.map((attempt, i) => ({ ...attempt, endpoint: one.endpoint_id, number: i + 1 })));
+  const waits = message.deliveries.filter((one) => one.next_attempt_at);
+  return html`<${Panel} title="Attempts" about="first ones in order, retries on the clock of the world" more=${waits.length
+    ? html`<${Act} run=${() => act("POST", ["clock", "advance"], { to: waits[0].next_attempt_at })}><${Icon} name="ahead" size=${13} />To the next try<//>` : ""}>
+    <div class="scroll" tabindex="0"><table><thead><tr><th>endpoint</th><th>at</th><th>by</th><th>answer</th><th>took</th></tr></thead><tbody>
+    ${all.map((one) => html`<tr><td>${nameOf(one.endpoint)}</td><td>${time(one.at)}</td>
+      <td>${one.trigger ?? ""}</td><td class="wraps"><b class=${(one.status_code ?? 999) < 300 ? "code2" : "code5"}>
+      ${one.status_code ?? one.error ?? "no answer"}</b></td><td>${one.duration_ms == null ? "" : `${one.duration_ms} ms`}</td></tr>`)}
+    ${message.deliveries.filter((one) => !one.attempts.length).map((one) => html`<tr><td>${nameOf(one.endpoint_id)}</td>
+      <td colspan="4" class="q">${one.status}${one.next_attempt_at ? `, due ${time(one.next_attempt_at)}` : ""}${one.rule ? `, by ${one.rule}` : ""}</td></tr>`)}
+    </tbody></table></div>${message.deliveries.length ? "" : html`<${Empty}><p class="q">No endpoint wanted it when it was made.</p><//>`}<//>`;
+}
+
+function Detail({ id }) {
+  const [message, setMessage] = useState(null);
+  const [error, setError] = useState(null);
+  useEffect(() => {
+    ask("GET", inWorld(route.value.world, "messages", id)).then((found) => { setMessage(found); setError(null); }, setError);
+  }, [id, beat.value]);
+  if (error) return html`<${Trouble} error=${error} />`;
+  if (message?.id !== id) return html`<p class="q">Reading ${id}</p>`;
+  const first = message.deliveries.find((one) => one.attempts.some(({ sent }) => sent));
+  const last = first ? first.attempts.findLastIndex(({ sent }) => sent) + 1 : 0;
+  return html`<div class="dh"><div class="row wrap"><h2 class="big2">${message.event_type}</h2>
+      ${message.body?.status ? html`<${Status} status=${message.body.status} />` : ""}<span class="sp"></span>
+      <${Act} run=${() => act("POST", ["messages", id, "resend"], {})} done="Sent again"><${Icon} name="send" size=${13} />Send again<//></div>
+    <div class="row wrap q sm"><code>${id}</code><${Copy} text=${id} what="the id" /><span>${time(message.created_at)} UTC</span>
+      ${message.request_id ? html`<span>by <${Go} room="journal" id=${message.request_id}>${message.request_id}<//></span>` : html`<span>by the clock</span>`}</div></div>
+  <div class="cols"><${Panel} title="Payload" more=${html`<${Copy} text=${JSON.stringify(message.body)} what="the payload" />`}><${Json} value=${message.body} /><//>
+    <${Panel} title="Signature" about=${first ? nameOf(first.endpoint_id) : ""}>${last ? html`<${Signature} message=${id} endpoint=${first.endpoint_id} attempt=${last} />`
+      : html`<${Empty}><p class="q">Nothing reached an endpoint yet, so nothing was signed.</p><//>`}<//></div>
+  <${Attempts} message=${message} />`;
+}
+
+const SAMPLES = ["transaction.sale", "transaction.capture", "transaction.refund", "transaction.reverse", "batch.accepted", "batch.partially_accepted"];
+
+export function Webhooks() {
+  const { id, query } = route.value;
+  const [adding, setAdding] = useState(false);
+  const [sample, setSample] = useState(SAMPLES[0]);
+  const q = (query.q ?? "").toLowerCase();
+  const list = messages.value.filter((one) => JSON.stringify([one.id, one.event_type, one.subject, one.body?.merchant_name, one.body?.status]).toLowerCase().includes(q));
+  return html`<section class="list eplist"><div class="lh"><div class="row"><h1 tabindex="-1">Webhooks</h1><span class="sp"></span>
+      <button class="btn" onClick=${() => setAdding(true)}><${Icon} name="add" size=${13} />Endpoint</button></div></div>
+    ${adding ? html`<${NewEndpoint} close=${() => setAdding(false)} />` : ""}
+    <ul>${endpoints.value.map((one) => html`<${Endpoint} key=${one.id} one=${one} />`)}</ul>
+    ${endpoints.value.length ? "" : html`<${Empty}><p class="q">No endpoint: messages are made and kept, and go nowhere.
+      <code>sandbox listen 9000</code> forwards them to a program on this machine.</p><//>`}</section>
+  <section class="list"><div class="lh"><div class="row"><h2>Messages</h2><span class="qq">${list.length}</span></div>
+    <input type="search" aria-label="Filter messages" placeholder="event, status, id" value=${query.q ?? ""} onInput=${(event) => refine({ q: event.target.value })} />
+    <div class="row"><label class="vh" for="sample">Sample</label><select id="sample" value=${sample} onChange=${(event) => setSample(event.target.value)}>
+      ${SAMPLES.map((one) => html`<option>${one}</option>`)}</select>
+      <${Act} class="btn s" run=${() => act("POST", ["messages"], { event_type: sample })} done="A sample was sent">Send a sample<//></div></div>
+    <ul onKeyDown=${walk} aria-label="Messages, newest first">${list.map((one) => html`<${Message} key=${one.id} one=${one} on=${one.id === id} />`)}</ul>
+    ${list.length ? "" : html`<${Empty}><p class="q">${messages.value.length ? "No message fits this filter." : "No message yet: a payment makes some."}</p><//>`}</section>
+  <section class="det" aria-label="Message">${id ? html`<${Detail} id=${id} />` : html`<${Empty}><p class="q">Choose a message to see its
+    payload beside its signature.</p><//>`}</section>`;
+}

@@ -1,0 +1,107 @@
+// How money, times and payments are written.
+
+const OPERATIONS = {
+  "payments.create": "Sale",
+  "payments.preauth": "Hold",
+  "payments.increment": "Increment",
+  "payments.capture": "Capture",
+  "payments.refund": "Refund",
+  "payments.reverse": "Reverse",
+  "payments.tip_adjust": "Adjust the tip",
+  "payments.confirm_surcharge": "Answer the surcharge",
+  "batches.close": "Close batch",
+  "batches.open": "Open batch",
+};
+
+/** What a request wants, in words. */
+export function purpose({ route, method, path }) {
+  if (!route) return `${method} ${path}`;
+  if (OPERATIONS[route]) return OPERATIONS[route];
+  const [what, deed = ""] = route.split(".");
+  const words = `${deed} ${what}`.replaceAll("_", " ").trim();
+  return words[0].toUpperCase() + words.slice(1);
+}
+
+/** Minor units with their currency. */
+export function money(minor, currency = "USD") {
+  if (typeof minor !== "number" || !Number.isFinite(minor)) return "";
+  try {
+    return new Intl.NumberFormat("en-US", { style: "currency", currency }).format(minor / 100);
+  } catch {
+    return `${(minor / 100).toFixed(2)} ${currency}`;
+  }
+}
+
+/** The amount that somebody typed, in minor units; null if it is none. */
+export function minor(text) {
+  const plain = String(text).trim().replaceAll(",", "");
+  if (!/^\d{1,9}(\.\d{1,2})?$/.test(plain)) return null;
+  return Math.round(Number(plain) * 100);
+}
+
+/** The time of day of an instant, in UTC. */
+export const time = (instant) => (instant ? new Date(instant).toISOString().slice(11, 19) : "");
+
+/** The day of an instant, in UTC. */
+export const day = (instant) =>
+  new Intl.DateTimeFormat("en-GB", {
+    timeZone: "UTC",
+    weekday: "short",
+    day: "numeric",
+    month: "short",
+    year: "numeric",
+  })
+    .format(new Date(instant))
+    .replace(",", "");
+
+/** How far one instant is behind another, in its two largest units. */
+export function until(now, then) {
+  let left = Math.round((new Date(then) - new Date(now)) / 1000);
+  if (left <= 0) return "now";
+  const parts = [];
+  for (const [unit, seconds] of [["y", 31_536_000], ["d", 86_400], ["h", 3600], ["min", 60], ["s", 1]]) {
+    const count = Math.floor(left / seconds);
+    if (count && parts.length < 2) parts.push(`${count} ${unit}`);
+    else if (parts.length) break;
+    left -= count * seconds;
+  }
+  return parts.join(" ");
+}
+
+/** Who decided how an attempt ended, if it was not simply approved. */
+export function decider(entry) {
+  const outcome = entry.outcome;
+  if (!outcome || outcome.source === "default") return "";
+  return `${outcome.source}: ${outcome.rule && outcome.rule !== outcome.source ? outcome.rule : outcome.key}`;
+}
+
+/** The decision that refused a request, or null. */
+export const refusal = (entry) =>
+  entry.decisions?.findLast(({ verdict }) => verdict !== "ok") ?? null;
+
+/** What of a payment was approved, which may be less than was asked for. */
+export const approved = (record) =>
+  record.additional_details?.captured_amount ?? record.additional_details?.authorized_amount ?? record.total_amount;
+
+/** What a payment's answer says about the money, or the request where there is none. */
+export function amountOf(entry) {
+  const asked = entry.request?.amount ?? entry.response?.total_amount;
+  return money(asked, entry.response?.currency);
+}
+
+/** The last four digits with the brand. */
+export function cardOf(record) {
+  if (!record?.card) return "";
+  return `${record.card_brand || ""} ${String(record.card).slice(-4)}`.trim();
+}
+
+/** A shell command for a request. Single quotes keep the shell from reading anything. */
+export function curl({ method, url, header, key, body }) {
+  const quoted = (text) => `'${String(text).replaceAll("'", `'\\''`)}'`;
+  const parts = ["curl", "-s", ...(method === "GET" ? [] : ["-X", method]), quoted(url)];
+  if (key) parts.push("-H", quoted(`${header}: ${key}`));
+  if (body != null) {
+    parts.push("-H", quoted("content-type: application/json"), "-d", quoted(JSON.stringify(body)));
+  }
+  return parts.join(" ");
+}

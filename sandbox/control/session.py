@@ -1,0 +1,92 @@
+"""The session of a browser: reading, beginning and ending it.
+
+A browser cannot put a bearer token into everything that it asks for, and a page should not keep
+one. So the console hands the token over once, and gets a cookie that scripts cannot read.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sandbox.control.rows import PREFIX, ControlFault, ControlRequest
+from sandbox.control.sessions import SESSION_S, WRONG_MAX, TooManyTries, WrongToken, cookie_name
+
+if TYPE_CHECKING:
+    from sandbox.control.shapes import SessionBody
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionView:
+    """What a page has to know before anything else.
+
+    `signed_in` is true too where no token is needed. `platform_url` is the address of the platform.
+    """
+
+    needs_token: bool
+    signed_in: bool
+    version: str
+    platform_url: str
+    api_key_header: str
+
+
+def read(request: ControlRequest) -> SessionView:
+    """Whether this browser may use the control API."""
+    services = request.services
+    needs = services.needs_token
+    return _view(request, signed_in=not needs or request.sessions.is_signed_in(request.scope))
+
+
+def begin(request: ControlRequest) -> SessionView:
+    """Exchange the token for a cookie. Raises ControlFault for a wrong one."""
+    body: SessionBody = request.body
+    if request.services.needs_token:
+        id = _begin(request, body.token)
+        request.answer_headers["set-cookie"] = _cookie(request, id, SESSION_S)
+    return _view(request, signed_in=True)
+
+
+def _begin(request: ControlRequest, token: str) -> str:
+    client = request.scope.get("client")
+    try:
+        return request.sessions.begin(token, client[0] if client else "")
+    except TooManyTries as error:
+        raise ControlFault(
+            429,
+            "too_many_wrong_tokens",
+            f"{WRONG_MAX} wrong tokens came from here within a minute; try again in "
+            f"{error.wait_s} s",
+            headers={"retry-after": str(error.wait_s)},
+        ) from None
+    except WrongToken:
+        raise ControlFault(
+            401,
+            "wrong_token",
+            "this is not the token of this server",
+            details="the server was given one (SANDBOX_TOKEN, --token-file), or printed one at its "
+            "start; one that was made up changes with each start",
+        ) from None
+
+
+def end(request: ControlRequest) -> None:
+    """End the session of this browser, if it has one."""
+    request.sessions.end(request.scope)
+    request.answer_headers["set-cookie"] = _cookie(request, "", 0)
+
+
+def _view(request: ControlRequest, *, signed_in: bool) -> SessionView:
+    services = request.services
+    return SessionView(
+        needs_token=services.needs_token,
+        signed_in=signed_in,
+        version=services.version,
+        platform_url=services.platform_url,
+        api_key_header=services.worlds.profile.api_key_header,
+    )
+
+
+def _cookie(request: ControlRequest, value: str, seconds: int) -> str:
+    scope = request.scope
+    secure = "; Secure" if scope.get("scheme") == "https" else ""
+    return (
+        f"{cookie_name(scope)}={value}; Path={request.root_path}{PREFIX}; Max-Age={seconds}; "
+        f"HttpOnly; SameSite=Strict{secure}"
+    )

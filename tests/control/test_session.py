@@ -1,0 +1,188 @@
+"""Signing in with a browser, and the files of the console."""
+
+import base64
+import hashlib
+import json
+import re
+
+import pytest
+
+from sandbox.app import build
+from sandbox.control.sessions import SESSION_S, WRONG_MAX
+from sandbox.settings import Settings
+from tests.driving import InProcess, Response
+from tools.vendor import VENDOR
+
+TOKEN = "open-sesame-open-sesame"
+HOST = (b"host", b"box.example:8443")
+
+
+class Ticks:
+    """A clock that stands until a test moves it."""
+
+    now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def ticks() -> Ticks:
+    return Ticks()
+
+
+@pytest.fixture
+def locked(ticks) -> InProcess:
+    return InProcess(build(Settings(host="0.0.0.0", token=TOKEN), ticks=ticks))
+
+
+def ask(sandbox: InProcess, method: str, path: str, *headers, **more) -> Response:
+    return sandbox.ask(method, f"/_sandbox{path}", headers=[HOST, *headers], **more)
+
+
+def sign_in(sandbox: InProcess, token: str = TOKEN, *headers) -> Response:
+    return ask(sandbox, "POST", "/session", *headers, json_body={"token": token})
+
+
+@pytest.mark.proves("assumed D25-session")
+def test_the_token_is_exchanged_for_a_cookie_that_only_this_server_gets(locked, ticks):
+    before = ask(locked, "GET", "/session").json()
+    begun = sign_in(locked)
+    cookie, *attributes = begun.headers["set-cookie"].split("; ")
+    sent = (b"cookie", b"other=1; " + cookie.encode())
+
+    assert (before["needs_token"], before["signed_in"]) == (True, False)
+    assert begun.json()["signed_in"] is True
+    assert cookie.startswith("uat_sandbox_8443=")
+    assert TOKEN not in cookie
+    assert set(attributes) >= {"HttpOnly", "SameSite=Strict", "Path=/_sandbox"}
+    assert ask(locked, "GET", "/worlds").status == 401
+    assert ask(locked, "GET", "/worlds", sent).status == 200
+    assert ask(locked, "GET", "/session", sent).json()["signed_in"] is True
+    foreign = ask(locked, "POST", "/worlds", sent, (b"sec-fetch-site", b"cross-site"))
+    assert foreign.status == 403
+
+    ticks.now += SESSION_S
+    assert ask(locked, "GET", "/worlds", sent).status == 401
+
+
+@pytest.mark.proves("assumed D25-session")
+def test_a_session_ends_when_its_browser_says_so(locked):
+    cookie = sign_in(locked).headers["set-cookie"].partition(";")[0].encode()
+    ended = ask(locked, "DELETE", "/session", (b"cookie", cookie))
+
+    assert ended.status == 204
+    assert "Max-Age=0" in ended.headers["set-cookie"]
+    assert ask(locked, "GET", "/worlds", (b"cookie", cookie)).status == 401
+
+
+@pytest.mark.proves("assumed D25-session")
+def test_an_address_that_guesses_has_to_wait(locked, ticks):
+    wrong = [sign_in(locked, "a-wrong-token-of-some-length") for _ in range(WRONG_MAX)]
+    waits = sign_in(locked)
+
+    assert [one.status for one in wrong] == [401] * WRONG_MAX
+    assert {one.json()["error"] for one in wrong} == {"wrong_token"}
+    assert waits.status == 429
+    assert 0 < int(waits.headers["retry-after"]) <= 61
+    ticks.now += int(waits.headers["retry-after"])
+    assert sign_in(locked).status == 200
+
+
+@pytest.mark.proves("assumed D25-origins")
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+def test_a_page_of_another_origin_signs_nobody_in_or_out(locked, method):
+    for _ in range(WRONG_MAX + 1):
+        answer = ask(
+            locked,
+            method,
+            "/session",
+            (b"sec-fetch-site", b"same-site"),
+            json_body={"token": "a-wrong-token-of-some-length"},
+        )
+        assert answer.status == 403
+    assert sign_in(locked).status == 200
+
+
+def test_without_a_token_everybody_is_signed_in(sandbox):
+    read = sandbox.control("GET", "/session").json()
+    begun = sandbox.control("POST", "/session", {"token": "whatever"})
+
+    assert (read["needs_token"], read["signed_in"]) == (False, True)
+    assert begun.json() == read
+    assert "set-cookie" not in begun.headers
+
+
+# --- the page and its files ------------------------------------------------------------------
+
+
+@pytest.mark.proves("assumed D25-headers")
+def test_the_page_allows_its_import_map_and_no_other_script(sandbox):
+    page = sandbox.control("GET", "/")
+    text = page.body.decode()
+    scripts = re.findall(r"<script(?! type=\"module\" src)[^>]*>(.*?)</script>", text, re.DOTALL)
+    policy = dict(
+        one.strip().partition(" ")[::2]
+        for one in page.headers["content-security-policy"].split(";")
+    )
+
+    assert len(scripts) == 1
+    digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
+    assert policy["script-src"] == f"'self' 'sha256-{digest}'", "put it into IMPORT_MAP_HASH"
+    assert policy["trusted-types"] == "'none'"
+    assert policy["require-trusted-types-for"] == "'script'"
+    assert policy["style-src"] == "'self'"
+    assert "svc_" not in text
+
+
+def test_all_files_that_the_page_names_are_there_and_may_be_kept_for_ever(sandbox):
+    text = sandbox.control("GET", "/").body.decode()
+    named = set(re.findall(r'"\./(assets/[^"]+)"', text))
+    answers = {path: sandbox.ask("GET", f"/_sandbox/{path}") for path in named}
+
+    assert len(named) > 10
+    assert {path: one.status for path, one in answers.items() if one.status != 200} == {}
+    assert {one.headers["cache-control"] for one in answers.values()} == {
+        "public, max-age=31536000, immutable"
+    }
+    types = {one.headers["content-type"].partition(";")[0] for one in answers.values()}
+    assert types == {"text/javascript", "text/css"}
+    assert sum(len(one.body) for one in answers.values()) < 300_000
+
+
+@pytest.mark.parametrize("path", ["/assets/old/main.js", "/assets/old/nowhere.js"])
+def test_an_old_version_of_a_file_is_not_there_any_more(sandbox, path):
+    answer = sandbox.control("GET", path)
+
+    assert answer.status == 404
+    assert "console has no" in answer.json()["message"]
+
+
+def test_the_vendored_files_are_those_of_the_lock():
+    lock = json.loads((VENDOR / "LOCK.json").read_text("utf-8"))
+    found = {path.name: path.read_bytes() for path in VENDOR.glob("*.mjs")}
+    licences = (VENDOR / "LICENSES.txt").read_text("utf-8")
+
+    assert {name: hashlib.sha256(content).hexdigest() for name, content in found.items()} == {
+        name: one["sha256"] for name, one in lock.items()
+    }
+    assert [one["package"] for one in lock.values() if one["package"] not in licences] == []
+
+
+FORBIDDEN = re.compile(
+    r"innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|\beval\(|\bFunction\(|"
+    r"style=|https?://(?!127\.0\.0\.1:9000/hook)|document\.write"
+)
+
+
+def test_no_file_of_the_console_turns_text_into_markup_or_leaves_this_server():
+    files = [path for path in VENDOR.parent.iterdir() if path.is_file()]
+    found = [
+        f"{path.name}:{number}: {line.strip()}"
+        for path in files
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if FORBIDDEN.search(line)
+    ]
+
+    assert found == []
+    assert [path.name for path in files if len(path.read_text("utf-8").splitlines()) > 400] == []

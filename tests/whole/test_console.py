@@ -1,0 +1,365 @@
+"""The console in a real browser: every room, in both themes, with friends and with enemies."""
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from tests.conftest import NOW
+from tests.driving import Served, serving
+from tests.whole.browsing import chromium, needs_chromium
+
+pytestmark = needs_chromium
+
+ROOMS = {
+    "overview": "Overview",
+    "terminal": "Terminal",
+    "scenarios": "Scenarios",
+    "time": "Time",
+    "payments": "Payments",
+    "webhooks": "Webhooks",
+    "journal": "Journal",
+    "access": "Access",
+    "coverage": "Coverage",
+    "clauses": "Clauses",
+    "worlds": "Worlds",
+}
+ATTACK = '"><img src=x onerror="document.title=\'pwned\'"><script>alert(1)</script>{{7*7}}'
+TOKEN = "open-sesame-open-sesame"
+WATCH = """
+window.violations = [];
+document.addEventListener("securitypolicyviolation", (one) =>
+  window.violations.push(`${one.violatedDirective} ${one.blockedURI} ${one.sample}`));
+"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Served]:
+    with serving("--clock", NOW) as found:
+        yield found
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page that asks nobody but this machine, and of which no browser complains."""
+    opened = browser.new_page(viewport={"width": 1440, "height": 900})
+    opened.add_init_script(WATCH)
+    asked: list[str] = []
+    complaints: list[str] = []
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on(
+        "console",
+        lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None,
+    )
+    yield opened
+    violations = opened.evaluate("window.violations")
+    opened.close()
+    assert violations == []
+    assert {urlsplit(url).hostname for url in asked if not url.startswith("data:")} == {"127.0.0.1"}
+    # That an answer is a refusal, browsers complain about; these are wanted here.
+    assert [one for one in complaints if "the server responded with a status" not in one] == []
+
+
+def go(page: Page, server: Served, place: str, *, at: str = "default") -> None:
+    page.goto(f"{server.facts['control_url']}/#/{at}/{place}")
+
+
+def ready(page: Page, room: str) -> None:
+    """Wait until the room is there, filled, and follows the world."""
+    expect(page.get_by_role("heading", level=1)).to_contain_text(ROOMS[room])
+    expect(page.locator(".live")).to_have_text("live")
+
+
+def pay(server: Served, amount: int, card: str = "tok_visa_credit", path: str = "/v3/payment"):
+    body = {"amount": amount, "terminal_id": server.facts["terminals"]["merchant"]}
+    return server.ask(
+        "POST",
+        path,
+        key="merchant",
+        json=body | {"card_reader_data": {"paymentCardData": card}},
+    ).json()
+
+
+@pytest.fixture(scope="module")
+def hold(server) -> str:
+    """The id of a hold, in a world in which more has happened."""
+    world = server.facts["control_url"] + "/worlds/default"
+    server.client.post(f"{world}/endpoints", json={"url": "http://127.0.0.1:9/x"})
+    pay(server, 3120, "tok_declined")
+    pay(server, -1)
+    return str(pay(server, 44406, path="/v3/preauth")["transaction_id"])
+
+
+# --- stories ---------------------------------------------------------------------------------
+
+
+def test_a_newcomer_taps_a_first_payment(page, server):
+    server.client.post(server.facts["control_url"] + "/worlds", json={"id": "fresh"})
+    go(page, server, "overview", at="fresh")
+
+    page.get_by_role("button", name="Tap a first payment").click()
+
+    line = page.locator(".feed a.ln").first
+    expect(line).to_contain_text("$10.00")
+    expect(line).to_contain_text("captured")
+    expect(line).to_contain_text("sale")
+
+
+def test_what_a_client_does_shows_up_by_itself_with_the_reason(page, server, hold):
+    go(page, server, "overview")
+    ready(page, "overview")
+
+    pay(server, -5)
+
+    refused = page.locator(".feed a.ln").first
+    expect(refused).to_contain_text("400")
+    expect(refused).to_contain_text("amount")
+    refused.click()
+    expect(page.get_by_role("region", name="Request")).to_contain_text("authenticate")
+
+
+def test_a_held_picture_stays_until_it_is_let_go(page, server, hold):
+    go(page, server, "overview")
+    ready(page, "overview")
+    page.get_by_role("button", name="Hold the picture").click()
+    before = page.locator(".feed a.ln").first.inner_text()
+
+    pay(server, 777)
+
+    page.get_by_role("button", name="1 new").click()
+    assert page.locator(".feed a.ln").first.inner_text() != before
+    expect(page.locator(".feed a.ln").first).to_contain_text("$7.77")
+
+
+def test_a_hold_is_captured_by_hand_alone_and_its_story_tells_it(page, server, hold):
+    go(page, server, f"payments/{hold}")
+    page.get_by_role("button", name="Capture…").focus()
+    page.keyboard.press("Enter")
+    page.get_by_label("Amount: Capture").fill("400.00")
+    page.keyboard.press("Enter")
+
+    detail = page.get_by_role("region", name="Payment")
+    expect(detail.locator(".st").first).to_have_text("captured")
+    expect(detail.locator(".story")).to_contain_text("$400.00")
+    expect(detail.get_by_role("img", name="The payment is captured.")).to_be_visible()
+    expect(detail.get_by_text("What cannot, and why")).to_be_visible()
+
+
+def test_a_card_with_too_little_on_it_is_tapped_and_presented(page, server):
+    go(page, server, "terminal")
+    page.get_by_role("textbox", name="Amount").fill("80.00")
+
+    page.get_by_role("button", name="MasterCard 5100").click()
+
+    expect(page.locator(".phone")).to_contain_text("$50.00")
+    page.get_by_role("button", name="Presenter view").click()
+    expect(page.locator("main")).to_contain_text("The card had only $50.00 on it.")
+    assert page.get_by_label("Sent with key").count() == 0
+
+
+def test_a_payment_that_waits_is_tapped_with_a_key_of_the_keyboard(page, server):
+    server.client.post(server.facts["control_url"] + "/worlds", json={"id": "desk"})
+    go(page, server, "terminal", at="desk")
+    page.get_by_role("button", name="Have payments wait for a card").click()
+    page.get_by_role("button", name="Start on the phone").click()
+    expect(page.get_by_text("Waits for a card")).to_be_visible()
+
+    page.get_by_role("heading", level=1).focus()
+    page.keyboard.press("1")
+
+    expect(page.locator(".phone")).to_contain_text("Approved")
+    expect(page.get_by_text("Waits for a card")).to_have_count(0)
+
+
+def test_time_goes_to_what_falls_due_and_stops_just_before_it(page, server):
+    server.client.post(
+        server.facts["control_url"] + "/worlds",
+        json={"id": "later", "clock": {"now": NOW, "mode": "frozen"}},
+    )
+    go(page, server, "time", at="later")
+    due = page.locator(".dueb").first
+    due.click()
+    page.get_by_role("button", name="Stop just before it").click()
+    expect(page.locator(".clockh")).to_contain_text("59:59")
+
+    page.get_by_role("button", name="To the next").click()
+
+    expect(page.get_by_role("status").filter(has_text="fell due")).to_be_visible()
+
+
+def test_an_id_that_is_pasted_opens_what_it_belongs_to(page, server, hold):
+    go(page, server, "overview")
+    ready(page, "overview")
+    page.keyboard.press("Control+k")
+    page.get_by_role("searchbox", name="Find").fill(hold)
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("region", name="Payment")).to_contain_text(hold)
+
+
+def test_a_stranger_s_404_is_explained_by_the_lens(page, server, hold):
+    refused = server.ask("GET", f"/v1/transactions/{hold}", key="other_merchant")
+    go(page, server, f"journal/{refused.headers['x-sandbox-request-id']}")
+
+    page.get_by_role("link", name="Open in the lens").click()
+
+    detail = page.get_by_role("region", name="Key")
+    expect(detail).to_contain_text("It would be refused")
+    expect(detail).to_contain_text("hierarchy")
+    detail.get_by_role("link", name="merchant", exact=True).click()
+    expect(page.get_by_role("region", name="Key")).to_contain_text("It would be carried out.")
+
+
+def test_a_world_that_is_gone_offers_the_nearest(page, server):
+    go(page, server, "journal", at="defualt")
+
+    page.get_by_role("link", name="default", exact=True).click()
+
+    ready(page, "journal")
+
+
+# --- a server with a token -------------------------------------------------------------------
+
+
+def test_a_printed_link_signs_in_and_a_deep_link_asks_and_goes_on(browser):
+    with serving("--shared") as server:
+        token = server.facts["token"]
+        at = server.facts["control_url"]
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(f"{at}/#/default/coverage")
+        page.get_by_label("Token").fill("not-the-token-of-it")
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("alert")).to_contain_text("not the token")
+        page.get_by_label("Token").fill(token)
+        page.get_by_role("button", name="Sign in").click()
+        ready(page, "coverage")
+
+        assert token not in page.evaluate("document.cookie + JSON.stringify(localStorage)")
+        other = browser.new_context().new_page()
+        other.goto(f"{at}/#token={token}")
+        ready(other, "overview")
+        assert token not in other.url
+        other.context.close()
+        context.close()
+
+
+def test_a_server_that_is_away_is_said_and_comes_back(browser):
+    with serving("--clock", NOW) as server:
+        page = browser.new_page()
+        go(page, server, "overview")
+        ready(page, "overview")
+        page.context.set_offline(True)
+        page.get_by_role("button", name="+1 h").click()
+        expect(page.get_by_text("The server has not answered")).to_be_visible()
+
+        page.context.set_offline(False)
+
+        page.get_by_role("button", name="+1 h").click()
+        expect(page.get_by_text("The server has not answered")).to_have_count(0)
+        page.close()
+
+
+# --- every room -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_room_is_accessible_and_fits_every_width(page, server, hold, theme):
+    page.emulate_media(color_scheme=theme)
+    axe = Axe()
+    wrong: list[str] = []
+    for room in ROOMS:
+        go(
+            page,
+            server,
+            {"payments": f"payments/{hold}", "access": "access/merchant"}.get(room, room),
+        )
+        ready(page, room)
+        for width in (1440, 1024, 390):
+            page.set_viewport_size({"width": width, "height": 900})
+            if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+                wrong.append(f"{room} is wider than {width}")
+        page.set_viewport_size({"width": 1440, "height": 900})
+        found = axe.run(
+            page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
+        )
+        wrong += [
+            f"{room}: {one['id']}: {one['nodes'][0]['html'][:160]}"
+            for one in found.response["violations"]
+        ]
+
+    assert wrong == []
+
+
+def test_a_world_whose_texts_are_attacks_shows_them_as_text(page, server):
+    control = server.facts["control_url"]
+    made = server.client.post(f"{control}/worlds", json={"id": "evil", "name": ATTACK[:60]}).json()
+    world = f"{control}/worlds/evil"
+    server.client.post(
+        f"{world}/endpoints", json={"url": "http://127.0.0.1:9/x", "description": ATTACK[:100]}
+    )
+    server.client.put(
+        f"{world}/scenario",
+        json={
+            "name": ATTACK,
+            "about": ATTACK,
+            "rule": [
+                {"name": ATTACK, "when": {"operation": "sale"}, "then": {"outcome": "lost_card"}}
+            ],
+        },
+    )
+    key = made["keys"]["merchant"]["key"]
+    merchant = made["accounts"]["merchant"]
+    server.client.post(
+        f"{server.url}/v3/payment?x=<img src=x onerror=alert(1)>",
+        json={
+            "amount": 100,
+            "terminal_id": made["terminals"]["merchant"],
+            "order_id": ATTACK,
+            ATTACK: ATTACK,
+        },
+        headers={"x-service-apikey": key},
+    )
+    server.client.put(
+        f"{server.url}/v2/accounts/{merchant}",
+        json={"name": ATTACK},
+        headers={"x-service-apikey": made["keys"]["admin"]["key"]},
+    )
+    server.client.post(
+        f"{world}/send",
+        json={
+            "method": "POST",
+            "path": "/v3/payment",
+            "key": "merchant",
+            "body": {"amount": 100, "terminal_id": made["terminals"]["merchant"]},
+        },
+    )
+    server.client.post(
+        f"{world}/send",
+        json={"method": "GET", "path": "/nowhere/<script>alert(1)</script>", "key": "merchant"},
+    )
+    payments = server.client.get(f"{world}/payments").json()["payments"]
+    messages = server.client.get(f"{world}/messages").json()["messages"]
+    requests = server.client.get(f"{world}/requests").json()["requests"]
+    dialogs: list[str] = []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    places = [*ROOMS, *(f"payments/{one['id']}" for one in payments)]
+    places += [f"webhooks/{one['id']}" for one in messages[:2]]
+    places += [f"journal/{one['id']}" for one in requests]
+    for place in places:
+        go(page, server, place, at="evil")
+        ready(page, place.partition("/")[0])
+        expect(page.locator("main img[src=x], main script")).to_have_count(0)
+        assert "pwned" not in page.title()
+
+    assert dialogs == []
+    assert len(payments) > 0
