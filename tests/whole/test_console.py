@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.conftest import NOW
 from tests.driving import Served, serving
+from tests.webhooks.receiving import receiving
 from tests.whole.browsing import chromium, needs_chromium
 
 pytestmark = needs_chromium
@@ -27,7 +28,6 @@ ROOMS = {
     "worlds": "Worlds",
 }
 ATTACK = '"><img src=x onerror="document.title=\'pwned\'"><script>alert(1)</script>{{7*7}}'
-TOKEN = "open-sesame-open-sesame"
 WATCH = """
 window.violations = [];
 document.addEventListener("securitypolicyviolation", (one) =>
@@ -204,6 +204,25 @@ def test_an_id_that_is_pasted_opens_what_it_belongs_to(page, server, hold):
     page.keyboard.press("Enter")
 
     expect(page.get_by_role("region", name="Payment")).to_contain_text(hold)
+
+
+def test_a_message_shows_what_was_sent_and_that_it_verifies(page, server):
+    server.client.post(server.facts["control_url"] + "/worlds", json={"id": "told"})
+    with receiving() as receiver:
+        go(page, server, "webhooks", at="told")
+        page.get_by_role("button", name="Endpoint").click()
+        page.get_by_label("Address").fill(receiver.url)
+        page.get_by_role("button", name="Add it").click()
+        expect(page.locator(".ep")).to_contain_text(receiver.url)
+
+        page.get_by_role("button", name="Send a sample").click()
+        page.get_by_role("link", name="transaction.sale").click()
+
+        detail = page.get_by_role("region", name="Message")
+        expect(detail.locator(".sg")).to_contain_text("genuine")
+        expect(detail.get_by_role("table")).to_contain_text("200")
+        secret = server.client.get(server.facts["control_url"] + "/worlds/told/endpoints").json()
+        assert secret["endpoints"][0]["secret"] not in page.locator("body").inner_text()
 
 
 def test_a_stranger_s_404_is_explained_by_the_lens(page, server, hold):
