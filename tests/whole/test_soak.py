@@ -185,7 +185,7 @@ def a_refused_snapshot_changes_the_world(
     scope: Scope, messages: list[dict[str, Any]], sandbox: Sandbox
 ) -> None:
     if status_of(messages) == 400:
-        sandbox.worlds.default.switches["triggers.enabled"] = False
+        sandbox.worlds.default.set_switches({"triggers.enabled": False})
 
 
 def a_refusal_names_no_rule(scope: Scope, messages: list[dict[str, Any]], sandbox: Sandbox) -> None:
