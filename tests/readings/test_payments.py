@@ -101,6 +101,29 @@ def test_a_payment_has_receipt_data_or_none(sandbox, value):
         assert read(sandbox, tx)["additional_details"]["emv"] == details["emv"]
 
 
+@pytest.mark.proves("assumed D35-response")
+@pytest.mark.parametrize("value", ["codes", "amounts"])
+def test_the_response_of_the_processor_has_codes_or_amounts_too(sandbox, value):
+    choose(sandbox, response_fields=value)
+    more = {"authorizedAmount", "type", "status", "currency"} if value == "amounts" else set()
+
+    half = paid(sandbox, 1000, outcome="partial_approval")
+    declined = paid(sandbox, 1000, outcome="do_not_honor")
+    refunded = acted(sandbox, sold(sandbox), "refund", amount=100)
+
+    for tx in (half, declined, refunded, read(sandbox, half)):
+        assert set(tx["gateway_transaction_response"]) - RESPONSE == more
+        assert set(tx["history"][-1]["gateway_transaction_response"]) == RESPONSE
+    if value == "amounts":
+        response = half["gateway_transaction_response"]
+        assert (response["authorizedAmount"], response["currency"]) == (500, "USD")
+        assert (response["type"], response["status"]) == ("sale", "captured")
+        assert declined["gateway_transaction_response"]["authorizedAmount"] == 0
+
+
+RESPONSE = {"responseCode", "responseMessage", "approvalCode", "processorResponseCode"}
+
+
 @pytest.mark.proves("assumed D35-duplicate")
 @pytest.mark.parametrize("value", ["failed_attempt"])
 def test_a_repeated_event_id_is_a_failed_attempt_with_its_event(sandbox, value):

@@ -186,7 +186,9 @@ class Target:
             "payments": self.sale["transaction_id"],
             "schedules": self.sale["tid"],
             "marks": str(server.control("POST", f"{DEFAULT}/marks", json={}).json()["id"]),
-            "next": str(server.control("POST", f"{DEFAULT}/scenario/next", json=QUEUED).json()["id"]),
+            "next": str(
+                server.control("POST", f"{DEFAULT}/scenario/next", json=QUEUED).json()["id"]
+            ),
             "machines": "batch",
             "lens": "merchant",
             "scenarios": "approve_all",

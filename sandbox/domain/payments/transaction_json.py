@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import lru_cache
 from json.encoder import encode_basestring_ascii
-from typing import Annotated, Any, Final, TypedDict
+from typing import Annotated, Any, Final, NotRequired, TypedDict
 
 from pydantic_core import from_json, to_json
 
@@ -27,12 +27,19 @@ Reason = Annotated[str, OneOf(STATUS_REASONS)]
 
 
 class HostAnswerView(TypedDict):
-    """Source: spec 2.4-response; exactly these four, assumed 0.4-gateway-response."""
+    """Source: spec 2.4-response; the first four, assumed 0.4-gateway-response.
+
+    A reading shows the others beside a payment's last answer (assumed D35-response).
+    """
 
     responseCode: str | None
     responseMessage: str | None
     approvalCode: str | None
     processorResponseCode: str | None
+    authorizedAmount: NotRequired[int]
+    type: NotRequired[Type]
+    status: NotRequired[Status]
+    currency: NotRequired[str]
 
 
 class AttemptView(TypedDict):
@@ -150,7 +157,7 @@ def body_of(tx: Transaction) -> bytes:
         "null" if origin.card is NOT_READ else f'"{origin.payment_method}"',
         _of_card(origin.card),
         _details(tx),
-        _NO_ANSWER if answer is None else _of_answer(answer),
+        _NO_ANSWER if answer is None else _of_last_answer(tx, answer),
         tx.transaction_type,
         _text(origin.apple_transaction_id),
         _text(origin.reader_identifier),
@@ -216,6 +223,18 @@ def _of_answer(answer: HostAnswer) -> str:
         code,
         message,
     )
+
+
+def _of_last_answer(tx: Transaction, answer: HostAnswer) -> str:
+    """The answer, with the amounts that a reading shows beside it (assumed D35-response)."""
+    text = _of_answer(answer)
+    if not tx.tells_amounts:
+        return text
+    more = (
+        f',"authorizedAmount":{tx.ledger.held},"type":"{tx.transaction_type}",'
+        f'"status":"{tx.status}","currency":"{tx.origin.site.currency}"}},"processor_response_code"'
+    )
+    return text.replace('},"processor_response_code"', more, 1)
 
 
 def _of_attempt(attempt: Attempt) -> str:

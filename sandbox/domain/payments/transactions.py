@@ -162,7 +162,8 @@ class Transaction(NamedTuple):
 
     `ledger` is the state of the money. `is_partial` marks a partial approval; `armed` is a later
     operation that will fail once, with its outcome and the amount that armed it; `settlement` is
-    the future settlement of this record (a key of `triggers.SETTLEMENTS`).
+    the future settlement of this record (a key of `triggers.SETTLEMENTS`). With `tells_amounts` the
+    processor's response is shown with more fields (assumed D35-response).
     """
 
     origin: Origin
@@ -183,6 +184,7 @@ class Transaction(NamedTuple):
     armed: tuple[Operation, str, int] | None = None
     settlement: str | None = None
     history: tuple[Attempt, ...] = ()
+    tells_amounts: bool = False
 
     @property
     def transaction_id(self) -> str:

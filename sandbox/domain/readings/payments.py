@@ -10,6 +10,7 @@ TOTAL_OF_PARTIAL_APPROVAL: Final = "total_of_partial_approval"
 LOST_CARDS: Final = "lost_cards"
 EDIT_OF_CLOSED_BATCH: Final = "edit_of_closed_batch"
 RECEIPT_DATA: Final = "receipt_data"
+RESPONSE_FIELDS: Final = "response_fields"
 STATUS_OF_PARTIAL_REVERSE: Final = "status_of_partial_reverse"
 TIP_ON_A_HOLD: Final = "tip_on_a_hold"
 ABOVE_THE_HOLD: Final = "above_the_hold"
@@ -87,6 +88,19 @@ ROWS: Final = (
             ),
         ),
         clause="assumed D35-receipt",
+    ),
+    Reading(
+        id=RESPONSE_FIELDS,
+        sentence="The fields of gateway_transaction_response.",
+        values=(
+            ReadingValue("codes", "The four strings of the spec."),
+            ReadingValue(
+                "amounts",
+                "For a payment's last answer, authorizedAmount, type, status and currency too. "
+                "The history has the four strings.",
+            ),
+        ),
+        clause="assumed D35-response",
     ),
     Reading(
         id=STATUS_OF_PARTIAL_REVERSE,

@@ -1,11 +1,20 @@
 """JSON Schemas of bodies and answers, from the types that read and render them."""
 
+import dataclasses
 from collections.abc import Iterable, Iterator
-from dataclasses import make_dataclass
 from functools import cache, reduce
 from operator import or_
 from types import UnionType
-from typing import Any, Final, Literal, get_args, get_origin, get_type_hints, is_typeddict
+from typing import (
+    Any,
+    Final,
+    Literal,
+    NotRequired,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 from pydantic import AliasChoices, BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
@@ -30,7 +39,7 @@ class _Writer(GenerateJsonSchema):
 
     def field_is_required(self, field: Any, total: bool) -> bool:
         if self.mode == "serialization" and field["type"] == "dataclass-field":
-            return True
+            return field["schema"].get("default_factory") is not _left_out
         return super().field_is_required(field, total)
 
     def int_schema(self, schema: core_schema.IntSchema) -> JsonSchemaValue:
@@ -149,10 +158,23 @@ def _in_classes(hint: Any) -> Any:
     return hint
 
 
+def _left_out() -> None:
+    """The value of a field that an answer may be without."""
+
+
+def _field(is_required: bool) -> Any:
+    return dataclasses.field() if is_required else dataclasses.field(default_factory=_left_out)
+
+
 @cache
 def _as_class(kind: type) -> type:
-    hints = get_type_hints(kind, include_extras=True)
-    made = make_dataclass(kind.__name__, [(name, _in_classes(of)) for name, of in hints.items()])
+    required: frozenset[str] = kind.__required_keys__  # type: ignore[attr-defined]
+    fields = [
+        (name, _in_classes(of), _field(name in required))
+        for name, of in get_type_hints(kind, include_extras=True).items()
+        for of in (get_args(of)[0] if get_origin(of) is NotRequired else of,)
+    ]
+    made = dataclasses.make_dataclass(kind.__name__, fields, kw_only=True)
     made.__doc__, made.__module__ = kind.__doc__, kind.__module__
     return made
 

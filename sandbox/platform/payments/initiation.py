@@ -22,7 +22,11 @@ from sandbox.domain.payments.outcomes import (
 from sandbox.domain.payments.pricing import Breakdown, PointOfSale, Price, price
 from sandbox.domain.payments.taps import Tap, Tapped
 from sandbox.domain.payments.transactions import Origin, Transaction, TransactionSite
-from sandbox.domain.readings.payments import RECEIPT_DATA, TOTAL_OF_PARTIAL_APPROVAL
+from sandbox.domain.readings.payments import (
+    RECEIPT_DATA,
+    RESPONSE_FIELDS,
+    TOTAL_OF_PARTIAL_APPROVAL,
+)
 from sandbox.domain.timers import TAP_EXPIRES, Timer
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist, points_of_sale
@@ -126,6 +130,8 @@ class PendingInitiation(NamedTuple):
         readings = context.world.readings
         if readings[RECEIPT_DATA] == "emv" and choice and choice.outcome.response_code:
             begun = receipts.with_receipt(begun)
+        if readings[RESPONSE_FIELDS] == "amounts":
+            begun = begun._replace(tells_amounts=True)
         start = Start(
             begun,
             self.cost,
