@@ -21,7 +21,11 @@ TOO_MANY_MAX: Final = 2
 TROUBLE_MAX: Final = 3
 """So many answers 429 to one request, and so many failures in all, end the run."""
 
+REFUSED_MAX: Final = 3
+"""So many refusals end the run, if the key was never let in before."""
+
 TOO_MANY: Final = 429
+_REFUSED: Final = (401, 403)
 
 
 class Stopped(Exception):
@@ -100,6 +104,8 @@ class Asker:
     names: dict[str, Any] = field(default_factory=dict)
     own: Any = None
     trouble: int = 0
+    refused: int = 0
+    is_let_in: bool = False
 
     def run(self, probes: Sequence[Probe], *, refusal_ends: bool, done: Run) -> None:
         """Run the probes of a phase. Raises Stopped and OSError of the register."""
@@ -114,6 +120,9 @@ class Asker:
             try:
                 answers.append(self._step(step, probe.id, refusal_ends=refusal_ends, done=done))
             except Missing as missing:
+                if step.method == "DELETE":
+                    # It was not made.
+                    continue
                 return Finding(probe, None, f"{missing} is not there")
         value = probe.told(answers, self.own)
         told = ", ".join(str(one["status"] or "none") for one in answers)
@@ -171,7 +180,12 @@ class Asker:
             self.trouble += 1
             if self.trouble >= TROUBLE_MAX:
                 raise Stopped(f"the platform failed {TROUBLE_MAX} times, the last time with {why}")
-        if refusal_ends and status in (401, 403):
+        if not refusal_ends or self.is_let_in:
+            return
+        # One operation may be refused to a key that is good for others.
+        self.is_let_in = 0 < status < 500 and status not in _REFUSED
+        self.refused += status in _REFUSED
+        if self.refused >= REFUSED_MAX:
             raise Stopped(f"the platform does not let the key in ({why})")
 
 

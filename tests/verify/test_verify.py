@@ -137,7 +137,7 @@ def run(probes: Sequence[Probe], send: Sends, pace: Pace) -> Run:
         (Raw(429, {"retry-after": "nan"}, ""), 1, "asks to wait for nan seconds"),
         (Raw(500, {}, "<html>"), 3, "failed 3 times, the last time with status 500"),
         (OSError("ReadError"), 3, "failed 3 times, the last time with no answer: ReadError"),
-        (Raw(401, {}, "{}"), 1, "does not let the key in"),
+        (Raw(401, {}, "{}"), 3, "does not let the key in"),
     ],
 )
 def test_a_platform_in_trouble_is_left_alone(answer, sent, why):
@@ -154,6 +154,16 @@ def test_a_platform_in_trouble_is_left_alone(answer, sent, why):
     assert len(done.evidence) == sent
     assert len(time.waits) == sent - 1
     assert [finding.value for finding in done.findings if finding.value is not None] == []
+
+
+def test_an_operation_that_is_refused_to_a_good_key_ends_nothing():
+    def send(request: Asked) -> Raw:
+        return Raw(403 if request.path == "/v2/transactions" else 200, {}, "{}")
+
+    done = run(PROBES, send, Time().pace())
+
+    assert done.stopped is None
+    assert len(done.findings) == len(PROBES)
 
 
 def test_answers_that_are_pages_tell_nothing():
