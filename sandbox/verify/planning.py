@@ -12,9 +12,9 @@ from sandbox.verify.running import INTERVAL_S, REQUESTS_MAX
 
 ABOUT: Final[Mapping[str, str]] = {
     "looking": "Requests that only read.",
-    "keys": "Makes API keys in your account. They expire in an hour, and are deleted at the end. Each "
-    "holds one permission, but for one that asks for all; if the platform makes it, it is deleted "
-    "at once.",
+    "keys": "Makes API keys in your account. They expire in an hour and are deleted at the end. "
+    "Each holds one permission, but for one that asks for all: if the platform makes it, it is "
+    "deleted at once.",
     "directory": "Makes a merchant under the partner's account, with what belongs to it. "
     "All of it is deleted at the end.",
     "payments": "Changes the transactions that you named, by one minor unit at a time. A refund "
