@@ -75,6 +75,17 @@ _ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
     help="Transactions of a device that the phase payments may change, such as auth=ID.",
 )
 @click.option(
+    "--deliveries",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Folder with webhooks of the platform, to compare with those of the sandbox.",
+)
+@click.option(
+    "--secret-env",
+    metavar="NAME",
+    help="Environment variable with the secret that signed the webhooks of --deliveries.",
+)
+@click.option(
     "--clean",
     metavar="RUN",
     help="Delete what a run left, and do nothing else. Its file is in FOLDER.",
@@ -92,6 +103,8 @@ def verify(
     account: str | None,
     partner_key_env: str | None,
     tx: tuple[str, ...],
+    deliveries: Path | None,
+    secret_env: str | None,
     clean: str | None,
     is_plan: bool,
     as_json: bool,
@@ -131,7 +144,8 @@ def verify(
     if clean is not None:
         _clean(clean, base, profile, out, keys)
     else:
-        _print(_ask(wanted, base, profile, out, keys), out, as_json=as_json)
+        captured = _compared(deliveries, secret_env, profile)
+        _print(_ask(wanted, base, profile, out, keys, captured), out, as_json=as_json)
 
 
 def _profile_and_base(profile_file: Path | None, base: str) -> "tuple[Profile, str]":
@@ -147,7 +161,12 @@ def _profile_and_base(profile_file: Path | None, base: str) -> "tuple[Profile, s
 
 
 def _ask(
-    wanted: "Wanted", base: str, profile: "Profile", out: Path, keys: Mapping[str, str | None]
+    wanted: "Wanted",
+    base: str,
+    profile: "Profile",
+    out: Path,
+    keys: Mapping[str, str | None],
+    captured: list[dict[str, Any]],
 ) -> dict[str, Any]:
     """Run, and write the files. The differences."""
     import time
@@ -158,12 +177,31 @@ def _ask(
 
     with Platform(base, keys["own"] or "", profile) as platform:
         pace = Pace(time.monotonic, time.sleep)
-        result, files = ask(platform, profile, wanted, pace, out, keys)
+        result, files = ask(platform, profile, wanted, pace, out, keys, captured)
     try:
         write(out, files)
     except OSError as error:
         refuse(f"--out {out}: cannot be written: {error.strerror}")
     return result
+
+
+def _compared(
+    folder: Path | None, secret_env: str | None, profile: "Profile"
+) -> list[dict[str, Any]]:
+    """The webhooks of the folder, compared. Ends the command if they cannot be used."""
+    from sandbox.verify.deliveries import CaptureError, compared, read_folder
+
+    if folder is None:
+        if secret_env is not None:
+            refuse("--secret-env: is for --deliveries")
+        return []
+    secret = os.environ.get(secret_env) if secret_env else None
+    if secret_env and not secret:
+        refuse(f"--secret-env: the variable {secret_env} has no secret")
+    try:
+        return compared(read_folder(folder), profile, secret)
+    except CaptureError as error:
+        refuse(f"--deliveries {error}")
 
 
 def _wanted(
@@ -269,6 +307,7 @@ def _print(result: dict[str, Any], out: Path, *, as_json: bool) -> None:
     if result["stopped"]:
         refuse(f"the run ended early: {result['stopped']}", EXIT_UNUSABLE)
     differs = any(one["verdict"] == "other reading" for one in result["probes"])
+    differs = differs or any(one["differences"] for one in result["deliveries"])
     sys.exit(EXIT_REFUSED if differs else 0)
 
 

@@ -3,7 +3,7 @@
 import json
 import secrets
 import string
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -35,8 +35,11 @@ def ask(
     pace: Pace,
     folder: Path,
     keys: Mapping[str, str | None],
+    deliveries: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[dict[str, Any], Mapping[str, str]]:
     """The differences, and the files by name. No key is in them.
+
+    `deliveries` are those that were compared already; see `verify.deliveries`.
 
     `keys` are the user's, as `own` and `partner`. What the run makes is noted in `folder` before
     it is made, and deleted before this returns, also if the run is interrupted.
@@ -59,7 +62,7 @@ def ask(
             done.stopped = "it was interrupted while it deleted what it had made"
     _fill_up(done, wanted)
     day = datetime.now(UTC).date().isoformat()
-    result = report.document(done, profile, day, register)
+    result = report.document(done, profile, day, register) | {"deliveries": list(deliveries)}
     files = {
         "uat.toml": report.profile_toml(done, profile, day),
         "uat-switches.json": json.dumps(report.switches(done), indent=2) + "\n",

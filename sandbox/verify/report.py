@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final, Literal
 
@@ -65,11 +65,22 @@ def markdown(result: Mapping[str, Any]) -> str:
             one["verdict"] + (f" ({one['why']})" if one["why"] else ""),
         )
         lines.append(f"| {' | '.join(cells)} |")
+    if result["deliveries"]:
+        lines += ["", "| delivery | event | place | sandbox | platform |", "|---|---|---|---|---|"]
+        lines += [f"| {' | '.join(row)} |" for row in _rows_of(result["deliveries"])]
     if result["made"]:
         lines += ["", "The run made these. A platform may keep the records of what was deleted."]
         lines += ["", "| kind | name | state |", "|---|---|---|"]
         lines += [f"| {one['kind']} | {one['name']} | {one['state']} |" for one in result["made"]]
     return "\n".join(lines) + "\n"
+
+
+def _rows_of(deliveries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
+    for one in deliveries:
+        event = one["event"] if one["is_event_known"] else f"{one['event']} (by its fields)"
+        yield one["file"], event, "signature", "genuine", one["signature"]
+        for unlike in one["differences"]:
+            yield one["file"], event, unlike["place"], unlike["sandbox"], unlike["platform"]
 
 
 def lines(result: Mapping[str, Any]) -> Iterator[str]:
@@ -81,6 +92,11 @@ def lines(result: Mapping[str, Any]) -> Iterator[str]:
         elif one["why"]:
             said += f" ({one['why']})"
         yield said
+    for one in result["deliveries"]:
+        yield f"{one['file']}: {one['event']}, signature {one['signature']}"
+        for unlike in one["differences"]:
+            place, ours, theirs = unlike["place"], unlike["sandbox"], unlike["platform"]
+            yield f"  {place}: the platform has {theirs}, the sandbox {ours}"
 
 
 def profile_toml(run: Run, profile: Profile, day: str) -> str:
