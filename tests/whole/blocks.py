@@ -76,7 +76,7 @@ STAND_INS = (
         "the recording is the reader's; tests/traffic has recordings",
     ),
     StandIn(
-        r"(\w+=\S+ )*sandbox verify https.*|sandbox serve --profile verified/uat\.toml",
+        r"([A-Z_]+=.* )?sandbox verify https.*|sandbox serve --profile verified/uat\.toml",
         "sandbox verify --help",
         "the platform is the reader's; tests/verify asks sandboxes",
     ),
