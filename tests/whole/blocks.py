@@ -76,7 +76,8 @@ STAND_INS = (
         "the recording is the reader's; tests/traffic has recordings",
     ),
     StandIn(
-        r"([A-Z_]+=.* )?sandbox verify https.*|sandbox serve --profile verified/uat\.toml",
+        r"[A-Z_]+=.* sandbox verify .*|sandbox verify .* --clean .*"
+        r"|sandbox serve --profile verified/uat\.toml",
         "sandbox verify --help",
         "the platform is the reader's; tests/verify asks sandboxes",
     ),
