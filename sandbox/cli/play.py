@@ -13,6 +13,7 @@ from sandbox.cli.acting import platform_of
 from sandbox.cli.control import PREFIX, Remote, Unanswered, at_server, world_path
 from sandbox.cli.exit_status import EXIT_REFUSED, refuse
 from sandbox.cli.known import SOME_SCENARIO
+from sandbox.cli.money import in_units
 from sandbox.cli.tables import counted, say, styled
 
 if TYPE_CHECKING:
@@ -136,9 +137,9 @@ def _words(send: "Send") -> str:
         return f"find the payment with event_id {send.event_id}"
     words = [send.operation.replace("_", " ")]
     if send.operation in ("sale", "auth") or send.amount is not None:
-        words.append(_money(1000 if send.amount is None else send.amount))
+        words.append(in_units(1000 if send.amount is None else send.amount))
     if send.tip_amount is not None:
-        words.append(f"tip {_money(send.tip_amount)}")
+        words.append(f"tip {in_units(send.tip_amount)}")
     if send.operation == "confirm":
         words.append("yes" if send.confirm else "no")
     if send.terminal != "merchant":
@@ -182,10 +183,6 @@ def _facts(shown: Mapping[str, Any]) -> list[str]:
     for name in _AMOUNTS:
         value = shown.get(name) or more.get(name)
         if value:
-            facts.append(f"{name.removesuffix('_amount')} {_money(value)}")
+            amount = in_units(value, shown.get("currency"))
+            facts.append(f"{name.removesuffix('_amount')} {amount}")
     return facts
-
-
-def _money(amount: int) -> str:
-    """An amount in units of the demo world's currency, which has two decimals."""
-    return f"{amount / 100:.2f}"

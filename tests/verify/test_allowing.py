@@ -1,8 +1,12 @@
 """`sandbox verify` changes only what the user allows, and what it made itself."""
 
+import re
+from pathlib import Path
+
 import pytest
 
-from sandbox.verify.probes.table import ProbeError, read_probes
+from sandbox.domain.readings.table import READINGS
+from sandbox.verify.probes.table import PHASES, ProbeError, probes_of, read_probes
 from tests.cli.asking import ask, assert_refused
 
 UAT = "https://uat.example.com"
@@ -89,3 +93,11 @@ def test_a_row_that_could_change_what_is_not_the_runs_is_refused(step, words, tm
         read_probes(file, reads_only=False)
 
     assert str(refused.value).startswith(f"mine.toml: probe 1: request: {words}")
+
+
+def test_the_guide_names_the_readings_that_no_probe_asks_for():
+    asked = {one.name for phase in PHASES for one in probes_of(phase) if one.kind == "reading"}
+    guide = (Path(__file__).parents[2] / "docs/guides/verifying.md").read_text(encoding="utf-8")
+    (table,) = re.findall(r"These readings no probe asks for.*?\n\n(.*?)\n\n", guide, re.DOTALL)
+
+    assert set(re.findall(r"`(\w+)`", table)) == set(READINGS) - asked
