@@ -71,7 +71,6 @@ _TAGS: Final = {
     "tls": "The certificate of a server with --tls",
     "docs": "The page in the browser",
     "session": "Signing in with a browser",
-    "console": "The web console",
 }
 _SAID: Final = {
     400: "The body or the query has a mistake; `nearest` is the known word for a misspelt one.",
@@ -150,11 +149,12 @@ def document(
     cast: Cast,
     strict: bool = False,
 ) -> dict[str, Any]:
-    """The document of the endpoints in `rows`; `cast` has the ids for the examples.
+    """The document of what programs ask in `rows`; `cast` has the ids for the examples.
 
     The `strict` one says all that schemas can say, and is for fuzzing.
     """
-    shown = _strict(rows, version=version, url=url, needs_token=needs_token, cast=cast)
+    for_programs = [row for row in rows if row.is_for_programs]
+    shown = _strict(for_programs, version=version, url=url, needs_token=needs_token, cast=cast)
     if not strict:
         shown = plain(shown)
         add_answers(shown, ANSWERS)

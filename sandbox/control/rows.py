@@ -154,6 +154,11 @@ class ControlRow:
             return AnswerKind.CONTROL
         return AnswerKind.PAGE if self.media_type.startswith("text/") else AnswerKind.OPEN
 
+    @property
+    def is_for_programs(self) -> bool:
+        """Whether the OpenAPI document has it: the console's page and files are for a browser."""
+        return self.kind not in (AnswerKind.CONSOLE, AnswerKind.ASSET)
+
 
 class ControlFault(Exception):
     """A control request that is refused.

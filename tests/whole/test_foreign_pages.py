@@ -211,7 +211,7 @@ class Target:
         found = []
         for row in CONTROL:
             id = self.ids.get(row.name.partition(".")[0], "none")
-            body = self.examples[row.name]
+            body = self.examples.get(row.name)
             if row.name == "snapshot.restore":
                 body = self.server.control("GET", f"{DEFAULT}/snapshot").json()
             found.append(

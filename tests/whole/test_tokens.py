@@ -161,7 +161,7 @@ def test_a_token_that_was_given_is_never_printed(file):
 
 
 @pytest.mark.proves("assumed D25-token")
-def test_a_token_that_was_made_up_is_printed_once_for_the_lines_to_paste():
+def test_a_token_that_was_made_up_is_printed_to_paste_and_to_sign_in_with_and_nowhere_else():
     with banner_of("--host", "0.0.0.0") as (lines, _):
         (export,) = [line.strip() for line in lines if "SANDBOX_TOKEN=" in line]
         (line,) = [line for line in lines if line.strip().startswith("curl ") and "Bearer" in line]
@@ -169,7 +169,8 @@ def test_a_token_that_was_made_up_is_printed_once_for_the_lines_to_paste():
         done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=10, check=True)
 
     token = export.partition("=")[2]
-    assert "\n".join(lines).count(token) == 1
+    assert sum(token in line for line in lines) == "\n".join(lines).count(token) == 2
+    assert any(line.endswith(f"/_sandbox/#token={token}") for line in lines)
     assert lines.index(f"  {export}") < lines.index(line)
     assert b'"total":0' in done.stdout
 
