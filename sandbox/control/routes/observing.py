@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from sandbox.control import coverage, docs, ledger, observe, streaming
+from sandbox.control import capturing, coverage, docs, ledger, observe, streaming
 from sandbox.control.rows import PREFIX, WORLD, ControlRow
 from sandbox.platform.rows import LazyModule
 
@@ -35,6 +35,14 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/requests/{{id}}",
         summary="Read a request of the journal",
         run=observe.request,
+    ),
+    ControlRow(
+        name="capture.read",
+        method="GET",
+        path=f"{WORLD}/capture",
+        summary="Capture a world: all that can be seen of it, without keys, as gzipped JSON",
+        run=capturing.read,
+        media_type=capturing.GZIP,
     ),
     ControlRow(
         name="stream.read",
