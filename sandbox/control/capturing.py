@@ -35,6 +35,8 @@ from sandbox.worlds.clock import ClockView
 from sandbox.worlds.journal import Entry, EntryView
 from sandbox.worlds.world import World
 
+PROGRAM: Final = "uat-sandbox"
+
 FORMAT: Final = 1
 """The format of captures. One that adds fields only stays the same."""
 
@@ -229,7 +231,7 @@ def _head(request: ControlRequest) -> dict[str, Any]:
     shown = worlds.view(world)
     keys = {name: KeyOfCapture(id=one["id"]) for name, one in shown["keys"].items()}
     return {
-        "program": "uat-sandbox",
+        "program": PROGRAM,
         "capture": FORMAT,
         "taken_at": to_wire(world.now()),
         "server": {
