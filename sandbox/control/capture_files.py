@@ -72,10 +72,9 @@ def _check(name: str, value: Any, shape: Any) -> None:
     """Raises NotACapture for a member that has not the shape of its type."""
     kinds = [_kind(one) for one in get_args(shape)] if type(None) in get_args(shape) else []
     kinds = kinds or [_kind(shape)]
-    if not isinstance(value, tuple(kinds)):
+    if type(value) not in kinds:
         raise NotACapture(f"{name}: must be {_SHAPES[kinds[0]]}")
-    items: list[Any] = value if get_origin(shape) is list else []
-    if not all(isinstance(item, dict) for item in items):
+    if get_origin(shape) is list and not all(isinstance(item, dict) for item in value):
         raise NotACapture(f"{name}: must be a list of objects")
 
 
