@@ -166,9 +166,12 @@ def entries_of(tx: Transaction | None, batch_id: str) -> Entries:
     if tx is None:
         return _NO_ENTRIES
     captured = refunded = count = 0
+    ledger = tx.ledger
     if tx.batch_id == batch_id:
-        captured, count = tx.ledger.kept, 1
-    if tx.ledger.refunded:
+        captured, count = ledger.captured - ledger.reversed, 1
+    elif not ledger.refunded:
+        return _NO_ENTRIES
+    if ledger.refunded:
         for amount in _refunds_in(tx, batch_id):
             refunded += amount
             count += 1

@@ -6,7 +6,7 @@ Applies the rows I1 to I10 of `transitions`.
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from sandbox.domain.payments.amounts import Amounts, Ledger
+from sandbox.domain.payments.amounts import EMPTY, Amounts, Ledger
 from sandbox.domain.payments.attempts import Conclusion, gateway_id, host_answer
 from sandbox.domain.payments.outcomes import (
     AFTER_PROMPT,
@@ -41,34 +41,41 @@ def created(
     It leaves out a surcharge that is still to be confirmed (assumed D12).
     """
     amounts = price.amounts.without_surcharge() if price.needs_prompt else price.amounts
+    # By position, in the order of the fields: with names it takes twice as long.
+    word = origin.operation._value_
     first = Attempt(
-        event_id=event_id,
-        transaction_type=origin.operation.value,
-        status="pending",
-        status_reason="pending",
-        amount=amounts.total,
-        amounts=amounts,
-        refunded=0,
-        reversed=0,
-        gateway_transaction_id=None,
-        answer=None,
-        batch_id=None,
-        created_at=origin.created_at,
+        event_id,
+        word,
+        "pending",
+        "pending",
+        amounts.total,
+        amounts,
+        0,
+        0,
+        None,
+        None,
+        None,
+        origin.created_at,
     )
     return Transaction(
-        origin=origin,
-        event_id=event_id,
-        transaction_type=origin.operation.value,
-        status="pending",
-        status_reason="pending",
-        amounts=amounts,
-        rates=price.rates,
-        surcharge_applied=amounts.surcharge > 0,
-        tip_type=price.tip_type,
-        tip_capture_mode="sale" if amounts.tip else None,
-        armed=armed,
-        settlement=settlement,
-        history=(first,),
+        origin,
+        event_id,
+        word,
+        "pending",
+        "pending",
+        amounts,
+        EMPTY,
+        price.rates,
+        amounts.surcharge > 0,
+        price.tip_type,
+        "sale" if amounts.tip else None,
+        None,
+        None,
+        None,
+        False,
+        armed,
+        settlement,
+        (first,),
     )
 
 
@@ -195,17 +202,27 @@ def conclude(
             step_after(history, at),
         )
         history = (*history, attempt)
-    after = tx._replace(
-        status=taken.next_status,
-        status_reason=reason,
-        amounts=amounts,
-        ledger=ledger,
-        surcharge_applied=tx.surcharge_applied and amounts.surcharge > 0,
-        is_partial=is_partial,
-        gateway_transaction_id=host_id,
-        answer=answer,
-        batch_id=batch_id,
-        history=history,
+    # By position as in `created`: `_replace` takes three times as long.
+    after = Transaction(
+        tx.origin,
+        tx.event_id,
+        tx.transaction_type,
+        taken.next_status,
+        reason,
+        amounts,
+        ledger,
+        tx.rates,
+        tx.surcharge_applied and amounts.surcharge > 0,
+        tx.tip_type,
+        tx.tip_capture_mode,
+        host_id,
+        answer,
+        batch_id,
+        is_partial,
+        tx.armed,
+        tx.settlement,
+        history,
+        tx.tells_amounts,
     )
     events = () if taken.event is None else ((taken.event, after),)
     return Conclusion(taken, after, after, events)
