@@ -20,6 +20,7 @@ from sandbox.domain.payments.outcomes import (
 from sandbox.domain.payments.pricing import Price
 from sandbox.domain.payments.transactions import (
     Attempt,
+    HostAnswer,
     Origin,
     Transaction,
     attempt_of,
@@ -187,20 +188,7 @@ def conclude(
     amounts, ledger, is_partial = _money(start, taken)
     history = tx.history
     if taken.event is not None:
-        attempt = Attempt(
-            tx.event_id,
-            tx.transaction_type,
-            taken.next_status,
-            reason,
-            amounts.total,
-            amounts,
-            0,
-            0,
-            host_id,
-            answer,
-            batch_id,
-            step_after(history, at),
-        )
+        attempt = _attempt(tx, taken, reason, amounts, host_id, answer, batch_id, at)
         history = (*history, attempt)
     # By position as in `created`: `_replace` takes three times as long.
     after = Transaction(
@@ -226,6 +214,32 @@ def conclude(
     )
     events = () if taken.event is None else ((taken.event, after),)
     return Conclusion(taken, after, after, events)
+
+
+def _attempt(
+    tx: Transaction,
+    taken: Transition,
+    reason: str,
+    amounts: Amounts,
+    host_id: str | None,
+    answer: HostAnswer | None,
+    batch_id: str | None,
+    at: int,
+) -> Attempt:
+    return Attempt(
+        tx.event_id,
+        tx.transaction_type,
+        taken.next_status,
+        reason,
+        amounts.total,
+        amounts,
+        0,
+        0,
+        host_id,
+        answer,
+        batch_id,
+        step_after(tx.history, at),
+    )
 
 
 def _money(start: Start, taken: Transition) -> tuple[Amounts, Ledger, bool]:
