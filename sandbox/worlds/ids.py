@@ -39,6 +39,8 @@ class Ids:
         self._secret = secret
         self.taken: Collection[str] = frozenset()
         self._counters = Counters() if counters is None else counters
+        # Copied for each block: to begin with the key takes half of a hash.
+        self._keyed = blake2b(key=self._key, digest_size=_BLOCK)
         self._number = -1
         self._block = b""
 
@@ -102,7 +104,9 @@ class Ids:
         if end > _BLOCK:
             number, start, end = number + 1, 0, size
         if number != self._number:
-            self._number, self._block = number, self._hash(number, self._key, _BLOCK)
+            block = self._keyed.copy()
+            block.update(b"%d" % number)
+            self._number, self._block = number, block.digest()
         counters.drawn = number * _BLOCK + end
         return self._block[start:end]
 

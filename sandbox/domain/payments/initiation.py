@@ -143,6 +143,11 @@ CONDITIONS: Final[Mapping[str, Callable[[Start], bool]]] = {
 
 def transition_for(start: Start) -> Transition:
     """The row that this initiation takes."""
+    if start.outcome is APPROVED and not (
+        start.price.needs_prompt or start.is_passthrough or start.is_misconfigured
+    ):
+        # Most initiations: no condition holds.
+        return _APPROVED[start.tx.origin.operation]
     for row, applies in _ROWS[start.tx.origin.operation]:
         if applies(start):
             return row
@@ -152,6 +157,11 @@ def transition_for(start: Start) -> Transition:
 _ROWS: Final = {
     operation: [(row, CONDITIONS[row.when]) for row in transitions_from(operation)]
     for operation in (Operation.SALE, Operation.AUTH)
+}
+
+
+_APPROVED: Final = {
+    operation: next(row for row, _ in rows if not row.when) for operation, rows in _ROWS.items()
 }
 
 
