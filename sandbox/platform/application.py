@@ -30,6 +30,7 @@ from sandbox.platform.routes import OPERATIONS
 from sandbox.platform.rows import Row, is_key_path
 from sandbox.platform.security_headers import SHOWS_KEY
 from sandbox.platform.sending import explained, is_sent_whole, send_whole, send_with_fault
+from sandbox.platform.shown_paths import ShownPaths
 from sandbox.platform.wire import (
     BadInput,
     Body,
@@ -114,6 +115,7 @@ class Platform:
         self._recognized = RecognizedKeys(worlds, self._key_format)
         self._explain_headers = explain_headers
         self._log_requests = log_requests
+        self._paths = ShownPaths(worlds.profile)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request. Only HTTP is spoken here."""
@@ -331,9 +333,7 @@ class Platform:
         profile = self._worlds.profile
         row = incoming.match.row if incoming.match else None
         is_literal = row is not None and row.path == incoming.path
-        path = (
-            incoming.path if is_literal else profile.scrub_start(incoming.path, ADDRESS_CHARS_MAX)
-        )
+        path = incoming.path if is_literal else self._paths.shown(incoming.path)
         query = unquote(incoming.query_string.decode("latin-1")) if incoming.query_string else ""
         query = profile.scrub_start(query, ADDRESS_CHARS_MAX) if query else ""
         if context.refusal is not None or query:
