@@ -5,7 +5,7 @@ import { named } from "./health.js";
 import { act, agenda, clock, endpoints } from "./state.js";
 import { Act, Choice, Empty, html, Icon, Panel, say } from "./ui.js";
 import { useTicks, worldNow } from "./clockface.js";
-import { day, time, until } from "./words.js";
+import { day, subject, time, until } from "./words.js";
 
 const RATES = [["frozen", "Frozen"], ["1", "Runs"], ["60", "×60"], ["3600", "×3600"]];
 const STEPS = [["1m", "+1 min"], ["5m", "+5 min"], ["1h", "+1 h"], ["1d", "+1 day"], ["7d", "+1 week"]];
@@ -47,7 +47,7 @@ function groups(list, now) {
 function Due({ one, now, ahead, open, onOpen }) {
   const then = one.then ? `${one.then.status}${one.then.status_reason ? ` / ${one.then.status_reason}` : ""}` : "";
   return html`<li class=${open ? "on" : ""}><button class="dueb" aria-expanded=${String(open)} onClick=${onOpen}>
-    <${Icon} name="time" size=${14} /><span class="el"><b>${named(one.subject.says, endpoints.value)}</b> ${one.says}</span>
+    <${Icon} name="time" size=${14} /><span class="el"><b>${named(subject(one.subject), endpoints.value)}</b> ${one.says}</span>
     <span class="q">${until(now, one.due)}</span><span class="m">${ahead > 86_400_000 ? day(one.due) : time(one.due)}</span></button>
     ${open && html`<div class="pv"><p>${then ? `Then it is ${then}. ` : ""}Everything that is due before it happens
       first, in order. <span class="cl">${one.clause}</span></p>
