@@ -11,7 +11,7 @@ from sandbox.domain.currencies import CURRENCIES, in_units
 from tests.conftest import NOW
 from tests.driving import Served, serving
 from tests.whole.browsing import chromium, needs_chromium
-from tests.whole.watching import Desk, watched
+from tests.whole.watching import Desk, faults, watched
 
 pytestmark = needs_chromium
 
@@ -73,3 +73,117 @@ def test_the_page_writes_and_reads_amounts_of_every_currency_as_the_server_does(
         assert text == in_units(1234567, code)
         assert minor == 1234 * 10 ** CURRENCIES[code].exponent
         assert too_fine is None
+
+
+# --- finding ----------------------------------------------------------------------------------
+
+
+def test_whatever_has_an_id_is_found_in_every_world(desk):
+    page = desk.page
+    made = desk.world("far")
+    paid = desk.pay("far", 1234, "tok_amex")
+    (entry,) = desk.ask("GET", "/worlds/far/requests?limit=1")["requests"]
+    asked = {
+        paid["transaction_id"]: ("region", "Payment", paid["transaction_id"]),
+        f"x-sandbox-request-id: {entry['id']}": ("region", "Request", "$12.34"),
+        made["terminals"]["merchant"]: ("list", "Payments", "$12.34"),
+        paid["event_id"]: ("region", "Payment", "$12.34"),
+    }
+    for question, (role, name, text) in asked.items():
+        desk.open("overview", at="far")
+        page.keyboard.press("Control+k")
+        page.get_by_role("searchbox", name="Find").fill(question)
+        page.keyboard.press("Enter")
+        expect(page.get_by_role(role, name=name)).to_contain_text(text)
+    desk.open("overview")
+    page.keyboard.press("Control+k")
+    find = page.get_by_role("searchbox", name="Find")
+    find.fill("8431")
+    expect(page.get_by_role("dialog")).to_contain_text("sale of 12.34 USD, captured")
+    expect(page.get_by_role("dialog")).to_contain_text("(world far)")
+    find.fill("no-such-thing")
+    expect(page.get_by_role("dialog")).to_contain_text("Nothing in any world")
+    assert faults(page) == []
+
+
+# --- worlds -----------------------------------------------------------------------------------
+
+
+def test_a_world_is_marked_forked_renamed_saved_and_opened_again(desk, tmp_path):
+    page = desk.page
+    desk.world("first", clock=FROZEN)
+    desk.pay("first", 1000)
+    desk.open("payments", at="first")
+    page.get_by_role("link", name="first", exact=True).click()
+
+    page.get_by_label("Name of the mark").fill("one payment")
+    desk.click("button", "Mark this moment")
+    expect(page.locator(".marks")).to_contain_text("one payment")
+    desk.pay("first", 2000)
+    desk.click("button", "Return to mark")
+    row = page.get_by_role("row", name="first", exact=False).first
+    expect(row.get_by_role("cell").nth(4)).to_have_text("1")
+    assert faults(page) == []
+
+    page.get_by_label("Name", exact=True).first.fill("Friday demo")
+    desk.click("button", "Rename")
+    expect(page.locator(".bar")).to_contain_text("Friday demo")
+    with page.expect_download() as saving:
+        page.get_by_role("link", name="Save it as a file").click()
+    saved = tmp_path / "saved.json"
+    saving.value.save_as(saved)
+
+    page.get_by_label("Copy").fill("copy")
+    desk.click("button", "Fork it")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Payments")
+    expect(page.locator(".list")).to_contain_text("$10.00")
+    assert page.url.endswith("#/copy/payments")
+
+    page.goto(f"{desk.control}/#/copy/worlds")
+    page.get_by_label("Open a saved file").set_input_files(saved)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Payments")
+    expect(page.locator(".bar")).to_contain_text("Friday demo")
+    broken = tmp_path / "broken.json"
+    broken.write_text("{}")
+    desk.open("worlds", at="copy")
+    before = len(desk.ask("GET", "/worlds?shape=row")["worlds"])
+    page.get_by_label("Open a saved file").set_input_files(broken)
+    expect(page.get_by_role("alert")).to_contain_text("snapshot")
+    assert len(desk.ask("GET", "/worlds?shape=row")["worlds"]) == before
+
+
+def test_a_reset_and_a_deletion_ask_first(desk):
+    page = desk.page
+    desk.world("doomed")
+    desk.pay("doomed", 1000)
+    desk.open("worlds", at="doomed")
+
+    desk.click("button", "Reset")
+    desk.click("button", "Keep it")
+    assert desk.ask("GET", "/worlds/doomed/payments")["total"] == 1
+    desk.click("button", "Reset")
+    desk.click("button", "Reset it")
+    expect(page.get_by_role("status").filter(has_text="Reset")).to_be_visible()
+    assert desk.ask("GET", "/worlds/doomed/payments")["total"] == 0
+
+    row = page.get_by_role("row", name="doomed")
+    row.get_by_role("button", name="Delete").click()
+    expect(row).to_contain_text("Delete doomed and all that is in it?")
+    row.get_by_role("button", name="Delete it").click()
+    expect(page.get_by_role("row", name="doomed")).to_have_count(0)
+    assert page.url.endswith("#/default/worlds")
+
+
+def test_a_new_world_begins_with_a_fixture_and_keeps_the_room(desk):
+    page = desk.page
+    desk.open("journal")
+    page.keyboard.press("g")
+    page.keyboard.press("l")
+    page.get_by_label("Id, or none").fill("busy-month")
+    page.get_by_label("Begins with").select_option("busy")
+
+    desk.click("button", "Make it")
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Journal")
+    assert page.url.endswith("#/busy-month/journal")
+    assert desk.ask("GET", "/worlds/busy-month/payments")["total"] > 100
