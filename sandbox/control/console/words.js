@@ -54,7 +54,7 @@ export function minor(text, currency = "USD") {
   return Number(whole + part.padEnd(digits, "0"));
 }
 
-const KINDS = { preauth: "hold", auth: "hold" };
+const KINDS = { preauth: "hold", auth: "hold", incremental_auth: "hold", reverse: "hold" };
 
 /** What something happens to, as the agenda names it: payments with their amount as people write it. */
 export function subject({ says, amount, currency }) {
