@@ -56,6 +56,20 @@ CURRENCIES: Final[dict[str, Currency]] = _rows()
 _BY_NUMBER: Final = {one.number: one.code for one in CURRENCIES.values()}
 
 
+_USUAL_EXPONENT: Final = 2
+
+
+def in_units(amount: int, code: str) -> str:
+    """The amount as people write it: `10.50` for 1050 minor units; two decimals if unknown."""
+    digits = CURRENCIES[code].exponent if code in CURRENCIES else _USUAL_EXPONENT
+    return f"{amount / 10**digits:.{digits}f}"
+
+
+def written(amount: int, code: str) -> str:
+    """The amount with its currency: `10.50 USD`, `1050 JPY`, `1.050 BHD`."""
+    return f"{in_units(amount, code)} {code}"
+
+
 def code_of(word: str) -> str:
     """The letters of the currency that the word names, by letters or by number.
 

@@ -10,7 +10,7 @@ import { Overview } from "./overview.js";
 import { Payments } from "./payments.js";
 import { Scenarios } from "./scenarios.js";
 import { Terminal } from "./terminal.js";
-import { Time } from "./time.js";
+import { pane, Time, TimePane } from "./time.js";
 import { Webhooks } from "./webhooks.js";
 import { Worlds } from "./worlds.js";
 import { Finder, finding } from "./finder.js";
@@ -58,6 +58,11 @@ function Room({ id, text }) {
     ${count ? html`<span class=${`n ${kind}`}>${count}<span class="vh"> ${means}</span></span>` : ""}</a>`;
 }
 
+/** Opens the clock over this room, or closes it. */
+function toggleTime() {
+  if (route.value.room !== "time") pane.value = !pane.value;
+}
+
 const Navigation = () => html`<nav aria-label="Rooms">
   ${ROOMS.map(([id, text]) => id === "worlds" ? "" : id
     ? html`<${Room} id=${id} text=${text} />` : html`<p>${text}</p>`)}
@@ -74,7 +79,7 @@ const Header = () => html`<header class="bar">
     <b class="el">${world.value?.name || route.value.world}</b>
     ${world.value?.name ? html`<span class="qq mono">${route.value.world}</span>` : ""}
     <${Icon} name="down" size=${14} /><//>
-  <${ClockFace} />
+  <${ClockFace} open=${pane.value} toggle=${toggleTime} />
   ${scenario.value && html`<${Go} room="scenarios" class="chip opt"><${Icon} name="scenarios" />
     <span class="el">${scenario.value.name}</span><//>`}
   <span class="sp"></span>
@@ -148,7 +153,7 @@ function Content() {
 }
 
 const App = () => html`<${Header} /><${Navigation} />
-  <div class="stack"><${AwayBar} /><${Content} /></div><${Finder} />
+  <div class="stack"><${AwayBar} /><div class="beside">${session.value?.signed_in && !locked.value ? html`<${TimePane} />` : ""}<${Content} /></div></div><${Finder} />
   <p class="said" role="status">${said.value}</p>`;
 
 const KEYS = { o: "overview", t: "terminal", s: "scenarios", p: "payments", w: "webhooks",
@@ -160,7 +165,7 @@ async function start() {
   listen({
     rooms: (key) => KEYS[key] && go({ room: KEYS[key] }),
     find: () => { finding.value = true; },
-    time: () => go({ room: "time" }),
+    time: toggleTime,
     hold: () => hold(),
   });
   follow();
