@@ -18,6 +18,7 @@ const advance = async (body) => {
 };
 
 async function setMode(value) {
+  /** @type {Api.ClockBody} */
   const body = value === "frozen" ? { mode: "frozen" } : { mode: "running", rate: Number(value) };
   await act("PUT", ["clock"], body);
 }
@@ -25,7 +26,7 @@ async function setMode(value) {
 const along = (seconds) => (540 * Math.log(Math.max(1, seconds))) / Math.log(END_S) + 10;
 
 function Strip({ now, list }) {
-  const ahead = list.map((one) => (new Date(one.due) - now) / 1000);
+  const ahead = list.map((one) => (Date.parse(one.due) - Number(now)) / 1000);
   return html`<svg class="strip" viewBox="0 0 580 44" role="img"
     aria-label=${`${list.length} things fall due, on a scale from now to years ahead`}>
     <path d="M10 26H550" class="axis" />
@@ -34,11 +35,17 @@ function Strip({ now, list }) {
     ${ahead.map((seconds) => html`<rect class="due" x=${along(seconds) - 1} y="8" width="2" height="16" />`)}</svg>`;
 }
 
+/**
+ * What falls due, by how far it is away.
+ * @param {Api.DueView[]} list
+ * @param {Date} now
+ */
 function groups(list, now) {
-  const found = [["Within the hour", 3600], ["Within a day", 86_400], ["Within a month", 2_592_000], ["Later", Infinity]]
-    .map(([title, limit]) => ({ title, limit, list: [] }));
+  /** @type {[string, number][]} */
+  const limits = [["Within the hour", 3600], ["Within a day", 86_400], ["Within a month", 2_592_000], ["Later", Infinity]];
+  const found = limits.map(([title, limit]) => ({ title, limit, list: [] }));
   for (const one of list) {
-    const ahead = (new Date(one.due) - now) / 1000;
+    const ahead = (Date.parse(one.due) - Number(now)) / 1000;
     found.find(({ limit }) => ahead <= limit).list.push(one);
   }
   return found.filter(({ list: some }) => some.length);
@@ -79,7 +86,7 @@ export function Time() {
   <${Strip} now=${now} list=${list} />
   ${groups(list, now).map(({ title, list: some }) => html`<${Panel} title=${title}
     more=${html`<span class="qq">${some.length}</span>`}><ul class="agenda">${some.map((one) => html`<${Due} key=${one.id}
-      one=${one} now=${now} ahead=${new Date(one.due) - now} open=${open === one.id}
+      one=${one} now=${now} ahead=${Date.parse(one.due) - Number(now)} open=${open === one.id}
       onOpen=${() => setOpen(open === one.id ? "" : one.id)} />`)}</ul><//>`)}
   ${agenda.value.total > list.length ? html`<p class="q">and ${agenda.value.total - list.length} more,
     which <code>sandbox agenda --limit 500</code> lists</p>` : ""}
