@@ -16,7 +16,7 @@ import { Worlds } from "./worlds.js";
 import { Finder, finding } from "./finder.js";
 import { listen } from "./keys.js";
 import { go, route, tokenOfLink } from "./route.js";
-import { agenda, clock, endpoints, follow, held, hold, live, messages, scenario, session, taps,
+import { agenda, endpoints, follow, held, hold, live, messages, scenario, session, taps,
   trouble, world } from "./state.js";
 import { Go, html, Icon, said, Trouble } from "./ui.js";
 import { ClockFace } from "./clockface.js";
@@ -50,7 +50,7 @@ const counts = {
 };
 
 function Room({ id, text }) {
-  const [count, kind, means] = (counts[id] && counts[id]()) || [];
+  const [count, kind, means] = counts[id]?.() || [];
   const here = route.value.room === id;
   return html`<a href=${`#/${encodeURIComponent(route.value.world)}/${id}`}
     class=${here ? "on" : ""} aria-current=${here ? "page" : undefined}>
@@ -72,7 +72,7 @@ const Navigation = () => html`<nav aria-label="Rooms">
 const Header = () => html`<header class="bar">
   <a class="skip" href="#main" onClick=${(event) => {
     event.preventDefault();
-    document.querySelector("main h1")?.focus();
+    /** @type {HTMLElement} */ (document.querySelector("main h1"))?.focus();
   }}>Skip to the room</a>
   <span class="brand"><i></i>uat-sandbox</span>
   <${Go} room="worlds" class="chip"><${Icon} name="world" />
