@@ -64,6 +64,8 @@ _TAGS: Final = {
     "applications": "Webhook applications of accounts, to which endpoints belong",
     "send": "Requests to the platform, sent by the sandbox itself",
     "requests": "The journal: each request with the reasons for its answer",
+    "capture": "All that can be seen of a world, to read elsewhere",
+    "report": "The console as a file, for the report of a test run",
     "stream": "What happens in a world, as it happens",
     "coverage": "Which parts of the platform were used",
     "ledger": "The clauses of the spec, and what proves them",

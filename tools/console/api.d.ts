@@ -153,6 +153,68 @@ declare namespace Api {
     due: string | null;
   };
   type Canceler = "user" | "merchant";
+  type Capture = {
+    program: string;
+    capture: number;
+    taken_at: string;
+    server: CapturedServer;
+    world: CapturedWorld;
+    scenario: RunningScenario | null;
+    coverage: Coverage;
+    totals: Totals;
+    endpoints: Array<EndpointView>;
+    taps: Array<TapView>;
+    agenda: Array<DueView>;
+    keys: Array<DirectoryEntry>;
+    lens: CapturedLens;
+    payments: Array<PaymentRow>;
+    stories: Array<Story>;
+    moves: Array<CapturedMoves>;
+    messages: Array<MessageView>;
+    checks: Array<CapturedCheck>;
+    requests: Array<EntryView>;
+  };
+  type CapturedCheck = {
+    verdict: "genuine" | "refused";
+    step: VerifyStep | null;
+    says: string;
+    signed: string;
+    secrets: Array<string>;
+    expected: Array<string>;
+    sent: Array<string>;
+    age_s: number | null;
+    message_id: string;
+    endpoint_id: string;
+  };
+  type CapturedLens = {
+    tables: Array<LensTable>;
+    answers: Array<LensView>;
+  };
+  type CapturedMoves = {
+    state: string;
+    moves: Array<Move>;
+    by_itself: Array<ByItself>;
+    id: string;
+    key: string | null;
+  };
+  type CapturedServer = {
+    version: string;
+    platform_url: string;
+    api_key_header: string;
+  };
+  type CapturedWorld = {
+    id: string;
+    name: string;
+    seed: number;
+    fixture: string;
+    scenario: string | null;
+    readings: Record<string, string>;
+    clock: ClockView;
+    accounts: Record<string, string>;
+    terminals: Record<string, string>;
+    locations: Record<string, string>;
+    keys: Record<string, KeyOfCapture>;
+  };
   type CardView = {
     token: string;
     number: string;
@@ -429,6 +491,9 @@ declare namespace Api {
     id: string;
     name: string;
     cast: string | null;
+  };
+  type KeyOfCapture = {
+    id: string;
   };
   type KeyOfCast = {
     id: string;
@@ -923,6 +988,11 @@ declare namespace Api {
   };
   type TipCaptureMode = "sale" | "capture" | "adjust";
   type TipType = "fixed" | "percentage";
+  type Totals = {
+    payments: number;
+    messages: number;
+    agenda: number;
+  };
   type TransactionStatus = "pending" | "surcharge_pending" | "authorized" | "captured" | "settled" | "refunded" | "reversed" | "declined" | "error" | "canceled";
   type TransactionType = "sale" | "auth" | "capture" | "refund" | "reverse" | "tip_adjust" | "incremental_auth";
   type TransactionView = {
@@ -1476,6 +1546,18 @@ declare namespace Api {
       path: ["worlds", string, "requests", string];
       body: undefined;
       answer: EntryView;
+    };
+    "capture.read": {
+      method: "GET";
+      path: ["worlds", string, "capture"];
+      body: undefined;
+      answer: string;
+    };
+    "report.page": {
+      method: "GET";
+      path: ["report.html"];
+      body: undefined;
+      answer: string;
     };
     "stream.read": {
       method: "GET";
