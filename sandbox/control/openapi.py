@@ -55,7 +55,7 @@ _TAGS: Final = {
     "cards": "Test cards",
     "outcomes": "How an attempt can end",
     "triggers": "Amounts that choose an outcome",
-    "batches": "What the processor answers to a batch",
+    "batches": "Batches, their records, and what the processor answers",
     "schedules": "When batches close by themselves",
     "messages": "Webhooks: what happened, and where it was delivered",
     "endpoints": "Receivers of webhooks",

@@ -10,13 +10,13 @@ import { Overview } from "./overview.js";
 import { Payments } from "./payments.js";
 import { Scenarios } from "./scenarios.js";
 import { Terminal } from "./terminal.js";
-import { Time } from "./time.js";
+import { pane, Time, TimePane } from "./time.js";
 import { Webhooks } from "./webhooks.js";
 import { Worlds } from "./worlds.js";
 import { Finder, finding } from "./finder.js";
 import { listen } from "./keys.js";
 import { go, route, tokenOfLink } from "./route.js";
-import { agenda, clock, endpoints, follow, held, hold, live, messages, scenario, session, taps,
+import { agenda, endpoints, follow, held, hold, live, messages, scenario, session, taps,
   trouble, world } from "./state.js";
 import { Go, html, Icon, said, Trouble } from "./ui.js";
 import { ClockFace } from "./clockface.js";
@@ -52,12 +52,17 @@ const counts = {
 };
 
 function Room({ id, text }) {
-  const [count, kind, means] = (counts[id] && counts[id]()) || [];
+  const [count, kind, means] = counts[id]?.() || [];
   const here = route.value.room === id;
   return html`<a href=${`#/${encodeURIComponent(route.value.world)}/${id}`}
     class=${here ? "on" : ""} aria-current=${here ? "page" : undefined}>
     <${Icon} name=${id} size=${16} />${text}
     ${count ? html`<span class=${`n ${kind}`}>${count}<span class="vh"> ${means}</span></span>` : ""}</a>`;
+}
+
+/** Opens the clock over this room, or closes it. */
+function toggleTime() {
+  if (route.value.room !== "time") pane.value = !pane.value;
 }
 
 const Navigation = () => html`<nav aria-label="Rooms">
@@ -69,14 +74,14 @@ const Navigation = () => html`<nav aria-label="Rooms">
 const Header = () => html`<header class="bar">
   <a class="skip" href="#main" onClick=${(event) => {
     event.preventDefault();
-    document.querySelector("main h1")?.focus();
+    /** @type {HTMLElement} */ (document.querySelector("main h1"))?.focus();
   }}>Skip to the room</a>
   <span class="brand"><i></i>uat-sandbox</span>
   <${Go} room="worlds" class="chip"><${Icon} name="world" />
     <b class="el">${world.value?.name || route.value.world}</b>
     ${world.value?.name && !isReport ? html`<span class="qq mono">${route.value.world}</span>` : ""}
     <${Icon} name="down" size=${14} /><//>
-  <${ClockFace} />
+  <${ClockFace} open=${pane.value} toggle=${toggleTime} />
   ${scenario.value && html`<${Go} room="scenarios" class="chip opt"><${Icon} name="scenarios" />
     <span class="el">${scenario.value.name}</span><//>`}
   <span class="sp"></span>
@@ -150,7 +155,7 @@ function Content() {
 }
 
 const App = () => html`<${Header} /><${Navigation} />
-  <div class="stack"><${AwayBar} /><${Band} /><${Content} /></div><${Finder} />
+  <div class="stack"><${AwayBar} /><${Band} /><div class="beside">${session.value?.signed_in && !locked.value ? html`<${TimePane} />` : ""}<${Content} /></div></div><${Finder} />
   <p class="said" role="status">${said.value}</p>`;
 
 const KEYS = { o: "overview", t: "terminal", s: "scenarios", p: "payments", w: "webhooks",
@@ -163,7 +168,7 @@ async function start() {
   listen({
     rooms: (key) => KEYS[key] && go({ room: KEYS[key] }),
     find: () => { finding.value = true; },
-    time: () => go({ room: "time" }),
+    time: toggleTime,
     hold: () => hold(),
   });
   follow();

@@ -116,6 +116,15 @@ export function Act({ run, done, class: kind = "btn", children, disabled, reads 
     ${children}</button><${Trouble} error=${error} />`;
 }
 
+/** A button that asks first. `yes` is what the second button says. */
+export function Sure({ ask: question, yes, run, done, children, class: kind = "btn" }) {
+  const [asked, setAsked] = useState(false);
+  if (!asked) return html`<button type="button" class=${kind} onClick=${() => setAsked(true)}>${children}</button>`;
+  return html`<span class="sure" role="group" aria-label=${question}><span>${question}</span>
+    <${Act} type="button" class="btn s dng" autofocus run=${run} done=${done}>${yes}<//>
+    <button type="button" class="btn s" onClick=${() => setAsked(false)}>Keep it</button></span>`;
+}
+
 /** A choice of one of a few. `options` are pairs of value and text. */
 export const Choice = ({ label, options, value, onChoose, wide }) => html`<div
   class=${`seg ${wide ? "wide" : ""}`} role="group" aria-label=${label}>
