@@ -141,6 +141,7 @@ def test_each_room_has_what_the_capture_holds_or_says_what_it_needs(page):
 
     go(page, "time")
     expect(page.locator(".clockh")).to_contain_text("12:00:00")
+    expect(page.locator("body")).not_to_contain_text("does not hold")
     go(page, "coverage")
     expect(page.locator("main")).to_contain_text("payments.create 1")
     for room in ("terminal", "scenarios"):
