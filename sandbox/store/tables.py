@@ -262,6 +262,7 @@ TABLES: Final[tuple[Table, ...]] = (
             "event_id": lambda tx, path: _event_ids(tx),
             "batch_id": _field("batch_id"),
             "refund_batch_id": lambda tx, path: refund_batches(tx),
+            "refused_in": lambda tx, path: tx.refused_in,
             "terminal_id": _origin("site.terminal_id"),
             "location_id": _origin("site.location_id"),
             "mid": _origin("site.account_id"),

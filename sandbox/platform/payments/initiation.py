@@ -348,6 +348,7 @@ def _tap(context: OperationContext, tx: Transaction, lasts: timedelta) -> Tap:
         transaction_id=tx.transaction_id,
         operation=tx.origin.operation,
         amount=tx.amounts.total,
+        currency=tx.origin.site.currency,
         terminal_id=tx.origin.site.terminal_id,
         since=context.now,
         until=until,
