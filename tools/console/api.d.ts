@@ -160,6 +160,7 @@ declare namespace Api {
     server: CapturedServer;
     world: CapturedWorld;
     scenario: RunningScenario | null;
+    switches: Record<string, any>;
     coverage: Coverage;
     totals: Totals;
     endpoints: Array<EndpointView>;
@@ -169,6 +170,7 @@ declare namespace Api {
     lens: CapturedLens;
     payments: Array<PaymentRow>;
     stories: Array<Story>;
+    batches: Array<BatchDetail>;
     moves: Array<CapturedMoves>;
     messages: Array<MessageView>;
     checks: Array<CapturedCheck>;

@@ -79,7 +79,7 @@ const Header = () => html`<header class="bar">
   <span class="brand"><i></i>uat-sandbox</span>
   <${Go} room="worlds" class="chip"><${Icon} name="world" />
     <b class="el">${world.value?.name || route.value.world}</b>
-    ${world.value?.name ? html`<span class="qq mono">${route.value.world}</span>` : ""}
+    ${world.value?.name && !isReport ? html`<span class="qq mono">${route.value.world}</span>` : ""}
     <${Icon} name="down" size=${14} /><//>
   <${ClockFace} open=${pane.value} toggle=${toggleTime} />
   ${scenario.value && html`<${Go} room="scenarios" class="chip opt"><${Icon} name="scenarios" />

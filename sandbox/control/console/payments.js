@@ -62,7 +62,7 @@ function Move({ move, payment, as, onDone }) {
 function Moves({ payment, as, setAs, moves, onDone }) {
   const can = moves?.moves.filter(({ possible }) => possible) ?? [];
   const cannot = moves?.moves.filter(({ possible }) => !possible) ?? [];
-  return html`<${Panel} title="What can be done now" more=${html`<label class="inl">as <select value=${as} onChange=${(event) => setAs(event.target.value)}>
+  return html`<${Panel} title="What can be done now" more=${html`<label class="inl">as <select value=${as} disabled=${isReport} onChange=${(event) => setAs(event.target.value)}>
     ${Object.keys(world.value?.keys ?? {}).map((name) => html`<option selected=${name === as}>${name}</option>`)}</select></label>`}>
     <ul class="mv">${can.map((move) => html`<${Move} key=${move.operation} move=${move} payment=${payment} as=${as} onDone=${onDone} />`)}
     ${moves && !can.length ? html`<li class="q">Nothing, with this key.</li>` : ""}</ul>
