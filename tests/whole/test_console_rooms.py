@@ -1,12 +1,11 @@
 """Rooms of the console in a real browser: time, worlds, batches, coverage, access."""
 
+import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
-import sandbox
 from sandbox.domain.currencies import CURRENCIES, in_units
 from tests.conftest import NOW
 from tests.driving import Served, serving
@@ -16,7 +15,6 @@ from tests.whole.watching import Desk, faults, watched
 pytestmark = needs_chromium
 
 FROZEN = {"now": NOW, "mode": "frozen"}
-HOME = Path(sandbox.__file__).parent / "control" / "console"
 
 
 @pytest.fixture(scope="module")
@@ -259,3 +257,86 @@ def test_a_mark_brings_the_clock_and_the_payments_back(desk):
 
     expect(page.locator(".list")).to_contain_text("authorized")
     expect(page.get_by_role("complementary", name="Time")).to_contain_text("12:00:00")
+
+
+# --- coverage ---------------------------------------------------------------------------------
+
+SHOWN = {
+    "operations": ("batches.edit", "accounts.delete_v2", "refunds.create", "payments.confirm"),
+    "statuses": ("settled", "refunded", "surcharge_pending"),
+    "status_reasons": ("incremental_auth_declined",),
+    "events": ("batch.partially_accepted", "api_key.reinstated", "terminal.unblocked"),
+    "refusals": ("invalid_transaction_state", "account_blocked", "duplicate_event", "rate_limited"),
+    "scenarios": ("declines_by_reason",),
+    "outcomes": ("capture_declined", "http_503"),
+}
+NO_REQUEST_SHOWS = {"forbidden", "conflict", "body_too_large"}
+CARRY_OUT = """async ([asset, shown]) => {
+  const { way, carryOut } = await import(asset);
+  const get = (path) => fetch("." + path).then((one) => one.json());
+  const catalogue = await get("/outcomes");
+  const all = await get("/worlds/default/coverage");
+  const without = Object.entries(all).flatMap(([section, { never }]) =>
+    never.filter((name) => !way(section, name, catalogue)));
+  const wrong = [];
+  for (const [section, names] of Object.entries(shown)) for (const name of names) {
+    await fetch("./worlds", { method: "POST", headers: { "content-type": "application/json" },
+      body: JSON.stringify({ id: "try" }) });
+    const id = await carryOut(way(section, name, catalogue), "try");
+    const entry = await get(`/worlds/try/requests/${id}`);
+    const seen = await get("/worlds/try/coverage");
+    const met = section === "operations" ? entry.route === name && entry.status < 400
+      : section === "refusals" ? entry.response.error === name
+      : section === "outcomes" ? entry.outcome.key === name : seen[section].exercised[name];
+    if (!met) wrong.push([section, name, entry.status]);
+    await fetch("./worlds/try", { method: "DELETE" });
+  }
+  return { without, wrong };
+}"""
+
+
+def test_whatever_never_came_up_can_be_made_to_happen(desk):
+    desk.open("coverage")
+    asset = desk.page.evaluate("document.querySelector('script[src]').src")
+
+    done = desk.page.evaluate(
+        CARRY_OUT,
+        [asset.replace("main", "showing"), {name: list(all) for name, all in SHOWN.items()}],
+    )
+
+    assert set(done["without"]) == NO_REQUEST_SHOWS
+    assert done["wrong"] == []
+
+
+def test_show_me_runs_it_in_a_fork_and_leaves_the_world_as_it_was(desk):
+    page = desk.page
+    desk.world("sparse")
+    desk.open("coverage", at="sparse")
+
+    page.get_by_role("button", name="Show me lost_card").click()
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Journal")
+    expect(page.get_by_role("region", name="Request")).to_contain_text("lost_card")
+    assert "#/sparse/" not in page.url
+    assert desk.ask("GET", "/worlds/sparse/payments")["total"] == 0
+
+
+def test_coverage_is_compared_with_a_file(desk, tmp_path):
+    page = desk.page
+    desk.world("mine")
+    desk.pay("mine", 1000)
+    theirs = desk.ask("GET", "/worlds/default/coverage")
+    theirs["events"]["exercised"] = {"terminal.blocked": 3}
+    file = tmp_path / "coverage.json"
+    file.write_text(json.dumps(theirs))
+    desk.open("coverage", at="mine")
+
+    page.get_by_label("choose one").set_input_files(file)
+
+    expect(page.locator(".map .there")).to_contain_text("terminal.blocked 3")
+    expect(page.locator(".map .met.only", has_text="transaction.sale")).to_be_visible()
+    assert faults(page) == []
+    page.get_by_role("button", name="Without it").click()
+    file.write_text("[]")
+    page.get_by_label("choose one").set_input_files(file)
+    expect(page.get_by_role("alert")).to_contain_text("coverage.json is no coverage")
