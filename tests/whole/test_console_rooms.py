@@ -340,3 +340,51 @@ def test_coverage_is_compared_with_a_file(desk, tmp_path):
     file.write_text("[]")
     page.get_by_label("choose one").set_input_files(file)
     expect(page.get_by_role("alert")).to_contain_text("coverage.json is no coverage")
+
+
+# --- access -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("by", "method", "path", "status", "says", "could"),
+    [
+        ("other_merchant", "GET", "/v1/transactions/{}", 404, "hierarchy", "merchant"),
+        ("merchant_read_only", "POST", "/v3/payments/{}/refund", 401, "permission", "merchant"),
+    ],
+)
+def test_a_refusal_opens_the_lens_with_everything_filled_in(
+    desk, by, method, path, status, says, could
+):
+    page = desk.page
+    id = desk.pay("default", 1000)["transaction_id"]
+    made = desk.ask("GET", "/worlds/default")
+    answer = desk.server.client.request(
+        method,
+        desk.server.url + path.format(id),
+        headers={"x-service-apikey": made["keys"][by]["key"]},
+        json={} if method == "POST" else None,
+    )
+    assert answer.status_code == status
+    desk.open(f"journal/{answer.headers['x-sandbox-request-id']}")
+
+    page.get_by_role("link", name="Open in the lens").click()
+
+    key = page.get_by_role("region", name="Key")
+    expect(key).to_contain_text("It would be refused")
+    expect(key).to_contain_text(says)
+    expect(key.get_by_role("textbox", name="On")).to_have_value(id)
+    expect(key.locator("tr.on")).to_have_count(1)
+    assert faults(page) == []
+    key.get_by_role("link", name=could, exact=True).click()
+    expect(key).to_contain_text("It would be carried out.")
+
+
+def test_an_operation_of_the_matrix_is_looked_at(desk):
+    page = desk.page
+    desk.open("access/merchant_read_only")
+
+    page.get_by_role("link", name="batches.list", exact=True).click()
+
+    key = page.get_by_role("region", name="Key")
+    expect(key.get_by_label("Operation")).to_have_value("batches.list")
+    expect(key).to_contain_text("It would be")
