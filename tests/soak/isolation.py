@@ -30,7 +30,7 @@ SHOWN = (
     *("/scenario/next", "/taps", "/endpoints"),
 )
 LISTED = ("/v2/transactions", "/v1/batches", "/v5/apikeys", "/v2/terminals", "/v1/accounts")
-MAY_NAME_IT = ("/_sandbox/worlds", "/_sandbox/coverage")
+MAY_NAME_IT = ("/_sandbox/worlds", "/_sandbox/coverage", "/_sandbox/find")
 """What shows all worlds of a server."""
 
 

@@ -21,7 +21,7 @@ from tests.state.mutating import a_looping_sandbox, digested, failures
 from tests.support.payments import paid
 
 SNAPSHOT = "/_sandbox/worlds/default/snapshot"
-MUTATIONS = 60
+MUTATIONS = 36
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from sandbox.store.files import sqlite_file
 from sandbox.store.files.opening import open_file
 from sandbox.store.files.port import MESSAGES, RECORDS, Document, StateFile, StoreError
 from sandbox.store.files.sqlite_file import SqliteFile
-from tests.properties import examples
+from tests.properties import IS_THOROUGH, examples
 from tests.store.state_files import document, kept, put, write
 
 CLAIMS = '[["used_event","a","e"]]'
@@ -140,7 +140,8 @@ def everything(path: Path) -> object:
         return tables, {world: sorted(file.records(world)) for world in worlds}
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.hypothesis
+@pytest.mark.parametrize("seed", range(4 if IS_THOROUGH else 1))
 def test_a_byte_that_flipped_anywhere_is_seen_or_does_not_matter(path: Path, seed: int):
     for number in range(60):
         write(path, document(f"{number}", 10 + number, name="x" * 300))

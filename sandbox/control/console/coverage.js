@@ -5,7 +5,7 @@ import { ask, inWorld } from "./api.js";
 import { go, refine, route } from "./route.js";
 import { show, way } from "./showing.js";
 import { beat } from "./state.js";
-import { Act, Choice, Empty, Go, html, Panel, say, Trouble } from "./ui.js";
+import { Act, Choice, Empty, html, Panel, say, Trouble } from "./ui.js";
 
 function useRead(path, again) {
   const [found, setFound] = useState(null);

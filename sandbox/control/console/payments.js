@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld } from "./api.js";
+import { isReport } from "./capture.js";
 import { Diagram } from "./diagram.js";
 import { refine, route } from "./route.js";
 import { act, beat, send, world } from "./state.js";
@@ -47,6 +48,7 @@ function Move({ move, payment, as, onDone }) {
   };
   const label = NAMES[move.operation] ?? move.operation;
   const limit = move.max === null ? "" : move.min === move.max ? money(move.max, payment.currency) : `up to ${money(move.max, payment.currency)}`;
+  if (isReport) return html`<li><span>${label}</span><span class="q">${limit}</span></li>`;
   if (!takes || !open) {
     return html`<li>${takes ? html`<button class="btn" onClick=${() => setOpen(true)}>${label}…</button>`
       : html`<${Act} run=${run}>${label}<//>`}<span class="q">${limit}</span></li>`;
@@ -89,9 +91,9 @@ function Money({ ledger, currency }) {
 const LINKS = { request: "journal", message: "webhooks", due: "time" };
 
 function Story({ story }) {
-  let number = 0;
+  const attempts = story.filter(({ kind }) => kind === "attempt");
   return html`<ol class="story">${story.map((step) => html`<li key=${`${step.kind} ${step.id}`} class=${step.kind}>
-    <span class="num">${step.kind === "attempt" ? (number += 1) : html`<${Icon} name=${{ request: "refused", message: "webhooks", due: "time" }[step.kind]} size=${13} />`}</span>
+    <span class="num">${step.kind === "attempt" ? attempts.indexOf(step) + 1 : html`<${Icon} name=${{ request: "refused", message: "webhooks", due: "time" }[step.kind]} size=${13} />`}</span>
     <time class="qq">${time(step.at)}</time><div><span>${step.kind === "attempt" ? html`<b>${step.says}</b>` : step.says}
     ${step.amount ? html` <b>${money(step.amount)}</b>` : ""}</span>
     ${LINKS[step.kind] ? html`<div class="sub"><${Go} room=${LINKS[step.kind]} id=${step.id}>${step.id}<//></div>` : ""}</div></li>`)}</ol>`;
@@ -109,12 +111,12 @@ function Detail({ id }) {
   const cast = world.value;
   const owner = cast && Object.entries(cast.accounts).find(([, account]) => account === payment?.account_id)?.[0];
   const as = query.as || (owner && cast.keys[owner] ? owner : "psp");
-  const at = (...rest) => inWorld(route.value.world, "payments", id, ...rest);
+  const here = route.value.world;
   useEffect(() => {
-    ask("GET", at()).then((answer) => { setFound(answer); setError(null); }, setError);
+    ask("GET", inWorld(here, "payments", id)).then((answer) => { setFound(answer); setError(null); }, setError);
   }, [id, beat.value]);
   useEffect(() => {
-    if (payment) ask("GET", `${at("moves")}?key=${encodeURIComponent(as)}`).then(setMoves, setError);
+    if (payment) ask("GET", `${inWorld(here, "payments", id, "moves")}?key=${encodeURIComponent(as)}`).then(setMoves, setError);
   }, [id, as, found]);
   if (error) return html`<${Trouble} error=${error} />`;
   if (payment?.transaction_id !== id) return html`<p class="q">Reading ${id}</p>`;
@@ -156,7 +158,7 @@ export function Payments() {
     <div class="fl" role="group" aria-label="Show">${CHIPS.map(([status, text]) => html`<button aria-pressed=${String(q === (status && `status:${status}`))}
       onClick=${() => refine({ q: status && `status:${status}` })}>${text}</button>`)}</div><${Trouble} error=${error} /></div>
     <ul onKeyDown=${walk} aria-label="Payments">${page.payments.map((one) => html`<${Row} key=${one.id} one=${one} on=${one.id === id} />`)}
-      ${page.next !== null ? html`<li class="pad"><${Act} run=${more}>Show more<//></li>` : ""}</ul>
+      ${page.next !== null ? html`<li class="pad"><${Act} reads run=${more}>Show more<//></li>` : ""}</ul>
     ${page.payments.length || error ? "" : html`<${Empty}><p class="q">${q ? "No payment fits this filter." : "No payment was made yet."}</p>
       ${q ? html`<button class="btn" onClick=${() => refine({ q: "" })}>Show all</button>` : html`<${Go} room="terminal" class="btn">Take a payment<//>`}<//>`}</section>
   <section class="det" aria-label="Payment">${id ? html`<${Detail} id=${id} />` : html`<${Empty}><p class="q">Choose a payment to see its story and what can be done with it.</p><//>`}</section>`;

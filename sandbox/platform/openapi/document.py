@@ -31,7 +31,8 @@ _ABOUT: Final = (
     "Every endpoint of the platform, as the sandbox serves it under the profile `{}`. A method "
     "that a path does not serve answers 405, and so does a retired endpoint. With a scenario, a "
     "queued outcome or the header `x-sandbox-outcome`, an answer of a payment can also be late, "
-    "cut off or missing."
+    "cut off or missing. A world that has chosen other readings can answer otherwise than this "
+    "document says."
 )
 _ABOUT_PURE: Final = (
     "Every endpoint of the platform. A method that a path does not serve answers 405, and so does "
