@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
+from sandbox.domain.batches import REASONS
 from sandbox.domain.currencies import CURRENCIES, in_units
 from tests.conftest import NOW
 from tests.driving import Served, serving
@@ -388,3 +389,59 @@ def test_an_operation_of_the_matrix_is_looked_at(desk):
     key = page.get_by_role("region", name="Key")
     expect(key.get_by_label("Operation")).to_have_value("batches.list")
     expect(key).to_contain_text("It would be")
+
+
+# --- batches ----------------------------------------------------------------------------------
+
+
+def test_a_batch_is_closed_and_accepted_in_part_and_says_where_each_record_is(desk):
+    page = desk.page
+    desk.world("evening", clock=FROZEN)
+    first = desk.pay("evening", 13684)["transaction_id"]
+    desk.pay("evening", 2000)
+    desk.open("overview", at="evening")
+    page.get_by_role("heading", level=1).focus()
+    page.keyboard.press("g")
+    page.keyboard.press("b")
+    page.get_by_role("list", name="Batches").get_by_role("link", name="$156.84").click()
+    detail = page.get_by_role("region", name="Batch")
+    expect(detail.get_by_role("row", name="Captured")).to_contain_text("equal")
+
+    expect(detail).to_contain_text("batch.settlement is auto")
+    detail.get_by_role("button", name="Have batches wait for me").click()
+    expect(detail).not_to_contain_text("batch.settlement is auto")
+    detail.get_by_role("button", name="Close it").click()
+    expect(detail).to_contain_text("it waits for you")
+    expect(detail.get_by_role("button", name="Accept without the")).to_be_disabled()
+    detail.get_by_label("Refuse $136.84").check()
+    assert faults(page) == []
+    detail.get_by_role("button", name="Accept without the 1 ticked").click()
+
+    expect(detail.locator(".st").first).to_have_text("partially_accepted")
+    refused = detail.get_by_role("row", name=first[:8])
+    expect(refused).to_contain_text("refused")
+    expect(refused).to_contain_text("in no batch")
+    refused.get_by_role("link").click()
+    expect(page.get_by_role("region", name="Payment")).to_contain_text("$136.84")
+
+
+def test_a_batch_is_sent_back_for_each_reason_that_the_processor_has(desk):
+    page = desk.page
+    desk.world("sent-back", clock=FROZEN, switches={"batch.settlement": "manual"})
+    desk.pay("sent-back", 2000)
+    desk.open("batches?terminal=merchant", at="sent-back")
+    page.get_by_role("list", name="Batches").get_by_role("link").first.click()
+    page.get_by_role("button", name="Close it").click()
+    because = page.get_by_label("because")
+    expect(because).to_be_visible()
+    values = because.get_by_role("option").evaluate_all("all => all.map((one) => one.value)")
+    assert set(values) == set(REASONS)
+
+    because.select_option("bad_mcc")
+    desk.click("button", "Reject")
+
+    detail = page.get_by_role("region", name="Batch")
+    expect(detail).to_contain_text(REASONS["bad_mcc"])
+    expect(detail.locator(".st").first).to_have_text("rejected")
+    page.get_by_role("button", name="Submitted").click()
+    expect(page.get_by_text("No batch fits this filter.")).to_be_visible()
