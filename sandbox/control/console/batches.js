@@ -112,9 +112,8 @@ function Detail({ id }) {
     ${batch.status === "open" ? html`<${Close} batch=${batch} onDone=${setRefused} />` : ""}</div><${Trouble} error=${refused} />
   ${auto && ["open", "submitted"].includes(batch.status) ? html`<${Settlement} open=${batch.status === "open"} />` : ""}
   ${batch.status === "submitted" ? html`<${Answer} batch=${batch} chosen=${chosen} auto=${auto} />` : ""}
-  <div class="grid2"><${Records} found=${found} chosen=${chosen} onChoose=${setChosen} />
-    <div class="side"><${Sums} batch=${batch} sums=${found.sums} />
-    <${Panel} title="Payments"><p class="pad"><${Go} room="payments" query=${{ q: `batch:${id}` }}>Those that are in it now<//></p><//></div></div>`;
+  <${Records} found=${found} chosen=${chosen} onChoose=${setChosen} /><div class="cols"><${Sums} batch=${batch} sums=${found.sums} />
+    <${Panel} title="Payments"><p class="pad"><${Go} room="payments" query=${{ q: `batch:${id}` }}>Those that are in it now<//></p><//></div>`;
 }
 
 /** The room. */
