@@ -54,14 +54,15 @@ function Strip({ now, list }) {
     ${SCALE.map(([seconds, text]) => html`<g><path d=${`M${along(seconds)} 26v4`} class="axis" />
       <text x=${along(seconds)} y="41">${text}</text></g>`)}
     ${list.map((one) => html`<rect class=${`due ${shade(one.kind)}`} y="8" width="2" height="16"
-      x=${Math.min(564, along((Date.parse(one.due) - now.getTime()) / 1000)) - 1} />`)}</svg>`;
+      x=${Math.min(564, along((Date.parse(one.due) - Number(now)) / 1000)) - 1} />`)}</svg>`;
 }
 
 function groups(list, now) {
-  const found = [["Within the hour", 3600], ["Within a day", 86_400], ["Within a month", 2_592_000], ["Later", Infinity]]
-    .map(([title, limit]) => ({ title: String(title), limit: Number(limit), list: [] }));
+  /** @type {[string, number][]} */
+  const limits = [["Within the hour", 3600], ["Within a day", 86_400], ["Within a month", 2_592_000], ["Later", Infinity]];
+  const found = limits.map(([title, limit]) => ({ title, limit, list: [] }));
   for (const one of list) {
-    const ahead = (Date.parse(one.due) - now.getTime()) / 1000;
+    const ahead = (Date.parse(one.due) - Number(now)) / 1000;
     found.find(({ limit }) => ahead <= limit).list.push(one);
   }
   return found.filter(({ list: some }) => some.length);
