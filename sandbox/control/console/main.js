@@ -4,6 +4,7 @@ import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, away, locked, Refused } from "./api.js";
 import { Access } from "./access.js";
+import { Batches } from "./batches.js";
 import { Coverage, Clauses } from "./coverage.js";
 import { Journal } from "./journal.js";
 import { Overview } from "./overview.js";
@@ -32,6 +33,7 @@ const ROOMS = roomsOf([
   ["time", "Time", Time],
   ["", "Look"],
   ["payments", "Payments", Payments],
+  ["batches", "Batches", Batches],
   ["webhooks", "Webhooks", Webhooks],
   ["journal", "Journal", Journal],
   ["", "Understand"],
@@ -158,7 +160,7 @@ const App = () => html`<${Header} /><${Navigation} />
   <div class="stack"><${AwayBar} /><${Band} /><div class="beside">${session.value?.signed_in && !locked.value ? html`<${TimePane} />` : ""}<${Content} /></div></div><${Finder} />
   <p class="said" role="status">${said.value}</p>`;
 
-const KEYS = { o: "overview", t: "terminal", s: "scenarios", p: "payments", w: "webhooks",
+const KEYS = { o: "overview", b: "batches", t: "terminal", s: "scenarios", p: "payments", w: "webhooks",
   j: "journal", a: "access", v: "coverage", l: "worlds", c: "clauses" };
 
 async function start() {

@@ -133,7 +133,7 @@ function Detail({ id }) {
     ${tab === "story" ? html`<${Story} story=${found.story} />` : html`<${Json} value=${payment} />`}<//></div>
   <div class="side"><${Moves} payment=${payment} as=${as} setAs=${(one) => refine({ as: one })} moves=${moves} onDone=${onDone} />
     <${Trouble} error=${refused} /><${Money} ledger=${found.ledger} currency=${payment.currency} />
-    ${found.batch ? html`<${Panel} title="Batch"><p class="pad"><code>${found.batch.number ?? found.batch.id}</code> is ${found.batch.status}</p><//>` : ""}</div></div>`;
+    ${found.batch ? html`<${Panel} title="Batch"><p class="pad"><${Go} room="batches" id=${found.batch.id}>${found.batch.number ?? found.batch.id}<//> is ${found.batch.status}</p><//>` : ""}</div></div>`;
 }
 
 export function Payments() {
