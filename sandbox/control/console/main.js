@@ -127,11 +127,19 @@ async function signIn(token) {
   locked.value = false;
 }
 
-const Gone = () => html`<main class="room"><h1 tabindex="-1">There is no world ${route.value.world}</h1>
-  <div class="panel pad"><p>${trouble.value.message}.
-  ${trouble.value.nearest && html` Did you mean <${Go} world=${trouble.value.nearest}>
-    ${trouble.value.nearest}<//>?`}</p>
-  <p><${Go} world="default" room="worlds">See all worlds<//></p></div></main>`;
+function Gone() {
+  const [worlds, setWorlds] = useState([]);
+  useEffect(() => {
+    ask("GET", "/worlds?shape=row").then((answer) => setWorlds(answer.worlds), () => {});
+  }, [trouble.value]);
+  const { message, nearest } = trouble.value;
+  return html`<main class="room"><h1 tabindex="-1">There is no world ${route.value.world}</h1>
+    <div class="panel pad"><p>${message}.
+    ${nearest && html` Did you mean <${Go} world=${nearest}>${nearest}<//>?`}</p>
+    ${worlds.length ? html`<p>This server has:</p><ul>${worlds.map(({ id, name }) => html`<li key=${id}>
+      <${Go} world=${id}>${id}<//> ${name}</li>`)}</ul>` : ""}
+    <p><${Go} room="worlds">All worlds, and new ones<//></p></div></main>`;
+}
 
 function Content() {
   if (locked.value || (session.value && !session.value.signed_in)) return html`<${Token} />`;
@@ -148,7 +156,7 @@ function Content() {
 }
 
 const App = () => html`<${Header} /><${Navigation} />
-  <div class="stack"><${AwayBar} /><${Content} /></div><${Finder} />
+  <div class=${`stack ${away.value === null ? "" : "old"}`}><${AwayBar} /><${Content} /></div><${Finder} />
   <p class="said" role="status">${said.value}</p>`;
 
 const KEYS = { o: "overview", t: "terminal", s: "scenarios", p: "payments", w: "webhooks",
@@ -162,6 +170,12 @@ async function start() {
     find: () => { finding.value = true; },
     time: () => go({ room: "time" }),
     hold: () => hold(),
+    leave: () => {
+      const { id, query } = route.value;
+      if (!id) return;
+      /** @type {HTMLElement} */ (document.querySelector("main a.on"))?.focus();
+      go({ query });
+    },
   });
   follow();
   for (;;) {
