@@ -35,6 +35,7 @@ _TAP: Final = {
     "transaction_id": NOWHERE,
     "operation": "sale",
     "amount": 2500,
+    "currency": "USD",
     "terminal_id": NOWHERE,
     "since": NOW,
     "until": "2026-03-01T12:01:00Z",

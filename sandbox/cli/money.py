@@ -6,6 +6,7 @@ from typing import Any, Final
 import click
 
 from sandbox.cli.known import shown
+from sandbox.domain import currencies
 from sandbox.domain.currencies import CURRENCIES
 
 _AMOUNT: Final = re.compile(r"(?P<units>[0-9]{1,12})(?:\.(?P<part>[0-9]+))?", re.ASCII)
@@ -36,8 +37,7 @@ def minor_units(text: str, currency: str | None = None) -> int:
 
 def in_units(amount: int, currency: str | None = None) -> str:
     """The amount as people write it: `10.50` for 1050 minor units."""
-    digits = digits_of(currency)
-    return f"{amount / 10**digits:.{digits}f}"
+    return currencies.in_units(amount, currency or "")
 
 
 class MoneyType(click.ParamType[Any]):

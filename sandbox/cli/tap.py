@@ -7,6 +7,7 @@ import click
 from sandbox.cli.control import Remote, server_options, world_path
 from sandbox.cli.exit_status import EXIT_REFUSED, refuse
 from sandbox.cli.known import SOME_CARD, SOME_OUTCOME
+from sandbox.cli.money import in_units
 from sandbox.cli.tables import json_option, say, show_json, show_table
 
 
@@ -63,10 +64,14 @@ def _show_waiting(waiting: dict[str, Any], *, as_json: bool) -> None:
         show_json(waiting)
     elif waiting["taps"]:
         columns = ("transaction_id", "operation", "amount", "terminal_id", "since", "until")
-        rows = [[tap[name] for name in columns] for tap in waiting["taps"]]
+        rows = [[tap[name] for name in columns] for tap in map(_with_currency, waiting["taps"])]
         show_table([name.replace("_", " ") for name in columns], rows, is_whole=True)
     else:
         say("no payment waits for a tap")
+
+
+def _with_currency(tap: dict[str, Any]) -> dict[str, Any]:
+    return tap | {"amount": f"{in_units(tap['amount'], tap['currency'])} {tap['currency']}"}
 
 
 def _only(taps: list[dict[str, Any]]) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypedDict
 from sandbox.control.long import written_list
 from sandbox.control.rows import ControlRequest, Written, invalid, must_be_known
 from sandbox.domain.batches import BATCH_LIFE, TRIGGER_OF_ANSWER, Batch
+from sandbox.domain.currencies import written
 from sandbox.domain.directory import TERMINALS
 from sandbox.domain.directory import state_of as state_of_terminal
 from sandbox.domain.instants import to_ms, to_wire
@@ -54,11 +55,16 @@ SubjectKind = Literal["payment", "batch", "key", "terminal", "delivery"]
 
 
 class Subject(TypedDict):
-    """What something happens to: its kind, its id, and how people know it."""
+    """What something happens to: its kind, its id, and how people know it.
+
+    A payment has its amount in minor units, and its currency; for everything else both are null.
+    """
 
     kind: SubjectKind
     id: str
     says: str
+    amount: int | None
+    currency: str | None
 
 
 class NextState(TypedDict):
@@ -99,6 +105,7 @@ class _Leads:
     says: str
     clause: str
     then: tuple[str, str | None] | None = None
+    payment: Transaction | None = None
 
 
 _Tells = Callable[[World, Timer], _Leads]
@@ -151,11 +158,18 @@ def view(world: World, timer: Timer) -> DueView:
     then: NextState | None = None
     if leads.then is not None:
         then = {"status": leads.then[0], "status_reason": leads.then[1]}
+    tx = leads.payment
     return {
         "id": timer.id,
         "due": to_wire(timer.due),
         "kind": timer.kind,
-        "subject": {"kind": leads.kind, "id": timer.subject, "says": leads.name},
+        "subject": {
+            "kind": leads.kind,
+            "id": timer.subject,
+            "says": leads.name,
+            "amount": None if tx is None else tx.amounts.total,
+            "currency": None if tx is None else tx.origin.site.currency,
+        },
         "says": leads.says,
         "then": then,
         "clause": leads.clause,
@@ -166,12 +180,12 @@ def view(world: World, timer: Timer) -> DueView:
 
 
 def _payment(tx: Transaction) -> str:
-    return f"{tx.transaction_type} of {tx.amounts.total} minor units"
+    return f"{tx.transaction_type} of {written(tx.amounts.total, tx.origin.site.currency)}"
 
 
 def _ended(tx: Transaction, row: Transition, after: Transaction, says: str) -> _Leads:
     then = (after.status, after.status_reason)
-    return _Leads("payment", _payment(tx), says, row.source, then)
+    return _Leads("payment", _payment(tx), says, row.source, then, tx)
 
 
 def _unless(tx: Transaction | None, clause: str) -> _Leads:
@@ -179,7 +193,7 @@ def _unless(tx: Transaction | None, clause: str) -> _Leads:
     if tx is None:
         return _Leads("payment", "", _NOTHING + "the payment is gone", clause)
     says = f"{_NOTHING}the payment is {tx.status} by now"
-    return _Leads("payment", _payment(tx), says, clause)
+    return _Leads("payment", _payment(tx), says, clause, payment=tx)
 
 
 def _ends(says: str, clause: str) -> _Tells:

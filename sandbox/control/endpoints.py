@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 from urllib.parse import unquote, urlsplit
 
@@ -20,6 +20,7 @@ from sandbox.domain.webhooks.endpoints import (
     Endpoint,
     OldSecret,
 )
+from sandbox.domain.webhooks.schedule import DEAD_AFTER
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
 from sandbox.worlds.world import World
 
@@ -34,8 +35,19 @@ LOOKED_AT_IN_A_ROW: Final = 200
 milliseconds."""
 
 
+class OldSecretView(TypedDict):
+    """A secret that was replaced, and until when it still signs beside the new one."""
+
+    secret: str
+    until: str
+
+
 class EndpointView(TypedDict):
-    """A webhook endpoint with its secret. No event types means all of them."""
+    """A webhook endpoint with its secret. No event types means all of them.
+
+    `failing_since` is the first failure after the last success. If nothing succeeds before, the
+    endpoint is disabled with the first failure from `disables_at` on.
+    """
 
     id: str
     url: str
@@ -45,8 +57,11 @@ class EndpointView(TypedDict):
     event_types: list[EventType]
     filters: dict[str, list[str]]
     secret: str
+    old_secrets: list[OldSecretView]
     disabled: bool
     disabled_reason: str | None
+    failing_since: str | None
+    disables_at: str | None
     created_at: str
 
 
@@ -79,8 +94,10 @@ class Recovered(TypedDict):
     messages: int
 
 
-def view(endpoint: Endpoint) -> EndpointView:
-    """The endpoint as the control API shows it."""
+def view(endpoint: Endpoint, now: datetime) -> EndpointView:
+    """The endpoint as the control API shows it at that moment of the world."""
+    since = endpoint.failing_since
+    dead_at = None if since is None or endpoint.is_disabled else to_wire(since + DEAD_AFTER)
     return {
         "id": endpoint.id,
         "url": endpoint.url,
@@ -90,8 +107,15 @@ def view(endpoint: Endpoint) -> EndpointView:
         "event_types": list(endpoint.event_types),
         "filters": {name: list(values) for name, values in endpoint.filters.items()},
         "secret": endpoint.secret,
+        "old_secrets": [
+            {"secret": one.secret, "until": to_wire(one.until)}
+            for one in endpoint.old_secrets
+            if now < one.until
+        ],
         "disabled": endpoint.is_disabled,
         "disabled_reason": endpoint.disabled_reason,
+        "failing_since": None if since is None else to_wire(since),
+        "disables_at": dead_at,
         "created_at": to_wire(endpoint.created_at),
     }
 
@@ -118,7 +142,7 @@ def create(request: ControlRequest) -> EndpointView:
         disabled_reason=BY_HAND if fields.pop("disabled", False) else None,
         **fields,
     )
-    return view(world.outbox.store_endpoint(endpoint))
+    return view(world.outbox.store_endpoint(endpoint), world.now())
 
 
 def _free_id(world: World) -> str:
@@ -193,7 +217,8 @@ def list_applications(request: ControlRequest) -> Applications:
 
 def list_all(request: ControlRequest) -> Endpoints:
     """The endpoints of a world, in the order in which they came."""
-    views = [view(endpoint) for endpoint in request.world.outbox.endpoints.values()]
+    now = request.world.now()
+    views = [view(endpoint, now) for endpoint in request.world.outbox.endpoints.values()]
     return {"endpoints": views, "total": len(views)}
 
 
@@ -206,7 +231,7 @@ def _found(request: ControlRequest) -> Endpoint:
 
 def read(request: ControlRequest) -> EndpointView:
     """One endpoint, with its secret."""
-    return view(_found(request))
+    return view(_found(request), request.world.now())
 
 
 def change(request: ControlRequest) -> EndpointView:
@@ -220,7 +245,7 @@ def change(request: ControlRequest) -> EndpointView:
         outbox.disable(endpoint.id, BY_HAND)
     elif disabled is False and endpoint.is_disabled:
         outbox.enable(endpoint.id)
-    return view(outbox.endpoints[endpoint.id])
+    return view(outbox.endpoints[endpoint.id], request.world.now())
 
 
 def delete(request: ControlRequest) -> None:
@@ -244,13 +269,13 @@ def rotate_secret(request: ControlRequest) -> EndpointView:
     changed = replace(
         endpoint, secret=secret, old_secrets=tuple(old), replaced_secret=endpoint.secret
     )
-    return view(world.outbox.store_endpoint(changed))
+    return view(world.outbox.store_endpoint(changed), now)
 
 
 def enable(request: ControlRequest) -> EndpointView:
     """Send to an endpoint again, from the next event on."""
     endpoint = _found(request)
-    return view(request.world.outbox.enable(endpoint.id))
+    return view(request.world.outbox.enable(endpoint.id), request.world.now())
 
 
 async def recover(request: ControlRequest) -> Recovered:

@@ -7,6 +7,7 @@ from sandbox.control.finding import found_in
 from sandbox.control.rows import PREFIX, ControlRequest, unknown_world
 from sandbox.domain.accounts import Account
 from sandbox.domain.batches import Batch
+from sandbox.domain.currencies import written
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.locations import Location
 from sandbox.domain.payments.transactions import Transaction
@@ -71,12 +72,12 @@ async def _payments(request: ControlRequest, world: World, q: str) -> list[Trans
 
 
 def _payment(world: World, tx: Transaction) -> FoundThing:
+    amount = written(tx.amounts.total, tx.origin.site.currency)
     return {
         "world": world.id,
         "kind": "payment",
         "id": tx.transaction_id,
-        "says": f"{tx.transaction_type} of {tx.amounts.total} {tx.origin.site.currency}, "
-        f"{tx.status}, card {tx.origin.card.masked}",
+        "says": f"{tx.transaction_type} of {amount}, {tx.status}, card {tx.origin.card.masked}",
         "href": f"{PREFIX}/worlds/{world.id}/payments/{tx.transaction_id}",
     }
 

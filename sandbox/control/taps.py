@@ -20,6 +20,7 @@ class TapView(TypedDict):
     transaction_id: str
     operation: Operation
     amount: int
+    currency: str
     terminal_id: str
     since: str
     until: str
@@ -51,6 +52,7 @@ def view(tap: Tap) -> TapView:
         "transaction_id": tap.transaction_id,
         "operation": tap.operation,
         "amount": tap.amount,
+        "currency": tap.currency,
         "terminal_id": tap.terminal_id,
         "since": to_wire(tap.since),
         "until": to_wire(tap.until),

@@ -56,6 +56,20 @@ CURRENCIES: Final[dict[str, Currency]] = _rows()
 _BY_NUMBER: Final = {one.number: one.code for one in CURRENCIES.values()}
 
 
+_USUAL_EXPONENT: Final = 2
+
+
+def in_units(amount: int, code: str) -> str:
+    """The amount as people write it: `10.50` for 1050 minor units; two decimals if unknown."""
+    digits = CURRENCIES[code].exponent if code in CURRENCIES else _USUAL_EXPONENT
+    return f"{amount / 10**digits:.{digits}f}"
+
+
+def written(amount: int, code: str) -> str:
+    """The amount with its currency: `10.50 USD`, `1050 JPY`, `1.050 BHD`."""
+    return f"{in_units(amount, code)} {code}"
+
+
 def code_of(word: str) -> str:
     """The letters of the currency that the word names, by letters or by number.
 
@@ -81,3 +95,14 @@ CurrencyWord = Annotated[str, Limits("str"), Check(known)]
 
 PaymentCurrency = Annotated[str, Limits("str"), Check(code_of)]
 """The currency of a payment, in letters. Source: assumed D30."""
+
+
+def in_letters(word: str | None) -> str:
+    """The code in letters of a record's currency; US dollars where it has none.
+
+    A word that names no currency can be in a fixture or a file of an earlier version only.
+    """
+    try:
+        return code_of(word or "USD")
+    except ValueError:
+        return word if word and word.isalpha() else "USD"

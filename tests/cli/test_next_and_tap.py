@@ -87,7 +87,7 @@ def test_a_payment_that_waits_is_listed_and_tapped(served, world):
         paid = paying.result(10)
 
     assert headers.split()[:3] == ["transaction", "id", "operation"]
-    assert waiting.split()[:3] == [paid["transaction_id"], "sale", "1000"]
+    assert waiting.split()[:4] == [paid["transaction_id"], "sale", "10.00", "USD"]
     assert done == f"{paid['transaction_id']}  captured: approved\n"
     assert paid["card_brand"] == "Amex"
 

@@ -5,8 +5,9 @@ import pytest
 from sandbox.control import agenda as control_agenda
 from sandbox.domain.timers import TIMER_KINDS
 from tests.control.test_control import assert_refused
+from tests.directory.making import location_id
 from tests.scenarios.running import running
-from tests.support.payments import paid_id, pay, read
+from tests.support.payments import ask, paid_id, pay, read
 from tests.webhooks.calling import add
 
 WORLD = "/worlds/default"
@@ -40,6 +41,24 @@ def test_what_it_says_about_payments_is_what_then_happens(sandbox):
         tx = read(sandbox, one["subject"]["id"])
         assert one["then"] == {"status": tx["status"], "status_reason": tx["status_reason"]}
     assert [one["clause"] for one in told] == ["assumed F4", "assumed F21", "assumed F21"]
+
+
+@pytest.mark.parametrize(
+    ("currency", "written"), [("USD", "79.42 USD"), ("JPY", "7942 JPY"), ("BHD", "7.942 BHD")]
+)
+def test_a_payment_s_amount_is_told_in_its_own_currency(sandbox, currency, written):
+    shop = f"/v1/locations/{location_id(sandbox, 'merchant')}"
+    ask(sandbox, "PUT", shop, {"currency": currency})
+    id = paid_id(sandbox, 7942, operation="auth")
+
+    (one,) = agenda(sandbox, f"subject={id}")["agenda"]
+    keys = agenda(sandbox, "kind=key_expires")["agenda"]
+
+    assert one["subject"]["says"] == f"auth of {written}"
+    assert (one["subject"]["amount"], one["subject"]["currency"]) == (7942, currency)
+    assert {(key["subject"]["amount"], key["subject"]["currency"]) for key in keys} == {
+        (None, None)
+    }
 
 
 @pytest.mark.proves("assumed D24")

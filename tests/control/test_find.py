@@ -50,7 +50,7 @@ def test_payments_are_found_by_event_id_and_by_the_last_four_digits(sandbox):
 
     assert [one["id"] for one in by_event] == [payment]
     assert payment in {one["id"] for one in by_digits}
-    assert by_event[0]["says"].startswith("sale of 4321 USD, captured, card 371449")
+    assert by_event[0]["says"].startswith("sale of 43.21 USD, captured, card 371449")
 
 
 def test_a_name_of_the_cast_is_found_in_every_world_or_in_one(sandbox):

@@ -65,6 +65,7 @@ def test_a_payment_waits_at_the_desk_with_its_request(sandbox):
             "transaction_id": record["transaction_id"],
             "operation": "sale",
             "amount": 1000,
+            "currency": "USD",
             "terminal_id": terminal_id(sandbox, "merchant"),
             "since": "2026-03-01T12:00:00.000Z",
             "until": "2026-03-01T12:01:00.000Z",

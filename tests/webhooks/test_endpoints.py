@@ -39,8 +39,11 @@ def test_an_endpoint_needs_a_url_only_and_gets_the_defaults(sandbox):
         "application_id": None,
         "event_types": [],
         "filters": {},
+        "old_secrets": [],
         "disabled": False,
         "disabled_reason": None,
+        "failing_since": None,
+        "disables_at": None,
         "created_at": "2026-03-01T12:00:00.000Z",
     }
 
@@ -60,8 +63,9 @@ def test_an_endpoint_is_what_it_was_asked_to_be(sandbox):
 
     created = {"created_at": "2026-03-01T12:00:00.000Z"}
     disabled = {"disabled": True, "disabled_reason": "disabled by hand"}
+    well = {"old_secrets": [], "failing_since": None, "disables_at": None}
     assert re.fullmatch(r"app_[A-Za-z0-9]{27}", body.pop("application_id"))
-    assert body == wanted | created | disabled
+    assert body == wanted | created | disabled | well
 
 
 def test_null_is_as_if_it_was_not_given(sandbox):

@@ -28,7 +28,9 @@ def test_a_secret_is_rotated_to_a_new_or_a_given_one(sandbox, grace):
 
     assert (drawn.status, given.status) == (200, 200)
     assert drawn.json()["secret"] not in (SECRET, OTHER_SECRET)
-    assert drawn.json() | {"secret": SECRET} == before
+    assert drawn.json() | {"secret": SECRET, "old_secrets": []} == before
+    old = [one["secret"] for one in given.json()["old_secrets"]]
+    assert old == ([] if grace == {"grace_s": 0} else [drawn.json()["secret"], SECRET])
     assert given.json()["secret"] == OTHER_SECRET
 
 

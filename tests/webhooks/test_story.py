@@ -198,12 +198,14 @@ def test_five_days_of_failures_disable_an_endpoint_and_cancel_what_waited(hooked
     with receiving(500) as receiver:
         hooked.endpoint(receiver.url, id="e")
         ids = fail_daily(hooked, 5)
-        before = hooked.shown("e")["disabled"]
+        shown = hooked.shown("e")
         last = hooked.emit()
         delivery = hooked.tried(last, "e")
 
-    assert before is False
+    assert (shown["disabled"], shown["failing_since"]) == (False, "2026-03-01T12:00:00.000Z")
+    assert shown["disables_at"] == "2026-03-06T12:00:00.000Z"
     assert hooked.shown("e")["disabled_reason"] == "every attempt failed for 5 days"
+    assert hooked.shown("e")["disables_at"] is None
     assert (delivery["status"], delivery["next_attempt_at"]) == ("canceled", None)
     statuses = [hooked.delivery(id, "e")["status"] for id in ids]
     assert statuses == ["failed"] * 4 + ["canceled"]

@@ -55,7 +55,9 @@ def test_g_and_a_letter_go_to_each_room(page):
         page.keyboard.press(letter)
         expect(page.get_by_role("heading", level=1)).to_contain_text(ROOMS[room])
     page.keyboard.press("t")
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Time")
+    expect(page.get_by_role("complementary", name="Time")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("complementary", name="Time")).to_have_count(0)
 
 
 @pytest.mark.parametrize(("room", "detail"), [("payments", "Payment"), ("journal", "Request")])
@@ -84,28 +86,41 @@ def test_a_question_mark_tells_the_keys_and_escape_closes(page):
     page.keyboard.press("?")
     dialog = page.get_by_role("dialog", name="Find")
     expect(dialog).to_contain_text("go to a room")
+    expect(page.get_by_role("searchbox", name="Find")).to_be_focused()
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
 
 
+def toggle(page: Page) -> None:
+    """Tab to the box that switches single keys on and off, and press it."""
+    box = page.get_by_role("checkbox", name="Single keys are on")
+    expect(page.get_by_role("searchbox", name="Find")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(box).to_be_focused()
+    page.keyboard.press("Space")
+
+
 def test_single_keys_can_be_switched_off_for_good(page):
     page.keyboard.press("?")
-    page.get_by_role("checkbox", name="Single keys are on").press("Space")
+    toggle(page)
     page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
     for key in ("g", "p", "t", "?"):
         page.keyboard.press(key)
     expect(page.get_by_role("heading", level=1)).to_contain_text("Overview")
     expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.get_by_role("complementary", name="Time")).to_have_count(0)
 
     page.reload()
+    ready(page, "overview")
     page.keyboard.press("t")
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Overview")
+    expect(page.get_by_role("complementary", name="Time")).to_have_count(0)
     page.keyboard.press("Control+k")
-    page.get_by_role("checkbox", name="Single keys are on").press("Space")
+    toggle(page)
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
     page.keyboard.press("t")
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Time")
+    expect(page.get_by_role("complementary", name="Time")).to_be_visible()
 
 
 def test_what_is_typed_into_a_field_is_no_shortcut(page):

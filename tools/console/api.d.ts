@@ -80,12 +80,47 @@ declare namespace Api {
     reason?: string | null;
     rejected?: (number | Array<string>) | null;
   };
+  type BatchDetail = {
+    batch: BatchRow;
+    why: string;
+    is_due_at: string | null;
+    sums: EntrySums;
+    records: Array<BatchEntry>;
+  };
+  type BatchEntry = {
+    transaction_id: string;
+    kind: "capture" | "refund";
+    amount: number;
+    brand: string;
+    last4: string;
+    at: string;
+    status: string;
+    result: ("accepted" | "refused") | null;
+    now_in: string | null;
+  };
   type BatchOfPayment = {
     id: string;
     status: string;
     number: string | null;
   };
   type BatchReply = "accepted" | "rejected" | "partially_accepted";
+  type BatchRow = {
+    id: string;
+    status: BatchStatus;
+    number: string | null;
+    account_id: string;
+    merchant: string | null;
+    terminal_id: string;
+    terminal: string | null;
+    processor: string;
+    currency: string;
+    captured_amount: number;
+    refunded_amount: number;
+    transaction_count: number;
+    refused: number | null;
+    opened_at: string;
+    closed_at: string | null;
+  };
   type BatchScheduleBody = {
     times: Array<string>;
     days?: Array<Weekday> | null;
@@ -103,6 +138,11 @@ declare namespace Api {
     total: number;
   };
   type BatchStatus = "open" | "submitted" | "rejected" | "accepted" | "partially_accepted";
+  type BatchesPage = {
+    batches: Array<BatchRow>;
+    total: number;
+    next: number | null;
+  };
   type Begun = {
     request_id: string;
   };
@@ -113,6 +153,68 @@ declare namespace Api {
     due: string | null;
   };
   type Canceler = "user" | "merchant";
+  type Capture = {
+    program: string;
+    capture: number;
+    taken_at: string;
+    server: CapturedServer;
+    world: CapturedWorld;
+    scenario: RunningScenario | null;
+    coverage: Coverage;
+    totals: Totals;
+    endpoints: Array<EndpointView>;
+    taps: Array<TapView>;
+    agenda: Array<DueView>;
+    keys: Array<DirectoryEntry>;
+    lens: CapturedLens;
+    payments: Array<PaymentRow>;
+    stories: Array<Story>;
+    moves: Array<CapturedMoves>;
+    messages: Array<MessageView>;
+    checks: Array<CapturedCheck>;
+    requests: Array<EntryView>;
+  };
+  type CapturedCheck = {
+    verdict: "genuine" | "refused";
+    step: VerifyStep | null;
+    says: string;
+    signed: string;
+    secrets: Array<string>;
+    expected: Array<string>;
+    sent: Array<string>;
+    age_s: number | null;
+    message_id: string;
+    endpoint_id: string;
+  };
+  type CapturedLens = {
+    tables: Array<LensTable>;
+    answers: Array<LensView>;
+  };
+  type CapturedMoves = {
+    state: string;
+    moves: Array<Move>;
+    by_itself: Array<ByItself>;
+    id: string;
+    key: string | null;
+  };
+  type CapturedServer = {
+    version: string;
+    platform_url: string;
+    api_key_header: string;
+  };
+  type CapturedWorld = {
+    id: string;
+    name: string;
+    seed: number;
+    fixture: string;
+    scenario: string | null;
+    readings: Record<string, string>;
+    clock: ClockView;
+    accounts: Record<string, string>;
+    terminals: Record<string, string>;
+    locations: Record<string, string>;
+    keys: Record<string, KeyOfCapture>;
+  };
   type CardView = {
     token: string;
     number: string;
@@ -271,13 +373,22 @@ declare namespace Api {
     event_types: Array<EventType>;
     filters: Record<string, Array<string>>;
     secret: string;
+    old_secrets: Array<OldSecretView>;
     disabled: boolean;
     disabled_reason: string | null;
+    failing_since: string | null;
+    disables_at: string | null;
     created_at: string;
   };
   type Endpoints = {
     endpoints: Array<EndpointView>;
     total: number;
+  };
+  type EntrySums = {
+    captured_amount: number;
+    refunded_amount: number;
+    transaction_count: number;
+    refused_amount: number;
   };
   type EntryView = {
     id: string;
@@ -380,6 +491,9 @@ declare namespace Api {
     id: string;
     name: string;
     cast: string | null;
+  };
+  type KeyOfCapture = {
+    id: string;
   };
   type KeyOfCast = {
     id: string;
@@ -519,6 +633,10 @@ declare namespace Api {
     details: string;
     near_misses: Array<NearMiss>;
     nearest?: string;
+  };
+  type OldSecretView = {
+    secret: string;
+    until: string;
   };
   type Operation = "sale" | "auth" | "capture" | "incremental_auth" | "tip_adjust" | "refund" | "reverse" | "confirm";
   type OutcomeName = "approved" | "approved_with_id" | "no_reason_to_decline" | "partial_approval" | "refer_to_issuer" | "refer_to_issuer_special" | "invalid_merchant" | "pick_up_card" | "do_not_honor" | "general_error" | "pick_up_fraud" | "invalid_transaction" | "invalid_amount" | "invalid_card_number" | "no_such_issuer" | "re_enter" | "unable_to_back_out" | "file_unavailable" | "format_error" | "lost_card" | "stolen_card" | "insufficient_funds" | "expired_card" | "incorrect_pin" | "not_permitted_card" | "not_permitted_terminal" | "suspected_fraud" | "exceeds_withdrawal_limit" | "restricted_card" | "security_violation" | "activity_limit_exceeded" | "pin_required" | "pin_tries_exceeded" | "no_matching_original" | "inconsistent_data" | "no_account" | "already_reversed" | "crypto_error" | "issuer_unavailable" | "invalid_routing" | "violation" | "duplicate_event" | "system_malfunction" | "payment_failed" | "processor_timeout" | "timed_out" | "network_connectivity_error" | "invalid_gateway_response" | "invalid_terminal" | "user_canceled" | "merchant_canceled" | "surcharge_prompt" | "surcharge_declined_by_payer" | "surcharge_expired" | "incremental_auth_declined" | "incremental_insufficient_funds" | "exceeds_original_auth" | "invalid_capture_sequence" | "invalid_tip_adjustment" | "pending_forever" | "refund_declined" | "capture_declined" | "insert_card" | "use_another_card" | "contactless_limit_exceeded" | "strong_authentication_required" | "timed_out_held" | "surcharge_not_permitted";
@@ -815,6 +933,8 @@ declare namespace Api {
     kind: SubjectKind;
     id: string;
     says: string;
+    amount: number | null;
+    currency: string | null;
   };
   type SubjectKind = "payment" | "batch" | "key" | "terminal" | "delivery";
   type SwitchesReadAnswer = {
@@ -846,6 +966,7 @@ declare namespace Api {
     transaction_id: string;
     operation: Operation;
     amount: number;
+    currency: string;
     terminal_id: string;
     since: string;
     until: string;
@@ -854,6 +975,7 @@ declare namespace Api {
     transaction_id: string;
     operation: Operation;
     amount: number;
+    currency: string;
     terminal_id: string;
     since: string;
     until: string;
@@ -866,6 +988,11 @@ declare namespace Api {
   };
   type TipCaptureMode = "sale" | "capture" | "adjust";
   type TipType = "fixed" | "percentage";
+  type Totals = {
+    payments: number;
+    messages: number;
+    agenda: number;
+  };
   type TransactionStatus = "pending" | "surcharge_pending" | "authorized" | "captured" | "settled" | "refunded" | "reversed" | "declined" | "error" | "canceled";
   type TransactionType = "sale" | "auth" | "capture" | "refund" | "reverse" | "tip_adjust" | "incremental_auth";
   type TransactionView = {
@@ -1264,6 +1391,18 @@ declare namespace Api {
       body: undefined;
       answer: Moves;
     };
+    "batches.search": {
+      method: "GET";
+      path: ["worlds", string, "batches"];
+      body: undefined;
+      answer: BatchesPage;
+    };
+    "batches.look": {
+      method: "GET";
+      path: ["worlds", string, "batches", string];
+      body: undefined;
+      answer: BatchDetail;
+    };
     "lens.simulate": {
       method: "POST";
       path: ["worlds", string, "lens"];
@@ -1407,6 +1546,18 @@ declare namespace Api {
       path: ["worlds", string, "requests", string];
       body: undefined;
       answer: EntryView;
+    };
+    "capture.read": {
+      method: "GET";
+      path: ["worlds", string, "capture"];
+      body: undefined;
+      answer: string;
+    };
+    "report.page": {
+      method: "GET";
+      path: ["report.html"];
+      body: undefined;
+      answer: string;
     };
     "stream.read": {
       method: "GET";

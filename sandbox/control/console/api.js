@@ -1,6 +1,7 @@
 // Asks the control API. Addresses are relative to the page, so it works under any prefix.
 
 import { signal } from "@preact/signals";
+import { answer as captured, isReport, Missing } from "./capture.js";
 
 /**
  * Since when the server does not answer (milliseconds), or null.
@@ -35,9 +36,23 @@ export class Away extends Error {}
  * @returns {Promise<Api.Answer<M, P>>}
  */
 export async function ask(method, path, body) {
+  if (isReport) return askCapture(method, path, body);
   const answer = await raw(method, path, body);
   if (answer.status === 204) return null;
   return answer.json();
+}
+
+/**
+ * @param {string} method
+ * @param {string} path
+ * @param {unknown} body
+ */
+async function askCapture(method, path, body) {
+  try {
+    return await captured(method, path, body);
+  } catch (error) {
+    throw error instanceof Missing ? new Refused(error.status, error) : error;
+  }
 }
 
 /**
@@ -46,8 +61,11 @@ export async function ask(method, path, body) {
  * @param {string} path
  * @param {unknown} [body]
  * @param {RequestInit} [more]
+ * @returns {Promise<Response>}
  */
 export async function raw(method, path, body, more = {}) {
+  // Nothing happens any more in a capture: its stream never has anything.
+  if (isReport) return new Promise(() => {});
   /** @type {RequestInit} */
   const options = { method, credentials: "same-origin", cache: "no-store", ...more };
   if (body !== undefined) {

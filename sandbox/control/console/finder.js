@@ -2,10 +2,11 @@
 
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { ask } from "./api.js";
 import { agenda, messages, requests, world } from "./state.js";
 import { keysOn, switchKeys } from "./keys.js";
-import { to } from "./route.js";
-import { html } from "./ui.js";
+import { route, to } from "./route.js";
+import { html, Trouble } from "./ui.js";
 import { cardOf, purpose, time } from "./words.js";
 
 export const finding = signal(false);
@@ -13,17 +14,43 @@ export const finding = signal(false);
 const ROOMS = ["overview", "terminal", "scenarios", "time", "payments", "webhooks", "journal", "access",
   "coverage", "clauses", "worlds"];
 const MOST = 12;
+const WAIT_MS = 120;
 
-/** What the question may mean, the likeliest first. */
-function found(question) {
-  const q = question.trim().toLowerCase();
+/** The question without what was copied along with it, like the name of a header. */
+const plain = (question) => question.trim().replace(/^[\w-]+:\s+/, "").trim();
+
+/** Where the console shows something that the server found. */
+const PLACES = {
+  payment: ({ id }) => ({ room: "payments", id }),
+  request: ({ id }) => ({ room: "journal", id }),
+  message: ({ id }) => ({ room: "webhooks", id }),
+  key: ({ id }) => ({ room: "access", id }),
+  batch: ({ id }) => ({ room: "payments", query: { q: `batch:${id}` } }),
+  account: ({ id }) => ({ room: "payments", query: { q: `account:${id}` } }),
+  terminal: ({ id }) => ({ room: "payments", query: { q: `terminal:${id}` } }),
+  location: () => ({ room: "payments" }),
+};
+
+/** What the server knows by this id, name or four digits, in this world first. */
+async function known(question) {
+  const q = plain(question);
+  if (!q || q.length > 200) return [];
+  const { found } = await ask("GET", `/find?${new URLSearchParams({ q })}`);
+  const here = route.value.world;
+  const elsewhere = (one) => Number(one.world !== here);
+  return found.sort((a, b) => elsewhere(a) - elsewhere(b)).map((one) => ({
+    says: `${one.kind[0].toUpperCase()}${one.kind.slice(1)}: ${one.says}${one.world === here ? "" : ` (world ${one.world})`}`,
+    href: to({ world: one.world, ...PLACES[one.kind](one) }),
+  }));
+}
+
+/** What the question may mean, of what this page has read. */
+function listed(question) {
+  const q = plain(question).toLowerCase();
   if (!q) return [];
   const hits = [];
   const add = (says, place) => hits.push({ says, href: to(place) });
   for (const room of ROOMS) if (room.startsWith(q)) add(`Room: ${room}`, { room });
-  if (/^req_\d+$/.test(q)) add(`Request ${q}`, { room: "journal", id: q });
-  if (/^msg_\w+$/.test(q)) add(`Message ${question.trim()}`, { room: "webhooks", id: question.trim() });
-  if (/^[0-9a-f-]{36}$/.test(q)) add(`Payment ${q}`, { room: "payments", id: q });
   for (const one of requests.value) {
     const { response } = one;
     const fits = [one.id, response?.transaction_id, response?.batch_id, cardOf(response)]
@@ -43,37 +70,62 @@ function found(question) {
   for (const one of agenda.value?.agenda ?? []) {
     if (one.subject.id.startsWith(q)) add(`Due: ${one.says}`, { room: "time", id: one.id });
   }
-  return hits.slice(0, MOST);
+  return hits;
+}
+
+/** Both, each place once: what the server knows stands first, behind the rooms. */
+function merged(question, by) {
+  const all = listed(question);
+  const rooms = all.filter(({ says }) => says.startsWith("Room: "));
+  const places = new Map();
+  for (const hit of [...rooms, ...by, ...all]) if (!places.has(hit.href)) places.set(hit.href, hit);
+  return [...places.values()].slice(0, MOST);
 }
 
 export function Finder() {
   const dialog = useRef(null);
   const [question, setQuestion] = useState("");
+  const [by, setBy] = useState({ question: "", hits: [] });
+  const [error, setError] = useState(null);
   const open = finding.value;
   useEffect(() => {
     if (open) dialog.current?.showModal();
     else dialog.current?.close();
   }, [open]);
+  const look = (text) => known(text).then((hits) => {
+    setError(null);
+    setBy({ question: text, hits });
+    return hits;
+  });
+  useEffect(() => {
+    const timer = setTimeout(() => look(question).catch(setError), WAIT_MS);
+    return () => clearTimeout(timer);
+  }, [question]);
   if (!open) return null;
-  const hits = found(question);
+  const hits = merged(question, by.question === question ? by.hits : []);
   const close = () => {
     finding.value = false;
     setQuestion("");
   };
-  const submit = (event) => {
+  const submit = async (event) => {
     event.preventDefault();
-    if (hits.length) {
-      location.href = hits[0].href;
+    try {
+      const [first] = merged(question, by.question === question ? by.hits : await look(question));
+      if (!first) return;
+      location.href = first.href;
       close();
+    } catch (caught) {
+      setError(caught);
     }
   };
   return html`<dialog ref=${dialog} class="finder" aria-label="Find" onClose=${close}>
     <form onSubmit=${submit}><input type="search" aria-label="Find" autofocus value=${question}
-      placeholder="A request, a message, a payment, a key, four digits, a room"
+      placeholder="Any id, a name, the last four digits of a card, a room"
       onInput=${(event) => setQuestion(event.target.value)} /></form>
     <ul>${hits.map(({ says, href }) => html`<li><a href=${href} onClick=${close}>${says}</a></li>`)}</ul>
-    ${question && !hits.length ? html`<p class="q pad">Nothing in the last 200 requests and messages,
-      the keys and what falls due has this. Press Escape to close.</p>` : ""}
+    <${Trouble} error=${error} />
+    ${question && by.question === question && !hits.length ? html`<p class="q pad">Nothing in any world of this
+      server has this id, name or card. Press Escape to close.</p>` : ""}
     <p class="q sm pad">Keys: <kbd>g</kbd> and o t s p w j a v c l go to a room, <kbd>t</kbd> to the
       clock, <kbd>/</kbd> to the filter, <kbd>j</kbd> <kbd>k</kbd> walk a list, <kbd>Space</kbd> holds.
       <label class="tick"><input type="checkbox" checked=${keysOn.value}

@@ -1,6 +1,7 @@
 // The shell around all rooms: header, navigation, finding, the server that is away, the token.
 
 import { render } from "preact";
+import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, away, locked, Refused } from "./api.js";
 import { Access } from "./access.js";
@@ -10,19 +11,21 @@ import { Overview } from "./overview.js";
 import { Payments } from "./payments.js";
 import { Scenarios } from "./scenarios.js";
 import { Terminal } from "./terminal.js";
-import { Time } from "./time.js";
+import { pane, Time, TimePane } from "./time.js";
 import { Webhooks } from "./webhooks.js";
 import { Worlds } from "./worlds.js";
 import { Finder, finding } from "./finder.js";
 import { listen } from "./keys.js";
-import { go, route, tokenOfLink } from "./route.js";
+import { go, linked, route, tokenOfLink } from "./route.js";
 import { agenda, endpoints, follow, held, hold, live, messages, scenario, session, taps,
   trouble, world } from "./state.js";
 import { Go, html, Icon, said, Trouble } from "./ui.js";
 import { ClockFace } from "./clockface.js";
 import { failing } from "./health.js";
+import { isReport } from "./capture.js";
+import { Band, beginReport, roomsOf } from "./report.js";
 
-const ROOMS = [
+const ROOMS = roomsOf([
   ["overview", "Overview", Overview],
   ["", "Act"],
   ["terminal", "Terminal", Terminal],
@@ -37,7 +40,7 @@ const ROOMS = [
   ["coverage", "Coverage", Coverage],
   ["clauses", "Clauses", Clauses],
   ["worlds", "Worlds", Worlds],
-];
+]);
 
 const counts = {
   terminal: () => taps.value.length && [taps.value.length, "w", "wait for a card"],
@@ -58,11 +61,16 @@ function Room({ id, text }) {
     ${count ? html`<span class=${`n ${kind}`}>${count}<span class="vh"> ${means}</span></span>` : ""}</a>`;
 }
 
+/** Opens the clock over this room, or closes it. */
+function toggleTime() {
+  if (route.value.room !== "time") pane.value = !pane.value;
+}
+
 const Navigation = () => html`<nav aria-label="Rooms">
   ${ROOMS.map(([id, text]) => id === "worlds" ? "" : id
     ? html`<${Room} id=${id} text=${text} />` : html`<p>${text}</p>`)}
-  <div class="ft"><a href="docs"><${Icon} name="book" size=${16} />API, read and try</a>
-  <${Room} id="worlds" text="Worlds" /></div></nav>`;
+  <div class="ft">${isReport ? "" : html`<a href="docs"><${Icon} name="book" size=${16} />API, read and try</a>`}
+  <${Room} id="worlds" text=${isReport ? "Captures" : "Worlds"} /></div></nav>`;
 
 const Header = () => html`<header class="bar">
   <a class="skip" href="#main" onClick=${(event) => {
@@ -74,7 +82,7 @@ const Header = () => html`<header class="bar">
     <b class="el">${world.value?.name || route.value.world}</b>
     ${world.value?.name ? html`<span class="qq mono">${route.value.world}</span>` : ""}
     <${Icon} name="down" size=${14} /><//>
-  <${ClockFace} />
+  <${ClockFace} open=${pane.value} toggle=${toggleTime} />
   ${scenario.value && html`<${Go} room="scenarios" class="chip opt"><${Icon} name="scenarios" />
     <span class="el">${scenario.value.name}</span><//>`}
   <span class="sp"></span>
@@ -82,7 +90,7 @@ const Header = () => html`<header class="bar">
     <${Icon} name="search" /><span class="opt">Find, or paste an id</span><span class="sp"></span>
     <kbd class="opt">Ctrl K</kbd></button>
   <span class=${`live ${live.value && !held.value ? "" : "off"}`}>${
-    held.value ? "held" : live.value ? "live" : "not live"}</span></header>`;
+    isReport ? "a capture" : held.value ? "held" : live.value ? "live" : "not live"}</span></header>`;
 
 function AwayBar() {
   const [, again] = useState(0);
@@ -98,9 +106,12 @@ function AwayBar() {
     before.</span></p>`;
 }
 
+/** The refusal of the token of a link. */
+const wrong = signal(null);
+
 function Token() {
   const [token, setToken] = useState("");
-  const [error, setError] = useState(null);
+  const [error, setError] = useState(wrong.value);
   const field = useRef(null);
   useEffect(() => field.current?.focus(), []);
   const submit = async (event) => {
@@ -125,6 +136,16 @@ function Token() {
 async function signIn(token) {
   session.value = await ask("POST", "/session", { token });
   locked.value = false;
+}
+
+/** Signs in with the token of a link. That the server refuses it, the form says. */
+async function signInByLink(token) {
+  try {
+    await signIn(token);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    wrong.value = error;
+  }
 }
 
 function Gone() {
@@ -156,33 +177,33 @@ function Content() {
 }
 
 const App = () => html`<${Header} /><${Navigation} />
-  <div class=${`stack ${away.value === null ? "" : "old"}`}><${AwayBar} /><${Content} /></div><${Finder} />
+  <div class=${`stack ${away.value === null ? "" : "old"}`}><${AwayBar} /><${Band} /><div class="beside">${session.value?.signed_in && !locked.value ? html`<${TimePane} />` : ""}<${Content} /></div></div><${Finder} />
   <p class="said" role="status">${said.value}</p>`;
 
 const KEYS = { o: "overview", t: "terminal", s: "scenarios", p: "payments", w: "webhooks",
   j: "journal", a: "access", v: "coverage", l: "worlds", c: "clauses" };
 
 async function start() {
+  beginReport();
   const token = tokenOfLink();
   render(html`<${App} />`, document.getElementById("app"));
   listen({
     rooms: (key) => KEYS[key] && go({ room: KEYS[key] }),
     find: () => { finding.value = true; },
-    time: () => go({ room: "time" }),
+    time: toggleTime,
     hold: () => hold(),
     leave: () => {
       const { id, query } = route.value;
-      if (!id) return;
+      if (!id || pane.value) return;
       /** @type {HTMLElement} */ (document.querySelector("main a.on"))?.focus();
       go({ query });
     },
   });
   follow();
+  linked.subscribe((later) => later && signInByLink(later).catch(() => {}));
   for (;;) {
     try {
-      if (token) await signIn(token).catch((error) => {
-        if (!(error instanceof Refused)) throw error;
-      });
+      if (token) await signInByLink(token);
       if (!session.value) session.value = await ask("GET", "/session");
       return;
     } catch {

@@ -4,7 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import { act, agenda, endpoints, held, hold, messages, requests, send, taps, waiting, world }
   from "./state.js";
 import { Act, Code, Empty, Go, html, Icon, Panel, Choice, Status, walk } from "./ui.js";
-import { amountOf, cardOf, decider, money, purpose, refusal, time, until } from "./words.js";
+import { amountOf, cardOf, decider, money, purpose, refusal, subject, time, until } from "./words.js";
 import { deliveriesTo, failing, named, tick } from "./health.js";
 import { useTicks, worldNow } from "./clockface.js";
 
@@ -16,7 +16,7 @@ function Needs() {
   if (!taps.value.length && !bad.length && !off.length) return null;
   return html`<ul class="panel needs" aria-label="Needs you">
     ${taps.value.map((tap) => html`<li><${Icon} name="terminal" /><span class="grow">
-      <b>A card is awaited</b> for ${money(tap.amount)} <span class="q">since ${time(tap.since)}</span></span>
+      <b>A card is awaited</b> for ${money(tap.amount, tap.currency)} <span class="q">since ${time(tap.since)}</span></span>
       <${Go} room="terminal" class="btn p">Tap a card<//></li>`)}
     ${bad.map((one) => html`<li class="bad"><${Icon} name="webhooks" /><span class="grow el">
       <b>${one.description || one.url}</b> does not take its webhooks</span>
@@ -101,7 +101,7 @@ function Due() {
   const list = agenda.value?.agenda ?? [];
   return html`<${Panel} title="Falls due next" more=${html`<${Go} room="time">All ${agenda.value?.total ?? ""}<//>`}>
     ${list.length ? html`<ul class="due">${list.slice(0, 6).map((one) => html`<li><${Icon} name="time" size=${14} />
-      <span class="el"><b>${named(one.subject.says, endpoints.value)}</b> ${one.says}</span><span class="q">${until(now, one.due)}</span></li>`)}</ul>`
+      <span class="el"><b>${named(subject(one.subject), endpoints.value)}</b> ${one.says}</span><span class="q">${until(now, one.due)}</span></li>`)}</ul>`
     : html`<${Empty}><p class="q">Nothing falls due.</p><//>`}
     <div class="pf"><${Act} disabled=${!list.length} run=${() => act("POST", ["clock", "advance"], { to: "next" })}
       done="The clock moved"><${Icon} name="next" size=${13} />To the next<//>

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld } from "./api.js";
+import { isReport } from "./capture.js";
 import { Diagram } from "./diagram.js";
 import { refine, route } from "./route.js";
 import { act, beat, send, world } from "./state.js";
@@ -47,6 +48,7 @@ function Move({ move, payment, as, onDone }) {
   };
   const label = NAMES[move.operation] ?? move.operation;
   const limit = move.max === null ? "" : move.min === move.max ? money(move.max, payment.currency) : `up to ${money(move.max, payment.currency)}`;
+  if (isReport) return html`<li><span>${label}</span><span class="q">${limit}</span></li>`;
   if (!takes || !open) {
     return html`<li>${takes ? html`<button class="btn" onClick=${() => setOpen(true)}>${label}…</button>`
       : html`<${Act} run=${run}>${label}<//>`}<span class="q">${limit}</span></li>`;
@@ -156,7 +158,7 @@ export function Payments() {
     <div class="fl" role="group" aria-label="Show">${CHIPS.map(([status, text]) => html`<button aria-pressed=${String(q === (status && `status:${status}`))}
       onClick=${() => refine({ q: status && `status:${status}` })}>${text}</button>`)}</div><${Trouble} error=${error} /></div>
     <ul onKeyDown=${walk} aria-label="Payments">${page.payments.map((one) => html`<${Row} key=${one.id} one=${one} on=${one.id === id} />`)}
-      ${page.next !== null ? html`<li class="pad"><${Act} run=${more}>Show more<//></li>` : ""}</ul>
+      ${page.next !== null ? html`<li class="pad"><${Act} reads run=${more}>Show more<//></li>` : ""}</ul>
     ${page.payments.length || error ? "" : html`<${Empty}><p class="q">${q ? "No payment fits this filter." : "No payment was made yet."}</p>
       ${q ? html`<button class="btn" onClick=${() => refine({ q: "" })}>Show all</button>` : html`<${Go} room="terminal" class="btn">Take a payment<//>`}<//>`}</section>
   <section class="det" aria-label="Payment">${id ? html`<${Detail} id=${id} />` : html`<${Empty}><p class="q">Choose a payment to see its story and what can be done with it.</p><//>`}</section>`;

@@ -2,47 +2,14 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld } from "./api.js";
-import { failing, tick } from "./health.js";
-import { Ticks } from "./overview.js";
+import { Contradiction } from "./contradiction.js";
+import { tick } from "./health.js";
+import { Endpoint, nameOf, NewEndpoint } from "./hooks.js";
 import { refine, route } from "./route.js";
+import { Spoil } from "./spoil.js";
 import { act, beat, endpoints, messages } from "./state.js";
 import { Act, Copy, Empty, Go, html, Icon, Json, Panel, Status, Trouble, walk } from "./ui.js";
 import { time } from "./words.js";
-
-const nameOf = (id) => {
-  const found = endpoints.value.find((one) => one.id === id);
-  return found ? found.description || found.url : "an endpoint that is gone";
-};
-
-function NewEndpoint({ close }) {
-  const [url, setUrl] = useState("");
-  const [name, setName] = useState("");
-  const run = async () => {
-    await act("POST", ["endpoints"], { url, ...(name ? { description: name } : {}) });
-    close();
-  };
-  return html`<div class="pad col line"><label>Address<input value=${url} placeholder="http://127.0.0.1:9000/hook"
-      onInput=${(event) => setUrl(event.target.value)} /></label>
-    <label>Name<input value=${name} onInput=${(event) => setName(event.target.value)} /></label>
-    <div class="row wrap"><${Act} class="btn p" run=${run} disabled=${!url} done="Added">Add it<//>
-    <button class="btn g" onClick=${close}>Cancel</button></div></div>`;
-}
-
-function Endpoint({ one }) {
-  const [shown, setShown] = useState(false);
-  const bad = failing(one, messages.value);
-  return html`<li class="ep"><div class="row"><b class="el">${one.description || "Endpoint"}</b><span class="sp"></span>
-      ${one.disabled ? html`<span class="tag">disabled</span>` : bad ? html`<span class="x sm">fails</span>` : ""}</div>
-    <code class="el q">${one.url}</code><${Ticks} endpoint=${one} />
-    <span class="q sm">${one.event_types.length ? one.event_types.join(", ") : "all events"}</span>
-    <details><summary class="sm">More</summary><div class="col">
-      <p class="sm el">secret <code>${shown ? one.secret : `${one.secret.slice(0, 6)}••••••••`}</code></p>
-      <div class="row wrap"><button class="btn s" onClick=${() => setShown(!shown)}>${shown ? "Hide" : "Show"} the secret</button>
-      <${Act} class="btn s" run=${() => act("POST", ["endpoints", one.id, "rotate-secret"], { grace_s: 3600 })} done="A new secret signs; the old one is good for an hour">Rotate<//>
-      ${one.disabled ? html`<${Act} class="btn s" run=${() => act("POST", ["endpoints", one.id, "enable"])} done="Enabled">Enable<//>`
-      : html`<${Act} class="btn s" run=${() => act("PATCH", ["endpoints", one.id], { disabled: true })} done="Disabled">Disable<//>`}
-      <${Act} class="btn s dng" run=${() => act("DELETE", ["endpoints", one.id])} done="Removed">Remove<//></div></div></details></li>`;
-}
 
 const Delivery = ({ one }) => html`<span class=${`dv ${tick({ status: one.status, tries: one.attempts?.length ?? 1 })}`}>
   <i></i>${nameOf(one.endpoint_id)}</span>`;
@@ -101,6 +68,7 @@ function Detail({ id }) {
       <${Act} run=${() => act("POST", ["messages", id, "resend"], {})} done="Sent again"><${Icon} name="send" size=${13} />Send again<//></div>
     <div class="row wrap q sm"><code>${id}</code><${Copy} text=${id} what="the id" /><span>${time(message.created_at)} UTC</span>
       ${message.request_id ? html`<span>by <${Go} room="journal" id=${message.request_id}>${message.request_id}<//></span>` : html`<span>by the clock</span>`}</div></div>
+  <${Contradiction} message=${message} />
   <div class="cols"><${Panel} title="Payload" more=${html`<${Copy} text=${JSON.stringify(message.body)} what="the payload" />`}><${Json} value=${message.body} /><//>
     <${Panel} title="Signature" about=${first ? nameOf(first.endpoint_id) : ""}>${last ? html`<${Signature} message=${id} endpoint=${first.endpoint_id} attempt=${last} />`
       : html`<${Empty}><p class="q">Nothing reached an endpoint yet, so nothing was signed.</p><//>`}<//></div>
@@ -112,11 +80,13 @@ const SAMPLES = ["transaction.sale", "transaction.capture", "transaction.refund"
 export function Webhooks() {
   const { id, query } = route.value;
   const [adding, setAdding] = useState(false);
+  const [spoiling, setSpoiling] = useState(false);
   const [sample, setSample] = useState(SAMPLES[0]);
   const q = (query.q ?? "").toLowerCase();
   const list = messages.value.filter((one) => JSON.stringify([one.id, one.event_type, one.subject, one.body?.merchant_name, one.body?.status]).toLowerCase().includes(q));
   return html`<section class="list eplist"><div class="lh"><div class="row"><h1 tabindex="-1">Webhooks</h1><span class="sp"></span>
-      <button class="btn" onClick=${() => setAdding(true)}><${Icon} name="add" size=${13} />Endpoint</button></div></div>
+      <button class="btn" onClick=${() => setAdding(true)}><${Icon} name="add" size=${13} />Endpoint</button></div>
+      <button class="btn" aria-expanded=${String(spoiling)} onClick=${() => setSpoiling(!spoiling)}><${Icon} name="warning" size=${13} />Spoil the next delivery</button></div>
     ${adding ? html`<${NewEndpoint} close=${() => setAdding(false)} />` : ""}
     <ul>${endpoints.value.map((one) => html`<${Endpoint} key=${one.id} one=${one} />`)}</ul>
     ${endpoints.value.length ? "" : html`<${Empty}><p class="q">No endpoint: messages are made and kept, and go nowhere.
@@ -128,6 +98,6 @@ export function Webhooks() {
       <${Act} class="btn s" run=${() => act("POST", ["messages"], { event_type: sample })} done="A sample was sent">Send a sample<//></div></div>
     <ul onKeyDown=${walk} aria-label="Messages, newest first">${list.map((one) => html`<${Message} key=${one.id} one=${one} on=${one.id === id} />`)}</ul>
     ${list.length ? "" : html`<${Empty}><p class="q">${messages.value.length ? "No message fits this filter." : "No message yet: a payment makes some."}</p><//>`}</section>
-  <section class="det" aria-label="Message">${id ? html`<${Detail} id=${id} />` : html`<${Empty}><p class="q">Choose a message to see its
+  <section class="det" aria-label="Message">${spoiling ? html`<${Spoil} close=${() => setSpoiling(false)} />` : ""}${id ? html`<${Detail} id=${id} />` : html`<${Empty}><p class="q">Choose a message to see its
     payload beside its signature.</p><//>`}</section>`;
 }

@@ -22,21 +22,45 @@ export function purpose({ route, method, path }) {
   return words[0].toUpperCase() + words.slice(1);
 }
 
+// The currencies of ISO 4217 whose minor unit is not a hundredth.
+const WHOLE = new Set(("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF").split(" "));
+const THOUSANDTHS = new Set(("BHD IQD JOD KWD LYD OMR TND").split(" "));
+
+/** How many decimals amounts of a currency have. */
+export const decimals = (currency) => (WHOLE.has(currency) ? 0 : THOUSANDTHS.has(currency) ? 3 : 2);
+
+/** Minor units as a number that people read and type: 10.50. */
+export const units = (minor, currency = "USD") =>
+  (minor / 10 ** decimals(currency)).toFixed(decimals(currency));
+
 /** Minor units with their currency. */
 export function money(minor, currency = "USD") {
   if (typeof minor !== "number" || !Number.isFinite(minor)) return "";
+  const digits = decimals(currency);
   try {
-    return new Intl.NumberFormat("en-US", { style: "currency", currency }).format(minor / 100);
+    return new Intl.NumberFormat("en-US", { style: "currency", currency,
+      minimumFractionDigits: digits, maximumFractionDigits: digits }).format(minor / 10 ** digits);
   } catch {
-    return `${(minor / 100).toFixed(2)} ${currency}`;
+    return `${units(minor, currency)} ${currency}`;
   }
 }
 
-/** The amount that somebody typed, in minor units; null if it is none. */
-export function minor(text) {
+/** The amount that somebody typed, in minor units; null if it is none of the currency. */
+export function minor(text, currency = "USD") {
   const plain = String(text).trim().replaceAll(",", "");
-  if (!/^\d{1,9}(\.\d{1,2})?$/.test(plain)) return null;
-  return Math.round(Number(plain) * 100);
+  const [whole, part = ""] = plain.split(".");
+  const digits = decimals(currency);
+  if (!/^\d{1,9}(\.\d+)?$/.test(plain) || part.length > digits) return null;
+  return Number(whole + part.padEnd(digits, "0"));
+}
+
+const KINDS = { preauth: "hold", auth: "hold", incremental_auth: "hold", reverse: "hold" };
+
+/** What something happens to, as the agenda names it: payments with their amount as people write it. */
+export function subject({ says, amount, currency }) {
+  if (amount === null) return says;
+  const [kind] = says.split(" ");
+  return `${KINDS[kind] ?? kind} of ${money(amount, currency)}`.replace(/^./, (first) => first.toUpperCase());
 }
 
 /** The time of day of an instant, in UTC. */

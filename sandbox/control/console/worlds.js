@@ -1,44 +1,112 @@
 // Worlds: isolated from each other, each with a clock of its own.
 
+import { signal, effect } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import { ask } from "./api.js";
+import { ask, inWorld, raw } from "./api.js";
+import { Marks } from "./marks.js";
 import { go, route } from "./route.js";
-import { act, beat, enter } from "./state.js";
-import { Act, Go, html, Panel, Trouble } from "./ui.js";
+import { act, beat, enter, world } from "./state.js";
+import { Act, Go, html, Icon, Panel, say, Sure, Trouble } from "./ui.js";
 import { day, time } from "./words.js";
+
+/** The room from which the reader came here: another world opens in the same one. */
+const room = signal("overview");
+effect(() => {
+  if (route.value.room !== "worlds") room.value = route.value.room;
+});
+
+const Row = ({ one, here, again }) => html`<tr class=${here ? "on" : ""}><td><${Go} world=${one.id} room=${room.value}>${one.id}<//></td>
+  <td class="wraps">${one.name}</td><td>${day(one.clock.now)} ${time(one.clock.now)} ${one.clock.mode}</td><td>${one.scenario ?? ""}</td>
+  <td class="r">${one.payments}</td><td class="r">${one.requests}</td><td class="r">${one.refused}</td>
+  <td class="r">${one.id === "default" ? "" : html`<${Sure} ask=${`Delete ${one.id} and all that is in it?`} yes="Delete it" class="btn s dng" done="Deleted"
+    run=${async () => { await ask("DELETE", inWorld(one.id)); if (here) go({ world: "default", room: "worlds" }); again(); }}>Delete<//>`}</td></tr>`;
+
+/** A file that somebody chose becomes a world of its own. A file that is refused leaves none. */
+async function opened(file) {
+  const made = await ask("POST", "/worlds", {});
+  try {
+    await raw("PUT", inWorld(made.id, "snapshot"), undefined, { body: file });
+  } catch (error) {
+    await ask("DELETE", inWorld(made.id));
+    throw error;
+  }
+  return made.id;
+}
+
+function New() {
+  const [form, setForm] = useState({ id: "", name: "", fixture: "" });
+  const [fixtures, setFixtures] = useState([]);
+  const [error, setError] = useState(null);
+  useEffect(() => {
+    ask("GET", "/fixtures").then((answer) => setFixtures(answer.fixtures), setError);
+  }, []);
+  const set = (name) => (event) => setForm({ ...form, [name]: event.target.value });
+  const make = async () => {
+    const given = Object.entries(form).map(([name, text]) => [name, text.trim()]).filter(([, text]) => text);
+    const made = await ask("POST", "/worlds", Object.fromEntries(given));
+    go({ world: made.id, room: room.value });
+  };
+  const load = async (event) => {
+    const [file] = event.target.files;
+    event.target.value = "";
+    if (!file) return;
+    setError(null);
+    try {
+      const id = await opened(file);
+      go({ world: id, room: room.value });
+      say(`${file.name} is the world ${id}`);
+    } catch (caught) {
+      setError(caught);
+    }
+  };
+  return html`<${Panel} title="A new world"><form class="pad col" onSubmit=${(event) => { event.preventDefault(); event.target.querySelector("button.p").click(); }}>
+    <label>Id, or none to have one made up<input placeholder="friday" value=${form.id} onInput=${set("id")} /></label>
+    <label>Name<input placeholder="Friday demo" value=${form.name} onInput=${set("name")} /></label>
+    <label>Begins with<select value=${form.fixture} onChange=${set("fixture")}><option value="">the server's own fixture</option>
+      ${fixtures.map((one) => html`<option value=${one}>${one}</option>`)}</select></label>
+    <div class="row wrap"><${Act} type="button" class="btn p" run=${make}>Make it<//>
+    <label class="btn">Open a saved file<input class="vh" type="file" accept=".json,application/json" onChange=${load} /></label></div>
+    <${Trouble} error=${error} /></form><//>`;
+}
+
+function This({ again }) {
+  const here = route.value.world;
+  const [name, setName] = useState(world.value?.name ?? "");
+  const [copy, setCopy] = useState("");
+  const changed = () => { enter(here); again(); };
+  const fork = async () => {
+    const made = await act("POST", ["fork"], copy.trim() ? { id: copy.trim() } : {});
+    go({ world: made.id, room: room.value });
+  };
+  return html`<${Panel} title=${`This world, ${here}`}><div class="pad col">
+    <div class="row wrap"><label class="inl">Name<input maxlength="100" value=${name} onInput=${(event) => setName(event.target.value)} /></label>
+      <${Act} run=${async () => { await act("PATCH", [], { name }); changed(); }} done="Renamed">Rename<//></div>
+    <div class="row wrap"><label class="inl">Copy<input placeholder="id, or none" value=${copy} onInput=${(event) => setCopy(event.target.value)} /></label>
+      <${Act} run=${fork} done="This is the copy">Fork it<//></div>
+    <div class="row wrap"><a class="btn" href=${`worlds/${encodeURIComponent(here)}/snapshot`} download=${`${here}.json`}>Save it as a file</a>
+      <${Sure} ask="Forget its payments, journal and messages?" yes="Reset it" class="btn dng" done="Reset"
+        run=${async () => { await act("POST", ["reset"]); changed(); }}><${Icon} name="again" size=${13} />Reset<//></div>
+    <p class="q sm">A reset puts back the accounts and keys with which the world began. The file holds its API keys; “Open a saved file” makes
+      a world of it, here or on another server. A fork has keys of its own.</p></div><//>`;
+}
 
 export function Worlds() {
   const [list, setList] = useState([]);
   const [error, setError] = useState(null);
-  const [id, setId] = useState("");
   const [turn, setTurn] = useState(0);
   useEffect(() => {
-    ask("GET", "/worlds").then(({ worlds }) => { setList(worlds); setError(null); }, setError);
+    ask("GET", "/worlds?shape=row").then(({ worlds }) => { setList(worlds); setError(null); }, setError);
   }, [turn, beat.value]);
   const again = () => setTurn((n) => n + 1);
-  const make = async () => {
-    const made = await ask("POST", "/worlds", id.trim() ? { id: id.trim() } : {});
-    setId("");
-    go({ world: made.id, room: "overview" });
-  };
   const here = route.value.world;
-  const reset = async () => {
-    await act("POST", ["reset"]);
-    enter(here);
-  };
-  return html`<div class="row wrap"><h1 tabindex="-1">Worlds</h1><span class="qq">${list.length}</span></div>
+  return html`<div class="row wrap"><h1 tabindex="-1">Worlds</h1><span class="qq">${list.length}</span>
+    <span class="q">another world opens in the room from which you came, ${room.value}</span></div>
   <${Trouble} error=${error} />
   <${Panel} title="All worlds of this server" about="what happens in one, no other sees"><div class="scroll" tabindex="0"><table><thead><tr>
-    <th>world</th><th>name</th><th>clock</th><th>scenario</th><th>fixture</th><th>seed</th><th><span class="vh">Actions</span></th></tr></thead><tbody>
-    ${list.map((one) => html`<tr key=${one.id} class=${one.id === here ? "on" : ""}><td><${Go} world=${one.id} room="overview">${one.id}<//></td>
-      <td>${one.name}</td><td>${day(one.clock.now)} ${time(one.clock.now)} ${one.clock.mode}</td><td>${one.scenario?.name ?? one.scenario ?? ""}</td>
-      <td>${one.fixture}</td><td>${one.seed}</td><td class="r">${one.id === "default" ? "" : html`<${Act} class="btn s dng" done="Removed"
-        run=${async () => { await ask("DELETE", `/worlds/${encodeURIComponent(one.id)}`); again(); }}>Remove<//>`}</td></tr>`)}</tbody></table></div><//>
-  <div class="cols"><${Panel} title="A new world"><div class="pad col"><label>Id, or none to have one made up<input value=${id}
-      placeholder="friday" onInput=${(event) => setId(event.target.value)} /></label>
-    <div><${Act} class="btn p" run=${make}>Make it<//></div></div><//>
-  <${Panel} title=${`This world, ${here}`}><div class="pad col"><p class="q">A reset puts back the accounts and keys with which it began, and forgets
-    payments, journal and messages.</p><div class="row wrap"><${Act} class="btn dng" run=${reset} done="Reset">Reset it<//>
-    <a class="btn" href=${`worlds/${encodeURIComponent(here)}/snapshot`} download=${`${here}.json`}>Save it as a file</a></div>
-    <p class="q sm">The file holds its API keys. <code>sandbox world load</code> opens it.</p></div><//></div>`;
+    <th>world</th><th>name</th><th>clock</th><th>scenario</th><th class="r">payments</th><th class="r">requests</th><th class="r">refused</th>
+    <th><span class="vh">Actions</span></th></tr></thead><tbody>
+    ${list.map((one) => html`<${Row} key=${one.id} one=${one} here=${one.id === here} again=${again} />`)}</tbody></table></div><//>
+  ${world.value ? html`<div class="cols"><${This} key=${`${here} ${world.value.name}`} again=${again} /><${Panel} title="Marks"
+    about="moments of this world to return to"><${Marks} /><//></div>` : ""}
+  <div class="cols"><${New} /></div>`;
 }

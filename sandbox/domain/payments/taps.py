@@ -13,11 +13,12 @@ from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tap:
-    """A tap that a payment waits for. `amount` is in minor units."""
+    """A tap that a payment waits for. `amount` is in minor units of the currency."""
 
     transaction_id: str
     operation: Operation
     amount: int
+    currency: str
     terminal_id: str
     since: Instant
     until: Instant

@@ -1,0 +1,73 @@
+// The endpoints of a world: how each does, its secrets, and what can be done with it.
+
+import { useState } from "preact/hooks";
+import { failing } from "./health.js";
+import { Ticks } from "./overview.js";
+import { act, clock, endpoints, messages } from "./state.js";
+import { Act, Copy, html, Sure } from "./ui.js";
+import { day, time, until } from "./words.js";
+
+/** The name of an endpoint, from its id. */
+export const nameOf = (id) => {
+  const found = endpoints.value.find((one) => one.id === id);
+  return found ? found.description || found.url : "an endpoint that is gone";
+};
+
+/** A form for a new endpoint. */
+export function NewEndpoint({ close }) {
+  const [url, setUrl] = useState("");
+  const [name, setName] = useState("");
+  const run = async () => {
+    await act("POST", ["endpoints"], { url, ...(name ? { description: name } : {}) });
+    close();
+  };
+  return html`<div class="pad col line"><label>Address<input value=${url} placeholder="http://127.0.0.1:9000/hook"
+      onInput=${(event) => setUrl(event.target.value)} /></label>
+    <label>Name<input value=${name} onInput=${(event) => setName(event.target.value)} /></label>
+    <div class="row wrap"><${Act} class="btn p" run=${run} disabled=${!url} done="Added">Add it<//>
+    <button class="btn g" onClick=${close}>Cancel</button></div></div>`;
+}
+
+const Secret = ({ title, secret, shown }) => html`<dt>${title}</dt><dd><code>${shown ? secret : `${secret.slice(0, 6)}••••••••`}</code>
+  ${shown ? html`<${Copy} text=${secret} what=${`the ${title}`} />` : ""}</dd>`;
+
+function Secrets({ one }) {
+  const [shown, setShown] = useState(false);
+  return html`<dl class="secs"><${Secret} title="secret" secret=${one.secret} shown=${shown} />
+    ${one.old_secrets.map((old) => html`<${Secret} key=${old.until} title=${`until ${day(old.until)}, ${time(old.until).slice(0, 5)}`} secret=${old.secret} shown=${shown} />`)}</dl>
+    ${one.old_secrets.length ? html`<p class="q sm">Each of them signs.</p>` : ""}
+    <div class="row wrap"><button class="btn s" onClick=${() => setShown(!shown)}>${shown ? "Hide" : "Show"} the ${one.old_secrets.length ? "secrets" : "secret"}</button>
+    <${Act} class="btn s" run=${() => act("POST", ["endpoints", one.id, "rotate-secret"], { grace_s: 3600 })} done="A new secret signs; the old one is good for an hour">Rotate<//></div>`;
+}
+
+/** A moment of the world's clock that is so many hours ago. */
+const ago = (hours) => new Date(Date.parse(clock.value.now) - hours * 3_600_000).toISOString();
+
+function Recover({ one }) {
+  const [hours, setHours] = useState("24");
+  return html`<div class="row wrap"><label class="inl">Missed since <select value=${hours} onChange=${(event) => setHours(event.target.value)}>
+    ${[["1", "1 hour"], ["24", "1 day"], ["168", "7 days"]].map(([value, text]) => html`<option value=${value} selected=${value === hours}>${text}</option>`)}</select></label>
+    <${Act} class="btn s" run=${() => act("POST", ["endpoints", one.id, "recover"], { since: ago(Number(hours)) })}
+      done=${({ messages: count }) => `${count} ${count === 1 ? "message is" : "messages are"} sent again`}>Recover<//></div>`;
+}
+
+function Health({ one }) {
+  if (one.disabled) return html`<p class="sm x">Disabled: ${one.disabled_reason}.</p>`;
+  if (!one.disables_at || !clock.value) return null;
+  return html`<p class="sm x">Fails since ${day(one.failing_since)}, ${time(one.failing_since).slice(0, 5)}. If nothing arrives,
+    it is disabled on ${day(one.disables_at)}, in ${until(clock.value.now, one.disables_at)}.</p>`;
+}
+
+/** An endpoint in the list. */
+export function Endpoint({ one }) {
+  const bad = failing(one, messages.value);
+  return html`<li class="ep"><div class="row"><b class="el">${one.description || "Endpoint"}</b><span class="sp"></span>
+      ${one.disabled ? html`<span class="tag">disabled</span>` : bad ? html`<span class="x sm">fails</span>` : ""}</div>
+    <code class="el q">${one.url}</code><${Ticks} endpoint=${one} /><${Health} one=${one} />
+    <span class="q sm">${one.event_types.length ? one.event_types.join(", ") : "all events"}</span>
+    <details><summary class="sm">More</summary><div class="col"><${Secrets} one=${one} />
+      ${one.disabled ? "" : html`<${Recover} one=${one} />`}
+      <div class="row wrap">${one.disabled ? html`<${Act} class="btn s" run=${() => act("POST", ["endpoints", one.id, "enable"])} done="Enabled">Enable<//>`
+      : html`<${Act} class="btn s" run=${() => act("PATCH", ["endpoints", one.id], { disabled: true })} done="Disabled">Disable<//>`}
+      <${Sure} class="btn s dng" ask="Remove it, with what waits for it?" yes="Remove it" run=${() => act("DELETE", ["endpoints", one.id])} done="Removed">Remove<//></div></div></details></li>`;
+}

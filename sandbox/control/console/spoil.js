@@ -1,0 +1,100 @@
+// "Spoil the next delivery": faults for webhooks that are still to come, as a form.
+
+import { useEffect, useState } from "preact/hooks";
+import { act, beat, endpoints } from "./state.js";
+import { Act, Empty, html, Icon, Trouble } from "./ui.js";
+
+const EVENTS = ["transaction.sale", "transaction.authorize", "transaction.capture", "transaction.refund", "transaction.reverse",
+  "transaction.increment", "transaction.tip_adjust", "transaction.cancel", "transaction.create", "batch.submitted", "batch.accepted", "batch.partially_accepted", "batch.rejected"];
+const SIGNATURES = [["", "as it should be"], ["wrong", "wrong"], ["missing", "missing"], ["old_secret", "by the old secret"]];
+const NOTHING = { delay: "", field: "status", value: "", signature: "", order: "", duplicate: "", truncate: false,
+  stale: false, before: false, drop: false, event: "", endpoint: "", times: "1" };
+
+const number = (text) => (/^\d{1,9}$/.test(text.trim()) ? Number(text) : text);
+
+/** What somebody typed as JSON, or as the text that it is. */
+function valueOf(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The body of the request, as the form says it. */
+function bodyOf(form) {
+  if (form.drop) return { then: { drop: true }, when: whenOf(form), times: number(form.times) };
+  const then = {};
+  if (form.delay) then.delay_ms = number(form.delay);
+  if (form.value) then.contradict = { [form.field]: valueOf(form.value) };
+  if (form.signature) then.signature = form.signature;
+  if (form.order) then.order = form.order;
+  if (form.duplicate) then.duplicate = number(form.duplicate);
+  if (form.truncate) then.truncate = true;
+  if (form.stale) then.stale_timestamp = true;
+  if (form.before) then.before_answer = true;
+  return { then, when: whenOf(form), times: number(form.times) };
+}
+
+const whenOf = ({ event, endpoint }) => ({ ...(event ? { event } : {}), ...(endpoint ? { endpoint } : {}) });
+
+const SAYS = {
+  drop: () => "never sent",
+  delay_ms: (ms) => `${ms.toLocaleString("en")} ms late`,
+  contradict: (changes) => `contradicted: ${Object.entries(changes).map(([name, value]) => `${name} = ${typeof value === "string" ? value : JSON.stringify(value)}`).join(", ")}`,
+  signature: (how) => `signature ${how.replaceAll("_", " ")}`,
+  order: (place) => `${place} of its request`,
+  duplicate: (count) => `${count} times`,
+  truncate: () => "cut off",
+  stale_timestamp: () => "with an old timestamp",
+  before_answer: () => "before the answer",
+};
+
+/** Effects of a rule in words. */
+export const effects = (then) => Object.entries(then).filter(([name, value]) => SAYS[name] && value != null && value !== false)
+  .map(([name, value]) => SAYS[name](value)).join(", ");
+
+function Waiting({ queue, again }) {
+  return html`<h3>Waits to spoil</h3><ul class="waits">${queue.map((one) => html`<li key=${one.id}><b>${one.when.event ?? "any event"}</b>
+    ${effects(one.then)}${one.left > 1 ? `, ${one.left} more` : ""}</li>`)}</ul>
+    <${Act} class="btn s" run=${async () => { await act("DELETE", ["webhooks", "next"]); again(); }} done="Nothing waits any more">Forget them<//>`;
+}
+
+const Field = ({ label, children }) => html`<label>${label}${children}</label>`;
+
+/** The form, and what waits already. */
+export function Spoil({ close }) {
+  const [form, setForm] = useState(NOTHING);
+  const [queue, setQueue] = useState([]);
+  const [error, setError] = useState(null);
+  const read = () => act("GET", ["webhooks", "next"]).then((found) => { setQueue(found.queue); setError(null); }, setError);
+  useEffect(() => { read(); }, [beat.value]);
+  const set = (name) => (event) => setForm({ ...form, [name]: event.target.type === "checkbox" ? event.target.checked : event.target.value });
+  const body = bodyOf(form);
+  const run = async () => {
+    await act("POST", ["webhooks", "next"], body);
+    setForm(NOTHING);
+    await read();
+  };
+  const tick = (name, text) => html`<label class="inl tick"><input type="checkbox" checked=${form[name]} disabled=${form.drop && name !== "drop"} onChange=${set(name)} />${text}</label>`;
+  const choose = (name, options) => html`<select value=${form[name]} disabled=${form.drop && ["signature", "order"].includes(name)} onChange=${set(name)}>
+    ${options.map(([value, text]) => html`<option value=${value} selected=${value === form[name]}>${text}</option>`)}</select>`;
+  const write = (name, more) => html`<input value=${form[name]} disabled=${form.drop && !["times"].includes(name)} onInput=${set(name)} ...${more} />`;
+  return html`<form class="panel spoil" aria-label="Spoil the next delivery" onSubmit=${(event) => event.preventDefault()}>
+    <div class="ph"><h2>Spoil the next delivery</h2><span class="sp"></span>
+      <button type="button" class="btn g s" aria-label="Close" onClick=${close}><${Icon} name="close" size=${13} /></button></div>
+    <div class="pad col"><div class="form4">
+      <${Field} label="Of event">${choose("event", [["", "any"], ...EVENTS.map((one) => [one, one])])}<//>
+      <${Field} label="To endpoint">${choose("endpoint", [["", "any"], ...endpoints.value.map((one) => [one.id, one.description || one.url])])}<//>
+      <${Field} label="How many">${write("times", { inputmode: "numeric" })}<//>
+      <${Field} label="Late, in ms">${write("delay", { inputmode: "numeric", placeholder: "1500" })}<//>
+      <${Field} label="Contradict the field">${write("field", { placeholder: "status" })}<//>
+      <${Field} label="with the value">${write("value", { placeholder: "declined" })}<//>
+      <${Field} label="Signature">${choose("signature", SIGNATURES)}<//>
+      <${Field} label="Order">${choose("order", [["", "as it comes"], ["first", "first"], ["last", "last"]])}<//>
+      <${Field} label="Sent so often">${write("duplicate", { inputmode: "numeric", placeholder: "1" })}<//></div>
+    <div class="row wrap">${tick("truncate", "Cut the body off")}${tick("stale", "Old timestamp")}${tick("before", "Before the answer")}${tick("drop", "Never send it")}</div>
+    <div class="row wrap"><${Act} class="btn p" run=${run} disabled=${!Object.keys(body.then).length} done="The next delivery that fits is spoilt">Spoil it<//>
+      <span class="q sm">${Object.keys(body.then).length ? `It will be ${effects(body.then)}. Retries are correct.` : "Say what is to be wrong with it."}</span></div>
+    ${queue.length ? html`<${Waiting} queue=${queue} again=${read} />` : ""}<${Trouble} error=${error} /></div></form>`;
+}

@@ -1,0 +1,104 @@
+"""Acting in the console, in a real browser: webhooks, payments, scenarios, the terminal."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.conftest import NOW
+from tests.driving import Served, serving
+from tests.webhooks.receiving import receiving
+from tests.whole.browsing import chromium, needs_chromium
+from tests.whole.watching import Desk, faults, watched
+
+pytestmark = needs_chromium
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Served]:
+    with serving("--clock", NOW) as found:
+        yield found
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    with watched(browser) as opened:
+        yield opened
+
+
+@pytest.fixture
+def desk(page: Page, server: Served) -> Desk:
+    return Desk(page, server)
+
+
+# --- webhooks ---------------------------------------------------------------------------------
+
+
+def test_a_spoilt_webhook_contradicts_the_answer_and_is_compared_with_it(page, desk):
+    desk.world("spoilt")
+    with receiving() as receiver:
+        desk.ask("POST", "/worlds/spoilt/endpoints", {"url": receiver.url, "description": "ours"})
+        desk.open("webhooks", at="spoilt")
+        page.get_by_role("button", name="Spoil the next delivery").click()
+        form = page.get_by_role("form", name="Spoil the next delivery")
+        form.get_by_label("Of event").select_option("transaction.sale")
+        form.get_by_label("Late, in ms").fill("20")
+        form.get_by_label("with the value").fill("declined")
+        expect(form).to_contain_text("20 ms late, contradicted: status = declined")
+        form.get_by_role("button", name="Spoil it").click()
+        expect(form.locator(".waits")).to_contain_text("transaction.sale")
+        assert faults(page) == []
+
+        paid = desk.pay("spoilt", 1200)
+        receiver.wait_for(3)
+
+        expect(form.locator(".waits")).to_have_count(0)
+        page.get_by_role("link", name="transaction.sale").first.click()
+        table = page.get_by_role("region", name="Message").locator(".contra table")
+        expect(table.get_by_role("row").nth(1)).to_contain_text("status")
+        cells = [cell.split()[0] for cell in table.get_by_role("cell").all_inner_texts()]
+        assert cells == ["status", "captured", "captured", "declined", "captured"]
+        assert faults(page) == []
+        table.get_by_role("link", name="record now").click()
+        expect(page.get_by_role("region", name="Payment")).to_contain_text(paid["transaction_id"])
+
+
+def test_a_mistake_in_what_to_spoil_is_said_and_spoils_nothing(page, desk):
+    desk.world("mistaken")
+    desk.open("webhooks", at="mistaken")
+    page.get_by_role("button", name="Spoil the next delivery").click()
+    form = page.get_by_role("form", name="Spoil the next delivery")
+    form.get_by_label("Late, in ms").fill("soon")
+    form.get_by_role("button", name="Spoil it").click()
+
+    expect(form.get_by_role("alert")).to_contain_text("delay_ms")
+    assert desk.ask("GET", "/worlds/mistaken/webhooks/next")["total"] == 0
+
+
+def test_an_endpoint_is_recovered_rotated_and_says_when_failures_disable_it(page, desk):
+    desk.world("failing", clock={"now": NOW, "mode": "frozen"})
+    desk.pay("failing", 1200)
+    with receiving(500) as receiver:
+        made = desk.ask("POST", "/worlds/failing/endpoints", {"url": receiver.url})
+        desk.open("webhooks", at="failing")
+        endpoint = page.locator(".ep")
+        endpoint.get_by_text("More").click()
+        endpoint.get_by_role("button", name="Recover").click()
+
+        expect(page.get_by_role("status").filter(has_text="3 messages are sent")).to_be_visible()
+        receiver.wait_for(3)
+        expect(endpoint).to_contain_text("it is disabled on Fri 6 Mar 2026, in 5 d")
+        endpoint.get_by_role("button", name="Rotate").click()
+        expect(endpoint.locator("dd")).to_have_count(2)
+        assert made["secret"] not in endpoint.inner_text()
+        endpoint.get_by_role("button", name="Show the secrets").click()
+        expect(endpoint).to_contain_text(made["secret"])
+        now = desk.ask("GET", f"/worlds/failing/endpoints/{made['id']}")
+        expect(endpoint).to_contain_text(now["secret"])
+        assert faults(page) == []

@@ -1,0 +1,261 @@
+"""Rooms of the console in a real browser: time, worlds, batches, coverage, access."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+import sandbox
+from sandbox.domain.currencies import CURRENCIES, in_units
+from tests.conftest import NOW
+from tests.driving import Served, serving
+from tests.whole.browsing import chromium, needs_chromium
+from tests.whole.watching import Desk, faults, watched
+
+pytestmark = needs_chromium
+
+FROZEN = {"now": NOW, "mode": "frozen"}
+HOME = Path(sandbox.__file__).parent / "control" / "console"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Served]:
+    with serving("--clock", NOW) as found:
+        yield found
+
+
+@pytest.fixture
+def desk(browser, server) -> Iterator[Desk]:
+    with watched(browser) as page:
+        yield Desk(page, server)
+
+
+# --- money ------------------------------------------------------------------------------------
+
+
+def test_what_falls_due_is_told_in_the_currency_of_the_payment(desk):
+    made = desk.world("yen", clock=FROZEN)
+    shop = f"{desk.server.url}/v1/locations/{made['locations']['merchant']}"
+    owner = {"x-service-apikey": made["keys"]["partner"]["key"]}
+    for currency in ("USD", "JPY"):
+        desk.server.client.put(shop, json={"currency": currency}, headers=owner)
+        assert desk.pay("yen", 7942, hold=True)["currency"] == currency
+
+    desk.open("time", at="yen")
+    expect(desk.page.get_by_role("button", name="Hold of $79.42")).to_be_visible()
+    expect(desk.page.get_by_role("button", name="Hold of ¥7,942")).to_be_visible()
+    desk.open("overview", at="yen")
+    expect(desk.page.locator(".due")).to_contain_text("Hold of $79.42")
+    expect(desk.page.locator("main")).not_to_contain_text("minor units")
+
+
+def test_the_page_writes_and_reads_amounts_of_every_currency_as_the_server_does(desk):
+    desk.open("overview")
+    asset = desk.page.evaluate("document.querySelector('script[src]').src").replace("main", "words")
+
+    written = desk.page.evaluate(
+        """async ([asset, codes]) => {
+          const { units, minor } = await import(asset);
+          return codes.map((code) =>
+            [code, units(1234567, code), minor("1234", code), minor("1.2345", code)]);
+        }""",
+        [asset, list(CURRENCIES)],
+    )
+
+    for code, text, minor, too_fine in written:
+        assert text == in_units(1234567, code)
+        assert minor == 1234 * 10 ** CURRENCIES[code].exponent
+        assert too_fine is None
+
+
+# --- finding ----------------------------------------------------------------------------------
+
+
+def test_whatever_has_an_id_is_found_in_every_world(desk):
+    page = desk.page
+    made = desk.world("far")
+    paid = desk.pay("far", 1234, "tok_amex")
+    (entry,) = desk.ask("GET", "/worlds/far/requests?limit=1")["requests"]
+    asked = {
+        paid["transaction_id"]: ("region", "Payment", paid["transaction_id"]),
+        f"x-sandbox-request-id: {entry['id']}": ("region", "Request", "$12.34"),
+        made["terminals"]["merchant"]: ("list", "Payments", "$12.34"),
+        paid["event_id"]: ("region", "Payment", "$12.34"),
+    }
+    for question, (role, name, text) in asked.items():
+        desk.open("overview", at="far")
+        page.keyboard.press("Control+k")
+        page.get_by_role("searchbox", name="Find").fill(question)
+        page.keyboard.press("Enter")
+        expect(page.get_by_role(role, name=name)).to_contain_text(text)
+    desk.open("overview")
+    page.keyboard.press("Control+k")
+    find = page.get_by_role("searchbox", name="Find")
+    find.fill("8431")
+    expect(page.get_by_role("dialog")).to_contain_text("sale of 12.34 USD, captured")
+    expect(page.get_by_role("dialog")).to_contain_text("(world far)")
+    find.fill("no-such-thing")
+    expect(page.get_by_role("dialog")).to_contain_text("Nothing in any world")
+    assert faults(page) == []
+
+
+# --- worlds -----------------------------------------------------------------------------------
+
+
+def test_a_world_is_marked_forked_renamed_saved_and_opened_again(desk, tmp_path):
+    page = desk.page
+    desk.world("first", clock=FROZEN)
+    desk.pay("first", 1000)
+    desk.open("payments", at="first")
+    page.get_by_role("link", name="first", exact=True).click()
+
+    page.get_by_label("Name of the mark").fill("one payment")
+    desk.click("button", "Mark this moment")
+    expect(page.locator(".marks")).to_contain_text("one payment")
+    desk.pay("first", 2000)
+    desk.click("button", "Return to mark")
+    row = page.get_by_role("row", name="first", exact=False).first
+    expect(row.get_by_role("cell").nth(4)).to_have_text("1")
+    assert faults(page) == []
+
+    page.get_by_label("Name", exact=True).first.fill("Friday demo")
+    desk.click("button", "Rename")
+    expect(page.locator(".bar")).to_contain_text("Friday demo")
+    with page.expect_download() as saving:
+        page.get_by_role("link", name="Save it as a file").click()
+    saved = tmp_path / "saved.json"
+    saving.value.save_as(saved)
+
+    page.get_by_label("Copy").fill("copy")
+    desk.click("button", "Fork it")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Payments")
+    expect(page.locator(".list")).to_contain_text("$10.00")
+    assert page.url.endswith("#/copy/payments")
+
+    page.goto(f"{desk.control}/#/copy/worlds")
+    page.get_by_label("Open a saved file").set_input_files(saved)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Payments")
+    expect(page.locator(".bar")).to_contain_text("Friday demo")
+    broken = tmp_path / "broken.json"
+    broken.write_text("{}")
+    desk.open("worlds", at="copy")
+    before = len(desk.ask("GET", "/worlds?shape=row")["worlds"])
+    page.get_by_label("Open a saved file").set_input_files(broken)
+    expect(page.get_by_role("alert")).to_contain_text("snapshot")
+    assert len(desk.ask("GET", "/worlds?shape=row")["worlds"]) == before
+
+
+def test_a_reset_and_a_deletion_ask_first(desk):
+    page = desk.page
+    desk.world("doomed")
+    desk.pay("doomed", 1000)
+    desk.open("worlds", at="doomed")
+
+    desk.click("button", "Reset")
+    desk.click("button", "Keep it")
+    assert desk.ask("GET", "/worlds/doomed/payments")["total"] == 1
+    desk.click("button", "Reset")
+    desk.click("button", "Reset it")
+    expect(page.get_by_role("status").filter(has_text="Reset")).to_be_visible()
+    assert desk.ask("GET", "/worlds/doomed/payments")["total"] == 0
+
+    row = page.get_by_role("row", name="doomed")
+    row.get_by_role("button", name="Delete").click()
+    expect(row).to_contain_text("Delete doomed and all that is in it?")
+    row.get_by_role("button", name="Delete it").click()
+    expect(page.get_by_role("row", name="doomed")).to_have_count(0)
+    assert page.url.endswith("#/default/worlds")
+
+
+def test_a_new_world_begins_with_a_fixture_and_keeps_the_room(desk):
+    page = desk.page
+    desk.open("journal")
+    page.keyboard.press("g")
+    page.keyboard.press("l")
+    page.get_by_label("Id, or none").fill("busy-month")
+    page.get_by_label("Begins with").select_option("busy")
+
+    desk.click("button", "Make it")
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Journal")
+    assert page.url.endswith("#/busy-month/journal")
+    assert desk.ask("GET", "/worlds/busy-month/payments")["total"] > 100
+
+
+# --- time -------------------------------------------------------------------------------------
+
+
+def test_the_clock_opens_over_a_room_and_moves_to_what_falls_due(desk):
+    page = desk.page
+    desk.world("held", clock=FROZEN)
+    hold = desk.pay("held", 44406, hold=True)["transaction_id"]
+    desk.open(f"payments/{hold}", at="held")
+    page.get_by_role("heading", level=1).focus()
+    page.keyboard.press("t")
+    clock = page.get_by_role("complementary", name="Time")
+    expect(clock).to_contain_text("12:00:00")
+
+    clock.get_by_role("button", name="Hold of $444.06").click()
+    expect(clock).to_contain_text("and 1 thing happens: 1 hold expires.")
+    expect(clock).to_contain_text("It is canceled / timed_out then.")
+    assert faults(page) == []
+    clock.get_by_role("button", name="Stop just before it").click()
+    expect(clock).to_contain_text("11:59:59")
+    expect(page.get_by_role("region", name="Payment").locator(".st").first).to_have_text(
+        "authorized"
+    )
+    clock.get_by_role("button", name="To the next").click()
+    expect(clock.get_by_role("status")).to_contain_text("1 hold expires.")
+    expect(page.get_by_role("region", name="Payment").locator(".st").first).to_have_text("canceled")
+
+    page.keyboard.press("Escape")
+    expect(clock).to_have_count(0)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Payments")
+
+
+def test_where_the_clock_goes_may_be_typed_as_people_say_it(desk):
+    page = desk.page
+    desk.world("typed", clock=FROZEN)
+    desk.open("journal", at="typed")
+    page.get_by_title("Move the clock").click()
+    clock = page.get_by_role("complementary", name="Time")
+    asked = clock.get_by_label("Advance by or to")
+    for text, says in {
+        "1h30m": "Advance to Sun 1 Mar 2026 13:30:00 and nothing falls due.",
+        "23:30": "Advance to Sun 1 Mar 2026 23:30:00",
+        "11:00": "Advance to Mon 2 Mar 2026 11:00:00",
+        "28 Feb": "Advance to Sun 28 Feb 2027 00:00:00",
+        "31 Jul 2026": "1 key expires.",
+        "2026-01-01": "is in the past of this world",
+        "30 Feb": "Write a duration like 3d",
+        "soon": "Write a duration like 3d",
+    }.items():
+        asked.fill(text)
+        expect(clock).to_contain_text(says)
+    expect(clock.get_by_role("button", name="Go there")).to_be_disabled()
+    asked.fill("1 Aug")
+    page.keyboard.press("Enter")
+    expect(page.locator(".bar")).to_contain_text("Sat 1 Aug 2026")
+
+
+def test_a_mark_brings_the_clock_and_the_payments_back(desk):
+    page = desk.page
+    desk.world("undone", clock=FROZEN)
+    desk.pay("undone", 44406, hold=True)
+    desk.open("payments", at="undone")
+    page.keyboard.press("t")
+    desk.click("button", "Mark this moment")
+    desk.click("button", "To the next")
+    expect(page.locator(".list")).to_contain_text("canceled")
+
+    desk.click("button", "Return to mark")
+
+    expect(page.locator(".list")).to_contain_text("authorized")
+    expect(page.get_by_role("complementary", name="Time")).to_contain_text("12:00:00")

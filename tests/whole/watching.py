@@ -1,0 +1,108 @@
+"""Pages of the console that ask nobody but this machine, and of which no browser complains."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from tests.driving import Served
+
+_WATCH = """
+window.violations = [];
+document.addEventListener("securitypolicyviolation", (one) =>
+  window.violations.push(`${one.violatedDirective} ${one.blockedURI} ${one.sample}`));
+"""
+_WIDTHS = (1440, 1024, 390)
+_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+
+@contextmanager
+def watched(browser: Browser) -> Iterator[Page]:
+    """A page; once the block ends, nothing was asked elsewhere and nothing was complained of."""
+    opened = browser.new_page(viewport={"width": 1440, "height": 900})
+    opened.add_init_script(_WATCH)
+    asked: list[str] = []
+    complaints: list[str] = []
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on(
+        "console",
+        lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None,
+    )
+    yield opened
+    violations = opened.evaluate("window.violations ?? []")
+    opened.close()
+    assert violations == []
+    hosts = {urlsplit(url).hostname for url in asked if not url.startswith(("data:", "blob:"))}
+    assert hosts <= {"127.0.0.1"}
+    # That an answer is a refusal, browsers complain about; refusals are wanted here.
+    assert [one for one in complaints if "the server responded with a status" not in one] == []
+
+
+class Desk:
+    """One browser page at a console, with counted clicks."""
+
+    def __init__(self, page: Page, server: Served) -> None:
+        self.page = page
+        self.server = server
+        self.control = server.facts["control_url"]
+        self.clicks = 0
+
+    def world(self, id: str, **more: Any) -> dict[str, Any]:
+        """A new world with this id."""
+        made: dict[str, Any] = self.ask("POST", "/worlds", {"id": id} | more)
+        return made
+
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        """Ask the control API as a program does."""
+        answer = self.server.client.request(method, self.control + path, json=body)
+        assert answer.status_code < 400, answer.text
+        return answer.json() if answer.content else None
+
+    def pay(
+        self, world: str, amount: int, card: str = "tok_visa_credit", *, hold: bool = False
+    ) -> Any:
+        """A payment at the merchant of a world, by its own key. Gives the platform's answer."""
+        view = self.ask("GET", f"/worlds/{world}")
+        answer = self.server.client.post(
+            f"{self.server.url}{'/v3/preauth' if hold else '/v3/payment'}",
+            json={
+                "amount": amount,
+                "terminal_id": view["terminals"]["merchant"],
+                "card_reader_data": {"paymentCardData": card},
+            },
+            headers={"x-service-apikey": view["keys"]["merchant"]["key"]},
+        )
+        return answer.json()
+
+    def open(self, place: str, *, at: str = "default") -> None:
+        """Open a place of the console and wait until it follows the world."""
+        self.page.goto(f"{self.control}/#/{at}/{place}")
+        expect(self.page.locator(".live")).to_have_text("live")
+
+    def click(self, role: Any, name: str, *, exact: bool = False, within: str = "body") -> None:
+        """Click on something, which counts."""
+        self.page.locator(within).get_by_role(role, name=name, exact=exact).first.click()
+        self.clicks += 1
+
+
+def faults(page: Page) -> list[str]:
+    """What is wrong with the page as it stands: its width, and what axe finds, in both themes."""
+    wrong = []
+    for width in _WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            wrong.append(f"wider than {width}")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        found = Axe().run(page, options={"runOnly": _RULES})
+        wrong += [
+            f"{theme}: {one['id']}: {one['nodes'][0]['html'][:200]}"
+            for one in found.response["violations"]
+        ]
+    page.emulate_media(color_scheme="light")
+    return wrong
