@@ -241,7 +241,8 @@ def _head(request: ControlRequest) -> dict[str, Any]:
         "scenario": None if world.scenario is None else read_scenario(request),
         "coverage": view_of(request, world.coverage.look()),
         "endpoints": [
-            {**endpoints.view(one), "secret": ""} for one in world.outbox.endpoints.values()
+            {**endpoints.view(one, world.now()), "secret": ""}
+            for one in world.outbox.endpoints.values()
         ],
         "taps": taps.list_all(request)["taps"],
     }

@@ -1,6 +1,6 @@
 // Answers from captures, where the console is a file: the report of a test run, without a server.
 
-const scripts = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("script[data-capture]")]);
+const scripts = [.../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("script[data-capture]"))];
 const ledger = document.querySelector("script[data-ledger]");
 
 /** Whether this is the console of a report, which has captures and no server. */

@@ -111,7 +111,7 @@ const wrong = signal(null);
 
 function Token() {
   const [token, setToken] = useState("");
-  const [error, setError] = useState(wrong.value);
+  const [error, setError] = useState(null);
   const field = useRef(null);
   useEffect(() => field.current?.focus(), []);
   const submit = async (event) => {
@@ -130,7 +130,7 @@ function Token() {
     <label>Token<input ref=${field} type="password" autocomplete="off" value=${token}
       onInput=${(event) => setToken(event.target.value)} /></label>
     <button class="btn p" disabled=${!token}>Sign in</button>
-    <${Trouble} error=${error} /></form></main>`;
+    <${Trouble} error=${error ?? wrong.value} /></form></main>`;
 }
 
 async function signIn(token) {

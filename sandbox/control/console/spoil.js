@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { act, beat, endpoints } from "./state.js";
-import { Act, Empty, html, Icon, Trouble } from "./ui.js";
+import { Act, html, Icon, Trouble } from "./ui.js";
 
 const EVENTS = ["transaction.sale", "transaction.authorize", "transaction.capture", "transaction.refund", "transaction.reverse",
   "transaction.increment", "transaction.tip_adjust", "transaction.cancel", "transaction.create", "batch.submitted", "batch.accepted", "batch.partially_accepted", "batch.rejected"];
@@ -13,7 +13,7 @@ const NOTHING = { delay: "", field: "status", value: "", signature: "", order: "
 const number = (text) => (/^\d{1,9}$/.test(text.trim()) ? Number(text) : text);
 
 /** What somebody typed as JSON, or as the text that it is. */
-function valueOf(text) {
+function contentOf(text) {
   try {
     return JSON.parse(text);
   } catch {
@@ -26,7 +26,7 @@ function bodyOf(form) {
   if (form.drop) return { then: { drop: true }, when: whenOf(form), times: number(form.times) };
   const then = {};
   if (form.delay) then.delay_ms = number(form.delay);
-  if (form.value) then.contradict = { [form.field]: valueOf(form.value) };
+  if (form.value) then.contradict = { [form.field]: contentOf(form.value) };
   if (form.signature) then.signature = form.signature;
   if (form.order) then.order = form.order;
   if (form.duplicate) then.duplicate = number(form.duplicate);

@@ -54,7 +54,7 @@ function Strip({ now, list }) {
     ${SCALE.map(([seconds, text]) => html`<g><path d=${`M${along(seconds)} 26v4`} class="axis" />
       <text x=${along(seconds)} y="41">${text}</text></g>`)}
     ${list.map((one) => html`<rect class=${`due ${shade(one.kind)}`} y="8" width="2" height="16"
-      x=${Math.min(564, along((Date.parse(one.due) - now) / 1000)) - 1} />`)}</svg>`;
+      x=${Math.min(564, along((Date.parse(one.due) - Number(now)) / 1000)) - 1} />`)}</svg>`;
 }
 
 function groups(list, now) {
@@ -62,7 +62,7 @@ function groups(list, now) {
   const limits = [["Within the hour", 3600], ["Within a day", 86_400], ["Within a month", 2_592_000], ["Later", Infinity]];
   const found = limits.map(([title, limit]) => ({ title, limit, list: [] }));
   for (const one of list) {
-    const ahead = (Date.parse(one.due) - now) / 1000;
+    const ahead = (Date.parse(one.due) - Number(now)) / 1000;
     found.find(({ limit }) => ahead <= limit).list.push(one);
   }
   return found.filter(({ list: some }) => some.length);
@@ -122,7 +122,7 @@ export const Time = () => html`<${Clockwork} heading=${(at, on, frozen) => html`
 export function TimePane() {
   useEffect(() => {
     if (!pane.value) return undefined;
-    /** @type {HTMLElement} */ (document.querySelector(".pane h2"))?.focus();
+    /** @type {HTMLElement | null} */ (document.querySelector(".pane h2"))?.focus();
     const close = (event) => {
       if (event.key === "Escape" && !document.querySelector("dialog[open]")) pane.value = false;
     };
