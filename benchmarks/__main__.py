@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from benchmarks import (
+    console,
     instructions,
     many_keys,
     memory,
@@ -39,6 +40,7 @@ BENCHMARKS: Final[dict[str, Callable[[Plan], list[Result]]]] = {
     "memory": memory.run,
     "stores": stores.run,
     "stalls": stalls.run,
+    "console": console.run,
 }
 
 
