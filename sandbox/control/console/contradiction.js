@@ -53,7 +53,7 @@ export function Contradiction({ message }) {
   const head = (text, id) => html`<th>${id ? html`<${Go} room="webhooks" id=${id} query=${route.value.query}>${text}<//>` : text}</th>`;
   return html`<${Panel} title="Two messages contradict each other" about="what each of them says, field by field" class="contra">
     <div class="scroll" tabindex="0"><table><thead><tr><th>field</th>
-      <th><${Go} room="journal" id=${message.request_id}>answer<//></th>${head("first message", first.id)}${head("this one", last.id)}
+      <th><${Go} room="journal" id=${message.request_id}>answer<//></th>${head("first message", first.id)}${head(last.id === message.id ? "this one" : "the other", last.id)}
       <th>${record ? html`<${Go} room="payments" id=${message.subject}>record now<//>` : "record now"}</th></tr></thead><tbody>
     ${differ.map((name) => html`<tr key=${name}><td>${name}</td><${Cell} value=${read(answer, name)} /><${Cell} value=${read(first.body, name)} />
       <${Cell} value=${read(last.body, name)} wrong=${true} /><${Cell} value=${read(record, name)} /></tr>`)}</tbody></table></div>
