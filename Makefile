@@ -9,7 +9,7 @@ KIT := pytest-uat-sandbox
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help setup run test whole slow properties soak fast check fix bench golden ledger vendor dist lock clean
+.PHONY: help setup run test whole slow properties soak fast check fix bench golden ledger vendor console dist lock clean
 
 help: ## List what there is to do
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -72,6 +72,9 @@ ledger: $(VENV)/.developed ## Write the ledger of clauses, with the name of ever
 
 vendor: $(VENV)/.developed ## Copy the console's modules anew from npm, at the versions of tools/console (needs npm)
 	@$(BIN)/python -m tools.vendor
+
+console: $(VENV)/.developed ## Check the types and the style of the console's scripts (needs npm)
+	@$(BIN)/python -m tools.console_check
 
 dist: $(VENV)/.developed ## Build the wheels and source distributions, of the server and the test kit, into dist/
 	@$(BIN)/uv build --quiet --out-dir dist

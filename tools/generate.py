@@ -3,7 +3,8 @@
 All of it comes from the tables in the code. `pages()` gives every page's text,
 `golden_events.bodies()` that of every event, `busy_fixture.content()` the fixture `busy`,
 `schema_file()` the schema, `golden_answers.files()` the answers of operations, and
-`openapi.documents()` both documents. Tests compare them with the committed files.
+`openapi.documents()` both documents, and `console_types.content()` the types of the console.
+Tests compare them with the committed files.
 """
 
 import json
@@ -15,7 +16,7 @@ from typing import Final
 from sandbox.control.ledger import FILE as LEDGER
 from sandbox.library import folder
 from sandbox.scenarios.schema import NAME, scenario_schema
-from tools import busy_fixture, golden_answers, golden_events, openapi
+from tools import busy_fixture, console_types, golden_answers, golden_events, openapi
 from tools.pages import answers, demonstrations, ledger, machines, settings, surface
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "reference"
@@ -82,6 +83,7 @@ def main() -> None:
     openapi.FOLDER.mkdir(exist_ok=True)
     for name, text in openapi.documents().items():
         (openapi.FOLDER / name).write_text(text, encoding="utf-8")
+    console_types.FILE.write_text(console_types.content(), encoding="utf-8")
 
 
 if __name__ == "__main__":

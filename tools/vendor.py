@@ -24,8 +24,11 @@ FILES: Final = {
 }
 """Our name of a file, its package, where it is in there, and the licence of the package."""
 
+DRAWN: Final = {"lucide-static": "ISC"}
+"""Packages from which `icons.js` has outlines, with their licences. No file of theirs is served."""
 
-def main() -> None:
+
+def main(into: Path = VENDOR) -> None:
     """Install what the lock says, copy the files, and write down what they are."""
     npm = shutil.which("npm")
     if npm is None:
@@ -34,17 +37,17 @@ def main() -> None:
         for name in ("package.json", "package-lock.json"):
             shutil.copy(LOCKED / name, folder)
         subprocess.run([npm, "ci", "--ignore-scripts", "--silent"], cwd=folder, check=True)  # noqa: S603
-        _write(Path(folder) / "node_modules")
+        _write(Path(folder) / "node_modules", into)
 
 
-def _write(modules: Path) -> None:
+def _write(modules: Path, into: Path) -> None:
     packages = json.loads((LOCKED / "package-lock.json").read_text("utf-8"))["packages"]
-    VENDOR.mkdir(parents=True, exist_ok=True)
+    into.mkdir(parents=True, exist_ok=True)
     lock: dict[str, Any] = {}
     licences: dict[str, str] = {}
     for name, (package, path, licence) in FILES.items():
         content = (modules / package / path).read_bytes()
-        (VENDOR / name).write_bytes(content)
+        (into / name).write_bytes(content)
         locked = packages[f"node_modules/{package}"]
         lock[name] = {
             "package": package,
@@ -54,11 +57,18 @@ def _write(modules: Path) -> None:
             "sha256": hashlib.sha256(content).hexdigest(),
             "licence": licence,
         }
-        text = (modules / package / "LICENSE").read_text("utf-8").strip()
-        licences[f"{package} {locked['version']} ({licence})"] = text
-    (VENDOR / "LOCK.json").write_text(json.dumps(lock, indent=2) + "\n", "utf-8")
+        licences |= _licence(modules, packages, package, licence)
+    for package, licence in DRAWN.items():
+        licences |= _licence(modules, packages, package, licence)
+    (into / "LOCK.json").write_text(json.dumps(lock, indent=2) + "\n", "utf-8")
     parts = [f"{title}\n{'=' * len(title)}\n\n{text}\n" for title, text in licences.items()]
-    (VENDOR / "LICENSES.txt").write_text("\n\n".join(parts), "utf-8")
+    (into / "LICENSES.txt").write_text("\n\n".join(parts), "utf-8")
+
+
+def _licence(modules: Path, packages: Any, package: str, licence: str) -> dict[str, str]:
+    """The title and the text of a package's licence."""
+    text = (modules / package / "LICENSE").read_text("utf-8").strip()
+    return {f"{package} {packages[f'node_modules/{package}']['version']} ({licence})": text}
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import pytest
 
 if TYPE_CHECKING:
     from sandbox.settings import Settings
+    from uat_sandbox.captures import Captures
     from uat_sandbox.coverage import Coverage
     from uat_sandbox.finding import Place
     from uat_sandbox.server import Server
@@ -40,6 +41,8 @@ _MARKER: Final = (
 _SERVER: Final = pytest.StashKey["Server"]()
 _COVERAGE: Final = pytest.StashKey[list["Coverage"]]()
 _OUTPUT: Final = "uat_sandbox_coverage"
+_CAPTURES: Final = pytest.StashKey["Captures"]()
+_CAPTURED: Final = "uat_sandbox_captures"
 
 
 # --- options ----------------------------------------------------------------------------------
@@ -59,6 +62,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         const="",
         metavar="FILE.json",
         help="print which parts of the platform were used and which were not; write it to a file",
+    )
+    group.addoption(
+        "--sandbox-report",
+        metavar="DIR",
+        help="write a capture of each world that a failed test used, and report.html to read them",
     )
 
 
@@ -100,6 +108,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARKER)
     _leave_as_compiled(config)
     config.stash[_COVERAGE] = []
+    _begin_captures(config)
     file = config.getoption("sandbox_coverage")
     if not file:
         return
@@ -111,6 +120,27 @@ def pytest_configure(config: pytest.Config) -> None:
         )
     if not Path(file).absolute().parent.is_dir():
         raise pytest.UsageError(f"--sandbox-coverage: there is no folder for {file}")
+
+
+def _begin_captures(config: pytest.Config) -> None:
+    """Prepare the folder of the report, once in a run of several processes."""
+    if not (folder := config.getoption("sandbox_report")):
+        return
+    from uat_sandbox.captures import Captures, begin
+
+    worker: dict[str, str] = getattr(config, "workerinput", {})
+    # Relative to where pytest was started: a test may change the folder.
+    path = Path(folder).absolute()
+    config.stash[_CAPTURES] = Captures(path, worker.get("workerid", ""))
+    try:
+        if not worker:
+            begin(path)
+    except OSError as error:
+        raise pytest.UsageError(f"--sandbox-report: {folder} cannot be used: {error}") from None
+
+
+def _captures(config: pytest.Config) -> "Captures | None":
+    return config.stash.get(_CAPTURES, None)
 
 
 def _leave_as_compiled(config: pytest.Config) -> None:
@@ -154,6 +184,8 @@ def sandbox_server(
         opening = _opening(pytestconfig, where, sandbox_settings)
         opened = opening.__enter__()
     pytestconfig.stash[_SERVER] = opened
+    if _captures(pytestconfig):
+        opened.take_captures()
     opened.begin_test()
     try:
         yield opened
@@ -279,7 +311,16 @@ def pytest_runtest_makereport(
 
         if text := journal(server.observed()):
             report.sections.append((TITLE, text))
+        if captures := _captures(item.config):
+            captures.take(server, item.nodeid, _why(report))
     return report
+
+
+def _why(report: pytest.TestReport) -> str:
+    """Why a test failed, in a line."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    text = report.longreprtext if crash is None else crash.message
+    return text.strip().partition("\n")[0]
 
 
 def _wants_coverage(config: pytest.Config) -> bool:
@@ -291,6 +332,10 @@ def pytest_testnodedown(node: Any) -> None:
     """Add the coverage of a pytest-xdist worker."""
     seen = getattr(node, "workeroutput", {}).get(_OUTPUT, "[]")
     node.config.stash[_COVERAGE].extend(json.loads(seen))
+    if captures := _captures(node.config):
+        told = json.loads(getattr(node, "workeroutput", {}).get(_CAPTURED, "[[], null]"))
+        captures.taken.extend(told[0])
+        captures.problem = captures.problem or told[1]
 
 
 @pytest.hookimpl(trylast=True)
@@ -298,10 +343,21 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Pass on this worker's coverage, or write the coverage of all workers."""
     config = session.config
     seen = config.stash[_COVERAGE]
+    captures = _captures(config)
     output = getattr(config, "workeroutput", None)
     if output is not None:
         output[_OUTPUT] = json.dumps(seen)
-    elif (file := config.getoption("sandbox_coverage")) and seen:
+        if captures is not None:
+            output[_CAPTURED] = json.dumps([captures.taken, captures.problem])
+        return
+    if captures is not None and captures.taken:
+        from uat_sandbox.captures import write_page
+
+        try:
+            write_page(captures.folder, captures.taken)
+        except OSError as error:
+            captures.problem = captures.problem or str(error)
+    if (file := config.getoption("sandbox_coverage")) and seen:
         from uat_sandbox.coverage import merged
 
         Path(file).write_text(json.dumps(merged(seen), indent=2) + "\n", encoding="utf-8")
@@ -311,6 +367,7 @@ def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     """Print which parts of the platform the tests used."""
+    _tell_of_captures(terminalreporter, config)
     if not _wants_coverage(config):
         return
     from uat_sandbox.coverage import merged, table
@@ -319,3 +376,19 @@ def pytest_terminal_summary(
     seen = config.stash[_COVERAGE]
     for line in table(merged(seen)) if seen else ["no test used the sandbox"]:
         terminalreporter.write_line(line)
+
+
+def _tell_of_captures(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say where the report is, or why there is none."""
+    captures = _captures(config)
+    if captures is None or not (captures.taken or captures.problem):
+        return
+    from uat_sandbox.captures import PAGE
+
+    terminalreporter.section("sandbox report")
+    if captures.problem is not None:
+        terminalreporter.write_line(f"the report is not complete: {captures.problem}")
+    if captures.taken:
+        count = len(captures.taken)
+        worlds = "1 world" if count == 1 else f"{count} worlds"
+        terminalreporter.write_line(f"{worlds} of failed tests: {captures.folder / PAGE}")

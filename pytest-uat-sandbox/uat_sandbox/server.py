@@ -47,6 +47,8 @@ class _Test:
     """The test that is under way, and what happened in worlds that it has closed."""
 
     is_under_way: bool = False
+    takes_captures: bool = False
+    captures: list[tuple[str, bytes]] = field(default_factory=list)
     ended: list[Observed] = field(default_factory=list)
 
 
@@ -136,6 +138,11 @@ class Server:
         """The world is about to be closed: what happened in it stays for the report of the test."""
         if self._worlds.pop(world.id, None) is not None and self._test.is_under_way:
             self._test.ended.append(observed(world))
+            if self._test.takes_captures:
+                self._test.captures.append((world.id, self._capture(world)))
+
+    def _capture(self, world: "World") -> bytes:
+        return self.control.response("GET", f"/worlds/{world.id}/capture").content
 
     def close_worlds(self) -> None:
         """Close the worlds that are still open."""
@@ -148,6 +155,7 @@ class Server:
     def begin_test(self) -> None:
         """Note how far worlds are that are older than the test which begins now."""
         self._test.ended.clear()
+        self._test.captures.clear()
         self._test.is_under_way = True
         for world in self._worlds.values():
             world.begin_test()
@@ -160,6 +168,15 @@ class Server:
         """What happened since the test began in each world that it used, closed ones included."""
         now = [observed(world) for world in self._worlds.values()]
         return [one for one in (*self._test.ended, *now) if one.has_news]
+
+    def take_captures(self) -> None:
+        """From now on capture worlds that a test closes itself: the test may fail afterwards."""
+        self._test.takes_captures = True
+
+    def captured(self) -> list[tuple[str, bytes]]:
+        """A capture of each world that the test used, with its id. Raises SandboxError."""
+        used = [world for world in self._worlds.values() if observed(world).has_news]
+        return [*self._test.captures, *((world.id, self._capture(world)) for world in used)]
 
     def unkeyed_count(self) -> int:
         """The number of requests so far whose key belongs to no world; 0 for a remote server."""

@@ -7,8 +7,8 @@ from typing import Final
 
 from sandbox.control.rows import ControlFault, ControlRequest, Written
 
-_FOLDER: Final = Path(__file__).parent / "console"
-_VENDOR: Final = "vendor"
+FOLDER: Final = Path(__file__).parent / "console"
+VENDOR: Final = "vendor"
 """The folder of modules of others, and the version under which the page asks for them: the page
 names it in its import map, whose hash stands in the policy, so that it has to be a constant."""
 
@@ -42,7 +42,7 @@ def asset(request: ControlRequest) -> Written[str]:
 
 @cache
 def _page() -> bytes:
-    text = (_FOLDER / "index.html").read_text("utf-8")
+    text = (FOLDER / "index.html").read_text("utf-8")
     modules = "\n".join(
         f'<link rel="modulepreload" href="./assets/{home}/{name}">'
         for name, (home, _) in _assets().items()
@@ -57,7 +57,7 @@ def _assets() -> dict[str, tuple[str, bytes]]:
     own = {path.name: (version(), path.read_bytes()) for path in _own_files()}
     vendored = {
         path.name: (_vendor_version(), path.read_bytes())
-        for path in sorted((_FOLDER / _VENDOR).glob("*.mjs"))
+        for path in sorted((FOLDER / VENDOR).glob("*.mjs"))
     }
     return own | vendored
 
@@ -73,8 +73,8 @@ def version() -> str:
 
 @cache
 def _vendor_version() -> str:
-    return hashlib.sha256((_FOLDER / _VENDOR / "LOCK.json").read_bytes()).hexdigest()[:12]
+    return hashlib.sha256((FOLDER / VENDOR / "LOCK.json").read_bytes()).hexdigest()[:12]
 
 
 def _own_files() -> list[Path]:
-    return sorted(path for path in _FOLDER.iterdir() if path.suffix in _TYPES)
+    return sorted(path for path in FOLDER.iterdir() if path.suffix in _TYPES)

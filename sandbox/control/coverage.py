@@ -57,17 +57,18 @@ async def of_world(request: ControlRequest) -> Coverage:
     await slices.run(request.world.coverage.count())
     # The first time they are read from their files.
     await slices.aside(request.services.scenarios)
-    return _view(request, request.world.coverage.look())
+    return view_of(request, request.world.coverage.look())
 
 
 async def of_server(request: ControlRequest) -> Coverage:
     """The coverage of all worlds since the server started, and of requests for no world."""
     worlds = request.services.worlds
     await worlds.slices.aside(request.services.scenarios)
-    return _view(request, await worlds.slices.run(worlds.exercised()))
+    return view_of(request, await worlds.slices.run(worlds.exercised()))
 
 
-def _view(request: ControlRequest, coverage: CoverageCounters) -> Coverage:
+def view_of(request: ControlRequest, coverage: CoverageCounters) -> Coverage:
+    """The counts as the control API shows them."""
     counts = _counts(coverage)
     library = {one.name: name for name, one in request.services.scenarios().items()}
     scrub = request.services.worlds.profile.scrub

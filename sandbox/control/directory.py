@@ -1,6 +1,6 @@
 """Control endpoint on the directory of a world: accounts, terminals, locations and keys."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
 from sandbox.control.finding import account_of, cast_names, page_of
@@ -77,11 +77,12 @@ async def read(request: ControlRequest) -> Written[DirectoryPage]:
         request, kind, where, limit=query.limit, before=query.before
     )
     answer = DirectoryPage(entries=[], total=total, next=following)
-    views = _entries(world, query.kind, rows)
+    views = entries_of(world, query.kind, rows)
     return await request.services.worlds.slices.run(written_list(answer, "entries", views))
 
 
-def _entries(world: World, kind: RecordKind, records: list[Any]) -> Iterator[DirectoryEntry]:
+def entries_of(world: World, kind: RecordKind, records: Iterable[Any]) -> Iterator[DirectoryEntry]:
+    """The records as the directory shows them."""
     names = cast_names(_cast(world, kind))
     for record in records:
         id = record.terminal_id if kind == "terminal" else record.id

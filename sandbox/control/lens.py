@@ -25,7 +25,8 @@ from sandbox.worlds.world import World
 if TYPE_CHECKING:
     from sandbox.control.look_shapes import LensBody
 
-_ROWS: Final = {row.name: row for row in OPERATIONS if row.run is not None and row.need is not None}
+ROWS: Final = {row.name: row for row in OPERATIONS if row.run is not None and row.need is not None}
+"""The operations that need a permission, by name."""
 
 _STATUS: Final = {AccessVerdict.HIDDEN: 404, AccessVerdict.DENIED: 401, AccessVerdict.GONE: 404}
 
@@ -98,11 +99,18 @@ async def simulate(request: ControlRequest) -> LensView:
     """What a key would be answered for an operation, why, and which keys could."""
     body: LensBody = request.body
     world = request.world
-    must_be_known("operation", body.operation, _ROWS)
-    row, key = _ROWS[body.operation], key_of(world, body.key)
+    must_be_known("operation", body.operation, ROWS)
+    row, key = ROWS[body.operation], key_of(world, body.key)
     target = _target_of(world, row, body.target)
+    could = await request.services.worlds.slices.run(who_could(world, row, target))
+    return answer(world, row, key, target, could)
+
+
+def answer(
+    world: World, row: Row, key: ApiKey, target: str | None, could: list[KeyName]
+) -> LensView:
+    """What the key would be answered for the operation on the record with this id."""
     seen = look(world, key, row, target)
-    could = await request.services.worlds.slices.run(_could(world, row, target))
     return {
         "operation": row.name,
         "key": key_name(world, key),
@@ -146,7 +154,7 @@ def _target_of(world: World, row: Row, text: str | None) -> str | None:
     return str(casts.get(row.target.kind, {}).get(text, text))
 
 
-def _could(world: World, row: Row, target: str | None) -> Steps[list[KeyName]]:
+def who_could(world: World, row: Row, target: str | None) -> Steps[list[KeyName]]:
     """The keys that may do it, the oldest first."""
     found = []
     for number, key in enumerate(list(world.store.all(ApiKey).values())):
@@ -160,15 +168,20 @@ def _could(world: World, row: Row, target: str | None) -> Steps[list[KeyName]]:
 def table(request: ControlRequest) -> LensTable:
     """All operations with the statuses that a key gets, by the position of the account."""
     key = key_of(request.world, request.params["key"], is_in_path=True)
-    account = request.world.store.get(Account, key.account_id)
-    unusable = why_unusable(key, request.world.clock.now())
+    return table_of(request.world, key)
+
+
+def table_of(world: World, key: ApiKey) -> LensTable:
+    """All operations with the statuses that this key gets."""
+    account = world.store.get(Account, key.account_id)
+    unusable = why_unusable(key, world.clock.now())
     why = None if unusable is None else unusable[0]
     if why is None and (account is None or account.deleted_at is not None):
         why = "its account was deleted"
     return {
-        "key": key_name(request.world, key),
+        "key": key_name(world, key),
         "unusable": why,
-        "rows": [_row(row, key, is_usable=why is None) for row in _ROWS.values()],
+        "rows": [_row(row, key, is_usable=why is None) for row in ROWS.values()],
     }
 
 

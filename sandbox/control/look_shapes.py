@@ -44,6 +44,17 @@ class PaymentsQuery(_Page):
     shape: Literal["row", "full"] = "row"
 
 
+class BatchesQuery(_Page):
+    """Which batches: words of `status` are separated by commas.
+
+    `account` and `terminal` are ids or names of the cast.
+    """
+
+    status: _Text | None = None
+    account: _Text | None = None
+    terminal: _Text | None = None
+
+
 class MovesQuery(BaseModel):
     """By which key, by its id or name of the cast; without one, rules of payments alone count."""
 

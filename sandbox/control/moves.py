@@ -85,8 +85,12 @@ class Moves(TypedDict):
 def moves(request: ControlRequest) -> Moves:
     """What can be done with a payment now, and what cannot and why; with `key`, by that key."""
     query: MovesQuery = request.query
-    tx, world = payment_of(request), request.world
-    key = None if query.key is None else key_of(world, query.key)
+    key = None if query.key is None else key_of(request.world, query.key)
+    return moves_of(request.world, payment_of(request), key)
+
+
+def moves_of(world: World, tx: Transaction, key: ApiKey | None) -> Moves:
+    """What can be done with this payment, by the key if one is given."""
     context = OperationContext(
         world=world, unit=world.store.begin(), now=world.clock.now(), request_id=None
     )

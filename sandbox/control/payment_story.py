@@ -76,10 +76,13 @@ class Story(TypedDict):
 
 async def read(request: ControlRequest) -> Story:
     """A payment with all that happened to it and is due. Source: assumed 2.2, 2.10."""
-    tx, world = payment_of(request), request.world
-    messages = await request.services.worlds.slices.run(
-        _about(world.store.messages_now(), tx.transaction_id)
-    )
+    steps = story_of(request.world, payment_of(request))
+    return await request.services.worlds.slices.run(steps)
+
+
+def story_of(world: World, tx: Transaction) -> Steps[Story]:
+    """The payment with all that happened to it and is due."""
+    messages = yield from _about(world.store.messages_now(), tx.transaction_id)
     asked = list(dict.fromkeys(one.request_id for one in messages if one.request_id is not None))
     entries = world.journal.entries()
     first = next((one for one in entries if asked and one.id == asked[0]), None)

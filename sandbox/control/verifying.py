@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Final, Literal, TypedDict
 
 from sandbox.control.messages import found_message
 from sandbox.control.rows import ControlFault, ControlRequest, invalid
+from sandbox.domain.events import Message
 from sandbox.domain.webhooks.deliveries import Delivery
 from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.domain.words import nearest
 from sandbox.webhooks.verifying import Verification, VerifyStep, verify
+from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
     from sandbox.control.acting_shapes import VerifyBody, VerifyQuery
@@ -54,10 +56,17 @@ def _view(found: Verification, signed: bytes, secrets: tuple[str, ...]) -> Verif
 def verify_message(request: ControlRequest) -> VerifyView:
     """What the receiver of an attempt found when it checked the signature."""
     query: VerifyQuery = request.query
-    world, message = request.world, found_message(request)
-    delivery = _delivery(world.outbox.deliveries_of(message.id), query.endpoint_id)
+    message = found_message(request)
+    delivery = _delivery(request.world.outbox.deliveries_of(message.id), query.endpoint_id)
+    return check_of(request.world, message, delivery, query.attempt)
+
+
+def check_of(
+    world: World, message: Message, delivery: Delivery, number: int | None = None
+) -> VerifyView:
+    """What the receiver found in that attempt, by default the last. Raises ControlFault."""
     attempts = delivery.attempts
-    number = len(attempts) if query.attempt is None else query.attempt
+    number = len(attempts) if number is None else number
     if not attempts or number > len(attempts):
         count = f"{len(attempts)} attempts" if attempts else "no attempt yet"
         raise ControlFault(409, "no_attempt", f"the delivery to {delivery.endpoint_id} has {count}")
@@ -73,7 +82,7 @@ def verify_message(request: ControlRequest) -> VerifyView:
             "the bytes that were sent are not there any more",
             details="the attempt was made by another version of the sandbox",
         )
-    secrets = _endpoint(request, delivery.endpoint_id).secrets_at(attempt.at)
+    secrets = _endpoint(world, delivery.endpoint_id).secrets_at(attempt.at)
     result = verify(
         secrets,
         id=message.id,
@@ -100,8 +109,8 @@ def _delivery(deliveries: list[Delivery], endpoint_id: str | None) -> Delivery:
     )
 
 
-def _endpoint(request: ControlRequest, id: str) -> Endpoint:
-    endpoints = request.world.outbox.endpoints
+def _endpoint(world: World, id: str) -> Endpoint:
+    endpoints = world.outbox.endpoints
     if id not in endpoints:
         raise invalid(f"endpoint_id: the world has no endpoint {id[:80]!r}", nearest(id, endpoints))
     return endpoints[id]
@@ -114,7 +123,7 @@ def verify_one_of_yours(request: ControlRequest) -> VerifyView:
         secrets: tuple[str, ...] = (body.secret,)
     else:
         assert body.endpoint_id is not None
-        secrets = _endpoint(request, body.endpoint_id).secrets_at(request.world.now())
+        secrets = _endpoint(request.world, body.endpoint_id).secrets_at(request.world.now())
     prefix = request.services.worlds.profile.webhook_header_prefix
     sent = {name.lower(): value for name, value in body.headers.items()}
     id, timestamp, signature = (

@@ -4,9 +4,8 @@ Source: spec 2.5, 3.3; rules assumed B1 to B15, transitions assumed 3.2.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import timedelta
-from operator import attrgetter
 from typing import Any, Final, Literal, NamedTuple
 
 from sandbox.domain.field_types import ProcessorBatchId
@@ -27,11 +26,13 @@ NUMBER_MAX: Final = 999
 """Batch numbers run from 001 to 999 and begin anew. Source: assumed B5."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# Not frozen: every sale makes one, and freezing costs two thirds of that.
+@dataclass(slots=True, kw_only=True)
 class Batch:
     """A batch as stored and as shown: the fields of spec 2.5, in its order.
 
-    Amounts are minor units; `transaction_count` counts capture and refund entries (assumed M10).
+    Like all records it is never changed, but replaced. Amounts are minor units;
+    `transaction_count` counts capture and refund entries (assumed M10).
     """
 
     id: str
@@ -166,9 +167,12 @@ def entries_of(tx: Transaction | None, batch_id: str) -> Entries:
     if tx is None:
         return _NO_ENTRIES
     captured = refunded = count = 0
+    ledger = tx.ledger
     if tx.batch_id == batch_id:
-        captured, count = tx.ledger.kept, 1
-    if tx.ledger.refunded:
+        captured, count = ledger.captured - ledger.reversed, 1
+    elif not ledger.refunded:
+        return _NO_ENTRIES
+    if ledger.refunded:
         for amount in _refunds_in(tx, batch_id):
             refunded += amount
             count += 1
@@ -193,21 +197,28 @@ def refund_batches(tx: Transaction) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-# Every sale changes its batch: this is several times as fast as `dataclasses.replace`.
-_FIELDS: Final = tuple(each.name for each in fields(Batch))
-_values: Final = attrgetter(*_FIELDS)
-
-
 def counting(batch: Batch, before: Transaction | None, after: Transaction) -> Batch:
     """The batch after one of its payments changed. Source: assumed B2 to B4."""
     was, now = entries_of(before, batch.id), entries_of(after, batch.id)
     if was == now:
         return batch
-    changed = dict(zip(_FIELDS, _values(batch), strict=True))
-    changed["captured_amount"] += now.captured - was.captured
-    changed["refunded_amount"] += now.refunded - was.refunded
-    changed["transaction_count"] += now.entries - was.entries
-    return Batch(**changed)
+    # Every sale changes its batch: this is several times as fast as `dataclasses.replace`.
+    return Batch(
+        id=batch.id,
+        account_id=batch.account_id,
+        terminal_id=batch.terminal_id,
+        processor_name=batch.processor_name,
+        processor_config_id=batch.processor_config_id,
+        status=batch.status,
+        captured_amount=batch.captured_amount + now.captured - was.captured,
+        refunded_amount=batch.refunded_amount + now.refunded - was.refunded,
+        transaction_count=batch.transaction_count + now.entries - was.entries,
+        processor_batch_id=batch.processor_batch_id,
+        opened_at=batch.opened_at,
+        closed_at=batch.closed_at,
+        response=batch.response,
+        batch_metadata=batch.batch_metadata,
+    )
 
 
 # --- results ----------------------------------------------------------------------------------

@@ -95,3 +95,14 @@ CurrencyWord = Annotated[str, Limits("str"), Check(known)]
 
 PaymentCurrency = Annotated[str, Limits("str"), Check(code_of)]
 """The currency of a payment, in letters. Source: assumed D30."""
+
+
+def in_letters(word: str | None) -> str:
+    """The code in letters of a record's currency; US dollars where it has none.
+
+    A word that names no currency can be in a fixture or a file of an earlier version only.
+    """
+    try:
+        return code_of(word or "USD")
+    except ValueError:
+        return word if word and word.isalpha() else "USD"

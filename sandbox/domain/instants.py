@@ -10,7 +10,6 @@ from functools import lru_cache
 from typing import Annotated, Any, Final
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLISECOND: Final = timedelta(milliseconds=1)
 _RFC3339 = re.compile(
     r"\d{4}-\d{2}-\d{2}[Tt ](\d{2}:\d{2}:\d{2})(?:\.\d{1,9})?(?:[Zz]|[+-](\d{2}:\d{2}))", re.ASCII
 )
@@ -66,7 +65,9 @@ def from_ms(epoch_ms: int) -> datetime:
 
 def to_ms(instant: datetime) -> int:
     """How many milliseconds the instant lies after 1970-01-01T00:00:00Z."""
-    return (instant - _EPOCH) // _MILLISECOND
+    # Several times as fast as dividing by a timedelta.
+    since = instant - _EPOCH
+    return since.days * 86_400_000 + since.seconds * 1000 + since.microseconds // 1000
 
 
 def add_years(instant: datetime, years: int) -> datetime:

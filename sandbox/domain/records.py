@@ -19,6 +19,12 @@ _ID_OF: Final = {
 }
 _ID: Final = attrgetter("id")
 
+_ACCOUNT_ID_OF: Final = {
+    Account: attrgetter("id"),
+    Transaction: attrgetter("origin.site.account_id"),
+}
+_ACCOUNT_ID: Final = attrgetter("account_id")
+
 
 def id_of(record: Record) -> str:
     """The id of the record, whatever its kind calls it."""
@@ -28,4 +34,5 @@ def id_of(record: Record) -> str:
 
 def account_id_of(record: Record) -> str:
     """The id of the account that the record belongs to; an account belongs to itself."""
-    return record.id if isinstance(record, Account) else record.account_id
+    account_id: str = _ACCOUNT_ID_OF.get(type(record), _ACCOUNT_ID)(record)
+    return account_id

@@ -1,6 +1,7 @@
 """Answering one request: begun at once, and written in one piece where it can be."""
 
 import asyncio
+import re
 from collections.abc import Coroutine, Generator
 from types import coroutine
 from typing import Any, Final
@@ -11,13 +12,19 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCy
 
 from sandbox.http.refusals import Application
 from sandbox.http.timing import TimedProtocol
+from sandbox.http.transport import WholeAnswers
 from sandbox.platform.sending import WHOLE_ANSWER
+
+_PLAIN_URL: Final = re.compile(rb"/[\w-][\w/.-]*", re.ASCII)
+"""What is a path and nothing else, without escapes."""
 
 _CLOSES: Final = b"connection: close\r\n"
 
 
 class Cycle(RequestResponseCycle):
     """A request and its answer, as uvicorn has it, which can also be sent in one piece."""
+
+    transport: WholeAnswers
 
     def answer(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> bool:
         """Send all of an answer. False if it has to be sent by `send`, and nothing was sent.
@@ -29,15 +36,14 @@ class Cycle(RequestResponseCycle):
             return False
         self.response_started = self.response_complete = True
         self.waiting_for_100_continue = False
-        lines = [STATUS_LINE[status]]
-        for header in headers:
-            lines.append(b"%b: %b\r\n" % header)
+        head = STATUS_LINE[status]
+        for name, value in headers:
+            head += b"%b: %b\r\n" % (name, value)
         if not self.keep_alive:
-            lines.append(_CLOSES)
-        lines.append(b"\r\n")
-        if self.scope["method"] != "HEAD":
-            lines.append(body)
-        self.transport.write(b"".join(lines))
+            head += _CLOSES
+        if self.scope["method"] == "HEAD":
+            body = b""
+        self.transport.write_all(b"%b\r\n%b" % (head, body))
         self.message_event.set()
         if not self.keep_alive:
             self.transport.close()
@@ -61,11 +67,16 @@ class AnsweringProtocol(TimedProtocol):
         if version != "1.1":
             scope["http_version"] = version
         scope["method"] = parser.get_method().decode("ascii")
-        url = httptools.parse_url(self.url)
-        path = url.path.decode("ascii")
-        scope["path"] = unquote(path) if "%" in path else path
-        scope["raw_path"] = url.path
-        scope["query_string"] = url.query or b""
+        raw = self.url
+        if _PLAIN_URL.fullmatch(raw):
+            scope["path"] = raw.decode("ascii")
+            scope["query_string"] = b""
+        else:
+            url = httptools.parse_url(raw)
+            raw, path = url.path, url.path.decode("ascii")
+            scope["path"] = unquote(path) if "%" in path else path
+            scope["query_string"] = url.query or b""
+        scope["raw_path"] = raw
         before = self.cycle
         self.cycle = cycle = Cycle(
             scope,

@@ -18,6 +18,8 @@ class WholeAnswers(asyncio.Transport):
         self._transport = transport
         self._end = end
         self._head = b""
+        # A whole answer. Never follows a head that waits: that is sent with the end of its answer.
+        self.write_all: Callable[[bytes], None] = transport.write
         # All other calls go to the transport itself.
         self.get_extra_info = transport.get_extra_info  # type: ignore[method-assign]
         self.is_closing = transport.is_closing  # type: ignore[method-assign]
@@ -62,7 +64,7 @@ class WholeAnswers(asyncio.Transport):
     def lose(self) -> None:
         """Forget the connection, which is lost: of several requests one may still be answered."""
         self._head = b""
-        self.write = self._drop  # type: ignore[method-assign]
+        self.write = self.write_all = self._drop  # type: ignore[method-assign]
 
     def _drop(self, data: bytes | bytearray | memoryview) -> None:
         """The client is gone."""

@@ -29,7 +29,8 @@ from sandbox.platform.router import Router
 from sandbox.platform.routes import OPERATIONS
 from sandbox.platform.rows import Row, is_key_path
 from sandbox.platform.security_headers import SHOWS_KEY
-from sandbox.platform.sending import explained, send_at_once, send_whole, send_with_fault
+from sandbox.platform.sending import explained, is_sent_whole, send_whole, send_with_fault
+from sandbox.platform.shown_paths import ShownPaths
 from sandbox.platform.wire import (
     BadInput,
     Body,
@@ -114,6 +115,7 @@ class Platform:
         self._recognized = RecognizedKeys(worlds, self._key_format)
         self._explain_headers = explain_headers
         self._log_requests = log_requests
+        self._paths = ShownPaths(worlds.profile)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request. Only HTTP is spoken here."""
@@ -131,9 +133,12 @@ class Platform:
             by_name(scope["headers"]),
         )
         try:
-            await self._take_body(incoming, scope, receive)
+            if match is not None and match.row is not None and match.row.body is not None:
+                await self._take_body(incoming, scope, receive)
         except ClientGone:
             return
+        if (turn := self._turn()) is not None:
+            await turn
         presented = self._identify(incoming)
         # A request without a known key goes into the journal of `default` (assumed D25).
         world = presented.world or self._worlds.default
@@ -144,8 +149,8 @@ class Platform:
             answer = await self._once_saved(answer, saver, incoming)
         if answer.delay_ms or answer.fault is not None:
             await send_with_fault(answer, scope, receive, send)
-        else:
-            await send_at_once(scope, send, answer)
+        elif not is_sent_whole(scope, answer):
+            await send_whole(send, answer.status, answer.headers, answer.body)
         # Immediate follow-ups come after the answer: a batch has its result now (assumed D21).
         if len(fire_due(world)) == TIMERS_IN_A_ROW:
             await catch_up(world, self._worlds.slices)
@@ -172,18 +177,11 @@ class Platform:
         await send_whole(send, refusal.fault.status, headers, body)
 
     async def _take_body(self, incoming: IncomingRequest, scope: Scope, receive: Receive) -> None:
-        """Read the body if the row has one, and wait for the request's turn.
-
-        Raises ClientGone.
-        """
-        match = incoming.match
-        if match is not None and match.row is not None and match.row.body is not None:
-            if BODY_PENDING in scope and not self._may_send_body(incoming):
-                # It is refused at once: nothing may come in between that makes its key usable.
-                return
-            incoming.body = await read_body(receive, turn=self._worlds.slices.whole_turn)
-        if (turn := self._turn()) is not None:
-            await turn
+        """Read the body of a request whose row has one. Raises ClientGone."""
+        if BODY_PENDING in scope and not self._may_send_body(incoming):
+            # It is refused at once: nothing may come in between that makes its key usable.
+            return
+        incoming.body = await read_body(receive, turn=self._worlds.slices.whole_turn)
 
     async def answer(
         self, incoming: IncomingRequest, presented: PresentedKey, world: World, id: str = ""
@@ -335,9 +333,7 @@ class Platform:
         profile = self._worlds.profile
         row = incoming.match.row if incoming.match else None
         is_literal = row is not None and row.path == incoming.path
-        path = (
-            incoming.path if is_literal else profile.scrub_start(incoming.path, ADDRESS_CHARS_MAX)
-        )
+        path = incoming.path if is_literal else self._paths.shown(incoming.path)
         query = unquote(incoming.query_string.decode("latin-1")) if incoming.query_string else ""
         query = profile.scrub_start(query, ADDRESS_CHARS_MAX) if query else ""
         if context.refusal is not None or query:

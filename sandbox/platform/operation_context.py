@@ -143,14 +143,16 @@ class OperationContext:
         shown: Record | dict[str, Any] = record
         if self.world.readings[UNSET_STRINGS] == "as_empty" and not EVENTS[event_type].sparse:
             shown = filled_body(record)  # assumed D35-unset
-        message = Message(
-            id=self.world.draws.message_id(),
-            event_type=event_type,
-            account_id=account_id_of(record),
-            subject=id_of(record),
-            request_id=self.request_id,
-            created_at=self.now,
-            record=shown,
+        id = self.world.draws.message_id()
+        self.unit.emit(
+            Message(
+                id,
+                event_type,
+                account_id_of(record),
+                id_of(record),
+                self.request_id,
+                self.now,
+                shown,
+            )
         )
-        self.unit.emit(message)
-        self.events.append(message.id)
+        self.events.append(id)

@@ -92,10 +92,15 @@ async def carry_out(context: RequestContext, worlds: Worlds) -> tuple[int, Body]
         shown = row.run(context)
     except Unprepared as question:
         shown = await _once_prepared(context, worlds, row, question)
-    if is_reading and rows_of(shown) > ROWS_AT_ONCE_MAX:
-        return row.status, await worlds.slices.run(in_parts(to_parts(shown)), is_large=True)
-    if isinstance(shown, PendingPayment):
-        return await _run_in_two_phases(context, row, shown)
+    if is_reading:
+        if rows_of(shown) > ROWS_AT_ONCE_MAX:
+            return row.status, await worlds.slices.run(in_parts(to_parts(shown)), is_large=True)
+    elif isinstance(shown, PendingInitiation | PendingAction):
+        context.fault = context.choice.fault if context.choice else None
+        if shown.tap is not None or shown.delay_ms > 0:
+            return await _run_in_two_phases(context, row, shown)
+        # No request can see it in between, and one commit is enough.
+        shown = shown.finish(context, False)
     return _conclude(context, row, shown)
 
 
@@ -179,11 +184,7 @@ async def _run_in_two_phases(
 
     While it waits no unit of work is open, and the payment accepts no other request (assumed
     2.6-serial).
-    If it does not wait, no request can see it in between, and one commit is enough.
     """
-    context.fault = context.choice.fault if context.choice else None
-    if pending.tap is None and pending.delay_ms <= 0:
-        return _conclude(context, row, pending.finish(context, False))
     tap_desk = context.world.tap_desk
     try:
         context.unit.commit()

@@ -78,6 +78,12 @@ class Target:
         return [one for one in found if one is not None]
 
     @cached_property
+    def fields(self) -> tuple[str, ...]:
+        """The fields of the body in which it, or one of the others, is named or is within."""
+        names = [(one.name, *(path[0] for path in one.aliases)) for one in self.all]
+        return tuple(dict.fromkeys(name for of_one in names for name in of_one))
+
+    @cached_property
     def all(self) -> "tuple[Target, ...]":
         """Itself and the others."""
         return (self, *self.others)

@@ -49,16 +49,14 @@ async def send_whole(
     await send_body(send, body)
 
 
-async def send_at_once(scope: Scope, send: Send, answer: Answer) -> None:
-    """Send the answer in one piece if the server can, else in messages."""
+def is_sent_whole(scope: Scope, answer: Answer) -> bool:
+    """Send the answer in one piece if the server can; whether it was sent."""
     at_once, body = scope.get(WHOLE_ANSWER), answer.body
-    is_sent = (
+    return (
         at_once is not None
         and isinstance(body, bytes)
         and at_once(answer.status, answer.headers, body)
     )
-    if not is_sent:
-        await send_whole(send, answer.status, answer.headers, body)
 
 
 async def send_with_fault(answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:

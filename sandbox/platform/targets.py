@@ -4,6 +4,7 @@ No answer depends on the existence of something that the caller may not see. Sou
 """
 
 from dataclasses import replace
+from types import NoneType
 from typing import Any, Final
 
 from sandbox.domain import access
@@ -27,6 +28,7 @@ from sandbox.platform.rows import Row, Target
 from sandbox.platform.scopes import sees_all
 from sandbox.platform.wire import BadInput
 
+_ID_OR_NOTHING: Final = frozenset((str, NoneType))
 _DIRECTORY: Final = frozenset(directory.kind for directory in DIRECTORIES)
 
 
@@ -90,8 +92,11 @@ def _cache_key_of(context: RequestContext, row: Row) -> tuple[Any, ...]:
     assert row.narrow
     assert row.target
     assert context.caller
-    named = [tuple(one.ids_in(sent)) for one in row.target.all]
-    return (row.name, context.caller.key.id, id(row.narrow(sent)), *named)
+    parts: list[Any] = [sent.get(name) for name in row.target.fields]
+    if not _ID_OR_NOTHING.issuperset(map(type, parts)):
+        # An object may name an id among other things, which have no say.
+        parts = [tuple(one.ids_in(sent)) for one in row.target.all]
+    return (row.name, context.caller.key.id, id(row.narrow(sent)), *parts)
 
 
 def remember(context: RequestContext, row: Row) -> None:

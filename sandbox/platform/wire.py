@@ -342,6 +342,7 @@ def _quality(parameters: list[str]) -> float:
     return 1.0
 
 
+@lru_cache(maxsize=256)
 def is_json(content_type: bytes) -> bool:
     """Whether a Content-Type header says application/json, with any parameters."""
     return content_type.decode("latin-1").partition(";")[0].strip().lower() == "application/json"

@@ -6,7 +6,7 @@ operation wins. An outcome for another operation is noted as a near miss.
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sandbox.domain.durations import parse_duration
 from sandbox.domain.payments import validity
@@ -94,6 +94,9 @@ class ChosenOutcome(NamedTuple):
         return self.outcome.key
 
 
+BY_DEFAULT: Final = ChosenOutcome(APPROVED, "default", "default")
+
+
 class UnknownOutcome(ValueError):
     """A word that is neither an outcome nor a fault; the message names the nearest one."""
 
@@ -108,6 +111,9 @@ def check_word(word: str) -> str:
 
 def choose(facts: AttemptFacts, queue: Queue | None) -> ChosenOutcome:
     """The outcome of this attempt. A next outcome that is used leaves the queue."""
+    has_next = queue is not None and bool(queue.entries)
+    if not has_next and _is_left_alone(facts):
+        return BY_DEFAULT
     near = NearMisses()
     # Source of the order: assumed D4. Empty sources are skipped.
     choice = (
@@ -121,6 +127,18 @@ def choose(facts: AttemptFacts, queue: Queue | None) -> ChosenOutcome:
     if choice is None:
         return ChosenOutcome(APPROVED, "default", "default", near_misses=near)
     return choice._replace(near_misses=near)
+
+
+def _is_left_alone(facts: AttemptFacts) -> bool:
+    """Whether nothing has a say in the outcome, as with most attempts."""
+    return (
+        facts.header is None
+        and facts.scenario is None
+        and facts.terminal_outcome is None
+        and facts.armed is None
+        and facts.amount not in TRIGGERS
+        and not facts.card.speaks
+    )
 
 
 def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome) -> ChosenOutcome:

@@ -6,7 +6,7 @@ id. The path has every account above the record, its own account, and EVERYTHING
 and its descendants" is one value.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Final
@@ -34,7 +34,7 @@ EVERYTHING: Final = "*"
 
 Path = tuple[str, ...]
 Index = Callable[[Any, Path], tuple[str, ...]]
-Unique = Callable[[Any], tuple[tuple[str, str], ...]]
+Unique = Callable[[Any], Sequence[tuple[str, str]]]
 Texts = Callable[[Any], tuple[str | None, ...]]
 Filter = Callable[[Any, Any], bool]
 Rank = Callable[[Any], int]
@@ -250,9 +250,9 @@ TABLES: Final[tuple[Table, ...]] = (
         moment=lambda tx: tx.origin.created_at,
         unique={
             # The parts of what `used_event` joins.
-            "used_event": lambda tx: tuple(
+            "used_event": lambda tx: [
                 (tx.origin.site.account_id, event_id) for event_id in _event_ids(tx)
-            )
+            ]
         },
         indexes={
             "scope": _scope,
@@ -262,6 +262,7 @@ TABLES: Final[tuple[Table, ...]] = (
             "event_id": lambda tx, path: _event_ids(tx),
             "batch_id": _field("batch_id"),
             "refund_batch_id": lambda tx, path: refund_batches(tx),
+            "refused_in": lambda tx, path: tx.refused_in,
             "terminal_id": _origin("site.terminal_id"),
             "location_id": _origin("site.location_id"),
             "mid": _origin("site.account_id"),

@@ -39,6 +39,8 @@ class Ids:
         self._secret = secret
         self.taken: Collection[str] = frozenset()
         self._counters = Counters() if counters is None else counters
+        # Copied for each block: to begin with the key takes half of a hash.
+        self._keyed = blake2b(key=self._key, digest_size=_BLOCK)
         self._number = -1
         self._block = b""
 
@@ -50,7 +52,7 @@ class Ids:
 
     def message_id(self) -> str:
         """`msg_` and 27 letters and digits (assumed 8.3)."""
-        while (id := "msg_" + self.plain_chars(27)) in self.taken:
+        while (id := "msg_" + _chars(self._take(27))) in self.taken:
             pass
         return id
 
@@ -95,13 +97,17 @@ class Ids:
         return _chars(_digest(key, name.encode(), length))
 
     def _take(self, size: int) -> bytes:
-        number, start = divmod(self._counters.drawn, _BLOCK)
-        if start + size > _BLOCK:
-            number, start = number + 1, 0
-        if number != self._number:
-            self._number, self._block = number, self._hash(number, self._key, _BLOCK)
+        counters = self._counters
+        drawn = counters.drawn
+        number, start = drawn // _BLOCK, drawn % _BLOCK
         end = start + size
-        self._counters.drawn = number * _BLOCK + end
+        if end > _BLOCK:
+            number, start, end = number + 1, 0, size
+        if number != self._number:
+            block = self._keyed.copy()
+            block.update(b"%d" % number)
+            self._number, self._block = number, block.digest()
+        counters.drawn = number * _BLOCK + end
         return self._block[start:end]
 
     def _hash(self, number: int, key: bytes, size: int) -> bytes:

@@ -112,6 +112,7 @@ COMMANDS = {
     "lens": ["lens", "merchant", "accounts.read", "merchant"],
     "lens of a key": ["lens", "merchant"],
     "find": ["find", "merchant"],
+    "open": ["open", "--print"],
     "keys": ["keys"],
     "keys for a shell": ["keys", "--env"],
     "a key that there is not": ["keys", "--name", "nobody"],
@@ -132,7 +133,11 @@ COMMANDS = {
 }
 
 SAY_NOTHING_OF_IT = {
-    *("world delete", "tap", "next of an outcome that there is not", "a key that there is not")
+    "open",
+    "world delete",
+    "tap",
+    "next of an outcome that there is not",
+    "a key that there is not",
 }
 
 

@@ -187,3 +187,75 @@ def test_a_new_world_begins_with_a_fixture_and_keeps_the_room(desk):
     expect(page.get_by_role("heading", level=1)).to_have_text("Journal")
     assert page.url.endswith("#/busy-month/journal")
     assert desk.ask("GET", "/worlds/busy-month/payments")["total"] > 100
+
+
+# --- time -------------------------------------------------------------------------------------
+
+
+def test_the_clock_opens_over_a_room_and_moves_to_what_falls_due(desk):
+    page = desk.page
+    desk.world("held", clock=FROZEN)
+    hold = desk.pay("held", 44406, hold=True)["transaction_id"]
+    desk.open(f"payments/{hold}", at="held")
+    page.get_by_role("heading", level=1).focus()
+    page.keyboard.press("t")
+    clock = page.get_by_role("complementary", name="Time")
+    expect(clock).to_contain_text("12:00:00")
+
+    clock.get_by_role("button", name="Hold of $444.06").click()
+    expect(clock).to_contain_text("and 1 thing happens: 1 hold expires.")
+    expect(clock).to_contain_text("It is canceled / timed_out then.")
+    assert faults(page) == []
+    clock.get_by_role("button", name="Stop just before it").click()
+    expect(clock).to_contain_text("11:59:59")
+    expect(page.get_by_role("region", name="Payment").locator(".st").first).to_have_text(
+        "authorized"
+    )
+    clock.get_by_role("button", name="To the next").click()
+    expect(clock.get_by_role("status")).to_contain_text("1 hold expires.")
+    expect(page.get_by_role("region", name="Payment").locator(".st").first).to_have_text("canceled")
+
+    page.keyboard.press("Escape")
+    expect(clock).to_have_count(0)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Payments")
+
+
+def test_where_the_clock_goes_may_be_typed_as_people_say_it(desk):
+    page = desk.page
+    desk.world("typed", clock=FROZEN)
+    desk.open("journal", at="typed")
+    page.get_by_title("Move the clock").click()
+    clock = page.get_by_role("complementary", name="Time")
+    asked = clock.get_by_label("Advance by or to")
+    for text, says in {
+        "1h30m": "Advance to Sun 1 Mar 2026 13:30:00 and nothing falls due.",
+        "23:30": "Advance to Sun 1 Mar 2026 23:30:00",
+        "11:00": "Advance to Mon 2 Mar 2026 11:00:00",
+        "28 Feb": "Advance to Sun 28 Feb 2027 00:00:00",
+        "31 Jul 2026": "1 key expires.",
+        "2026-01-01": "is in the past of this world",
+        "30 Feb": "Write a duration like 3d",
+        "soon": "Write a duration like 3d",
+    }.items():
+        asked.fill(text)
+        expect(clock).to_contain_text(says)
+    expect(clock.get_by_role("button", name="Go there")).to_be_disabled()
+    asked.fill("1 Aug")
+    page.keyboard.press("Enter")
+    expect(page.locator(".bar")).to_contain_text("Sat 1 Aug 2026")
+
+
+def test_a_mark_brings_the_clock_and_the_payments_back(desk):
+    page = desk.page
+    desk.world("undone", clock=FROZEN)
+    desk.pay("undone", 44406, hold=True)
+    desk.open("payments", at="undone")
+    page.keyboard.press("t")
+    desk.click("button", "Mark this moment")
+    desk.click("button", "To the next")
+    expect(page.locator(".list")).to_contain_text("canceled")
+
+    desk.click("button", "Return to mark")
+
+    expect(page.locator(".list")).to_contain_text("authorized")
+    expect(page.get_by_role("complementary", name="Time")).to_contain_text("12:00:00")

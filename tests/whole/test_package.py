@@ -78,6 +78,14 @@ def test_the_wheel_has_every_fixture_scenario_and_data_file(packages):
     assert "sandbox/py.typed" in names
 
 
+def test_the_console_adds_little_to_the_wheel(packages):
+    with zipfile.ZipFile(packages.wheel) as archive:
+        console = [one for one in archive.infolist() if "/control/console/" in one.filename]
+
+    assert len(console) > 20
+    assert sum(one.compress_size for one in console) < 250_000
+
+
 def test_the_wheel_has_nothing_beside_the_package(packages):
     folders = {name.split("/")[0] for name in names_in(packages.wheel)}
 

@@ -48,7 +48,7 @@ function Lens({ id, operations }) {
     <div class="pf wrap"><label class="inl">Operation<select value=${operation} onChange=${(event) => refine({ operation: event.target.value })}>
       <option value="">choose one</option>${operations.map((name) => html`<option selected=${name === operation}>${name}</option>`)}</select></label>
     <label class="inl">On<input placeholder="an id, or nothing" value=${target} onInput=${(event) => refine({ target: event.target.value })} /></label>
-    <${Act} class="btn p" run=${look} disabled=${!operation}>Look<//></div>
+    <${Act} reads class="btn p" run=${look} disabled=${!operation}>Look<//></div>
     <${Trouble} error=${error} />${seen ? html`<${Seen} seen=${seen} />` : ""}<//>`;
 }
 

@@ -1,8 +1,12 @@
 // Asks the control API. Addresses are relative to the page, so it works under any prefix.
 
 import { signal } from "@preact/signals";
+import { answer as captured, isReport, Missing } from "./capture.js";
 
-/** Since when the server does not answer (milliseconds), or null. */
+/**
+ * Since when the server does not answer (milliseconds), or null.
+ * @type {import("@preact/signals").Signal<number | null>}
+ */
 export const away = signal(null);
 
 /** Whether the server asks for its token. */
@@ -22,15 +26,47 @@ export class Refused extends Error {
 /** The server did not answer. */
 export class Away extends Error {}
 
-/** The decoded answer. Throws Refused or Away. */
+/**
+ * The decoded answer. Throws Refused or Away.
+ * @template {Api.Method} M
+ * @template {Api.Path} P
+ * @param {M} method
+ * @param {P} path
+ * @param {Api.Body<M, P>} [body]
+ * @returns {Promise<Api.Answer<M, P>>}
+ */
 export async function ask(method, path, body) {
+  if (isReport) return askCapture(method, path, body);
   const answer = await raw(method, path, body);
   if (answer.status === 204) return null;
   return answer.json();
 }
 
-/** The answer as fetch gives it, if it is a success. */
+/**
+ * @param {string} method
+ * @param {string} path
+ * @param {unknown} body
+ */
+async function askCapture(method, path, body) {
+  try {
+    return await captured(method, path, body);
+  } catch (error) {
+    throw error instanceof Missing ? new Refused(error.status, error) : error;
+  }
+}
+
+/**
+ * The answer as fetch gives it, if it is a success.
+ * @param {string} method
+ * @param {string} path
+ * @param {unknown} [body]
+ * @param {RequestInit} [more]
+ * @returns {Promise<Response>}
+ */
 export async function raw(method, path, body, more = {}) {
+  // Nothing happens any more in a capture: its stream never has anything.
+  if (isReport) return new Promise(() => {});
+  /** @type {RequestInit} */
   const options = { method, credentials: "same-origin", cache: "no-store", ...more };
   if (body !== undefined) {
     options.body = JSON.stringify(body);
@@ -51,6 +87,11 @@ export async function raw(method, path, body, more = {}) {
   throw new Refused(answer.status, said);
 }
 
-/** The path of a world, or of something in it. */
-export const inWorld = (world, ...rest) =>
-  ["/worlds", ...[world, ...rest].map(encodeURIComponent)].join("/");
+/**
+ * The path of a world, or of something in it.
+ * @template {Api.Rest} R
+ * @param {string} world
+ * @param {R} rest
+ */
+export const inWorld = (world, ...rest) => /** @type {Api.At<R>} */ (
+  ["/worlds", ...[world, ...rest].map(encodeURIComponent)].join("/"));

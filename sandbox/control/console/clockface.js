@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { clock } from "./state.js";
-import { Go, html, Icon } from "./ui.js";
+import { html, Icon } from "./ui.js";
 import { day, time } from "./words.js";
 
 /** The world's time at this moment, as a Date; null before it is known. */
@@ -24,13 +24,13 @@ export function useTicks() {
   }, [frozen]);
 }
 
-export function ClockFace() {
+export function ClockFace({ open, toggle }) {
   useTicks();
   const now = worldNow();
   if (!now) return null;
   const { mode, rate } = clock.value;
   const how = mode === "frozen" ? "UTC, frozen" : rate === 1 ? "UTC" : `UTC, ×${rate}`;
-  return html`<${Go} room="time" class=${`chip ${mode === "frozen" ? "ice" : ""}`}>
+  return html`<button class=${`chip ${mode === "frozen" ? "ice" : ""}`} aria-expanded=${String(open)} title="Move the clock (t)" onClick=${toggle}>
     <${Icon} name=${mode === "frozen" ? "frozen" : "time"} />
-    <span class="opt">${day(now)}</span><b>${time(now)}</b><span class="opt">${how}</span><//>`;
+    <span class="opt">${day(now)}</span><b>${time(now)}</b><span class="opt">${how}</span></button>`;
 }

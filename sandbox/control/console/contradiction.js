@@ -22,7 +22,8 @@ async function compared(message) {
   const at = (...rest) => inWorld(route.value.world, ...rest);
   const query = new URLSearchParams({ subject: message.subject, event_type: message.event_type, limit: "200" });
   const { messages } = await ask("GET", `${at("messages")}?${query}`);
-  const told = messages.filter((one) => one.request_id === message.request_id);
+  const told = messages.filter((one) => one.request_id === message.request_id
+    && one.event_type === message.event_type && one.subject === message.subject);
   const first = told[0];
   const other = told.find((one) => !same(one.body, first.body));
   if (!other) return null;

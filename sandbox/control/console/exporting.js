@@ -1,6 +1,7 @@
 // What happened, as a file for somebody else.
 
 import { useState } from "preact/hooks";
+import { isReport } from "./capture.js";
 import { act } from "./state.js";
 import { Act, copy, html, Icon } from "./ui.js";
 
@@ -37,6 +38,7 @@ const counted = ({ name, requests }) => `Saved ${name} with ${requests} ${reques
 /** Buttons that save what was asked about payments, in each of the formats. */
 export function Save({ subjects, children }) {
   const [as, setAs] = useState(FORMATS[0][0]);
+  if (isReport) return children;
   const run = async () => {
     const file = await written(as, subjects);
     download(file);

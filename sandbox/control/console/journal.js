@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld, Refused } from "./api.js";
+import { isReport } from "./capture.js";
 import { go, refine, route } from "./route.js";
 import { act, requests, session, world } from "./state.js";
 import { Act, Code, copy, Copy, Empty, Go, html, Icon, Json, Panel, Status, Trouble, walk } from "./ui.js";
@@ -113,7 +114,7 @@ function Detail({ id }) {
     ${entry.response == null ? html`<p class="q pad">No body</p>` : html`<${Json} value=${entry.response} />`}<//></div>
   ${entry.events?.length ? html`<${Panel} title="Webhooks"><ul class="pad">${entry.events.map((one) => html`<li>
     <${Go} room="webhooks" id=${one}>${one}<//></li>`)}</ul><//>` : ""}
-  <${Replay} key=${id} entry=${entry} />`;
+  ${isReport ? "" : html`<${Replay} key=${id} entry=${entry} />`}`;
 }
 
 export function Journal() {

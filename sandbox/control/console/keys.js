@@ -18,12 +18,13 @@ export function switchKeys(on) {
 export function listen({ rooms, find, time, hold }) {
   let going = false;
   addEventListener("keydown", (event) => {
+    const at = /** @type {Element} */ (event.target);
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
       event.preventDefault();
       find();
       return;
     }
-    const typing = event.target.closest?.("input, textarea, select, dialog");
+    const typing = at.closest?.("input, textarea, select, dialog");
     if (!keysOn.value || typing || event.ctrlKey || event.metaKey || event.altKey) return;
     if (going) {
       going = false;
@@ -32,12 +33,12 @@ export function listen({ rooms, find, time, hold }) {
     else if (event.key === "t") time();
     else if (event.key === "?") find();
     else if (event.key === "/") {
-      const field = document.querySelector("main input[type=search]");
+      const field = /** @type {HTMLElement} */ (document.querySelector("main input[type=search]"));
       if (field) {
         event.preventDefault();
         field.focus();
       }
-    } else if (event.key === " " && !event.target.closest?.("a, button, summary")) {
+    } else if (event.key === " " && !at.closest?.("a, button, summary")) {
       event.preventDefault();
       hold();
     }

@@ -10,19 +10,21 @@ import { Overview } from "./overview.js";
 import { Payments } from "./payments.js";
 import { Scenarios } from "./scenarios.js";
 import { Terminal } from "./terminal.js";
-import { Time } from "./time.js";
+import { pane, Time, TimePane } from "./time.js";
 import { Webhooks } from "./webhooks.js";
 import { Worlds } from "./worlds.js";
 import { Finder, finding } from "./finder.js";
 import { listen } from "./keys.js";
 import { go, route, tokenOfLink } from "./route.js";
-import { agenda, clock, endpoints, follow, held, hold, live, messages, scenario, session, taps,
+import { agenda, endpoints, follow, held, hold, live, messages, scenario, session, taps,
   trouble, world } from "./state.js";
 import { Go, html, Icon, said, Trouble } from "./ui.js";
 import { ClockFace } from "./clockface.js";
 import { failing } from "./health.js";
+import { isReport } from "./capture.js";
+import { Band, beginReport, roomsOf } from "./report.js";
 
-const ROOMS = [
+const ROOMS = roomsOf([
   ["overview", "Overview", Overview],
   ["", "Act"],
   ["terminal", "Terminal", Terminal],
@@ -37,7 +39,7 @@ const ROOMS = [
   ["coverage", "Coverage", Coverage],
   ["clauses", "Clauses", Clauses],
   ["worlds", "Worlds", Worlds],
-];
+]);
 
 const counts = {
   terminal: () => taps.value.length && [taps.value.length, "w", "wait for a card"],
@@ -50,7 +52,7 @@ const counts = {
 };
 
 function Room({ id, text }) {
-  const [count, kind, means] = (counts[id] && counts[id]()) || [];
+  const [count, kind, means] = counts[id]?.() || [];
   const here = route.value.room === id;
   return html`<a href=${`#/${encodeURIComponent(route.value.world)}/${id}`}
     class=${here ? "on" : ""} aria-current=${here ? "page" : undefined}>
@@ -58,23 +60,28 @@ function Room({ id, text }) {
     ${count ? html`<span class=${`n ${kind}`}>${count}<span class="vh"> ${means}</span></span>` : ""}</a>`;
 }
 
+/** Opens the clock over this room, or closes it. */
+function toggleTime() {
+  if (route.value.room !== "time") pane.value = !pane.value;
+}
+
 const Navigation = () => html`<nav aria-label="Rooms">
   ${ROOMS.map(([id, text]) => id === "worlds" ? "" : id
     ? html`<${Room} id=${id} text=${text} />` : html`<p>${text}</p>`)}
-  <div class="ft"><a href="docs"><${Icon} name="book" size=${16} />API, read and try</a>
-  <${Room} id="worlds" text="Worlds" /></div></nav>`;
+  <div class="ft">${isReport ? "" : html`<a href="docs"><${Icon} name="book" size=${16} />API, read and try</a>`}
+  <${Room} id="worlds" text=${isReport ? "Captures" : "Worlds"} /></div></nav>`;
 
 const Header = () => html`<header class="bar">
   <a class="skip" href="#main" onClick=${(event) => {
     event.preventDefault();
-    document.querySelector("main h1")?.focus();
+    /** @type {HTMLElement} */ (document.querySelector("main h1"))?.focus();
   }}>Skip to the room</a>
   <span class="brand"><i></i>uat-sandbox</span>
   <${Go} room="worlds" class="chip"><${Icon} name="world" />
     <b class="el">${world.value?.name || route.value.world}</b>
     ${world.value?.name ? html`<span class="qq mono">${route.value.world}</span>` : ""}
     <${Icon} name="down" size=${14} /><//>
-  <${ClockFace} />
+  <${ClockFace} open=${pane.value} toggle=${toggleTime} />
   ${scenario.value && html`<${Go} room="scenarios" class="chip opt"><${Icon} name="scenarios" />
     <span class="el">${scenario.value.name}</span><//>`}
   <span class="sp"></span>
@@ -82,7 +89,7 @@ const Header = () => html`<header class="bar">
     <${Icon} name="search" /><span class="opt">Find, or paste an id</span><span class="sp"></span>
     <kbd class="opt">Ctrl K</kbd></button>
   <span class=${`live ${live.value && !held.value ? "" : "off"}`}>${
-    held.value ? "held" : live.value ? "live" : "not live"}</span></header>`;
+    isReport ? "a capture" : held.value ? "held" : live.value ? "live" : "not live"}</span></header>`;
 
 function AwayBar() {
   const [, again] = useState(0);
@@ -148,19 +155,20 @@ function Content() {
 }
 
 const App = () => html`<${Header} /><${Navigation} />
-  <div class="stack"><${AwayBar} /><${Content} /></div><${Finder} />
+  <div class="stack"><${AwayBar} /><${Band} /><div class="beside">${session.value?.signed_in && !locked.value ? html`<${TimePane} />` : ""}<${Content} /></div></div><${Finder} />
   <p class="said" role="status">${said.value}</p>`;
 
 const KEYS = { o: "overview", t: "terminal", s: "scenarios", p: "payments", w: "webhooks",
   j: "journal", a: "access", v: "coverage", l: "worlds", c: "clauses" };
 
 async function start() {
+  beginReport();
   const token = tokenOfLink();
   render(html`<${App} />`, document.getElementById("app"));
   listen({
     rooms: (key) => KEYS[key] && go({ room: KEYS[key] }),
     find: () => { finding.value = true; },
-    time: () => go({ room: "time" }),
+    time: toggleTime,
     hold: () => hold(),
   });
   follow();

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld } from "./api.js";
+import { isReport } from "./capture.js";
 import { Diagram } from "./diagram.js";
 import { CopyCurl, Save } from "./exporting.js";
 import { Slip } from "./receipt.js";
@@ -54,6 +55,7 @@ function Move({ move, payment, as, onDone }) {
   };
   const label = NAMES[move.operation] ?? move.operation;
   const limit = move.max === null ? "" : move.min === move.max ? money(move.max, payment.currency) : `up to ${money(move.max, payment.currency)}`;
+  if (isReport) return html`<li><span>${label}</span><span class="q">${limit}</span></li>`;
   if (!takes || !open) {
     return html`<li>${takes ? html`<button class="btn" onClick=${() => setOpen(true)}>${label}…</button>`
       : html`<${Act} run=${run}>${label}<//>`}<span class="q">${limit}</span></li>`;
@@ -96,9 +98,9 @@ function Money({ ledger, currency }) {
 const LINKS = { request: "journal", message: "webhooks", due: "time" };
 
 function Story({ story }) {
-  let number = 0;
+  const attempts = story.filter(({ kind }) => kind === "attempt");
   return html`<ol class="story">${story.map((step) => html`<li key=${`${step.kind} ${step.id}`} class=${step.kind}>
-    <span class="num">${step.kind === "attempt" ? (number += 1) : html`<${Icon} name=${{ request: "refused", message: "webhooks", due: "time" }[step.kind]} size=${13} />`}</span>
+    <span class="num">${step.kind === "attempt" ? attempts.indexOf(step) + 1 : html`<${Icon} name=${{ request: "refused", message: "webhooks", due: "time" }[step.kind]} size=${13} />`}</span>
     <time class="qq">${time(step.at)}</time><div><span>${step.kind === "attempt" ? html`<b>${step.says}</b>` : step.says}
     ${step.amount ? html` <b>${money(step.amount)}</b>` : ""}</span>
     ${LINKS[step.kind] ? html`<div class="sub"><${Go} room=${LINKS[step.kind]} id=${step.id}>${step.id}<//></div>` : ""}</div></li>`)}</ol>`;
@@ -116,12 +118,12 @@ function Detail({ id }) {
   const cast = world.value;
   const owner = cast && Object.entries(cast.accounts).find(([, account]) => account === payment?.account_id)?.[0];
   const as = query.as || (owner && cast.keys[owner] ? owner : "psp");
-  const at = (...rest) => inWorld(route.value.world, "payments", id, ...rest);
+  const here = route.value.world;
   useEffect(() => {
-    ask("GET", at()).then((answer) => { setFound(answer); setError(null); }, setError);
+    ask("GET", inWorld(here, "payments", id)).then((answer) => { setFound(answer); setError(null); }, setError);
   }, [id, beat.value]);
   useEffect(() => {
-    if (payment) ask("GET", `${at("moves")}?key=${encodeURIComponent(as)}`).then(setMoves, setError);
+    if (payment) ask("GET", `${inWorld(here, "payments", id, "moves")}?key=${encodeURIComponent(as)}`).then(setMoves, setError);
   }, [id, as, found]);
   if (error) return html`<${Trouble} error=${error} />`;
   if (payment?.transaction_id !== id) return html`<p class="q">Reading ${id}</p>`;

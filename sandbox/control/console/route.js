@@ -37,7 +37,10 @@ addEventListener("hashchange", () => {
   route.value = read();
 });
 
-/** The address of a room, of something in it, or of this room with another question. */
+/**
+ * The address of a room, of something in it, or of this room with another question.
+ * @param {{ world?: string, room?: string, id?: string, query?: Record<string, any> }} [place]
+ */
 export function to({ world, room, id = "", query = {} } = {}) {
   const here = route.value;
   const parts = [world ?? here.world, room ?? here.room, ...(id ? [id] : [])];

@@ -4,19 +4,46 @@ import { effect, signal } from "@preact/signals";
 import { ask, away, inWorld, locked, raw, Refused } from "./api.js";
 import { route } from "./route.js";
 
-/** What the server says about itself and this browser, null before it did. */
+/**
+ * @template T
+ * @typedef {import("@preact/signals").Signal<T>} Signal
+ */
+/**
+ * The time of the world, and when this browser read it (milliseconds).
+ * @typedef {Api.ClockView & { read: number }} ClockRead
+ */
+
+/**
+ * What the server says about itself and this browser, null before it did.
+ * @type {Signal<Api.SessionView | null>}
+ */
 export const session = signal(null);
-/** The world that is shown; null before it is known. */
+/**
+ * The world that is shown; null before it is known.
+ * @type {Signal<Api.WorldView | null>}
+ */
 export const world = signal(null);
-/** A refusal that concerns the whole world, like one that is gone. */
+/**
+ * A refusal that concerns the whole world, like one that is gone.
+ * @type {Signal<Refused | null>}
+ */
 export const trouble = signal(null);
+/** @type {Signal<ClockRead | null>} */
 export const clock = signal(null);
+/** @type {Signal<Api.RunningScenario | null>} */
 export const scenario = signal(null);
+/** @type {Signal<Api.TapView[]>} */
 export const taps = signal([]);
+/** @type {Signal<Api.Agenda | null>} */
 export const agenda = signal(null);
+/** @type {Signal<Api.EndpointView[]>} */
 export const endpoints = signal([]);
-/** Requests and messages, newest first. */
+/**
+ * Requests and messages, newest first.
+ * @type {Signal<Api.EntryView[]>}
+ */
 export const requests = signal([]);
+/** @type {Signal<Api.MessageView[]>} */
 export const messages = signal([]);
 /** Whether the stream is open. */
 export const live = signal(false);
@@ -194,10 +221,20 @@ export function hold(on = !held.value) {
   flush();
 }
 
-/** Asks in the world that is shown. Reads anew what may have changed. */
+/**
+ * Asks in the world that is shown. Reads anew what may have changed.
+ * @template {Api.Method} M
+ * @template {Api.Rest<M>} R
+ * @param {M} method
+ * @param {R} rest
+ * @param {Api.BodyBelow<M, R>} [body]
+ * @param {string | URLSearchParams} [query]
+ * @returns {Promise<Api.AnswerBelow<M, R>>}
+ */
 export async function act(method, rest, body, query) {
   const asked = query ? `?${query}` : "";
-  const answer = await ask(method, inWorld(route.value.world, ...rest) + asked, body);
+  const path = /** @type {Api.Path} */ (inWorld(route.value.world, ...rest) + asked);
+  const answer = /** @type {Api.AnswerBelow<M, R>} */ (await ask(method, path, body));
   if (method !== "GET") await readSmall();
   return answer;
 }

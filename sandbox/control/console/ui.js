@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import htm from "htm";
 import { signal } from "@preact/signals";
 import { Away, Refused } from "./api.js";
+import { isReport } from "./capture.js";
 import { ICONS } from "./icons.js";
 import { to } from "./route.js";
 
@@ -90,10 +91,14 @@ export const Trouble = ({ error }) =>
     <span><b>${error.message}</b> ${error.details}
     ${error.nearest ? ` Did you mean ${error.nearest}?` : ""}</span></p>`;
 
-/** A button that does something on the server: busy meanwhile, and its refusal stands beside it. */
-export function Act({ run, done, class: kind = "btn", children, disabled, ...rest }) {
+/**
+ * A button that does something on the server: busy meanwhile, and its refusal stands beside it.
+ * In a report there are only those that read.
+ */
+export function Act({ run, done, class: kind = "btn", children, disabled, reads = false, ...rest }) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState(null);
+  if (isReport && !reads) return null;
   const click = async () => {
     setBusy(true);
     setError(null);

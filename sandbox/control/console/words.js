@@ -54,7 +54,7 @@ export function minor(text, currency = "USD") {
   return Number(whole + part.padEnd(digits, "0"));
 }
 
-const KINDS = { preauth: "hold", auth: "hold" };
+const KINDS = { preauth: "hold", auth: "hold", incremental_auth: "hold", reverse: "hold" };
 
 /** What something happens to, as the agenda names it: payments with their amount as people write it. */
 export function subject({ says, amount, currency }) {
@@ -78,12 +78,15 @@ export const day = (instant) =>
     .format(new Date(instant))
     .replace(",", "");
 
+/** @type {[string, number][]} */
+const UNITS = [["y", 31_536_000], ["d", 86_400], ["h", 3600], ["min", 60], ["s", 1]];
+
 /** How far one instant is behind another, in its two largest units. */
 export function until(now, then) {
-  let left = Math.round((new Date(then) - new Date(now)) / 1000);
+  let left = Math.round((Number(new Date(then)) - Number(new Date(now))) / 1000);
   if (left <= 0) return "now";
   const parts = [];
-  for (const [unit, seconds] of [["y", 31_536_000], ["d", 86_400], ["h", 3600], ["min", 60], ["s", 1]]) {
+  for (const [unit, seconds] of UNITS) {
     const count = Math.floor(left / seconds);
     if (count && parts.length < 2) parts.push(`${count} ${unit}`);
     else if (parts.length) break;

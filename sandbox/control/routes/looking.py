@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Final
 
 from sandbox.control import (
+    batches,
     directory,
     find,
     lens,
@@ -44,6 +45,21 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="What can be done with a payment now, and what cannot and why",
         run=moves.moves,
         query=lambda: look_shapes.MovesQuery,
+    ),
+    ControlRow(
+        name="batches.search",
+        method="GET",
+        path=f"{WORLD}/batches",
+        summary="Search the batches of a world, of all its accounts",
+        run=batches.search,
+        query=lambda: look_shapes.BatchesQuery,
+    ),
+    ControlRow(
+        name="batches.look",
+        method="GET",
+        path=f"{WORLD}/batches/{{id}}",
+        summary="Read a batch with each record's result, and where the record is now",
+        run=batches.read,
     ),
     ControlRow(
         name="lens.simulate",

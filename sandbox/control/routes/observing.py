@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from sandbox.control import coverage, docs, ledger, observe, streaming
+from sandbox.control import capturing, coverage, docs, ledger, observe, report_page, streaming
 from sandbox.control.rows import PREFIX, WORLD, ControlRow
 from sandbox.platform.rows import LazyModule
 
@@ -35,6 +35,22 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/requests/{{id}}",
         summary="Read a request of the journal",
         run=observe.request,
+    ),
+    ControlRow(
+        name="capture.read",
+        method="GET",
+        path=f"{WORLD}/capture",
+        summary="Capture a world: all that can be seen of it, without keys, as gzipped JSON",
+        run=capturing.read,
+        media_type=capturing.GZIP,
+    ),
+    ControlRow(
+        name="report.page",
+        method="GET",
+        path=f"{PREFIX}/report.html",
+        summary="The console as one file that shows captures and needs no server",
+        run=report_page.page,
+        media_type="text/html; charset=utf-8",
     ),
     ControlRow(
         name="stream.read",

@@ -163,7 +163,8 @@ class Transaction(NamedTuple):
     `ledger` is the state of the money. `is_partial` marks a partial approval; `armed` is a later
     operation that will fail once, with its outcome and the amount that armed it; `settlement` is
     the future settlement of this record (a key of `triggers.SETTLEMENTS`). With `tells_amounts` the
-    processor's response is shown with more fields (assumed D35-response).
+    processor's response is shown with more fields (assumed D35-response). `refused_in` are the
+    batches whose processor sent the capture back, which the platform itself never shows.
     """
 
     origin: Origin
@@ -185,6 +186,7 @@ class Transaction(NamedTuple):
     settlement: str | None = None
     history: tuple[Attempt, ...] = ()
     tells_amounts: bool = False
+    refused_in: tuple[str, ...] = ()
 
     @property
     def transaction_id(self) -> str:

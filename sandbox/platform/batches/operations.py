@@ -334,7 +334,8 @@ def answer(
     else:
         refused = set(result.rejected)
         for tx in members:
-            context.unit.put(_released(tx) if tx.transaction_id in refused else _settled(tx))
+            is_refused = tx.transaction_id in refused
+            context.unit.put(_released(tx, batch.id) if is_refused else _settled(tx))
         batch = replace(
             batch,
             status=result.answer,
@@ -357,9 +358,9 @@ def _settled(tx: Transaction) -> Transaction:
     return tx._replace(status=rows[0].next_status) if rows else tx
 
 
-def _released(tx: Transaction) -> Transaction:
+def _released(tx: Transaction, batch_id: str) -> Transaction:
     """A record that was refused is free for the terminal's next batch (assumed B12)."""
-    return _moved(tx, None)._replace(settlement=None)
+    return _moved(tx, None)._replace(settlement=None, refused_in=(*tx.refused_in, batch_id))
 
 
 def _use_up(context: OperationContext, members: list[Transaction]) -> None:

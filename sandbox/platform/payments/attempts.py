@@ -170,17 +170,18 @@ def decide(
     Raises Refusal for an HTTP fault, and Dropped for a connection that is cut, with nothing done
     (assumed 5.3).
     """
+    world = context.world
     facts = AttemptFacts(
-        operation=operation,
-        amount=amount,
-        card=card,
-        terminal_id=terminal_id,
-        header=context.forced,
-        terminal_outcome=context.world.terminal_outcomes.get(terminal_id),
-        armed=armed,
-        heeds_amounts=context.world.switches["triggers.enabled"],
-        scenario=context.world.scenario,
-        more=more,
+        operation,
+        amount,
+        card,
+        terminal_id,
+        context.forced,
+        world.terminal_outcomes.get(terminal_id),
+        armed,
+        world.switches["triggers.enabled"],
+        world.scenario,
+        more,
     )
     choice = context.choice = _as_read(context, choose(facts, context.world.queue))
     if choice.source != "default":

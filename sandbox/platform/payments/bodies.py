@@ -204,6 +204,8 @@ class StartPayment(_WithReader):
     @model_validator(mode="after")
     def _names_one_location(self) -> "StartPayment":
         reader = self.card_reader_data
+        if reader is None and self.location_beside is None:
+            return self
         named = {self.location_id, self.location_beside, reader.location_id if reader else None}
         if len(named - {None}) > 1:
             raise ValueError("locationID: names another location than location_id")

@@ -240,11 +240,13 @@ def _is_read_at_once(choice: ChosenOutcome | None) -> bool:
 
 def _place(context: OperationContext, body: "StartPayment") -> points_of_sale.Named:
     """The place that the body names, else the merchant account of the key. Source: assumed D27."""
-    own = context.known_caller.account
-    if body.place == (None, None, None) and own.type is AccountType.MERCHANT:
-        context.decided("rule", "own account", "the body names no place", "assumed D27")
-        return None, None, own.id
-    return body.place
+    place = body.place
+    if place == (None, None, None):
+        own = context.known_caller.account
+        if own.type is AccountType.MERCHANT:
+            context.decided("rule", "own account", "the body names no place", "assumed D27")
+            return None, None, own.id
+    return place
 
 
 def _choose(

@@ -68,7 +68,7 @@ def count(
     `joined` is the batch of a new entry, if it differs from the payment's own batch.
     """
     batches = {} if joined is None else {joined.id: joined}
-    for tx in (before, after):
+    for tx in (before, after) if joined is None or after.batch_id != joined.id else (before,):
         id = tx.batch_id if tx else None
         if (
             id is not None

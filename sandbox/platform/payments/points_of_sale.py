@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from sandbox.domain.accounts import Account, AccountType
-from sandbox.domain.currencies import code_of
+from sandbox.domain.currencies import in_letters
 from sandbox.domain.faults import NOT_FOUND, VALIDATION_ERROR, Refusal
 from sandbox.domain.locations import Location
 from sandbox.domain.payments.pricing import PointOfSale
@@ -153,12 +153,7 @@ def _currency(place: PointOfSale) -> str:
     A VAR sheet names currencies by number (assumed 7.2, D30).
     """
     location = place.location.currency if place.location is not None else None
-    word = location or place.terminal.currency_code or "USD"
-    try:
-        return code_of(word)
-    except ValueError:
-        # A fixture or a file of an earlier version has it.
-        return word if word.isalpha() else "USD"
+    return in_letters(location or place.terminal.currency_code)
 
 
 def invalid(details: str, source: str) -> Refusal:

@@ -222,7 +222,7 @@ class MemoryUnit:
         return None if number is None else rows.by_number[number]
 
     def one(self, kind: type[R], index: str, value: str) -> R | None:
-        return self._store.one(kind, index, value)
+        return self._store._rows[kind].one(index, value)  # type: ignore[no-any-return]
 
     def find(
         self,

@@ -1,0 +1,44 @@
+// What the console of a report shows besides its rooms: the captures in it, and what it has no room for.
+
+import { captures, isReport } from "./capture.js";
+import { route } from "./route.js";
+import { world } from "./state.js";
+import { Go, html, Icon, Panel } from "./ui.js";
+import { day, time } from "./words.js";
+
+/** The rooms that need a running sandbox. */
+const ELSEWHERE = {
+  terminal: ["Terminal", "It takes payments, and a capture takes none. The payments that were made are in the room Payments."],
+  scenarios: ["Scenarios", "It runs and plays scenarios. What the one that ran decided stands in the room Journal, at each request."],
+};
+
+const Elsewhere = ({ title, says }) => html`<h1 tabindex="-1">${title}</h1>
+  <div class="panel pad"><p>This room needs a running sandbox. ${says}</p>
+  <p class="q">Start one with <code>sandbox serve</code>.</p></div>`;
+
+const Captures = () => html`<div class="row wrap"><h1 tabindex="-1">Captures</h1><span class="qq">${captures.length}</span></div>
+  <${Panel} title="Failed tests of this run" about="each with the world as the test left it"><div class="scroll" tabindex="0"><table><thead><tr>
+    <th>test</th><th>world</th><th>why it failed</th></tr></thead><tbody>${captures.map((one) => html`<tr key=${one.id}
+      class=${one.id === route.value.world ? "on" : ""}><td><${Go} world=${one.id} room="journal">${one.test}<//></td>
+      <td><code>${one.world}</code></td><td class="wraps">${one.why}</td></tr>`)}</tbody></table></div><//>`;
+
+/** Says above every room that this is a capture, and of what. */
+export const Band = () => isReport && world.value ? html`<aside class="captured" aria-label="Capture"><${Icon} name="eye" /><span>A capture of
+  the world <b>${world.value.id}</b> at ${day(world.value.clock.now)} ${time(world.value.clock.now)} UTC on its clock.
+  It can be read, and not changed.</span></aside>` : null;
+
+/** The rooms as a report has them. */
+export const roomsOf = (rooms) => !isReport ? rooms : rooms.map(([id, title, View]) => {
+  if (id === "worlds") return [id, "Captures", Captures];
+  if (!ELSEWHERE[id]) return [id, title, View];
+  const [name, says] = ELSEWHERE[id];
+  return [id, title, () => html`<${Elsewhere} title=${name} says=${says} />`];
+});
+
+/** Begins with the first capture where the address names none. */
+export function beginReport() {
+  if (isReport && captures.length && !location.hash) {
+    history.replaceState(null, "", `#/${encodeURIComponent(captures[0].id)}/${captures.length > 1 ? "worlds" : "journal"}`);
+    dispatchEvent(new HashChangeEvent("hashchange"));
+  }
+}

@@ -1,0 +1,165 @@
+"""The report of a test run in a real browser: opened as a file, without a server."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from tests.testing.pytesting import run_pytest
+from tests.whole.browsing import chromium, needs_chromium
+
+pytestmark = needs_chromium
+
+TESTS = """
+import pytest
+
+@pytest.fixture
+def paid(sandbox):
+    sandbox.endpoint("http://127.0.0.1:9/hook", description="ours")
+    body = {"amount": 4200, "terminal_id": sandbox.terminal()}
+    id = sandbox.client().post("/v3/payment", json=body).json()["transaction_id"]
+    sandbox.webhooks.settle()
+    return id
+
+@pytest.mark.sandbox(clock="2026-03-01T12:00:00Z")
+def test_the_partner_refunds(sandbox, paid):
+    stranger = sandbox.client("other_merchant")
+    answer = stranger.post(f"/v3/payments/{paid}/refund", json={"amount": 1})
+    assert answer.status_code == 200
+
+@pytest.mark.sandbox(clock="2026-03-01T12:00:00Z")
+def test_the_amount_is_right(sandbox, paid):
+    assert "<img src=x onerror=alert(1)>" == paid
+"""
+FIRST = "test_report.py::test_the_partner_refunds"
+
+ROOMS = {
+    "overview": "Overview",
+    "terminal": "Terminal",
+    "scenarios": "Scenarios",
+    "time": "Time",
+    "payments": "Payments",
+    "webhooks": "Webhooks",
+    "journal": "Journal",
+    "access": "Access",
+    "coverage": "Coverage",
+    "clauses": "Clauses",
+    "worlds": "Captures",
+}
+WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+WATCH = """
+window.violations = [];
+document.addEventListener("securitypolicyviolation", (one) =>
+  window.violations.push(`${one.violatedDirective} ${one.blockedURI} ${one.sample}`));
+"""
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a run in which two tests failed."""
+    folder = tmp_path_factory.mktemp("run")
+    (folder / "test_report.py").write_text(TESTS)
+    run = run_pytest(folder, "--sandbox-report=out", "test_report.py")
+    assert run.code == 1, run.output
+    return folder / "out" / "report.html"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture
+def page(browser: Browser, report: Path) -> Iterator[Page]:
+    """A page that asks for the report and nothing else, and of which no browser complains."""
+    opened = browser.new_page(viewport={"width": 1440, "height": 900})
+    opened.add_init_script(WATCH)
+    asked: list[str] = []
+    complaints: list[str] = []
+    opened.on("request", lambda request: asked.append(request.url.partition("#")[0]))
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on(
+        "console",
+        lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None,
+    )
+    opened.goto(report.as_uri())
+    yield opened
+    violations = opened.evaluate("window.violations")
+    opened.close()
+    assert violations == []
+    assert {url for url in asked if not url.startswith("data:")} == {report.as_uri()}
+    assert complaints == []
+
+
+def go(page: Page, room: str) -> None:
+    link = page.get_by_role("navigation").get_by_role("link", name=ROOMS[room])
+    link.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text(ROOMS[room])
+
+
+def test_a_developer_finds_out_without_a_server_why_ci_was_refused(page):
+    page.get_by_role("link", name=FIRST).click()
+
+    refused = page.locator("a.row", has_text="404").first
+    refused.click()
+    detail = page.get_by_role("region", name="Request")
+    expect(detail).to_contain_text("outside the caller's hierarchy")
+    clause = detail.locator(".steps li.no .cl")
+    expect(clause).to_have_text(re.compile("spec|assumed"))
+
+    page.get_by_role("link", name="Open in the lens").click()
+    lens = page.get_by_role("region", name="Key")
+    expect(lens).to_contain_text("It would be refused")
+    lens.get_by_role("link", name="merchant", exact=True).click()
+    expect(page.get_by_role("region", name="Key")).to_contain_text("It would be carried out")
+
+    page.get_by_role("region", name="Key").locator(".steps .cl").first.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Clauses")
+    expect(page.locator("dl.clauses dt")).to_have_count(1)
+
+
+def test_each_room_has_what_the_capture_holds_or_says_what_it_needs(page):
+    page.get_by_role("link", name=FIRST).click()
+    expect(page.locator(".captured")).to_contain_text("can be read, and not changed")
+
+    go(page, "payments")
+    page.locator("a.row", has_text="$42.00").click()
+    payment = page.get_by_role("region", name="Payment")
+    expect(payment).to_contain_text("Story")
+    expect(payment).to_contain_text("What can be done now")
+    expect(payment.get_by_role("button", name="Refund")).to_have_count(0)
+
+    go(page, "webhooks")
+    page.get_by_role("list", name="Messages").locator("a.row").first.click()
+    message = page.get_by_role("region", name="Message")
+    expect(message).to_contain_text("Payload")
+    expect(message).to_contain_text("genuine")
+
+    go(page, "time")
+    expect(page.locator(".clockh")).to_contain_text("12:00:00")
+    go(page, "coverage")
+    expect(page.locator("main")).to_contain_text("payments.create 1")
+    for room in ("terminal", "scenarios"):
+        go(page, room)
+        expect(page.locator("main")).to_contain_text("needs a running sandbox")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_any_room_of_a_report(page, scheme):
+    page.emulate_media(color_scheme=scheme)
+    found = []
+    for room in ROOMS:
+        go(page, room)
+        violations = Axe().run(page, options={"runOnly": WCAG}).response["violations"]
+        found += [(room, one["id"], one["nodes"][0]["html"][:200]) for one in violations]
+
+    assert found == []
+
+
+def test_what_a_test_failed_with_is_text(page):
+    expect(page.locator("main")).to_contain_text("<img src=x onerror=alert(1)>")
+    assert page.locator("main img").count() == 0
