@@ -257,7 +257,7 @@ def _head(request: ControlRequest) -> dict[str, Any]:
         "switches": dict(world.switches),
         "coverage": view_of(request, world.coverage.look()),
         "endpoints": [
-            {**endpoints.view(one, world.now()), "secret": ""}
+            {**endpoints.view(one, world.now()), "secret": "", "old_secrets": []}
             for one in world.outbox.endpoints.values()
         ],
         "taps": taps.list_all(request)["taps"],

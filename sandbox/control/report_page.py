@@ -22,7 +22,7 @@ CAPTURES_BELONG_HERE: Final = "<!-- captures -->"
 """The place of captures: scripts of the type application/gzip with gzipped JSON in base64."""
 
 _ENTRY: Final = "main.js"
-_STYLES: Final = ("base.css", "rooms.css")
+_STYLES: Final = ("base.css", "rooms.css", "acting.css")
 _VENDORED: Final = {
     "preact": "preact.mjs",
     "preact/hooks": "hooks.mjs",

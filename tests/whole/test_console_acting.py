@@ -102,3 +102,68 @@ def test_an_endpoint_is_recovered_rotated_and_says_when_failures_disable_it(page
         now = desk.ask("GET", f"/worlds/failing/endpoints/{made['id']}")
         expect(endpoint).to_contain_text(now["secret"])
         assert faults(page) == []
+
+
+# --- payments ---------------------------------------------------------------------------------
+
+
+def test_a_long_list_has_few_rows_in_the_page_and_reads_what_is_looked_at(page, desk):
+    desk.world("busy", fixture="busy")
+    total = desk.ask("GET", "/worlds/busy/payments?limit=1")["total"]
+    assert total > 400
+    oldest = desk.ask("GET", "/worlds/busy/payments?order=oldest&limit=1&shape=row")
+    desk.open("payments", at="busy")
+    rows = page.get_by_role("list", name="Payments").locator("a.row")
+    expect(rows.first).to_be_visible()
+    assert 10 < rows.count() < 60
+
+    page.get_by_role("list", name="Payments").evaluate(
+        "(list) => list.parentElement.scrollTo(0, 1e9)"
+    )
+
+    last = page.locator(f"a.row[href*='{oldest['payments'][0]['id']}']")
+    expect(last).to_be_visible()
+    assert 10 < rows.count() < 60
+    last.focus()
+    page.keyboard.press("k")
+    expect(last).not_to_be_focused()
+    assert faults(page) == []
+
+
+def test_marked_payments_are_saved_as_a_file_with_what_was_sent(page, desk):
+    desk.world("saved")
+    ids = [desk.pay("saved", amount)["transaction_id"] for amount in (1000, 2000, 3000)]
+    desk.open("payments", at="saved")
+    rows = page.get_by_role("list", name="Payments").locator("a.row")
+    rows.first.focus()
+    page.keyboard.press("x")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    marked = page.get_by_role("group", name="Marked payments")
+    expect(marked).to_contain_text("2 marked")
+    marked.get_by_label("Save as").select_option("markdown")
+
+    with page.expect_download() as download:
+        marked.get_by_role("button", name="Save", exact=True).click()
+
+    text = download.value.path().read_text("utf-8")
+    assert download.value.suggested_filename == "requests.md"
+    assert [one in text for one in ids] == [False, True, True]
+    assert faults(page) == []
+
+
+def test_a_payment_shows_its_receipt_and_copies_its_curl(page, desk):
+    desk.world("receipt")
+    id = desk.pay("receipt", 1234)["transaction_id"]
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    desk.open(f"payments/{id}", at="receipt")
+
+    page.get_by_role("button", name="Receipt").click()
+    page.get_by_role("button", name="Copy as curl").click()
+
+    expect(page.locator(".slip")).to_contain_text("TOTAL12.34")
+    expect(page.get_by_role("status").filter(has_text="Copied the curl")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert "/v3/payment" in copied
+    assert "svc_" not in copied
+    assert faults(page) == []

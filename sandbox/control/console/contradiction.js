@@ -22,7 +22,8 @@ async function compared(message) {
   const { world } = route.value;
   const query = new URLSearchParams({ subject: message.subject, event_type: message.event_type, limit: "200" });
   const { messages } = await ask("GET", `${inWorld(world, "messages")}?${query}`);
-  const told = messages.filter((one) => one.request_id === message.request_id);
+  const told = messages.filter((one) => one.request_id === message.request_id
+    && one.event_type === message.event_type && one.subject === message.subject);
   const first = told[0];
   const other = told.find((one) => !same(one.body, first.body));
   if (!other) return null;
@@ -53,7 +54,7 @@ export function Contradiction({ message }) {
   const head = (text, id) => html`<th>${id ? html`<${Go} room="webhooks" id=${id} query=${route.value.query}>${text}<//>` : text}</th>`;
   return html`<${Panel} title="Two messages contradict each other" about="what each of them says, field by field" class="contra">
     <div class="scroll" tabindex="0"><table><thead><tr><th>field</th>
-      <th><${Go} room="journal" id=${message.request_id}>answer<//></th>${head("first message", first.id)}${head("this one", last.id)}
+      <th><${Go} room="journal" id=${message.request_id}>answer<//></th>${head("first message", first.id)}${head(last.id === message.id ? "this one" : "the other", last.id)}
       <th>${record ? html`<${Go} room="payments" id=${message.subject}>record now<//>` : "record now"}</th></tr></thead><tbody>
     ${differ.map((name) => html`<tr key=${name}><td>${name}</td><${Cell} value=${read(answer, name)} /><${Cell} value=${read(first.body, name)} />
       <${Cell} value=${read(last.body, name)} wrong=${true} /><${Cell} value=${read(record, name)} /></tr>`)}</tbody></table></div>

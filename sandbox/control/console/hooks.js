@@ -1,6 +1,7 @@
 // The endpoints of a world: how each does, its secrets, and what can be done with it.
 
 import { useState } from "preact/hooks";
+import { isReport } from "./capture.js";
 import { failing } from "./health.js";
 import { Ticks } from "./overview.js";
 import { act, clock, endpoints, messages } from "./state.js";
@@ -33,6 +34,7 @@ const Secret = ({ title, secret, shown }) => html`<dt>${title}</dt><dd><code>${s
 
 function Secrets({ one }) {
   const [shown, setShown] = useState(false);
+  if (isReport) return html`<p class="q sm">A capture has no secrets.</p>`;
   return html`<dl class="secs"><${Secret} title="secret" secret=${one.secret} shown=${shown} />
     ${one.old_secrets.map((old) => html`<${Secret} key=${old.until} title=${`until ${day(old.until)}, ${time(old.until).slice(0, 5)}`} secret=${old.secret} shown=${shown} />`)}</dl>
     ${one.old_secrets.length ? html`<p class="q sm">Each of them signs.</p>` : ""}
@@ -66,8 +68,8 @@ export function Endpoint({ one }) {
     <code class="el q">${one.url}</code><${Ticks} endpoint=${one} /><${Health} one=${one} />
     <span class="q sm">${one.event_types.length ? one.event_types.join(", ") : "all events"}</span>
     <details><summary class="sm">More</summary><div class="col"><${Secrets} one=${one} />
-      ${one.disabled ? "" : html`<${Recover} one=${one} />`}
+      ${one.disabled || isReport ? "" : html`<${Recover} one=${one} />`}
       <div class="row wrap">${one.disabled ? html`<${Act} class="btn s" run=${() => act("POST", ["endpoints", one.id, "enable"])} done="Enabled">Enable<//>`
       : html`<${Act} class="btn s" run=${() => act("PATCH", ["endpoints", one.id], { disabled: true })} done="Disabled">Disable<//>`}
-      <${Sure} class="btn s dng" ask="Remove it, with what waits for it?" yes="Remove it" run=${() => act("DELETE", ["endpoints", one.id])} done="Removed">Remove<//></div></div></details></li>`;
+      ${isReport ? "" : html`<${Sure} class="btn s dng" ask="Remove it, with what waits for it?" yes="Remove it" run=${() => act("DELETE", ["endpoints", one.id])} done="Removed">Remove<//>`}</div></div></details></li>`;
 }

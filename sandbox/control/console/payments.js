@@ -4,9 +4,13 @@ import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld } from "./api.js";
 import { isReport } from "./capture.js";
 import { Diagram } from "./diagram.js";
+import { CopyCurl, Save } from "./exporting.js";
+import { Slip } from "./receipt.js";
+import { keysOn } from "./keys.js";
 import { refine, route } from "./route.js";
-import { act, beat, send, world } from "./state.js";
+import { beat, send, world } from "./state.js";
 import { Act, Choice, Copy, Empty, Go, html, Icon, Json, Mark, Panel, Status, Trouble, copy, walk } from "./ui.js";
+import { useWindows, Windowed } from "./windowed.js";
 import { cardOf, minor, money, time } from "./words.js";
 
 const CHIPS = [["", "All"], ["pending,surcharge_pending", "Needs me"], ["declined,error", "Declined"], ["authorized", "Holds"]];
@@ -15,7 +19,7 @@ const FIELDS = { status: "status", merchant: "account", account: "account", term
 
 /** The question as the control API takes it: words like status:captured, amount>100, and free text. */
 export function asked(text) {
-  const query = new URLSearchParams({ limit: "100" });
+  const query = new URLSearchParams();
   const free = [];
   for (const word of text.trim().split(/\s+/).filter(Boolean)) {
     const [, name, value] = /^(\w+):(.+)$/.exec(word) ?? [];
@@ -29,10 +33,13 @@ export function asked(text) {
   return query;
 }
 
-const Row = ({ one, on }) => html`<li><${Go} room="payments" id=${one.id} query=${route.value.query} class=${`row pay ${on ? "on" : ""}`}>
+const HEIGHT = 52;
+
+const Row = ({ one, on, marked, mark }) => html`<input type="checkbox" tabindex="-1" checked=${marked} aria-label=${`Mark ${one.id}`} onChange=${() => mark(one.id)} />
+  <${Go} room="payments" id=${one.id} query=${route.value.query} class=${`row pay ${on ? "on" : ""}`}>
   <${Mark} status=${one.status} /><span class="el">${one.merchant ?? ""}</span><span class="m r">${money(one.total, one.currency)}</span>
   <span></span><span class="qq el sm">${one.status}${one.status_reason && !["approved", one.status].includes(one.status_reason) ? ` · ${one.status_reason}` : ""}</span>
-  <span class="qq r sm">${one.brand} ${one.last4} · ${time(one.created_at).slice(0, 5)}</span><//></li>`;
+  <span class="qq r sm">${one.brand} ${one.last4} · ${time(one.created_at).slice(0, 5)}</span><//>`;
 
 const NAMES = { "payments.confirm": "Accept the surcharge", "payments.capture": "Capture", "payments.increment": "Increment",
   "payments.adjust": "Adjust the tip", "payments.reverse": "Reverse", "payments.refund": "Refund" };
@@ -99,7 +106,7 @@ function Story({ story }) {
     ${LINKS[step.kind] ? html`<div class="sub"><${Go} room=${LINKS[step.kind]} id=${step.id}>${step.id}<//></div>` : ""}</div></li>`)}</ol>`;
 }
 
-const TABS = [["story", "Story"], ["record", "Record"]];
+const TABS = [["story", "Story"], ["receipt", "Receipt"], ["record", "Record"]];
 
 function Detail({ id }) {
   const { query } = route.value;
@@ -126,40 +133,41 @@ function Detail({ id }) {
   return html`<div class="hd"><h2 class="am">${money(payment.total_amount, payment.currency)} <small>${payment.currency}</small></h2>
     <div class="col0"><span><${Status} status=${payment.status} /> ${payment.status_reason} · ${payment.merchant_name} · ${cardOf(payment)}</span>
     <span class="row wrap q sm"><code>${id}</code><${Copy} text=${id} what="the id" />
-    <button class="btn g s" aria-label="Copy the link" onClick=${() => copy(location.href, "the link")}><${Icon} name="link" size=${13} /></button></span></div></div>
+    <button class="btn g s" aria-label="Copy the link" onClick=${() => copy(location.href, "the link")}><${Icon} name="link" size=${13} /></button>
+    <${CopyCurl} id=${id} /><${Save} subjects=${[id]} /></span></div></div>
   <div class="grid2"><div class="side">
     <${Panel} title="Where it is" about=${found.outcome ? `${found.outcome.key}, by ${found.outcome.source}` : ""}><${Diagram} payment=${payment} moves=${moves} /><//>
-    <${Panel} title=${tab === "story" ? "Story" : "Record"} more=${html`<${Choice} label="Show" options=${TABS} value=${tab} onChoose=${(one) => refine({ tab: one })} />`}>
-    ${tab === "story" ? html`<${Story} story=${found.story} />` : html`<${Json} value=${payment} />`}<//></div>
+    <${Panel} title=${TABS.find(([one]) => one === tab)?.[1] ?? "Record"} more=${html`<${Choice} label="Show" options=${TABS} value=${tab} onChoose=${(one) => refine({ tab: one })} />`}>
+    ${tab === "story" ? html`<${Story} story=${found.story} />`
+      : tab === "receipt" ? html`<div class="slip"><${Slip} record=${payment} /></div>` : html`<${Json} value=${payment} />`}<//></div>
   <div class="side"><${Moves} payment=${payment} as=${as} setAs=${(one) => refine({ as: one })} moves=${moves} onDone=${onDone} />
     <${Trouble} error=${refused} /><${Money} ledger=${found.ledger} currency=${payment.currency} />
-    ${found.batch ? html`<${Panel} title="Batch"><p class="pad"><code>${found.batch.number ?? found.batch.id}</code> is ${found.batch.status}</p><//>` : ""}</div></div>`;
+    ${found.batch ? html`<${Panel} title="Batch"><p class="pad"><${Go} room="batches" id=${found.batch.id}>${found.batch.number ?? found.batch.id}<//> is ${found.batch.status}</p><//>` : ""}</div></div>`;
 }
 
 export function Payments() {
   const { id, query } = route.value;
   const q = query.q ?? "";
-  const [page, setPage] = useState({ payments: [], total: 0, next: null });
-  const [error, setError] = useState(null);
-  useEffect(() => {
-    const timer = setTimeout(() => {
-      act("GET", ["payments"], undefined, asked(q)).then((answer) => { setPage(answer); setError(null); }, setError);
-    }, 120);
-    return () => clearTimeout(timer);
-  }, [q, beat.value]);
-  const more = async () => {
-    const rest = asked(q);
-    rest.set("before", String(page.next));
-    const answer = await act("GET", ["payments"], undefined, rest);
-    setPage({ ...answer, payments: [...page.payments, ...answer.payments] });
+  const list = useWindows(["payments"], "payments", asked(q));
+  const [marks, setMarks] = useState([]);
+  const mark = (one) => setMarks(marks.includes(one) ? marks.filter((other) => other !== one) : [...marks, one]);
+  const pressed = (event) => {
+    const row = event.target.closest?.("li")?.querySelector("a.row");
+    if (keysOn.value && event.key === "x" && row && !event.ctrlKey && !event.metaKey && !event.altKey) mark(idOf(row));
+    else walk(event);
   };
-  return html`<section class="list"><div class="lh"><div class="row"><h1 tabindex="-1">Payments</h1><span class="qq">${page.total}</span></div>
+  return html`<section class="list"><div class="lh"><div class="row"><h1 tabindex="-1">Payments</h1><span class="qq">${list.total.toLocaleString("en")}</span></div>
     <input type="search" aria-label="Filter payments" placeholder="status:captured amount>100 0011" value=${q} onInput=${(event) => refine({ q: event.target.value })} />
     <div class="fl" role="group" aria-label="Show">${CHIPS.map(([status, text]) => html`<button aria-pressed=${String(q === (status && `status:${status}`))}
-      onClick=${() => refine({ q: status && `status:${status}` })}>${text}</button>`)}</div><${Trouble} error=${error} /></div>
-    <ul onKeyDown=${walk} aria-label="Payments">${page.payments.map((one) => html`<${Row} key=${one.id} one=${one} on=${one.id === id} />`)}
-      ${page.next !== null ? html`<li class="pad"><${Act} reads run=${more}>Show more<//></li>` : ""}</ul>
-    ${page.payments.length || error ? "" : html`<${Empty}><p class="q">${q ? "No payment fits this filter." : "No payment was made yet."}</p>
+      onClick=${() => refine({ q: status && `status:${status}` })}>${text}</button>`)}</div><${Trouble} error=${list.error} />
+    ${marks.length ? html`<div class="row wrap sm" role="group" aria-label="Marked payments"><b>${marks.length} marked</b><${Save} subjects=${marks}>
+      <button class="btn g s" onClick=${() => setMarks([])}>Clear</button><//></div>` : ""}</div>
+    <${Windowed} label="Payments" list=${list} height=${HEIGHT} place=${q} onKeyDown=${pressed}
+      row=${(one) => html`<${Row} one=${one} on=${one.id === id} marked=${marks.includes(one.id)} mark=${mark} />`} />
+    ${list.total || list.error || !list.ready ? "" : html`<${Empty}><p class="q">${q ? "No payment fits this filter." : "No payment was made yet."}</p>
       ${q ? html`<button class="btn" onClick=${() => refine({ q: "" })}>Show all</button>` : html`<${Go} room="terminal" class="btn">Take a payment<//>`}<//>`}</section>
   <section class="det" aria-label="Payment">${id ? html`<${Detail} id=${id} />` : html`<${Empty}><p class="q">Choose a payment to see its story and what can be done with it.</p><//>`}</section>`;
 }
+
+/** The id of the payment that a line leads to. */
+const idOf = (link) => decodeURIComponent(new URL(link.href).hash.split("?")[0].split("/")[3]);

@@ -3,9 +3,10 @@
 import { useEffect, useState } from "preact/hooks";
 import { ask } from "./api.js";
 import { useTicks, worldNow } from "./clockface.js";
+import { Receipt } from "./receipt.js";
 import { act, clock, requests, scenario, send, session, taps, world } from "./state.js";
-import { Act, Choice, copy, Empty, Go, html, Icon, Mark, Panel, Status, Trouble } from "./ui.js";
-import { approved, cardOf, curl, minor, money, time, until } from "./words.js";
+import { Act, Choice, copy, Empty, Go, html, Icon, Mark, Panel, Trouble } from "./ui.js";
+import { approved, curl, minor, money, time, until } from "./words.js";
 
 const SEES = { captured: "Approved", authorized: "Approved", declined: "Declined", error: "It did not work",
   canceled: "Canceled", pending: "Hold card here", surcharge_pending: "A fee is added" };
@@ -76,18 +77,6 @@ function Phone({ tap, last, error }) {
 
 const nameOf = (terminal) =>
   Object.entries(world.value?.terminals ?? {}).find(([, id]) => id === terminal)?.[0]?.replaceAll("_", " ") ?? "";
-
-function Receipt({ record }) {
-  const line = (name, amount) => amount ? html`<div><span>${name}</span><span>${(amount / 100).toFixed(2)}</span></div>` : "";
-  const good = ["captured", "authorized", "settled"].includes(record.status);
-  return html`<li><div class="rt"><div class="rh">${record.merchant_name}</div>
-    <div><span>${new Date(record.created_at).toISOString().slice(0, 10)}</span><span>${time(record.created_at)}</span></div>
-    <div><span>${cardOf(record) || "NO CARD"}</span></div>${line("SUBTOTAL", record.subtotal)}${line("TIP", record.tip_amount)}
-    ${line("SURCHARGE", record.surcharge_amount)}<div class="tt"><span>${good ? "TOTAL" : plain(record.status).toUpperCase()}</span>
-    <span>${good ? (approved(record) / 100).toFixed(2) : ""}</span></div>
-    <div class="rf">${plain(record.status_reason).toUpperCase()}</div></div>
-    <div class="row sm"><${Status} status=${record.status} /><span class="sp"></span><span class="q">${time(record.created_at)}</span></div></li>`;
-}
 
 function Form({ form, setForm, body, waits, start }) {
   const set = (name) => (event) => setForm({ ...form, [name]: event.target.value });

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld } from "./api.js";
+import { isReport } from "./capture.js";
 import { Contradiction } from "./contradiction.js";
 import { tick } from "./health.js";
 import { Endpoint, nameOf, NewEndpoint } from "./hooks.js";
@@ -86,7 +87,7 @@ export function Webhooks() {
   const list = messages.value.filter((one) => JSON.stringify([one.id, one.event_type, one.subject, one.body?.merchant_name, one.body?.status]).toLowerCase().includes(q));
   return html`<section class="list eplist"><div class="lh"><div class="row"><h1 tabindex="-1">Webhooks</h1><span class="sp"></span>
       <button class="btn" onClick=${() => setAdding(true)}><${Icon} name="add" size=${13} />Endpoint</button></div>
-      <button class="btn" aria-expanded=${String(spoiling)} onClick=${() => setSpoiling(!spoiling)}><${Icon} name="warning" size=${13} />Spoil the next delivery</button></div>
+      ${isReport ? "" : html`<button class="btn" aria-expanded=${String(spoiling)} onClick=${() => setSpoiling(!spoiling)}><${Icon} name="warning" size=${13} />Spoil the next delivery</button>`}</div>
     ${adding ? html`<${NewEndpoint} close=${() => setAdding(false)} />` : ""}
     <ul>${endpoints.value.map((one) => html`<${Endpoint} key=${one.id} one=${one} />`)}</ul>
     ${endpoints.value.length ? "" : html`<${Empty}><p class="q">No endpoint: messages are made and kept, and go nowhere.
