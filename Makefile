@@ -62,7 +62,7 @@ fix: $(VENV)/.developed ## Mend what lint and formatting can mend
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-bench: $(VENV)/.developed ## Measure speed, as ratios to a bare application, and name what moved since the last release
+bench: $(VENV)/.developed ## Measure speed, as ratios to a bare application, and name what moved since the baseline
 	@$(BIN)/python -m benchmarks
 
 profile: $(VENV)/.developed ## Show where the time of a request goes (WHAT=sale, or read)

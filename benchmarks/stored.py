@@ -1,4 +1,4 @@
-"""The baseline: what the benchmarks gave for the last release, and what has moved since.
+"""The baseline: what the benchmarks gave when it was stored, and what has moved since.
 
 It holds exact figures, and ratios to a bare application; times of one machine mean nothing on
 another.
