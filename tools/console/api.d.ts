@@ -661,13 +661,14 @@ declare namespace Api {
     why: string;
   };
   type Need = {
-    kind: "tap" | "surcharge" | "endpoint" | "batch" | "key";
+    kind: NeedKind;
     id: string;
     says: string;
     since: string | null;
     amount: number | null;
     currency: string | null;
   };
+  type NeedKind = "tap" | "surcharge" | "endpoint" | "batch" | "key";
   type NextOutcome = {
     outcome?: string | null;
     operation?: Operation | null;
