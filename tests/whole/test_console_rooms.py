@@ -1,6 +1,7 @@
 """Rooms of the console in a real browser: time, worlds, batches, coverage, access."""
 
 import json
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -53,6 +54,21 @@ def test_what_falls_due_is_told_in_the_currency_of_the_payment(desk):
     desk.open("overview", at="yen")
     expect(desk.page.locator(".due")).to_contain_text("Hold of $79.42")
     expect(desk.page.locator("main")).not_to_contain_text("minor units")
+
+
+def test_a_key_that_can_no_longer_be_used_needs_somebody(desk):
+    made = desk.world("needy", clock=FROZEN)
+    desk.pay("needy", 1200)
+    revoked = {"x-service-apikey": made["keys"]["revoked"]["key"]}
+    assert desk.server.client.get(f"{desk.server.url}/v1/accounts", headers=revoked).is_error
+
+    desk.open("overview", at="needy")
+
+    needs = desk.page.get_by_role("list", name="Needs you")
+    expect(needs).to_contain_text("it is revoked (spec 3.1-revoke)")
+    expect(desk.page.locator(".leg")).to_have_text(re.compile(r"captured\s*1"))
+    needs.get_by_role("link", name="Look at it").click()
+    expect(desk.page.get_by_role("heading", level=1)).to_contain_text("Access")
 
 
 def test_the_page_writes_and_reads_amounts_of_every_currency_as_the_server_does(desk):

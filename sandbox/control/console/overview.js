@@ -1,7 +1,7 @@
 // Overview: what needs somebody, what happens, what falls due, how the endpoints do.
 
 import { useMemo, useState } from "preact/hooks";
-import { act, agenda, endpoints, held, hold, messages, requests, send, taps, waiting, world }
+import { act, agenda, endpoints, glance, held, hold, messages, requests, send, taps, waiting, world }
   from "./state.js";
 import { Act, Code, Empty, Go, html, Icon, Panel, Choice, Status, walk } from "./ui.js";
 import { amountOf, cardOf, decider, money, purpose, refusal, subject, time, until } from "./words.js";
@@ -10,10 +10,14 @@ import { useTicks, worldNow } from "./clockface.js";
 
 const FILTERS = [["", "Everything"], ["refused", "Refusals"], ["payments", "Payments"]];
 
+/** Where each need that only the server sees is seen to. */
+const ROOMS = { surcharge: ["payments", "A payment"], batch: ["payments", "A batch"], key: ["access", "A key"] };
+
 function Needs() {
+  const seen = (glance.value?.needs ?? []).filter(({ kind }) => ROOMS[kind]);
   const bad = endpoints.value.filter((one) => failing(one, messages.value));
   const off = endpoints.value.filter((one) => one.disabled);
-  if (!taps.value.length && !bad.length && !off.length) return null;
+  if (!taps.value.length && !bad.length && !off.length && !seen.length) return null;
   return html`<ul class="panel needs" aria-label="Needs you">
     ${taps.value.map((tap) => html`<li><${Icon} name="terminal" /><span class="grow">
       <b>A card is awaited</b> for ${money(tap.amount, tap.currency)} <span class="q">since ${time(tap.since)}</span></span>
@@ -24,6 +28,10 @@ function Needs() {
     ${off.map((one) => html`<li class="bad"><${Icon} name="webhooks" /><span class="grow el">
       <b>${one.description || one.url}</b> is disabled ${one.disabled_reason ?? ""}</span>
       <${Act} run=${() => act("POST", ["endpoints", one.id, "enable"])} done="Enabled">Enable<//></li>`)}
+    ${seen.map((one) => html`<li key=${one.id}><${Icon} name=${ROOMS[one.kind][0]} /><span class="grow el">
+      <b>${ROOMS[one.kind][1]}</b>${one.amount === null ? "" : ` of ${money(one.amount, one.currency)}`} ${one.says}</span>
+      <${Go} room=${ROOMS[one.kind][0]} id=${one.kind === "surcharge" ? one.id : undefined}
+        query=${one.kind === "batch" ? { q: `batch:${one.id}` } : undefined} class="btn">Look at it<//></li>`)}
   </ul>`;
 }
 
@@ -121,7 +129,9 @@ const Endpoints = () => html`<${Panel} title="Webhook endpoints" more=${html`<${
   })}</ul>` : html`<${Empty}><p class="q">No endpoint: webhooks are made and kept, and go nowhere.</p>
     <${Go} room="webhooks" class="btn">Add an endpoint<//><//>`}<//>`;
 
-function Statuses() {
+/** How many payments have each status: of the world, or of the requests where nobody can tell. */
+function statuses() {
+  if (glance.value) return new Map(Object.entries(glance.value.statuses));
   const last = new Map();
   for (const { response } of requests.value) {
     if (response?.transaction_id && !last.has(response.transaction_id)) {
@@ -130,14 +140,20 @@ function Statuses() {
   }
   const counts = new Map();
   for (const status of last.values()) counts.set(status, (counts.get(status) ?? 0) + 1);
+  return counts;
+}
+
+function Statuses() {
+  const counts = statuses();
+  const all = [...counts.values()].reduce((sum, n) => sum + n, 0);
   if (!counts.size) return null;
   const sorted = [...counts].sort(([, a], [, b]) => b - a);
-  return html`<${Panel} title="Payments of these requests" more=${html`<b>${last.size}</b>`}>
+  return html`<${Panel} title=${glance.value ? "Payments of this world" : "Payments of these requests"} more=${html`<b>${all}</b>`}>
     <svg class="dist" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">${
       sorted.map(([status, count], i) => {
         const before = sorted.slice(0, i).reduce((sum, [, n]) => sum + n, 0);
         return html`<rect class=${`st-${status}`} fill="currentColor" height="4"
-          x=${(100 * before) / last.size} width=${(100 * count) / last.size - 0.6} />`;
+          x=${(100 * before) / all} width=${(100 * count) / all - 0.6} />`;
       })}</svg>
     <ul class="leg">${sorted.map(([status, count]) => html`<li><${Status} status=${status} />
       <b>${count}</b></li>`)}</ul><//>`;

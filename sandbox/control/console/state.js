@@ -36,6 +36,11 @@ export const scenario = signal(null);
 export const taps = signal([]);
 /** @type {Signal<Api.Agenda | null>} */
 export const agenda = signal(null);
+/**
+ * What the server sees at a glance; null where nobody can tell, as in a capture.
+ * @type {Signal<Api.OverviewView | null>}
+ */
+export const glance = signal(null);
 /** @type {Signal<Api.EndpointView[]>} */
 export const endpoints = signal([]);
 /**
@@ -70,7 +75,7 @@ export async function enter(id) {
   stopped = new AbortController();
   const { signal: over } = stopped;
   for (const list of [taps, endpoints, requests, messages]) list.value = [];
-  for (const one of [world, clock, scenario, agenda, trouble]) one.value = null;
+  for (const one of [world, clock, scenario, agenda, glance, trouble]) one.value = null;
   arrived = [];
   waiting.value = 0;
   while (!over.aborted && route.value.world === id) {
@@ -111,18 +116,20 @@ export async function readSmall(id = route.value.world) {
     if (error instanceof Refused && error.status === 404) return null;
     throw error;
   };
-  const [waits, due, ends, runs, now] = await Promise.all([
+  const [waits, due, ends, runs, now, seen] = await Promise.all([
     ask("GET", inWorld(id, "taps")),
     ask("GET", `${inWorld(id, "agenda")}?limit=50`),
     ask("GET", inWorld(id, "endpoints")),
     ask("GET", inWorld(id, "scenario")).catch(quiet),
     ask("GET", inWorld(id, "clock")),
+    ask("GET", inWorld(id, "overview")).catch(quiet),
   ]);
   if (route.value.world !== id) return;
   taps.value = waits.taps;
   agenda.value = due;
   endpoints.value = ends.endpoints;
   scenario.value = runs;
+  glance.value = seen;
   clock.value = { ...now, read: Date.now() };
   beat.value += 1;
 }
