@@ -153,7 +153,7 @@ async function signInByLink(token) {
 function Gone() {
   const [worlds, setWorlds] = useState([]);
   useEffect(() => {
-    ask("GET", "/worlds?shape=row").then((answer) => setWorlds(answer.worlds), () => {});
+    ask("GET", "/worlds?shape=row").then((answer) => setWorlds(answer.worlds.filter(({ id }) => id !== trouble.value?.nearest)), () => {});
   }, [trouble.value]);
   const { message, nearest } = trouble.value;
   return html`<main class="room"><h1 tabindex="-1">There is no world ${route.value.world}</h1>
