@@ -166,6 +166,8 @@ function Gone() {
 
 function Content() {
   if (locked.value || (session.value && !session.value.signed_in)) return html`<${Token} />`;
+  // Until this browser may ask, no room asks: an early refusal could arrive after a link has signed in.
+  if (!session.value) return html`<main class="room" aria-busy="true"></main>`;
   const { room } = route.value;
   const found = ROOMS.find(([id]) => id && id === room);
   if (trouble.value?.status === 404 && room !== "worlds") return html`<${Gone} />`;
