@@ -19,9 +19,9 @@ const orNull = (error) => {
 /** What else was told about the same thing by the same request, with another content; or null. */
 async function compared(message) {
   if (!message.request_id) return null;
-  const at = (...rest) => inWorld(route.value.world, ...rest);
+  const { world } = route.value;
   const query = new URLSearchParams({ subject: message.subject, event_type: message.event_type, limit: "200" });
-  const { messages } = await ask("GET", `${at("messages")}?${query}`);
+  const { messages } = await ask("GET", `${inWorld(world, "messages")}?${query}`);
   const told = messages.filter((one) => one.request_id === message.request_id
     && one.event_type === message.event_type && one.subject === message.subject);
   const first = told[0];
@@ -30,8 +30,8 @@ async function compared(message) {
   const last = message.id === first.id ? other : message;
   if (same(first.body, last.body)) return null;
   const [entry, found] = await Promise.all([
-    ask("GET", at("requests", message.request_id)).catch(orNull),
-    ask("GET", at("payments", message.subject)).catch(orNull),
+    ask("GET", inWorld(world, "requests", message.request_id)).catch(orNull),
+    ask("GET", inWorld(world, "payments", message.subject)).catch(orNull),
   ]);
   return { first, last, answer: entry?.response ?? null, record: found?.payment ?? null };
 }

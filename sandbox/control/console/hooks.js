@@ -43,7 +43,7 @@ function Secrets({ one }) {
 }
 
 /** A moment of the world's clock that is so many hours ago. */
-const ago = (hours) => new Date(new Date(clock.value.now) - hours * 3_600_000).toISOString();
+const ago = (hours) => new Date(Date.parse(clock.value.now) - hours * 3_600_000).toISOString();
 
 function Recover({ one }) {
   const [hours, setHours] = useState("24");

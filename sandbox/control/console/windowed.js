@@ -41,7 +41,8 @@ export function useWindows(path, field, query) {
     })).catch((error) => put({ ...known.current, error }));
   };
   const anew = async () => {
-    const mine = (turn.current += 1);
+    turn.current += 1;
+    const mine = turn.current;
     try {
       const wanted = needed();
       const first = await read(0, 0, wanted.includes(0) ? WINDOW : 1);
