@@ -224,3 +224,23 @@ def test_a_draft_with_a_secret_is_not_kept(page, desk):
 
     expect(page.locator(".mistake").filter(has_text="secret")).to_be_visible()
     assert "Mine" not in page.evaluate("JSON.stringify(localStorage)")
+
+
+# --- terminal ---------------------------------------------------------------------------------
+
+
+def test_enter_starts_a_payment_on_the_phone_and_changes_nothing_else(page, desk):
+    desk.world("phone")
+    desk.ask("PUT", "/worlds/phone/scenario", {"name": "slow_tap"})
+    desk.open("terminal", at="phone")
+    page.get_by_role("button", name="Hold", exact=True).click()
+    page.get_by_role("textbox", name="Amount").fill("12.00")
+
+    page.keyboard.press("Enter")
+
+    receipt = page.locator(".rcs li").first
+    expect(receipt).to_contain_text("authorized")
+    expect(receipt).to_contain_text("TOTAL12.00")
+    expect(page.get_by_role("button", name="Hold", exact=True)).to_have_attribute(
+        "aria-pressed", "true"
+    )
