@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from benchmarks import (
+    console,
+    instructions,
     many_keys,
     memory,
     payments,
@@ -15,6 +17,7 @@ from benchmarks import (
     sale,
     stalls,
     start,
+    stored,
     stores,
     terminals,
     webhooks,
@@ -28,6 +31,7 @@ BENCHMARKS: Final[dict[str, Callable[[Plan], list[Result]]]] = {
     "start": start.run,
     "read": read.run,
     "sale": sale.run,
+    "instructions": instructions.run,
     "many_keys": many_keys.run,
     "terminals": terminals.run,
     "worlds": worlds.run,
@@ -36,6 +40,7 @@ BENCHMARKS: Final[dict[str, Callable[[Plan], list[Result]]]] = {
     "memory": memory.run,
     "stores": stores.run,
     "stalls": stalls.run,
+    "console": console.run,
 }
 
 
@@ -58,6 +63,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         print(table(results))
         print(f"\n{_summary(facts)}")
+        print("\n".join(stored.moved(results, facts)))
+    if options.save:
+        stored.save(results, facts)
     return 1 if options.strict and not all(one.is_met for one in results) else 0
 
 
@@ -84,6 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=_rounds, default=ROUNDS, help="of each comparison")
     parser.add_argument("--generator", choices=generators(), help="what sends requests")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--save", action="store_true", help="store the results as the baseline")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a target is missed")
     return parser
 

@@ -39,7 +39,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """One line of the table. `notes` qualify it."""
+    """One line of the table. `notes` qualify it.
+
+    `is_exact`: the figure is the same in every run on machines of one kind, as counts are.
+    """
 
     name: str
     unit: str
@@ -48,6 +51,12 @@ class Result:
     baseline: float | None = None
     ratio: float | None = None
     notes: tuple[str, ...] = field(default=())
+    is_exact: bool = False
+
+    @property
+    def steady(self) -> float | None:
+        """What can be compared with an earlier run: an exact figure, else the ratio."""
+        return self.figure if self.is_exact else self.ratio
 
     @property
     def is_met(self) -> bool:

@@ -96,6 +96,10 @@ class Connection:
             for _ in batch:
                 yield self.read()
 
+    def read_some(self) -> bytes:
+        """What has come of an answer without an end; waits for at least something."""
+        return self._socket.recv(1 << 16)
+
     def read(self) -> Answer:
         """The answer to the request."""
         lines = [line := self._reader.readline()]

@@ -60,6 +60,10 @@ def world_path(world_id: str, *rest: str) -> str:
     return "/".join(["/worlds", *(quote(part, safe="") for part in (world_id, *rest))])
 
 
+_MEDIA_TYPES = ("application/json", "application/gzip")
+"""Of answers of the control API that are read at once."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remote:
     """A server by its URL, with or without the prefix of its control API."""
@@ -104,8 +108,8 @@ class Remote:
             headers["content-type"] = "application/json"
         with self.client(answer_s, connect_s) as client:
             answer = client.request(method, self.address(path), headers=headers, content=body)
-        is_json = answer.headers.get("content-type") == "application/json"
-        if not answer.is_success or not (is_json or answer.status_code == 204):
+        is_ours = answer.headers.get("content-type") in _MEDIA_TYPES
+        if not answer.is_success or not (is_ours or answer.status_code == 204):
             self._refused(answer)
         return answer
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from sandbox.cli.captures import capture, open_captures
 from sandbox.cli.control import Remote, server_options, world_path
 from sandbox.cli.exit_status import refuse
 from sandbox.cli.group import Group
@@ -20,7 +21,7 @@ _STANDARD = Path("-")
 
 @click.group(cls=Group)
 def world() -> None:
-    """Create, list, reset, delete, save and load worlds."""
+    """Create, list, reset, delete, save, load and capture worlds."""
 
 
 @world.command()
@@ -142,6 +143,8 @@ def _tell(done: dict[str, Any], line: str, *, as_json: bool) -> None:
         say(line, err=True)
 
 
+world.add_command(capture)
+world.add_command(open_captures)
 world.add_command(new)
 world.add_command(list_all)
 world.add_command(show)

@@ -124,25 +124,30 @@ async def search(request: ControlRequest) -> Written[BatchesPage]:
 
 async def read(request: ControlRequest) -> Written[BatchDetail]:
     """One batch with each record's result, and where the record is now."""
-    world, id = request.world, request.params["id"]
-    batch = world.store.get(Batch, id)
+    batch = request.world.store.get(Batch, request.params["id"])
     if batch is None:
         raise ControlFault(404, "not_found", "the world has no batch with this id")
+    answer = await detail_of(request, batch)
+    steps = written_list(answer, "records", answer["records"])
+    return await request.services.worlds.slices.run(steps)
+
+
+async def detail_of(request: ControlRequest, batch: Batch) -> BatchDetail:
+    """The batch with each record's result, and where the record is now."""
     found: dict[str, Transaction] = {}
     for index in ("batch_id", "refund_batch_id", "refused_in"):
-        rows, _ = await found_in(request, Transaction, {index: id}, order=OLDEST_FIRST)
+        rows, _ = await found_in(request, Transaction, {index: batch.id}, order=OLDEST_FIRST)
         found |= {tx.transaction_id: tx for tx in rows}
     payments = sorted(found.values(), key=lambda tx: tx.origin.created_at)
     entries = [entry for tx in payments for entry in _entries(batch, tx)]
-    why, due = _why(world, batch)
-    answer: BatchDetail = {
-        "batch": row_of(world, batch),
+    why, due = _why(request.world, batch)
+    return {
+        "batch": row_of(request.world, batch),
         "why": why,
         "is_due_at": due,
         "sums": _sums(entries),
-        "records": [],
+        "records": entries,
     }
-    return await request.services.worlds.slices.run(written_list(answer, "records", entries))
 
 
 def row_of(world: World, batch: Batch) -> BatchRow:

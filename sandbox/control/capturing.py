@@ -13,6 +13,7 @@ from typing import Any, Final, TypedDict
 from pydantic_core import to_json
 
 from sandbox.control import agenda, endpoints, lens, messages, taps, verifying, worlds
+from sandbox.control.batches import BatchDetail, detail_of
 from sandbox.control.coverage import Coverage, view_of
 from sandbox.control.directory import DirectoryEntry, entries_of
 from sandbox.control.finding import found_in
@@ -23,6 +24,7 @@ from sandbox.control.payment_story import Story, story_of
 from sandbox.control.rows import ControlFault, ControlRequest, Written
 from sandbox.control.scenarios import RunningScenario
 from sandbox.control.scenarios import read as read_scenario
+from sandbox.domain.batches import Batch
 from sandbox.domain.events import Message
 from sandbox.domain.instants import to_wire
 from sandbox.domain.keys import ApiKey
@@ -35,6 +37,8 @@ from sandbox.worlds.clock import ClockView
 from sandbox.worlds.journal import Entry, EntryView
 from sandbox.worlds.world import World
 
+PROGRAM: Final = "uat-sandbox"
+
 FORMAT: Final = 1
 """The format of captures. One that adds fields only stays the same."""
 
@@ -43,6 +47,7 @@ GZIP: Final = "application/gzip"
 PAYMENTS_MAX: Final = 200
 """The newest payments, with their stories."""
 
+BATCHES_MAX: Final = 50
 MESSAGES_MAX: Final = 1_000
 AGENDA_MAX: Final = 500
 KEYS_MAX: Final = 50
@@ -120,7 +125,8 @@ class CapturedLens(TypedDict):
 class Capture(TypedDict):
     """All that can be seen of a world, without keys and secrets. Lists are oldest first.
 
-    `payments`, `stories` and `moves` are of the newest payments, the newest first.
+    `payments`, `stories` and `moves` are of the newest payments, and `batches` are the newest ones;
+    of all four the newest is first.
     """
 
     program: str
@@ -129,6 +135,7 @@ class Capture(TypedDict):
     server: CapturedServer
     world: CapturedWorld
     scenario: RunningScenario | None
+    switches: dict[str, Any]
     coverage: Coverage
     totals: Totals
     endpoints: list[endpoints.EndpointView]
@@ -138,6 +145,7 @@ class Capture(TypedDict):
     lens: CapturedLens
     payments: list[PaymentRow]
     stories: list[Story]
+    batches: list[BatchDetail]
     moves: list[CapturedMoves]
     messages: list[messages.MessageView]
     checks: list[CapturedCheck]
@@ -193,14 +201,20 @@ async def read(request: ControlRequest) -> Written[Capture]:
         payments, total = await found_in(
             request, Transaction, {"scope": EVERYTHING}, limit=PAYMENTS_MAX
         )
-        parts = await slices.run(_written(request, payments, total), is_large=True)
+        newest, _ = await found_in(request, Batch, {"scope": EVERYTHING}, limit=BATCHES_MAX)
+        batches = [await detail_of(request, batch) for batch in newest]
+        steps = _written(request, payments, total, batches)
+        parts = await slices.run(steps, is_large=True)
     name = f"{world.id}.capture.json.gz"
     request.answer_headers["content-disposition"] = f'attachment; filename="{name}"'
     return Written(parts)
 
 
 def _written(
-    request: ControlRequest, payments: list[Transaction], total: int
+    request: ControlRequest,
+    payments: list[Transaction],
+    total: int,
+    batches: list[BatchDetail],
 ) -> Steps[list[bytes]]:
     world, document = request.world, _Document(request)
     yield from world.coverage.count()
@@ -215,6 +229,7 @@ def _written(
     for tx in payments:
         stories.append((yield from story_of(world, tx)))
     yield from document.members_of("stories", stories)
+    yield from document.members_of("batches", batches)
     yield from document.members_of("moves", (_moves(world, tx) for tx in payments))
     told = world.store.messages_now()[-MESSAGES_MAX:]
     yield from document.members_of("messages", (messages.view(world, one) for one in told))
@@ -229,7 +244,7 @@ def _head(request: ControlRequest) -> dict[str, Any]:
     shown = worlds.view(world)
     keys = {name: KeyOfCapture(id=one["id"]) for name, one in shown["keys"].items()}
     return {
-        "program": "uat-sandbox",
+        "program": PROGRAM,
         "capture": FORMAT,
         "taken_at": to_wire(world.now()),
         "server": {
@@ -239,6 +254,7 @@ def _head(request: ControlRequest) -> dict[str, Any]:
         },
         "world": {**shown, "keys": keys},
         "scenario": None if world.scenario is None else read_scenario(request),
+        "switches": dict(world.switches),
         "coverage": view_of(request, world.coverage.look()),
         "endpoints": [
             {**endpoints.view(one, world.now()), "secret": "", "old_secrets": []}

@@ -60,7 +60,7 @@ async def requests(request: ControlRequest) -> Written[Requests]:
     page = window(fitting, query.limit, query.offset)
     answer = Requests(requests=[], total=page.total, limit=page.limit, offset=page.offset)
     views: Iterable[EntryView | RequestRow] = (
-        (_row(world, entry) for entry in page.items)
+        (row_of(world, entry) for entry in page.items)
         if query.shape == "row"
         else map(world.journal.view, page.items)
     )
@@ -113,7 +113,8 @@ def _is_about(world: World, entry: Entry, id: str) -> bool:
     return any(message is not None and message.subject == id for message in messages)
 
 
-def _row(world: World, entry: Entry) -> RequestRow:
+def row_of(world: World, entry: Entry) -> RequestRow:
+    """A request as lists show it."""
     why = clause = None
     if (entry.status == 0 or entry.status >= _REFUSED_FROM) and entry.decisions:
         _, _, reason, clause = entry.decisions[-1]

@@ -36,6 +36,7 @@ _TEXT: Final[Schema] = {"type": "string"}
 _TAGS: Final = {
     "health": "Whether the server is there",
     "worlds": "Isolated worlds, each with accounts, keys and a clock of its own",
+    "overview": "A world at a glance",
     "agenda": "What falls due in a world",
     "clock": "The time of a world",
     "switches": "Settings that tell a world to do something otherwise",

@@ -68,11 +68,12 @@ _POLICY: Final = (
 
 def page(request: ControlRequest) -> Written[str]:
     """The console as one file without a capture. Source: assumed D25-reports."""
-    return Written(_page())
+    return Written(whole_page())
 
 
 @cache
-def _page() -> bytes:
+def whole_page() -> bytes:
+    """The page in UTF-8, with CAPTURES_BELONG_HERE where captures go."""
     script, style = _bundle(), "".join(_text(FOLDER / name) for name in _STYLES)
     clauses = read_ledger()
     shown = [{**one, "tests": None} for one in clauses["clauses"]]

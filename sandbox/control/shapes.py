@@ -295,9 +295,13 @@ class LedgerQuery(_Query):
 
 
 class StreamQuery(_Query):
-    """The kinds of events to read, separated by commas; all by default."""
+    """The kinds of events to read, separated by commas, and whether whole or as rows.
+
+    Without `kinds` they are request, message, attempt and clock.
+    """
 
     kinds: str | None = None
+    shape: Literal["row", "full"] = "full"
 
 
 class Listing(_Query):

@@ -1,29 +1,20 @@
 """The control endpoint that streams the events of a world as server-sent events."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pydantic_core import to_json
 from starlette.types import Receive, Scope, Send
 
-from sandbox.control import messages
+from sandbox.control import stream_views
 from sandbox.control.rows import ControlFault, ControlRequest, must_be_known
+from sandbox.control.stream_views import Shown
 from sandbox.platform import wire
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
 from sandbox.platform.sending import ABORT
-from sandbox.worlds.event_stream import (
-    ATTEMPT,
-    CLOCK,
-    GAP,
-    KINDS,
-    MESSAGE,
-    REQUEST,
-    AttemptEvent,
-    StreamEvent,
-    Subscriber,
-)
+from sandbox.worlds.event_stream import KINDS, USUAL, StreamEvent, Subscriber
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
@@ -45,36 +36,18 @@ LAST_WORDS_S: Final = 0.5
 _HERE: Final = b": here\n\n"
 _HEADERS: Final = [(b"content-type", b"text/event-stream"), *HEADERS_OF[AnswerKind.CONTROL]]
 
-_SHOWN: Final[Mapping[str, Callable[[World, Any], Any]]] = {
-    REQUEST: lambda world, entry: world.journal.view(entry),
-    MESSAGE: lambda world, message: messages.shown(message),
-    ATTEMPT: lambda world, tried: _tried(tried),
-    CLOCK: lambda world, clock: clock,
-    GAP: lambda world, missed: {"missed": missed},
-}
-"""How each kind of thing is shown."""
-
-
-def _tried(tried: AttemptEvent) -> dict[str, Any]:
-    return {
-        "message_id": tried.message.id,
-        "event_type": tried.message.event_type,
-        "request_id": tried.message.request_id,
-        "endpoint_id": tried.endpoint_id,
-        "url": tried.url,
-        **messages.view_attempt(tried.attempt, tried.message.id),
-        "delivery_status": tried.delivery_status,
-        "rule": tried.rule,
-    }
-
 
 class Stream:
     """One subscriber of a world, and the sending of its events."""
 
     def __init__(
-        self, world: World, kinds: Collection[str], on_silence: Callable[[], None]
+        self,
+        world: World,
+        kinds: Collection[str],
+        on_silence: Callable[[], None],
+        shown: Shown = stream_views.FULL,
     ) -> None:
-        self._world = world
+        self._world, self._shown = world, shown
         self._subscriber = world.subscriptions.join(kinds)
         self._on_silence = on_silence
 
@@ -135,7 +108,7 @@ class Stream:
             yield self._written(event)
 
     def _written(self, event: StreamEvent) -> bytes:
-        shown = to_json(_SHOWN[event.kind](self._world, event.content))
+        shown = to_json(self._shown[event.kind](self._world, event.content))
         return b"event: %b\nid: %d\ndata: %b\n\n" % (
             event.kind.encode(),
             event.number,
@@ -146,7 +119,7 @@ class Stream:
 def read_along(request: ControlRequest) -> Stream:
     """Stream the events of a world from now on."""
     query: StreamQuery = request.query
-    kinds = KINDS if query.kinds is None else query.kinds.split(",")
+    kinds = USUAL if query.kinds is None else query.kinds.split(",")
     for kind in kinds:
         must_be_known("kinds", kind, KINDS)
     world = request.world
@@ -158,4 +131,5 @@ def read_along(request: ControlRequest) -> Stream:
             details="a stream ends when its client hangs up",
         )
     # A world with a subscriber is in use.
-    return Stream(world, kinds, lambda: request.services.worlds.touch(world))
+    shown = stream_views.ROWS if query.shape == "row" else stream_views.FULL
+    return Stream(world, kinds, lambda: request.services.worlds.touch(world), shown)

@@ -5,11 +5,11 @@ behind the current position, and the builder adds them at the end.
 """
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from sandbox.domain.records import account_id_of
-from sandbox.store.memory.indexes import Index
+from sandbox.store.memory.indexes import Index, in_pieces
 from sandbox.store.memory.trigram_index import TextIndex
 from sandbox.store.steps import OFTEN, Steps
 from sandbox.store.tables import Path, Table
@@ -34,6 +34,10 @@ class Follower:
             return
         self.puts.append((number, old, record))
 
+    def is_new(self, number: int) -> bool:
+        """Whether the row was put after the beginning."""
+        return number in self._new
+
 
 class IndexedRows(Protocol):
     """The rows of a table, as an index sees them."""
@@ -43,16 +47,15 @@ class IndexedRows(Protocol):
         """Their table."""
 
     @property
-    def number_of(self) -> Mapping[str, int]:
-        """The number of each row by its id."""
-
-    @property
     def by_number(self) -> Mapping[int, Any]:
         """The records."""
 
     indexes: dict[str, Index]
     texts: dict[str, TextIndex]
     followers: list[Follower]
+
+    def everything(self) -> Sequence[int]:
+        """The numbers of all rows, ascending."""
 
     def path_of(self, record: Any, /) -> Path:
         """The accounts above the record's account, and its own."""
@@ -100,9 +103,10 @@ def build_text_index(rows: IndexedRows, name: str) -> Steps[None]:
 
 def _all(rows: IndexedRows, follower: Follower) -> Iterator[tuple[int, Any]]:
     """The rows that were there at the beginning, each as it is when its turn comes."""
-    for number in sorted(rows.number_of.values()):
-        follower.passed = number
-        yield number, rows.by_number[number]
+    for number in in_pieces(rows.everything()):
+        if not follower.is_new(number):
+            follower.passed = number
+            yield number, rows.by_number[number]
 
 
 class _Paths:

@@ -1,17 +1,30 @@
 """Subscribers to the events of a world: each has a queue of its own.
 
-Without subscribers nothing is recorded. The first subscriber connects the sources of requests,
-messages, attempts and clock changes; the last one disconnects them. A queue holds the objects
-themselves, which the endpoint renders.
+Without subscribers nothing is recorded. The first subscriber connects the sources of events; the
+last one disconnects them. Changes of records are noted only while somebody reads those kinds. A
+queue holds the objects themselves, which the endpoint renders.
 """
 
 from asyncio import Event, Future, get_running_loop
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
+from sandbox.domain.accounts import Account
+from sandbox.domain.batches import Batch
+from sandbox.domain.credentials import Credential
 from sandbox.domain.events import Message
+from sandbox.domain.keys import ApiKey
+from sandbox.domain.locations import Location
+from sandbox.domain.payments.taps import Tap
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.terminals import Terminal
 from sandbox.domain.webhooks.deliveries import Delivery, DeliveryAttempt
+from sandbox.domain.webhooks.endpoints import Endpoint
+from sandbox.store.memory.store import MemoryStore
+from sandbox.store.tables import Row
+from sandbox.store.world_state import WorldState
 from sandbox.webhooks.jobs import Job
 from sandbox.webhooks.outbox import Outbox
 from sandbox.worlds.clock import Clock, ClockView
@@ -21,7 +34,22 @@ REQUEST: Final = "request"
 MESSAGE: Final = "message"
 ATTEMPT: Final = "attempt"
 CLOCK: Final = "clock"
-KINDS: Final = (REQUEST, MESSAGE, ATTEMPT, CLOCK)
+TAP: Final = "tap"
+RECORD: Final = "record"
+ENDPOINT: Final = "endpoint"
+AGENDA: Final = "agenda"
+SCENARIO: Final = "scenario"
+WORLD: Final = "world"
+
+USUAL: Final = (REQUEST, MESSAGE, ATTEMPT, CLOCK)
+"""The kinds for who names none."""
+
+KINDS: Final = (*USUAL, TAP, RECORD, ENDPOINT, AGENDA, SCENARIO, WORLD)
+
+_OF_COMMITS: Final = frozenset({RECORD, ENDPOINT, AGENDA, SCENARIO, WORLD})
+"""The kinds that follow from what is stored."""
+
+_RECORDS: Final = (Transaction, Batch, Account, Terminal, Location, Credential, ApiKey)
 
 GAP: Final = "gap"
 """Marks the place at which a slow subscriber missed events."""
@@ -44,11 +72,26 @@ class AttemptEvent(NamedTuple):
     rule: str | None
 
 
+class TapEvent(NamedTuple):
+    """A payment that waits for a tap, or no longer."""
+
+    tap: Tap
+    waits: bool
+
+
+class Removed(NamedTuple):
+    """A record that is not there any more: its type and its id."""
+
+    kind: type
+    id: str
+
+
 class StreamEvent(NamedTuple):
     """Something that happened: a number that grows, its kind, and the thing itself.
 
-    The thing is an Entry, a Message, an AttemptEvent or a ClockView. For a gap it is the number of
-    missed events.
+    The thing is an Entry, a Message, an AttemptEvent, a ClockView, a TapEvent, a record, or one
+    that was Removed. For a gap it is the number of missed events, and None for what is looked up
+    when it is shown.
     """
 
     number: int
@@ -105,19 +148,22 @@ class Subscriber:
 class Subscriptions:
     """All who read along in one world."""
 
-    def __init__(self, journal: Journal, outbox: Outbox, clock: Clock) -> None:
+    def __init__(self, journal: Journal, outbox: Outbox, clock: Clock, store: MemoryStore) -> None:
         self._journal, self._outbox, self._world_clock = journal, outbox, clock
+        self._store = store
+        self._state: WorldState | None = None
         # A dictionary as an ordered set.
         self._subscribers: dict[Subscriber, None] = {}
         self._numbered = 0
         self._clock: ClockView | None = None
         self._is_closed = False
         self.on_messages: Callable[[Sequence[Message]], None] | None = None
+        self.on_tap: Callable[[Tap, bool], None] | None = None
 
     def __len__(self) -> int:
         return len(self._subscribers)
 
-    def join(self, kinds: Collection[str] = KINDS) -> Subscriber:
+    def join(self, kinds: Collection[str] = USUAL) -> Subscriber:
         """One more, who reads these kinds from now on and leaves in the end."""
         subscriber = Subscriber(kinds)
         if self._is_closed:
@@ -125,6 +171,7 @@ class Subscriptions:
             return subscriber
         self._subscribers[subscriber] = None
         self._listen(is_on=True)
+        self._follow_commits()
         return subscriber
 
     def leave(self, subscriber: Subscriber) -> None:
@@ -132,6 +179,7 @@ class Subscriptions:
         self._subscribers.pop(subscriber, None)
         if not self._subscribers:
             self._listen(is_on=False)
+        self._follow_commits()
 
     def close(self) -> None:
         """End all subscriptions, and every later one: the world is gone."""
@@ -145,6 +193,13 @@ class Subscriptions:
         self.on_messages = self._announced if is_on else None
         self._outbox.on_attempt = self._tried if is_on else None
         self._world_clock.on_set = self._set if is_on else None
+        self.on_tap = self._tapped if is_on else None
+
+    def _follow_commits(self) -> None:
+        is_read = any(not _OF_COMMITS.isdisjoint(one.kinds) for one in self._subscribers)
+        if is_read and self._store.on_commit is None:
+            self._state = next(iter(self._store.all(WorldState).values()), None)
+        self._store.on_commit = self._committed if is_read else None
 
     def _tell(self, kind: str, content: object) -> None:
         self._numbered += 1
@@ -181,3 +236,30 @@ class Subscriptions:
         if view != self._clock:
             self._clock = view
             self._tell(CLOCK, view)
+
+    def _tapped(self, tap: Tap, waits: bool) -> None:
+        self._tell(TAP, TapEvent(tap, waits))
+
+    def _committed(
+        self, records: Sequence[Row], removed: Collection[tuple[type, str]], is_timed: bool
+    ) -> None:
+        for record in records:
+            if isinstance(record, _RECORDS):
+                self._tell(RECORD, record)
+            elif isinstance(record, Endpoint):
+                self._tell(ENDPOINT, record)
+            elif isinstance(record, WorldState):
+                self._tell_state(record)
+        for kind, id in removed:
+            if kind in _RECORDS or kind is Endpoint:
+                self._tell(ENDPOINT if kind is Endpoint else RECORD, Removed(kind, id))
+        if is_timed:
+            self._tell(AGENDA, None)
+
+    def _tell_state(self, state: WorldState) -> None:
+        before, self._state = self._state, state
+        if before is None or state.scenario is not before.scenario:
+            self._tell(SCENARIO, None)
+        # Its clock has a kind of its own.
+        if before is None or replace(state, clock=before.clock) != before:
+            self._tell(WORLD, None)

@@ -5,7 +5,7 @@ as canceled or timed out.
 """
 
 from asyncio import Event, Future, get_running_loop
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -37,10 +37,14 @@ class Waiting:
 
 
 class TapDesk:
-    """The payments of one world that wait for a tap, by transaction id."""
+    """The payments of one world that wait for a tap, by transaction id.
 
-    def __init__(self) -> None:
+    `on_change` is called with each tap that is waited for, and with False once it is not.
+    """
+
+    def __init__(self, on_change: Callable[[Tap, bool], None]) -> None:
         self._waiting: dict[str, Waiting] = {}
+        self._on_change = on_change
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -60,6 +64,7 @@ class TapDesk:
         """
         came: Future[Tapped | None] = get_running_loop().create_future()
         self._waiting[tap.transaction_id] = Waiting(tap, request_id, payment, came)
+        self._on_change(tap, True)
         return await came
 
     def leave(self, transaction_id: str) -> None:
@@ -67,6 +72,7 @@ class TapDesk:
         waiting = self._waiting.pop(transaction_id, None)
         if waiting is not None:
             waiting.left.set()
+            self._on_change(waiting.tap, False)
 
     def close(self) -> None:
         """The world that all of this happened in is gone."""

@@ -14,6 +14,7 @@ from sandbox.domain.accounts import Account
 from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey, KeyUsage
 from sandbox.domain.locations import Location
+from sandbox.domain.payments.taps import Tap
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.profile import Profile
 from sandbox.domain.readings import table
@@ -130,7 +131,7 @@ class World:
         # Requests of the control API that wait for a message.
         self.waits = 0
         self.marks = Marks()
-        self.subscriptions = Subscriptions(self.journal, self.outbox, self.clock)
+        self.subscriptions = Subscriptions(self.journal, self.outbox, self.clock, self.store)
 
     # --- its state
 
@@ -226,7 +227,7 @@ class World:
         # event_ids of their attempts. A reset replaces them, so old waits end without effect.
         self.busy: dict[str, Event] = {}
         self.taken_events: dict[str, str] = {}
-        self.tap_desk = TapDesk()
+        self.tap_desk = TapDesk(self._tap_changed)
         self.coverage = CoverageCounters()
 
     def take_over(
@@ -311,6 +312,10 @@ class World:
         if self.outbox.endpoints:
             self.outbox.accept(messages)
         self._listening.tell()
+
+    def _tap_changed(self, tap: Tap, waits: bool) -> None:
+        if self.subscriptions.on_tap is not None:
+            self.subscriptions.on_tap(tap, waits)
 
     async def changed(self) -> None:
         """Wait for a new message or the result of an attempt."""

@@ -83,6 +83,7 @@ def test_every_command_that_asks_a_server_says_when_there_is_none(words):
             "reverse": ["last"],
             "tip": ["last", "2"],
             "trigger": ["transaction.sale"],
+            "world capture": ["world.gz"],
             "world load": ["-"],
             "scenario play": ["late_answer"],
             "scenario run": ["late_answer"],

@@ -76,6 +76,10 @@ def test_a_capture_has_all_that_can_be_seen_and_no_key(eventful):
     [payment] = seen["payments"]
     story = eventful.control("GET", f"/worlds/default/payments/{payment['id']}").json()
     assert seen["stories"] == [story]
+    [batch] = seen["batches"]
+    shown = eventful.control("GET", f"/worlds/default/batches/{batch['batch']['id']}").json()
+    assert batch == shown
+    assert seen["switches"] == eventful.control("GET", "/worlds/default/switches").json()
     assert seen["coverage"] == eventful.control("GET", "/worlds/default/coverage").json()
 
 

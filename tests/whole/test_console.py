@@ -20,6 +20,7 @@ ROOMS = {
     "scenarios": "Scenarios",
     "time": "Time",
     "payments": "Payments",
+    "batches": "Batches",
     "webhooks": "Webhooks",
     "journal": "Journal",
     "access": "Access",

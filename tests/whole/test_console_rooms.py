@@ -1,12 +1,12 @@
 """Rooms of the console in a real browser: time, worlds, batches, coverage, access."""
 
+import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
-import sandbox
+from sandbox.domain.batches import REASONS
 from sandbox.domain.currencies import CURRENCIES, in_units
 from tests.conftest import NOW
 from tests.driving import Served, serving
@@ -16,7 +16,6 @@ from tests.whole.watching import Desk, faults, watched
 pytestmark = needs_chromium
 
 FROZEN = {"now": NOW, "mode": "frozen"}
-HOME = Path(sandbox.__file__).parent / "control" / "console"
 
 
 @pytest.fixture(scope="module")
@@ -259,3 +258,190 @@ def test_a_mark_brings_the_clock_and_the_payments_back(desk):
 
     expect(page.locator(".list")).to_contain_text("authorized")
     expect(page.get_by_role("complementary", name="Time")).to_contain_text("12:00:00")
+
+
+# --- coverage ---------------------------------------------------------------------------------
+
+SHOWN = {
+    "operations": ("batches.edit", "accounts.delete_v2", "refunds.create", "payments.confirm"),
+    "statuses": ("settled", "refunded", "surcharge_pending"),
+    "status_reasons": ("incremental_auth_declined",),
+    "events": ("batch.partially_accepted", "api_key.reinstated", "terminal.unblocked"),
+    "refusals": ("invalid_transaction_state", "account_blocked", "duplicate_event", "rate_limited"),
+    "scenarios": ("declines_by_reason",),
+    "outcomes": ("capture_declined", "http_503"),
+}
+NO_REQUEST_SHOWS = {"forbidden", "conflict", "body_too_large"}
+CARRY_OUT = """async ([asset, shown]) => {
+  const { way, carryOut } = await import(asset);
+  const get = (path) => fetch("." + path).then((one) => one.json());
+  const catalogue = await get("/outcomes");
+  const all = await get("/worlds/default/coverage");
+  const without = Object.entries(all).flatMap(([section, { never }]) =>
+    never.filter((name) => !way(section, name, catalogue)));
+  const wrong = [];
+  for (const [section, names] of Object.entries(shown)) for (const name of names) {
+    await fetch("./worlds", { method: "POST", headers: { "content-type": "application/json" },
+      body: JSON.stringify({ id: "try" }) });
+    const id = await carryOut(way(section, name, catalogue), "try");
+    const entry = await get(`/worlds/try/requests/${id}`);
+    const seen = await get("/worlds/try/coverage");
+    const met = section === "operations" ? entry.route === name && entry.status < 400
+      : section === "refusals" ? entry.response.error === name
+      : section === "outcomes" ? entry.outcome.key === name : seen[section].exercised[name];
+    if (!met) wrong.push([section, name, entry.status]);
+    await fetch("./worlds/try", { method: "DELETE" });
+  }
+  return { without, wrong };
+}"""
+
+
+def test_whatever_never_came_up_can_be_made_to_happen(desk):
+    desk.open("coverage")
+    asset = desk.page.evaluate("document.querySelector('script[src]').src")
+
+    done = desk.page.evaluate(
+        CARRY_OUT,
+        [asset.replace("main", "showing"), {name: list(all) for name, all in SHOWN.items()}],
+    )
+
+    assert set(done["without"]) == NO_REQUEST_SHOWS
+    assert done["wrong"] == []
+
+
+def test_show_me_runs_it_in_a_fork_and_leaves_the_world_as_it_was(desk):
+    page = desk.page
+    desk.world("sparse")
+    desk.open("coverage", at="sparse")
+
+    page.get_by_role("button", name="Show me lost_card").click()
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Journal")
+    expect(page.get_by_role("region", name="Request")).to_contain_text("lost_card")
+    assert "#/sparse/" not in page.url
+    assert desk.ask("GET", "/worlds/sparse/payments")["total"] == 0
+
+
+def test_coverage_is_compared_with_a_file(desk, tmp_path):
+    page = desk.page
+    desk.world("mine")
+    desk.pay("mine", 1000)
+    theirs = desk.ask("GET", "/worlds/default/coverage")
+    theirs["events"]["exercised"] = {"terminal.blocked": 3}
+    file = tmp_path / "coverage.json"
+    file.write_text(json.dumps(theirs))
+    desk.open("coverage", at="mine")
+
+    page.get_by_label("choose one").set_input_files(file)
+
+    expect(page.locator(".map .there")).to_contain_text("terminal.blocked 3")
+    expect(page.locator(".map .met.only", has_text="transaction.sale")).to_be_visible()
+    assert faults(page) == []
+    page.get_by_role("button", name="Without it").click()
+    file.write_text("[]")
+    page.get_by_label("choose one").set_input_files(file)
+    expect(page.get_by_role("alert")).to_contain_text("coverage.json is no coverage")
+
+
+# --- access -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("by", "method", "path", "status", "says", "could"),
+    [
+        ("other_merchant", "GET", "/v1/transactions/{}", 404, "hierarchy", "merchant"),
+        ("merchant_read_only", "POST", "/v3/payments/{}/refund", 401, "permission", "merchant"),
+    ],
+)
+def test_a_refusal_opens_the_lens_with_everything_filled_in(
+    desk, by, method, path, status, says, could
+):
+    page = desk.page
+    id = desk.pay("default", 1000)["transaction_id"]
+    made = desk.ask("GET", "/worlds/default")
+    answer = desk.server.client.request(
+        method,
+        desk.server.url + path.format(id),
+        headers={"x-service-apikey": made["keys"][by]["key"]},
+        json={} if method == "POST" else None,
+    )
+    assert answer.status_code == status
+    desk.open(f"journal/{answer.headers['x-sandbox-request-id']}")
+
+    page.get_by_role("link", name="Open in the lens").click()
+
+    key = page.get_by_role("region", name="Key")
+    expect(key).to_contain_text("It would be refused")
+    expect(key).to_contain_text(says)
+    expect(key.get_by_role("textbox", name="On")).to_have_value(id)
+    expect(key.locator("tr.on")).to_have_count(1)
+    assert faults(page) == []
+    key.get_by_role("link", name=could, exact=True).click()
+    expect(key).to_contain_text("It would be carried out.")
+
+
+def test_an_operation_of_the_matrix_is_looked_at(desk):
+    page = desk.page
+    desk.open("access/merchant_read_only")
+
+    page.get_by_role("link", name="batches.list", exact=True).click()
+
+    key = page.get_by_role("region", name="Key")
+    expect(key.get_by_label("Operation")).to_have_value("batches.list")
+    expect(key).to_contain_text("It would be")
+
+
+# --- batches ----------------------------------------------------------------------------------
+
+
+def test_a_batch_is_closed_and_accepted_in_part_and_says_where_each_record_is(desk):
+    page = desk.page
+    desk.world("evening", clock=FROZEN)
+    first = desk.pay("evening", 13684)["transaction_id"]
+    desk.pay("evening", 2000)
+    desk.open("overview", at="evening")
+    page.get_by_role("heading", level=1).focus()
+    page.keyboard.press("g")
+    page.keyboard.press("b")
+    page.get_by_role("list", name="Batches").get_by_role("link", name="$156.84").click()
+    detail = page.get_by_role("region", name="Batch")
+    expect(detail.get_by_role("row", name="Captured")).to_contain_text("equal")
+
+    expect(detail).to_contain_text("batch.settlement is auto")
+    detail.get_by_role("button", name="Have batches wait for me").click()
+    expect(detail).not_to_contain_text("batch.settlement is auto")
+    detail.get_by_role("button", name="Close it").click()
+    expect(detail).to_contain_text("it waits for you")
+    expect(detail.get_by_role("button", name="Accept without the")).to_be_disabled()
+    detail.get_by_label("Refuse $136.84").check()
+    assert faults(page) == []
+    detail.get_by_role("button", name="Accept without the 1 ticked").click()
+
+    expect(detail.locator(".st").first).to_have_text("partially_accepted")
+    refused = detail.get_by_role("row", name=first[:8])
+    expect(refused).to_contain_text("refused")
+    expect(refused).to_contain_text("in no batch")
+    refused.get_by_role("link").click()
+    expect(page.get_by_role("region", name="Payment")).to_contain_text("$136.84")
+
+
+def test_a_batch_is_sent_back_for_each_reason_that_the_processor_has(desk):
+    page = desk.page
+    desk.world("sent-back", clock=FROZEN, switches={"batch.settlement": "manual"})
+    desk.pay("sent-back", 2000)
+    desk.open("batches?terminal=merchant", at="sent-back")
+    page.get_by_role("list", name="Batches").get_by_role("link").first.click()
+    page.get_by_role("button", name="Close it").click()
+    because = page.get_by_label("because")
+    expect(because).to_be_visible()
+    values = because.get_by_role("option").evaluate_all("all => all.map((one) => one.value)")
+    assert set(values) == set(REASONS)
+
+    because.select_option("bad_mcc")
+    desk.click("button", "Reject")
+
+    detail = page.get_by_role("region", name="Batch")
+    expect(detail).to_contain_text(REASONS["bad_mcc"])
+    expect(detail.locator(".st").first).to_have_text("rejected")
+    page.get_by_role("button", name="Submitted").click()
+    expect(page.get_by_text("No batch fits this filter.")).to_be_visible()

@@ -160,6 +160,7 @@ declare namespace Api {
     server: CapturedServer;
     world: CapturedWorld;
     scenario: RunningScenario | null;
+    switches: Record<string, any>;
     coverage: Coverage;
     totals: Totals;
     endpoints: Array<EndpointView>;
@@ -169,6 +170,7 @@ declare namespace Api {
     lens: CapturedLens;
     payments: Array<PaymentRow>;
     stories: Array<Story>;
+    batches: Array<BatchDetail>;
     moves: Array<CapturedMoves>;
     messages: Array<MessageView>;
     checks: Array<CapturedCheck>;
@@ -364,6 +366,14 @@ declare namespace Api {
     clause: string;
   };
   type DuplicateEventId = "reject" | "replay" | "failed_attempt";
+  type EndpointHealth = {
+    id: string;
+    url: string;
+    description: string;
+    disabled: boolean;
+    failing_since: string | null;
+    last: Array<DeliveryStatus>;
+  };
   type EndpointView = {
     id: string;
     url: string;
@@ -437,6 +447,38 @@ declare namespace Api {
     when: FaultMoment;
     status: number | null;
     effect: string;
+  };
+  type FeedEvent = {
+    id: string;
+    event_type: string;
+    marks: Array<Mark>;
+  };
+  type FeedPayment = {
+    id: string;
+    status: string;
+    total: number;
+    currency: string;
+    merchant: string | null;
+    brand: string | null;
+    last4: string | null;
+  };
+  type FeedRow = {
+    id: string;
+    at: string;
+    method: string;
+    path: string;
+    route: string | null;
+    key: string | null;
+    account_id: string | null;
+    status: number;
+    outcome: string | null;
+    why: string | null;
+    clause: string | null;
+    events: number;
+    payment: FeedPayment | null;
+    decided_by: string | null;
+    rule: string | null;
+    sent: Array<FeedEvent>;
   };
   type Filters = {
     transaction_type?: Array<string> | null;
@@ -551,6 +593,11 @@ declare namespace Api {
     machines: Array<MachineView>;
     total: number;
   };
+  type Mark = {
+    endpoint_id: string;
+    status: DeliveryStatus;
+    attempts: number;
+  };
   type MarkBody = {
     name?: string;
   };
@@ -615,6 +662,15 @@ declare namespace Api {
     subject: string;
     why: string;
   };
+  type Need = {
+    kind: NeedKind;
+    id: string;
+    says: string;
+    since: string | null;
+    amount: number | null;
+    currency: string | null;
+  };
+  type NeedKind = "tap" | "surcharge" | "endpoint" | "batch" | "key";
   type NextOutcome = {
     outcome?: string | null;
     operation?: Operation | null;
@@ -649,6 +705,16 @@ declare namespace Api {
     outcomes: Array<CatalogueOutcome>;
     total: number;
     faults: Array<FaultView>;
+  };
+  type OverviewView = {
+    now: string;
+    needs: Array<Need>;
+    due: Array<DueView>;
+    due_total: number;
+    endpoints: Array<EndpointHealth>;
+    statuses: Record<string, number>;
+    feed: Array<FeedRow>;
+    requests_total: number;
   };
   type PaymentOrder = "newest" | "oldest" | "largest" | "smallest";
   type PaymentRow = {
@@ -1372,6 +1438,12 @@ declare namespace Api {
       path: ["triggers"];
       body: undefined;
       answer: Triggers;
+    };
+    "overview": {
+      method: "GET";
+      path: ["worlds", string, "overview"];
+      body: undefined;
+      answer: OverviewView;
     };
     "payments.search": {
       method: "GET";

@@ -1,12 +1,30 @@
 // Access: keys with their permissions, and the lens: what a key would be answered, and why.
 
 import { useEffect, useState } from "preact/hooks";
+import { ask, inWorld } from "./api.js";
 import { refine, route } from "./route.js";
 import { act, beat } from "./state.js";
-import { Act, Code, Empty, Go, html, Icon, Panel, Trouble, walk } from "./ui.js";
+import { Act, Code, copy, Empty, Go, html, Icon, Panel, Trouble, walk } from "./ui.js";
+import { asMarkdown } from "./markdown.js";
 import { day } from "./words.js";
 
 const nameOf = (key) => key.cast ?? key.name;
+
+/** What the lens saw, for people who were not there: with the request of which it was asked. */
+async function copied(seen) {
+  const { of } = route.value.query;
+  const lines = [];
+  if (of) {
+    const entry = await ask("GET", inWorld(route.value.world, "requests", of));
+    lines.push(asMarkdown(entry), "");
+  }
+  const target = seen.target ? ` on \`${seen.target}\`` : "";
+  lines.push(`**${seen.operation}**${target} with the key \`${nameOf(seen.key)}\` would be answered **${seen.status}**`, "",
+    ...seen.decisions.map((one) => `- ${one.step}: ${one.verdict}, ${one.reason} (${one.clause ?? ""})`));
+  if (seen.missing.length) lines.push("", `One of these permissions is missing: ${seen.missing.map((one) => `\`${one}\``).join(", ")}`);
+  if (seen.could.length) lines.push("", `These keys could: ${seen.could.map((key) => `\`${nameOf(key)}\``).join(", ")}`);
+  await copy(lines.join("\n"), "it as Markdown");
+}
 
 /** Reads in this world, anew when something happened. Gives the answer and the refusal. */
 function useLook(rest, query) {
@@ -29,7 +47,8 @@ const Seen = ({ seen }) => html`<div class="pad col"><div class="row wrap"><${Co
     ${one.clause && html`<${Go} room="clauses" query=${{ q: one.clause }} class="cl">${one.clause}<//>`}</li>`)}</ol>
   ${seen.missing.length ? html`<p>One of these permissions is missing: <code>${seen.missing.join(", ")}</code></p>` : ""}
   ${seen.could.length ? html`<p>These keys could: ${seen.could.map((key) => html`<${Go} room="access" id=${nameOf(key)}
-    query=${route.value.query}>${nameOf(key)}<//> `)}</p>` : ""}</div>`;
+    query=${route.value.query}>${nameOf(key)}<//> `)}</p>` : html`<p>No key of this world could.</p>`}
+  <div><${Act} run=${() => copied(seen)}><${Icon} name="copy" size=${13} />Copy as Markdown<//></div></div>`;
 
 function Lens({ id, operations }) {
   const { operation = "", target = "" } = route.value.query;
@@ -44,7 +63,9 @@ function Lens({ id, operations }) {
     setSeen(null);
     if (operation) look().catch(setError);
   }, [id, operation]);
-  return html`<${Panel} title="Lens" about="what this key would be answered; nothing changes">
+  const { of } = route.value.query;
+  return html`<${Panel} title="Lens" about="what this key would be answered; nothing changes" more=${of ? html`<span class="q sm">of
+      <${Go} room="journal" id=${of}>${of}<//></span>` : ""}>
     <div class="pf wrap"><label class="inl">Operation<select value=${operation} onChange=${(event) => refine({ operation: event.target.value })}>
       <option value="">choose one</option>${operations.map((name) => html`<option selected=${name === operation}>${name}</option>`)}</select></label>
     <label class="inl">On<input placeholder="an id, or nothing" value=${target} onInput=${(event) => refine({ target: event.target.value })} /></label>
@@ -61,8 +82,8 @@ function Detail({ id, entry }) {
     ${table.unusable ? html`<p class="oops"><${Icon} name="warning" /><span>${table.unusable}</span></p>` : ""}</div>
   <${Lens} id=${id} operations=${table.rows.map(({ operation }) => operation)} />
   <${Panel} title="All operations" about="on its own account, on one below it, and elsewhere"><div class="scroll" tabindex="0"><table><thead><tr>
-    <th>operation</th><th>own</th><th>below</th><th>elsewhere</th><th>why</th></tr></thead><tbody>${table.rows.map((row) => html`<tr key=${row.operation}>
-    <td>${row.operation}</td><td><${Code} status=${row.own} /></td><td><${Code} status=${row.descendant} /></td>
+    <th>operation</th><th>own</th><th>below</th><th>elsewhere</th><th>why</th></tr></thead><tbody>${table.rows.map((row) => html`<tr key=${row.operation}
+    class=${row.operation === route.value.query.operation ? "on" : ""}><td><${Go} room="access" id=${id} query=${{ ...route.value.query, operation: row.operation }}>${row.operation}<//></td><td><${Code} status=${row.own} /></td><td><${Code} status=${row.descendant} /></td>
     <td><${Code} status=${row.outside} /></td><td class="q wraps">${row.why}</td></tr>`)}</tbody></table></div><//>`;
 }
 

@@ -28,7 +28,7 @@ const ICONS = { webhook_retry: "refresh", tap_expires: "terminal", surcharge_exp
 const FOLD_FROM = 5;
 const DAY_MS = 86_400_000;
 
-const when = (due, now) => (new Date(due) - now > DAY_MS ? day(due).slice(4) : time(due));
+const when = (due, now) => (Date.parse(due) - Number(now) > DAY_MS ? day(due).slice(4) : time(due));
 
 /** Counts of kinds as a sentence: "1 hold expires, 4 webhooks are sent again". */
 export const counted = (kinds) => Object.entries(kinds)

@@ -1,6 +1,6 @@
 // Answers from captures, where the console is a file: the report of a test run, without a server.
 
-const scripts = [...document.querySelectorAll("script[data-capture]")];
+const scripts = [.../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("script[data-capture]"))];
 const ledger = document.querySelector("script[data-ledger]");
 
 /** Whether this is the console of a report, which has captures and no server. */
@@ -98,6 +98,12 @@ function directory(capture, { kind }) {
   return { entries: capture.keys, total: capture.keys.length, next: null };
 }
 
+function batches({ batches: all, world }, { status, terminal }) {
+  const list = all.map(({ batch }) => batch).filter((one) => listed(status, one.status)
+    && (!terminal || (world.terminals[terminal] ?? terminal) === one.terminal_id));
+  return { batches: list, total: list.length, next: null };
+}
+
 const LISTS = {
   "": ({ world }) => world,
   clock: ({ world }) => world.clock,
@@ -110,6 +116,8 @@ const LISTS = {
   requests: ({ requests }, query) => ({ requests: [...newest(requests, query)], total: requests.length }),
   messages: ({ messages, totals }, query) => ({ messages: [...newest(messages, query)], total: totals.messages, next: null }),
   payments: search,
+  batches,
+  switches: ({ switches }) => switches,
   directory,
 };
 
@@ -117,6 +125,7 @@ const ITEMS = {
   requests: ({ requests }, id) => found(requests, (one) => one.id === id, `request ${id}`),
   messages: ({ messages }, id) => found(messages, (one) => one.id === id, `message ${id}`),
   payments: ({ stories }, id) => found(stories, ({ payment }) => payment.transaction_id === id, `payment ${id}`),
+  batches: (capture, id) => found(capture.batches, ({ batch }) => batch.id === id, `batch ${id}`),
   lens: (capture, id) => found(capture.lens.tables, (one) => isKey(one, id), `key ${id}`),
 };
 

@@ -2,9 +2,10 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld } from "./api.js";
-import { refine, route } from "./route.js";
+import { go, refine, route } from "./route.js";
+import { show, way } from "./showing.js";
 import { beat } from "./state.js";
-import { Choice, Empty, Go, html, Panel, Trouble } from "./ui.js";
+import { Act, Choice, Empty, html, Panel, say, Trouble } from "./ui.js";
 
 function useRead(path, again) {
   const [found, setFound] = useState(null);
@@ -19,23 +20,66 @@ function useRead(path, again) {
 
 const title = (name) => name.replaceAll("_", " ").replace(/^./, (first) => first.toUpperCase());
 
-function Section({ name, content }) {
+/** Has something happen in a fork, and opens the request that shows it there. */
+async function shown(name, steps) {
+  const { world, request } = await show(route.value.world, name, steps);
+  go({ world, room: "journal", id: request });
+  say(`${name}, in the fork ${world}`);
+}
+
+function Never({ section, name, catalogue, file }) {
+  const steps = catalogue && way(section, name, catalogue);
+  const there = file?.[section]?.exercised?.[name];
+  return html`<li class=${there ? "there" : ""}>${name}${there ? html` <b>${there}</b><span class="vh"> in the file</span>` : ""}
+    ${steps ? html` <${Act} class="link" run=${() => shown(name, steps)} aria-label=${`Show me ${name}`}>Show me<//>` : ""}</li>`;
+}
+
+function Section({ name, content, catalogue, file }) {
   const met = Object.entries(content.exercised);
-  const all = met.length + content.never.length;
-  return html`<${Panel} title=${title(name)} more=${html`<b>${met.length}</b><span class="q"> of ${all}</span>`}>
-    <ul class="map">${met.map(([one, count]) => html`<li class="met">${one} <b>${count}</b></li>`)}
-      ${content.never.map((one) => html`<li>${one}${name === "scenarios" ? html` <${Go} room="scenarios" id=${one}>Show me<//>` : ""}</li>`)}</ul>
-    ${all ? "" : html`<${Empty}><p class="q">Nothing of this was met yet.</p><//>`}<//>`;
+  const other = file?.[name]?.exercised ?? {};
+  const never = [...content.never, ...Object.keys(other).filter((one) => !(one in content.exercised) && !content.never.includes(one))];
+  const only = met.filter(([one]) => file && !other[one]).length;
+  return html`<${Panel} title=${title(name)} about=${file ? `only here ${only}, only in the file ${never.filter((one) => other[one]).length}` : ""}
+    more=${html`<b>${met.length}</b><span class="q"> of ${met.length + never.length}</span>`}>
+    <ul class="map">${met.map(([one, count]) => html`<li class=${`met ${file && !other[one] ? "only" : ""}`}>${one} <b>${count}</b></li>`)}
+      ${never.map((one) => html`<${Never} key=${one} section=${name} name=${one} catalogue=${catalogue} file=${file} />`)}</ul>
+    ${met.length + never.length ? "" : html`<${Empty}><p class="q">Nothing of this was met yet.</p><//>`}<//>`;
+}
+
+/** A coverage file, as `--sandbox-coverage` and `sandbox coverage --json` write it. Throws a sentence. */
+async function readFile(file) {
+  const content = await file.text().then(JSON.parse).catch(() => null);
+  const sections = Object.values(content ?? {}).filter((one) => one?.exercised && Array.isArray(one.never));
+  if (!sections.length) throw new Error(`${file.name} is no coverage: pytest --sandbox-coverage=FILE and sandbox coverage --json write one.`);
+  return { ...content, name: file.name };
+}
+
+function Compare({ file, onFile }) {
+  const [error, setError] = useState(null);
+  const take = (chosen) => chosen && readFile(chosen).then((found) => { setError(null); onFile(found); }, setError);
+  return html`<div class="drop row wrap" onDragOver=${(event) => event.preventDefault()} onDrop=${(event) => {
+    event.preventDefault();
+    take(event.dataTransfer.files[0]);
+  }}>${file ? html`<span>Compared with <b>${file.name}</b>. <span class="key met">met in both</span> <span class="key met only">only here</span>
+      <span class="key there">only in the file</span></span><span class="sp"></span><button class="btn" onClick=${() => onFile(null)}>Without it</button>`
+    : html`<span class="q">Drop a coverage file here to compare, as <code>pytest --sandbox-coverage</code> writes it, or</span>
+      <label class="btn">choose one<input class="vh" type="file" accept=".json,application/json" onChange=${(event) => {
+        take(event.target.files[0]);
+        event.target.value = "";
+      }} /></label>`}<${Trouble} error=${error} /></div>`;
 }
 
 export function Coverage() {
   const all = route.value.query.of === "all";
   const [found, error] = useRead(all ? "/coverage" : inWorld(route.value.world, "coverage"), beat.value);
+  const [catalogue] = useRead("/outcomes");
+  const [file, setFile] = useState(null);
   return html`<div class="row wrap"><h1 tabindex="-1">Coverage</h1><span class="q">what was used, and what never came up</span><span class="sp"></span>
     <${Choice} label="Of" options=${[["", "This world"], ["all", "All worlds"]]} value=${all ? "all" : ""} onChoose=${(of) => refine({ of })} /></div>
-  <p class="q sm">What this console sends does not count as an operation or an answer.</p>
-  <${Trouble} error=${error} />
-  ${found && Object.entries(found).filter(([, one]) => one?.exercised).map(([name, content]) => html`<${Section} key=${name} name=${name} content=${content} />`)}`;
+  <p class="q sm">What this console sends does not count as an operation or an answer. “Show me” has it happen in a fork of this world.</p>
+  <${Trouble} error=${error} /><${Compare} file=${file} onFile=${setFile} />
+  ${found && Object.entries(found).filter(([, one]) => one?.exercised).map(([name, content]) => html`<${Section} key=${name} name=${name} content=${content}
+    catalogue=${catalogue} file=${file} />`)}`;
 }
 
 const MOST = 80;

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld, Refused } from "./api.js";
+import { asMarkdown } from "./markdown.js";
 import { isReport } from "./capture.js";
 import { go, refine, route } from "./route.js";
 import { act, requests, session, world } from "./state.js";
@@ -36,14 +37,6 @@ function asCurl(entry) {
 
 /** The id in the path of a request, on which it wanted to act. */
 const targetOf = ({ path }) => /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(path)?.[0] ?? "";
-
-function asMarkdown(entry) {
-  const fence = "```";
-  const lines = [`**${entry.method} ${entry.path}** answered **${entry.status}** (${entry.id})`, "",
-    ...(entry.decisions ?? []).map((one) => `- ${one.step}: ${one.verdict}, ${one.reason} (${one.clause ?? ""})`),
-    "", `${fence}json`, JSON.stringify({ request: entry.request, response: entry.response }, null, 2), fence];
-  return lines.join("\n");
-}
 
 function Replay({ entry }) {
   const [body, setBody] = useState(null);
@@ -98,8 +91,8 @@ function Detail({ id }) {
     <div class="row wrap q sm"><code>${entry.id}</code><${Copy} text=${entry.id} what="the id" />
       <span>${time(entry.at)} UTC</span><span>${who ? `key ${who}` : entry.key ? `key ${entry.key}` : "no key"}</span>
       <span>${entry.duration_ms} ms</span>
-      ${entry.status >= 400 && who && entry.route ? html`<span><${Go} room="access" id=${who}
-        query=${{ operation: entry.route, target: targetOf(entry) }}>Open in the lens<//></span>` : ""}</div>
+      ${entry.status >= 400 && entry.key_id && entry.route ? html`<span><${Go} room="access" id=${who ?? entry.key_id}
+        query=${{ operation: entry.route, target: targetOf(entry), of: entry.id }}>Open in the lens<//></span>` : ""}</div>
     <div class="row wrap"><button class="btn" onClick=${() => copy(asCurl(entry), "a curl command")}>
       <${Icon} name="shell" />As curl</button><button class="btn" onClick=${() => copy(asMarkdown(entry), "it as Markdown")}>
       <${Icon} name="copy" />As Markdown</button></div></div>

@@ -15,7 +15,7 @@ export function switchKeys(on) {
 }
 
 /** Listens to the keys that mean the same in every room. */
-export function listen({ rooms, find, time, hold }) {
+export function listen({ rooms, find, time, hold, leave }) {
   let going = false;
   addEventListener("keydown", (event) => {
     const at = /** @type {Element} */ (event.target);
@@ -32,6 +32,10 @@ export function listen({ rooms, find, time, hold }) {
     } else if (event.key === "g") going = true;
     else if (event.key === "t") time();
     else if (event.key === "?") find();
+    else if (event.key === "Escape") leave();
+    else if ((event.key === "j" || event.key === "k") && !event.defaultPrevented) {
+      /** @type {HTMLElement} */ (document.querySelector("main a.row, main a.ln"))?.focus();
+    }
     else if (event.key === "/") {
       const field = /** @type {HTMLElement} */ (document.querySelector("main input[type=search]"));
       if (field) {

@@ -1,9 +1,11 @@
 // The shell around all rooms: header, navigation, finding, the server that is away, the token.
 
 import { render } from "preact";
+import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, away, locked, Refused } from "./api.js";
 import { Access } from "./access.js";
+import { Batches } from "./batches.js";
 import { Coverage, Clauses } from "./coverage.js";
 import { Journal } from "./journal.js";
 import { Overview } from "./overview.js";
@@ -15,7 +17,7 @@ import { Webhooks } from "./webhooks.js";
 import { Worlds } from "./worlds.js";
 import { Finder, finding } from "./finder.js";
 import { listen } from "./keys.js";
-import { go, route, tokenOfLink } from "./route.js";
+import { go, linked, route, tokenOfLink } from "./route.js";
 import { agenda, endpoints, follow, held, hold, live, messages, scenario, session, taps,
   trouble, world } from "./state.js";
 import { Go, html, Icon, said, Trouble } from "./ui.js";
@@ -32,6 +34,7 @@ const ROOMS = roomsOf([
   ["time", "Time", Time],
   ["", "Look"],
   ["payments", "Payments", Payments],
+  ["batches", "Batches", Batches],
   ["webhooks", "Webhooks", Webhooks],
   ["journal", "Journal", Journal],
   ["", "Understand"],
@@ -79,7 +82,7 @@ const Header = () => html`<header class="bar">
   <span class="brand"><i></i>uat-sandbox</span>
   <${Go} room="worlds" class="chip"><${Icon} name="world" />
     <b class="el">${world.value?.name || route.value.world}</b>
-    ${world.value?.name ? html`<span class="qq mono">${route.value.world}</span>` : ""}
+    ${world.value?.name && !isReport ? html`<span class="qq mono">${route.value.world}</span>` : ""}
     <${Icon} name="down" size=${14} /><//>
   <${ClockFace} open=${pane.value} toggle=${toggleTime} />
   ${scenario.value && html`<${Go} room="scenarios" class="chip opt"><${Icon} name="scenarios" />
@@ -105,6 +108,9 @@ function AwayBar() {
     before.</span></p>`;
 }
 
+/** The refusal of the token of a link. */
+const wrong = signal(null);
+
 function Token() {
   const [token, setToken] = useState("");
   const [error, setError] = useState(null);
@@ -126,7 +132,7 @@ function Token() {
     <label>Token<input ref=${field} type="password" autocomplete="off" value=${token}
       onInput=${(event) => setToken(event.target.value)} /></label>
     <button class="btn p" disabled=${!token}>Sign in</button>
-    <${Trouble} error=${error} /></form></main>`;
+    <${Trouble} error=${error ?? wrong.value} /></form></main>`;
 }
 
 async function signIn(token) {
@@ -134,11 +140,29 @@ async function signIn(token) {
   locked.value = false;
 }
 
-const Gone = () => html`<main class="room"><h1 tabindex="-1">There is no world ${route.value.world}</h1>
-  <div class="panel pad"><p>${trouble.value.message}.
-  ${trouble.value.nearest && html` Did you mean <${Go} world=${trouble.value.nearest}>
-    ${trouble.value.nearest}<//>?`}</p>
-  <p><${Go} world="default" room="worlds">See all worlds<//></p></div></main>`;
+/** Signs in with the token of a link. That the server refuses it, the form says. */
+async function signInByLink(token) {
+  try {
+    await signIn(token);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    wrong.value = error;
+  }
+}
+
+function Gone() {
+  const [worlds, setWorlds] = useState([]);
+  useEffect(() => {
+    ask("GET", "/worlds?shape=row").then((answer) => setWorlds(answer.worlds), () => {});
+  }, [trouble.value]);
+  const { message, nearest } = trouble.value;
+  return html`<main class="room"><h1 tabindex="-1">There is no world ${route.value.world}</h1>
+    <div class="panel pad"><p>${message}.
+    ${nearest && html` Did you mean <${Go} world=${nearest}>${nearest}<//>?`}</p>
+    ${worlds.length ? html`<p>This server has:</p><ul>${worlds.map(({ id, name }) => html`<li key=${id}>
+      <${Go} world=${id}>${id}<//> ${name}</li>`)}</ul>` : ""}
+    <p><${Go} room="worlds">All worlds, and new ones<//></p></div></main>`;
+}
 
 function Content() {
   if (locked.value || (session.value && !session.value.signed_in)) return html`<${Token} />`;
@@ -155,10 +179,10 @@ function Content() {
 }
 
 const App = () => html`<${Header} /><${Navigation} />
-  <div class="stack"><${AwayBar} /><${Band} /><div class="beside">${session.value?.signed_in && !locked.value ? html`<${TimePane} />` : ""}<${Content} /></div></div><${Finder} />
+  <div class=${`stack ${away.value === null ? "" : "old"}`}><${AwayBar} /><${Band} /><div class="beside">${session.value?.signed_in && !locked.value ? html`<${TimePane} />` : ""}<${Content} /></div></div><${Finder} />
   <p class="said" role="status">${said.value}</p>`;
 
-const KEYS = { o: "overview", t: "terminal", s: "scenarios", p: "payments", w: "webhooks",
+const KEYS = { o: "overview", b: "batches", t: "terminal", s: "scenarios", p: "payments", w: "webhooks",
   j: "journal", a: "access", v: "coverage", l: "worlds", c: "clauses" };
 
 async function start() {
@@ -170,13 +194,18 @@ async function start() {
     find: () => { finding.value = true; },
     time: toggleTime,
     hold: () => hold(),
+    leave: () => {
+      const { id, query } = route.value;
+      if (!id || pane.value) return;
+      /** @type {HTMLElement} */ (document.querySelector("main a.on"))?.focus();
+      go({ query });
+    },
   });
   follow();
+  linked.subscribe((later) => later && signInByLink(later).catch(() => {}));
   for (;;) {
     try {
-      if (token) await signIn(token).catch((error) => {
-        if (!(error instanceof Refused)) throw error;
-      });
+      if (token) await signInByLink(token);
       if (!session.value) session.value = await ask("GET", "/session");
       return;
     } catch {

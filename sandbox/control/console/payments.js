@@ -69,7 +69,7 @@ function Move({ move, payment, as, onDone }) {
 function Moves({ payment, as, setAs, moves, onDone }) {
   const can = moves?.moves.filter(({ possible }) => possible) ?? [];
   const cannot = moves?.moves.filter(({ possible }) => !possible) ?? [];
-  return html`<${Panel} title="What can be done now" more=${html`<label class="inl">as <select value=${as} onChange=${(event) => setAs(event.target.value)}>
+  return html`<${Panel} title="What can be done now" more=${html`<label class="inl">as <select value=${as} disabled=${isReport} onChange=${(event) => setAs(event.target.value)}>
     ${Object.keys(world.value?.keys ?? {}).map((name) => html`<option selected=${name === as}>${name}</option>`)}</select></label>`}>
     <ul class="mv">${can.map((move) => html`<${Move} key=${move.operation} move=${move} payment=${payment} as=${as} onDone=${onDone} />`)}
     ${moves && !can.length ? html`<li class="q">Nothing, with this key.</li>` : ""}</ul>
@@ -142,7 +142,7 @@ function Detail({ id }) {
       : tab === "receipt" ? html`<div class="slip"><${Slip} record=${payment} /></div>` : html`<${Json} value=${payment} />`}<//></div>
   <div class="side"><${Moves} payment=${payment} as=${as} setAs=${(one) => refine({ as: one })} moves=${moves} onDone=${onDone} />
     <${Trouble} error=${refused} /><${Money} ledger=${found.ledger} currency=${payment.currency} />
-    ${found.batch ? html`<${Panel} title="Batch"><p class="pad"><code>${found.batch.number ?? found.batch.id}</code> is ${found.batch.status}</p><//>` : ""}</div></div>`;
+    ${found.batch ? html`<${Panel} title="Batch"><p class="pad"><${Go} room="batches" id=${found.batch.id}>${found.batch.number ?? found.batch.id}<//> is ${found.batch.status}</p><//>` : ""}</div></div>`;
 }
 
 export function Payments() {

@@ -9,6 +9,7 @@ import { day, time } from "./words.js";
 /** The rooms that need a running sandbox. */
 const ELSEWHERE = {
   terminal: ["Terminal", "It takes payments, and a capture takes none. The payments that were made are in the room Payments."],
+  batches: ["Batches", "A capture has no batches of its own. The record of a payment names its batch."],
   scenarios: ["Scenarios", "It runs and plays scenarios. What the one that ran decided stands in the room Journal, at each request."],
 };
 
@@ -17,8 +18,8 @@ const Elsewhere = ({ title, says }) => html`<h1 tabindex="-1">${title}</h1>
   <p class="q">Start one with <code>sandbox serve</code>.</p></div>`;
 
 const Captures = () => html`<div class="row wrap"><h1 tabindex="-1">Captures</h1><span class="qq">${captures.length}</span></div>
-  <${Panel} title="Failed tests of this run" about="each with the world as the test left it"><div class="scroll" tabindex="0"><table><thead><tr>
-    <th>test</th><th>world</th><th>why it failed</th></tr></thead><tbody>${captures.map((one) => html`<tr key=${one.id}
+  <${Panel} title="Worlds in this report" about="each as it was when it was captured"><div class="scroll" tabindex="0"><table><thead><tr>
+    <th>of</th><th>world</th><th>${captures.some(({ why }) => why) ? "why the test failed" : ""}</th></tr></thead><tbody>${captures.map((one) => html`<tr key=${one.id}
       class=${one.id === route.value.world ? "on" : ""}><td><${Go} world=${one.id} room="journal">${one.test}<//></td>
       <td><code>${one.world}</code></td><td class="wraps">${one.why}</td></tr>`)}</tbody></table></div><//>`;
 

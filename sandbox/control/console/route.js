@@ -33,8 +33,14 @@ export function tokenOfLink() {
 
 export const route = signal(read());
 
+/** The token of a printed link that was opened where the console is open already; or "". */
+export const linked = signal("");
+
 addEventListener("hashchange", () => {
-  route.value = read();
+  // A token is no place: it must not be asked for.
+  const token = tokenOfLink();
+  if (token) linked.value = token;
+  else route.value = read();
 });
 
 /**

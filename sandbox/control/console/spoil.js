@@ -73,7 +73,6 @@ export function Spoil({ close }) {
   const faults = faultsOf(form);
   const nothing = !Object.keys(faults).length;
   const run = async () => {
-    // biome-ignore lint/suspicious/noThenProperty: the control API calls it so.
     await act("POST", ["webhooks", "next"], { then: faults, when: whenOf(form), times: number(form.times) });
     setForm(NOTHING);
     await read();

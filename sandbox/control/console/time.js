@@ -31,13 +31,13 @@ export function moment(text, now) {
   const [, hour, minute] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(plain) ?? [];
   if (hour) {
     const today = new Date(now);
-    today.setUTCHours(hour, minute, 0, 0);
+    today.setUTCHours(Number(hour), Number(minute), 0, 0);
     return today > now ? today : new Date(today.getTime() + UNITS.d);
   }
   const [, number, name, year] = /^(\d{1,2}) ([a-z]{3})[a-z]*( \d{4})?$/i.exec(plain) ?? [];
   const month = MONTHS.indexOf(name?.toLowerCase());
   if (month >= 0) {
-    const at = (when) => new Date(Date.UTC(when, month, number));
+    const at = (when) => new Date(Date.UTC(when, month, Number(number)));
     const then = year ? at(Number(year)) : at(now.getUTCFullYear()) > now ? at(now.getUTCFullYear()) : at(now.getUTCFullYear() + 1);
     return then.getUTCMonth() === month ? then : null;
   }
@@ -54,14 +54,15 @@ function Strip({ now, list }) {
     ${SCALE.map(([seconds, text]) => html`<g><path d=${`M${along(seconds)} 26v4`} class="axis" />
       <text x=${along(seconds)} y="41">${text}</text></g>`)}
     ${list.map((one) => html`<rect class=${`due ${shade(one.kind)}`} y="8" width="2" height="16"
-      x=${Math.min(564, along((new Date(one.due) - now) / 1000)) - 1} />`)}</svg>`;
+      x=${Math.min(564, along((Date.parse(one.due) - Number(now)) / 1000)) - 1} />`)}</svg>`;
 }
 
 function groups(list, now) {
-  const found = [["Within the hour", 3600], ["Within a day", 86_400], ["Within a month", 2_592_000], ["Later", Infinity]]
-    .map(([title, limit]) => ({ title, limit, list: [] }));
+  /** @type {[string, number][]} */
+  const limits = [["Within the hour", 3600], ["Within a day", 86_400], ["Within a month", 2_592_000], ["Later", Infinity]];
+  const found = limits.map(([title, limit]) => ({ title, limit, list: [] }));
   for (const one of list) {
-    const ahead = (new Date(one.due) - now) / 1000;
+    const ahead = (Date.parse(one.due) - Number(now)) / 1000;
     found.find(({ limit }) => ahead <= limit).list.push(one);
   }
   return found.filter(({ list: some }) => some.length);
@@ -121,7 +122,7 @@ export const Time = () => html`<${Clockwork} heading=${(at, on, frozen) => html`
 export function TimePane() {
   useEffect(() => {
     if (!pane.value) return undefined;
-    document.querySelector(".pane h2")?.focus();
+    /** @type {HTMLElement | null} */ (document.querySelector(".pane h2"))?.focus();
     const close = (event) => {
       if (event.key === "Escape" && !document.querySelector("dialog[open]")) pane.value = false;
     };

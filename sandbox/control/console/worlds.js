@@ -9,6 +9,9 @@ import { act, beat, enter, world } from "./state.js";
 import { Act, Go, html, Icon, Panel, say, Sure, Trouble } from "./ui.js";
 import { day, time } from "./words.js";
 
+/** The moment up to which the fixture `busy` has payments. */
+const BUSY_ENDS = "2026-03-01T06:00:00Z";
+
 /** The room from which the reader came here: another world opens in the same one. */
 const room = signal("overview");
 effect(() => {
@@ -46,6 +49,10 @@ function New() {
     const made = await ask("POST", "/worlds", Object.fromEntries(given));
     go({ world: made.id, room: room.value });
   };
+  const busy = async () => {
+    const made = await ask("POST", "/worlds", { name: "A busy month", fixture: "busy", clock: BUSY_ENDS });
+    go({ world: made.id, room: room.value });
+  };
   const load = async (event) => {
     const [file] = event.target.files;
     event.target.value = "";
@@ -65,6 +72,7 @@ function New() {
     <label>Begins with<select value=${form.fixture} onChange=${set("fixture")}><option value="">the server's own fixture</option>
       ${fixtures.map((one) => html`<option value=${one}>${one}</option>`)}</select></label>
     <div class="row wrap"><${Act} type="button" class="btn p" run=${make}>Make it<//>
+    <${Act} type="button" run=${busy}>Load a busy month<//>
     <label class="btn">Open a saved file<input class="vh" type="file" accept=".json,application/json" onChange=${load} /></label></div>
     <${Trouble} error=${error} /></form><//>`;
 }

@@ -9,6 +9,7 @@ from sandbox.control import (
     lens,
     machines,
     moves,
+    overview,
     payment_lists,
     payment_story,
     world_rows,
@@ -23,6 +24,13 @@ else:
 
 
 ROWS: Final[tuple[ControlRow, ...]] = (
+    ControlRow(
+        name="overview",
+        method="GET",
+        path=f"{WORLD}/overview",
+        summary="Read a world at a glance: what needs somebody, what happened, what falls due",
+        run=overview.read,
+    ),
     ControlRow(
         name="payments.search",
         method="GET",

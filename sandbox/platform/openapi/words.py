@@ -38,6 +38,7 @@ ENUMS: Final = {
     "RequestMethod": ("SendBody", "method"),
     "RecordKind": ("DirectoryEntry", "kind"),
     "StoryKind": ("StoryStep", "kind"),
+    "NeedKind": ("Need", "kind"),
 }
 """Name of an enum to the schema and the property whose values it has.
 

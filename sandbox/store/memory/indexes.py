@@ -1,14 +1,18 @@
 """An index: values to the numbers of their rows, ascending."""
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
+from typing import Final
 
 from sortedcontainers import SortedList
 
-from sandbox.store.steps import OFTEN, Steps
+from sandbox.store.steps import OFTEN, Steps, let_go
 
 _NO_ROWS: tuple[int, ...] = ()
+
+PIECE: Final = 1_000
+"""So many numbers are taken at once: as many as a sorted list has in each of its lists."""
 
 
 class Index:
@@ -31,9 +35,13 @@ class Index:
             if not taken % OFTEN:
                 yield
         for taken, (value, numbers) in enumerate(found.items()):
-            self.entries[value] = numbers[0] if len(numbers) == 1 else SortedList(numbers)
-            if not taken % OFTEN or len(numbers) > OFTEN:
+            if len(numbers) == 1:
+                self.entries[value] = numbers[0]
+            else:
+                self.entries[value] = yield from sorted_in_steps(numbers)
+            if not taken % OFTEN:
                 yield
+        yield from let_go([found])
 
     def move(self, number: int, before: Sequence[str], after: Sequence[str]) -> None:
         """Take note that the values of a row changed."""
@@ -75,8 +83,8 @@ class Index:
         return number in entry
 
     def rows_of_any(self, values: Iterable[str]) -> Iterable[int]:
-        """The numbers that are under any of the values now, ascending, each once."""
-        several = [list(self.rows(value)) for value in values]
+        """The numbers under any of the values, ascending, each once; see `in_pieces`."""
+        several = [in_pieces(self.rows(value)) for value in values]
         return several[0] if len(several) == 1 else _each_once(merge(*several))
 
 
@@ -86,6 +94,43 @@ def _each_once(ascending: Iterable[int]) -> Iterator[int]:
         if number != last:
             yield number
         last = number
+
+
+def in_pieces(numbers: Sequence[int]) -> Iterator[int]:
+    """These ascending numbers, of which there may be more, or fewer, before the end.
+
+    A copy would be simpler. But to touch millions of numbers at once takes longer than others
+    should wait.
+    """
+    first = 0
+    while piece := list(numbers[(start := position(numbers, first)) : start + PIECE]):
+        yield from piece
+        first = piece[-1] + 1
+
+
+def sorted_in_steps(numbers: list[int]) -> Steps[SortedList]:
+    """These ascending numbers as a sorted list; the list that is given is empty afterwards."""
+    found = SortedList()
+    for start in range(0, len(numbers), PIECE):
+        piece = numbers[start : start + PIECE]
+        # What `update` does with numbers in order, but not with all of them at once.
+        found._lists.append(piece)
+        found._maxes.append(piece[-1])
+        found._len += len(piece)
+        yield
+    yield from let_go([numbers])
+    return found
+
+
+class Ascending(list[int]):
+    """Ascending numbers, most of which come in order."""
+
+    def put(self, number: int) -> None:
+        """Add one that is not there."""
+        if not self or number > self[-1]:
+            self.append(number)
+        else:
+            insort(self, number)
 
 
 def position(numbers: Sequence[int], number: int) -> int:

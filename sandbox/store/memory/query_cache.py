@@ -10,8 +10,9 @@ from typing import Final
 
 from sortedcontainers import SortedList
 
+from sandbox.store.memory.indexes import sorted_in_steps
 from sandbox.store.port import ANY_TIME, Between, Where
-from sandbox.store.steps import OFTEN, Steps, run_through
+from sandbox.store.steps import OFTEN, Steps, let_go, run_through
 
 ANSWERS_MAX: Final = 64
 CHANGES_MAX: Final = 50_000
@@ -179,7 +180,8 @@ def _apply(
 
 def _answer_of(numbers: list[int], changes_seen: int, rank_of: RankOf | None) -> Steps[_Answer]:
     if rank_of is None:
-        return _Answer(SortedList(numbers), changes_seen)
+        in_order = yield from sorted_in_steps(numbers)
+        return _Answer(in_order, changes_seen)
     ranks: dict[int, int] = {}
     matching = SortedList()
     for taken, number in enumerate(numbers):
@@ -187,6 +189,7 @@ def _answer_of(numbers: list[int], changes_seen: int, rank_of: RankOf | None) ->
         matching.add((rank, number))
         if not taken % OFTEN:
             yield
+    yield from let_go([numbers])
     return _Answer(matching, changes_seen, ranks)
 
 

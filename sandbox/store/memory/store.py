@@ -1,6 +1,6 @@
 """The store of a world that lives as long as its process, and its units of work."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sandbox.domain.accounts import Account
@@ -44,13 +44,19 @@ class NotesChanges(Protocol):
         """Everything in the store is different."""
 
 
+Committed = Callable[[Sequence[Row], Collection[tuple[type, str]], bool], None]
+"""Takes the records of a commit, kind and id of those removed, and whether timers changed."""
+
+
 class MemoryStore:
     """A store in memory. Fulfils `port.Store`.
 
     A watcher is called with every committed record of its kind: the registry learns of new keys
     that way, whichever operation made them. `on_messages` is called with the messages of every
-    commit that has some. `log` notes every change, if there is one. `ids_may_repeat`: people could
-    edit the documents of the store, and with them the count of draws.
+    commit that has some. `log` notes every change, if there is one. `on_commit` is called with the
+    records of every commit, with those that it removed, and whether it set or canceled timers.
+    `ids_may_repeat`: people could edit the documents of the store, and with them the count of
+    draws.
     """
 
     def __init__(
@@ -61,6 +67,7 @@ class MemoryStore:
         self._watchers = watchers or {}
         self._on_messages = on_messages
         self.log: NotesChanges | None = None
+        self.on_commit: Committed | None = None
         self.clear()
 
     def clear(self) -> None:
@@ -119,6 +126,8 @@ class MemoryStore:
             watcher(record)
         if self.log is not None:
             self.log.note_put(rows, id)
+        if self.on_commit is not None:
+            self.on_commit((record,), (), False)
 
     @property
     def counters(self) -> Counters:
@@ -295,10 +304,16 @@ class MemoryUnit:
                 store._timers.set(timed)
             else:
                 store._timers.cancel(*timed)
+        self._tell(store)
+
+    def _tell(self, store: MemoryStore) -> None:
         if store.log is not None:
             store.log.note(self)
         if self._emitted and store._on_messages is not None:
             store._on_messages(self._emitted)
+        if store.on_commit is not None:
+            records = [record for _, _, record in self._put.values()]
+            store.on_commit(records, self._removed, bool(self._timed))
 
     # --- for the log
 

@@ -10,12 +10,12 @@ cached.
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json, to_json
 
 from sandbox.store.building import Follower, build_index, build_text_index
-from sandbox.store.memory.indexes import Index, position
+from sandbox.store.memory.indexes import Ascending, Index, in_pieces
 from sandbox.store.memory.query_cache import (
     Answers,
     Predicate,
@@ -24,6 +24,7 @@ from sandbox.store.memory.query_cache import (
     question_of,
     ranked_question_of,
 )
+from sandbox.store.memory.row_numbers import bounds, numbered, put_of, window
 from sandbox.store.memory.trigram_index import TextIndex
 from sandbox.store.port import (
     ANY_TIME,
@@ -44,10 +45,6 @@ if TYPE_CHECKING:
 PathOf = Callable[[Row], Path]
 ReadText = Callable[[str], str]
 Claims = Sequence[tuple[str, str, str]]  # a unique index, and both parts of the value
-
-_PUT_BITS: Final = 40
-"""A number is the moment in milliseconds, then so many bits for the order of puts."""
-_PUT_MASK: Final = (1 << _PUT_BITS) - 1
 
 
 class _Records(dict[int, Any]):
@@ -111,6 +108,7 @@ class Rows:
         """Hold nothing."""
         table = self.table
         self.number_of: dict[str, int] = {}
+        self.in_order = Ascending()  # all numbers, of a table with moments
         self.by_number = _Records(table.kind)
         self._puts = 0
         # By both parts of a value, which are the record's own texts: joined they would need memory.
@@ -179,7 +177,11 @@ class Rows:
     def _new_number(self, record: Any) -> int:
         put, moment = self._puts, self.table.moment
         self._puts = put + 1
-        return put if moment is None else moment(record) << _PUT_BITS | put
+        if moment is None:
+            return put
+        number = numbered(moment(record), put)
+        self.in_order.put(number)
+        return number
 
     # --- documents
 
@@ -193,7 +195,7 @@ class Rows:
         from sandbox.store.files.port import fields_of
 
         number, self.by_number.read = document.number, read
-        self._puts = max(self._puts, (number & _PUT_MASK) + 1)
+        self._puts = max(self._puts, put_of(number) + 1)
         if document.unique_values:
             self.by_number.documents[number] = document
             unique_values = [tuple(claim) for claim in from_json(document.unique_values)]
@@ -204,6 +206,8 @@ class Rows:
             unique_values = list(self.unique_values(document.id, record))
             self.by_number[number] = record
         self.number_of[document.id] = number
+        if self.table.moment is not None:
+            self.in_order.put(number)
         for name, first, second in unique_values:
             self.unique[name][first][second] = number
 
@@ -237,6 +241,7 @@ class Rows:
         self.is_let_go = True
         return [
             self.number_of,
+            self.in_order,
             self.by_number,
             self.by_number.documents,
             *(values for taken in self.unique.values() for values in taken.values()),
@@ -276,7 +281,7 @@ class Rows:
             first, last = 0, len(found)
         else:
             found = self.matching(where)
-            first, last = _window(found, between)
+            first, last = window(found, between)
         total = last - first
         if order.is_descending:
             end = max(last - offset, first)
@@ -295,7 +300,7 @@ class Rows:
     def matching(self, where: Where) -> Sequence[int]:
         """The numbers of all rows that match every condition, ascending."""
         if not where:
-            return self._everything()
+            return self.everything()
         if len(where) == 1:
             ((name, values),) = where.items()
             if isinstance(values, str) and name in self.table.indexes:
@@ -321,13 +326,16 @@ class Rows:
         conditions = self.conditions(where)
         question = ranked_question_of(where, between)
         if between != ANY_TIME:
-            first, last = _bounds(between)
+            first, last = bounds(between)
             conditions.append(Predicate(lambda number: first <= number < last))
         return question, conditions, by, lambda number: rank(by_number[number])
 
-    def _everything(self) -> Sequence[int]:
-        # Numbers without a moment have no gaps, unless a row was removed.
-        if self.table.moment is None and self._puts == len(self.number_of):
+    def everything(self) -> Sequence[int]:
+        """The numbers of all rows, ascending."""
+        if self.table.moment is not None:
+            return self.in_order
+        # These have no gaps, unless a row was removed.
+        if self._puts == len(self.number_of):
             return range(self._puts)
         return sorted(self.number_of.values())
 
@@ -335,10 +343,11 @@ class Rows:
         """The conditions, each with its check and its candidates."""
         conditions = [self._condition(name, values) for name, values in where.items()]
         if not any(one.rows for one in conditions):
-            everything = self._everything()
-            conditions.append(
-                Predicate(lambda number: True, lambda: everything, len(everything), True)
+            everything = self.everything()
+            all_rows = Predicate(
+                lambda _: True, lambda: in_pieces(everything), len(everything), True
             )
+            conditions.append(all_rows)
         return conditions
 
     def _condition(self, name: str, values: Any) -> Predicate:
@@ -372,8 +381,7 @@ class Rows:
                 text is not None and wanted in text.lower()
                 for text in texts(self.by_number[number])
             ),
-            # A copy, because the list may change during the iteration.
-            lambda: list(candidates),
+            lambda: in_pieces(candidates),
             len(candidates),
             is_exact,
         )
@@ -382,19 +390,3 @@ class Rows:
         if name not in self.texts:
             run_through(build_text_index(self, name))
         return self.texts[name]
-
-
-def _bounds(between: Between) -> tuple[float, float]:
-    """The smallest number of a row of that time, and the first that is too large."""
-    first_ms, last_ms = between
-    first = float("-inf") if first_ms is None else first_ms << _PUT_BITS
-    last = float("inf") if last_ms is None else (last_ms + 1) << _PUT_BITS
-    return first, last
-
-
-def _window(numbers: Sequence[int], between: Between) -> tuple[int, int]:
-    """Which of the ascending numbers lie in that time."""
-    first_ms, last_ms = between
-    first = 0 if first_ms is None else position(numbers, first_ms << _PUT_BITS)
-    last = len(numbers) if last_ms is None else position(numbers, (last_ms + 1) << _PUT_BITS)
-    return first, max(first, last)

@@ -1,0 +1,146 @@
+// Batches: what each terminal submitted, what the processor answered, and where every record is now.
+
+import { useEffect, useState } from "preact/hooks";
+import { ask, inWorld } from "./api.js";
+import { refine, route } from "./route.js";
+import { act, beat, send, world } from "./state.js";
+import { Act, Choice, Copy, Empty, Go, html, Icon, Mark, Panel, Status, Trouble, walk } from "./ui.js";
+import { day, money, time } from "./words.js";
+
+const CHIPS = [["", "All"], ["open", "Open"], ["submitted", "Submitted"], ["accepted,partially_accepted,rejected", "Answered"]];
+const PAGE = 100;
+/** Why a processor sends a batch back, as the control API names it. */
+export const REASONS = { hash_mismatch: "the amounts do not add up", bad_record_count: "the number of records is wrong", net_deposit: "the net deposit is wrong",
+  duplicate_batch: "it was sent before", bad_merchant: "the merchant number is wrong", bad_terminal: "the terminal number is wrong",
+  bad_mcc: "the merchant category is unknown", bad_card_range: "an account number is out of range", comms: "the line failed" };
+
+const net = (one) => money(one.captured_amount - one.refunded_amount, one.currency);
+
+const Row = ({ one, on }) => html`<li><${Go} room="batches" id=${one.id} query=${route.value.query} class=${`row pay ${on ? "on" : ""}`}>
+  <${Mark} status=${one.status} /><span class="el">${one.merchant ?? ""}</span><span class="m r">${net(one)}</span>
+  <span></span><span class="qq el sm">${one.status.replaceAll("_", " ")}${one.refused ? `, ${one.refused} refused` : ""}</span>
+  <span class="qq r sm">${one.terminal ?? ""} · ${one.transaction_count}</span><//></li>`;
+
+/** The name of the key that acts for an account: the account's own, else that of the platform. */
+function keyOf(account) {
+  const { accounts, keys } = world.value;
+  const [owner] = Object.entries(accounts).find(([, id]) => id === account) ?? [];
+  return owner && keys[owner] ? owner : "psp";
+}
+
+function Close({ batch, onDone }) {
+  const run = async () => {
+    /** @type {any} */
+    const answer = await send({ method: "POST", path: `/v1/batches/${batch.id}/close`, key: keyOf(batch.account_id), body: {} });
+    onDone(answer.status < 400 ? null : { message: `The platform answered ${answer.status}: ${answer.body?.error ?? ""}.`,
+      details: typeof answer.body?.detail === "string" ? answer.body.detail : "" });
+  };
+  return html`<${Act} class="btn p" run=${run}>Close it<//>`;
+}
+
+const Settlement = ({ open }) => html`<p class="note row wrap"><span class="grow">The switch <code>batch.settlement</code> is auto: the processor answers by
+  itself, ${open ? "at once or when a scenario says." : "and you may answer before it does."}</span><${Act} run=${() => act("PUT", ["switches"], { "batch.settlement": "manual" })}
+  done="Batches that are closed from now on wait for you">Have batches wait for me<//></p>`;
+
+function Answer({ batch, chosen, auto }) {
+  const [reason, setReason] = useState("hash_mismatch");
+  const give = (body) => act("POST", ["batches", batch.id, "answer"], body);
+  return html`<${Panel} title="Answer for the processor" about=${auto ? "before it does" : "it waits for you"}>
+    <div class="pf wrap"><${Act} class="btn p" run=${() => give({ answer: "accepted" })} done="Accepted">Accept<//>
+      <${Act} disabled=${!chosen.length} run=${() => give({ answer: "partially_accepted", rejected: chosen })}
+        done="Accepted in part">Accept without the ${chosen.length || ""} ticked<//>
+      <${Act} class="btn dng" run=${() => give({ answer: "rejected", reason })} done="Rejected">Reject<//>
+      <label class="inl">because<select value=${reason} onChange=${(event) => setReason(event.target.value)}>
+        ${Object.entries(REASONS).map(([name, text]) => html`<option value=${name} selected=${name === reason}>${text}</option>`)}</select></label></div><//>`;
+}
+
+const SUMS = [["captured_amount", "Captured"], ["refunded_amount", "Refunded"], ["transaction_count", "Records"]];
+
+function Sums({ batch, sums }) {
+  const shown = (name, value) => (name === "transaction_count" ? value : money(value, batch.currency));
+  return html`<${Panel} title="Sums" about="of the records, against what was submitted"><div class="scroll" tabindex="0"><table><thead><tr><th></th><th class="r">submitted</th>
+    <th class="r">records</th><th></th></tr></thead><tbody>${SUMS.map(([name, title]) => html`<tr key=${name}><td>${title}</td><td class="r">${shown(name, batch[name])}</td>
+    <td class="r">${shown(name, sums[name])}</td><td>${batch[name] === sums[name] ? html`<span class="q">equal</span>` : html`<b class="x">differs</b>`}</td></tr>`)}
+    <tr><td>Refused</td><td></td><td class="r">${money(sums.refused_amount, batch.currency)}</td><td></td></tr></tbody></table></div><//>`;
+}
+
+function Where({ record, batch }) {
+  if (record.now_in === null) return "in no batch";
+  return record.now_in === batch.id ? "in this batch" : html`<${Go} room="batches" id=${record.now_in}>in another batch<//>`;
+}
+
+function Records({ found, chosen, onChoose }) {
+  const { batch, records } = found;
+  const ticks = batch.status === "submitted";
+  const toggle = (id) => onChoose(chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id]);
+  return html`<${Panel} title="Records" more=${html`<b>${records.length}</b>`}><div class="scroll" tabindex="0"><table><thead><tr>${ticks ? html`<th><span class="vh">Refuse</span></th>` : ""}
+    <th>at</th><th>record</th><th class="r">amount</th><th>card</th><th>result</th><th>now</th></tr></thead><tbody>${records.map((one) => html`<tr
+      key=${`${one.kind} ${one.transaction_id} ${one.at}`} class=${one.result === "refused" ? "bad" : ""}>
+    ${ticks ? html`<td>${one.kind === "capture" ? html`<input type="checkbox" checked=${chosen.includes(one.transaction_id)}
+      aria-label=${`Refuse ${money(one.amount, batch.currency)} of ${one.last4}`} onChange=${() => toggle(one.transaction_id)} />` : ""}</td>` : ""}
+    <td>${time(one.at)}</td><td><${Go} room="payments" id=${one.transaction_id}>${one.kind} of ${one.transaction_id.slice(0, 8)}<//></td>
+    <td class="r">${money(one.amount, batch.currency)}</td><td>${one.brand} ${one.last4}</td>
+    <td>${one.result === "refused" ? html`<b class="x">refused</b>` : one.result ?? html`<span class="q">no answer yet</span>`}</td>
+    <td><${Where} record=${one} batch=${batch} /></td></tr>`)}</tbody></table></div>
+    ${records.length ? "" : html`<${Empty}><p class="q">No record is in it yet.</p><//>`}<//>`;
+}
+
+function Detail({ id }) {
+  const [found, setFound] = useState(null);
+  const [auto, setAuto] = useState(false);
+  const [chosen, setChosen] = useState([]);
+  const [error, setError] = useState(null);
+  const [refused, setRefused] = useState(null);
+  useEffect(() => {
+    let over = false;
+    Promise.all([ask("GET", inWorld(route.value.world, "batches", id)), ask("GET", inWorld(route.value.world, "switches"))]).then(([answer, switches]) => {
+      if (over) return;
+      setFound(answer);
+      setAuto(switches["batch.settlement"] === "auto");
+      setError(null);
+    }, (caught) => !over && setError(caught));
+    return () => { over = true; };
+  }, [id, beat.value]);
+  if (error) return html`<${Trouble} error=${error} />`;
+  if (found?.batch.id !== id) return html`<p class="q">Reading ${id}</p>`;
+  const { batch } = found;
+  return html`<div class="hd"><h2 class="am">${net(batch)} <small>${batch.currency}</small></h2>
+    <div class="col0"><span><${Status} status=${batch.status} /> · ${batch.merchant} · ${batch.terminal} · ${batch.processor}${batch.number ? `, number ${batch.number}` : ""}</span>
+    <span class="row wrap q sm"><code>${id}</code><${Copy} text=${id} what="the id" />
+      <span>opened ${day(batch.opened_at)} ${time(batch.opened_at)}${batch.closed_at ? `, closed ${day(batch.closed_at)} ${time(batch.closed_at)}` : ""}</span></span></div></div>
+  <div class="row wrap"><p>${found.why[0].toUpperCase() + found.why.slice(1)}.${found.is_due_at ? ` Due ${day(found.is_due_at)} ${time(found.is_due_at)}.` : ""}</p>
+    ${batch.status === "open" ? html`<${Close} batch=${batch} onDone=${setRefused} />` : ""}</div><${Trouble} error=${refused} />
+  ${auto && ["open", "submitted"].includes(batch.status) ? html`<${Settlement} open=${batch.status === "open"} />` : ""}
+  ${batch.status === "submitted" ? html`<${Answer} batch=${batch} chosen=${chosen} auto=${auto} />` : ""}
+  <${Records} found=${found} chosen=${chosen} onChoose=${setChosen} /><div class="cols"><${Sums} batch=${batch} sums=${found.sums} />
+    <${Panel} title="Payments"><p class="pad"><${Go} room="payments" query=${{ q: `batch:${id}` }}>Those that are in it now<//></p><//></div>`;
+}
+
+/** The room. */
+export function Batches() {
+  const { id, query } = route.value;
+  const { status = "", terminal = "" } = query;
+  const [page, setPage] = useState({ batches: [], total: 0, next: null });
+  const [error, setError] = useState(null);
+  const asked = (more = {}) => new URLSearchParams({ limit: String(PAGE), ...(status ? { status } : {}), ...(terminal ? { terminal } : {}), ...more });
+  useEffect(() => {
+    let over = false;
+    act("GET", ["batches"], undefined, asked()).then((answer) => !over && (setPage(answer), setError(null)), (caught) => !over && setError(caught));
+    return () => { over = true; };
+  }, [status, terminal, beat.value]);
+  const more = async () => {
+    const answer = await act("GET", ["batches"], undefined, asked({ before: String(page.next) }));
+    setPage({ ...answer, batches: [...page.batches, ...answer.batches] });
+  };
+  return html`<section class="list"><div class="lh"><div class="row"><h1 tabindex="-1">Batches</h1><span class="qq">${page.total}</span></div>
+    <label class="inl">Terminal<select value=${terminal} onChange=${(event) => refine({ terminal: event.target.value })}><option value="">all</option>
+      ${Object.keys(world.value?.terminals ?? {}).map((name) => html`<option value=${name} selected=${name === terminal}>${name.replaceAll("_", " ")}</option>`)}</select></label>
+    <${Choice} label="Show" options=${CHIPS} value=${status} onChoose=${(one) => refine({ status: one })} /><${Trouble} error=${error} /></div>
+    <ul onKeyDown=${walk} aria-label="Batches">${page.batches.map((one) => html`<${Row} key=${one.id} one=${one} on=${one.id === id} />`)}
+      ${page.next === null ? "" : html`<li class="pad"><${Act} run=${more}>Show more<//></li>`}</ul>
+    ${page.batches.length || error ? "" : html`<${Empty}><p class="q">${status || terminal ? "No batch fits this filter." : "No batch yet: a captured payment opens one."}</p>
+      ${status || terminal ? html`<button class="btn" onClick=${() => refine({ status: "", terminal: "" })}>Show all</button>`
+      : html`<${Go} room="terminal" class="btn"><${Icon} name="terminal" size=${13} />Take a payment<//>`}<//>`}</section>
+  <section class="det" aria-label="Batch">${id ? html`<${Detail} key=${id} id=${id} />`
+    : html`<${Empty}><p class="q">Choose a batch to see its records, close it, or answer for the processor.</p><//>`}</section>`;
+}

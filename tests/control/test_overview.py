@@ -1,0 +1,171 @@
+"""Operators see a world at a glance: what needs them, what happened and why, and what comes."""
+
+import asyncio
+
+import pytest
+
+from sandbox.control.overview import DUE_MAX, FEED_MAX
+from tests.control.test_control import assert_refused
+from tests.payments.tapping import at_desk, desk_opens, tap
+from tests.payments.waits import sale as sale_of
+from tests.support.payments import (
+    ask,
+    ask_on_loop,
+    close_batch,
+    edit_batch,
+    fresh_sandbox,
+    paid,
+    prompted,
+)
+from tests.webhooks.calling import add
+
+WORLD = "/worlds/default"
+
+
+@pytest.fixture
+def sandbox():
+    return fresh_sandbox()
+
+
+def overview(sandbox):
+    answer = sandbox.control("GET", f"{WORLD}/overview")
+    assert answer.status == 200, answer.text
+    return answer.json()
+
+
+def needs(sandbox):
+    return [(one["kind"], one["id"]) for one in overview(sandbox)["needs"]]
+
+
+def test_a_new_world_needs_nobody(sandbox):
+    seen = overview(sandbox)
+
+    assert (seen["needs"], seen["feed"], seen["statuses"], seen["endpoints"]) == ([], [], {}, [])
+    assert seen["now"] == "2026-03-01T12:00:00.000Z"
+    agenda = sandbox.control("GET", f"{WORLD}/agenda").json()
+    assert (seen["due"], seen["due_total"]) == (agenda["agenda"][:DUE_MAX], agenda["total"])
+
+
+def test_the_feed_tells_who_decided_and_why_something_was_refused(sandbox):
+    hook = add(sandbox)["id"]
+    sale = paid(sandbox, 1250, outcome="insufficient_funds")
+    ask(sandbox, "POST", "/v3/payment", {"amount": 5})
+    sandbox.ask("GET", "/v1/accounts", headers=[])
+
+    seen = overview(sandbox)
+
+    nobody, refused, declined = seen["feed"]
+    assert declined["payment"] == {
+        "id": sale["transaction_id"],
+        "status": "declined",
+        "total": 1250,
+        "currency": "USD",
+        "merchant": sale["merchant_name"],
+        "brand": sale["card_brand"],
+        "last4": sale["card"][-4:],
+    }
+    assert (declined["outcome"], declined["decided_by"], declined["why"]) == (
+        "insufficient_funds",
+        "header",
+        None,
+    )
+    assert declined["sent"]
+    for event in declined["sent"]:
+        assert [mark["endpoint_id"] for mark in event["marks"]] == [hook]
+    (endpoint,) = seen["endpoints"]
+    assert (endpoint["id"], len(endpoint["last"])) == (hook, len(declined["sent"]))
+    assert "secret" not in endpoint
+    assert (refused["status"], refused["payment"], refused["decided_by"]) == (400, None, None)
+    assert refused["why"]
+    assert refused["clause"]
+    assert (nobody["status"], nobody["key"], nobody["sent"]) == (401, None, [])
+    assert seen["statuses"] == {"declined": 1}
+    assert seen["requests_total"] == 3
+
+
+def test_the_feed_has_the_newest_requests_only(sandbox):
+    for _ in range(FEED_MAX + 2):
+        ask(sandbox, "GET", "/v1/accounts")
+
+    seen = overview(sandbox)
+
+    assert [one["id"] for one in seen["feed"]] == [
+        f"req_{number:010d}" for number in range(FEED_MAX + 2, 2, -1)
+    ]
+    assert seen["requests_total"] == FEED_MAX + 2
+
+
+def test_a_surcharge_that_nobody_answered_is_a_need(sandbox):
+    tx = prompted(sandbox, 2000)
+
+    (need,) = overview(sandbox)["needs"]
+
+    assert (need["kind"], need["id"]) == ("surcharge", tx["transaction_id"])
+    assert (need["amount"], need["currency"]) == (tx["total_amount"], "USD")
+
+
+def test_a_batch_is_a_need_until_what_came_back_is_in_a_batch_again(sandbox):
+    sandbox.control("PUT", f"{WORLD}/switches", {"batch.settlement": "manual"})
+    kept, back = paid(sandbox, 2500), paid(sandbox, 700)
+    first = kept["batch_id"]
+    close_batch(sandbox, first)
+    result = {"answer": "partially_accepted", "rejected": [back["transaction_id"]]}
+    sandbox.control("POST", f"{WORLD}/batches/{first}/answer", result)
+
+    (need,) = overview(sandbox)["needs"]
+    assert (need["kind"], need["id"], need["amount"]) == ("batch", first, 700)
+    assert need["says"].startswith("1 record came back")
+
+    second = paid(sandbox)["batch_id"]
+    edit_batch(sandbox, second, added_transactions=[back["transaction_id"]])
+    assert needs(sandbox) == []
+
+    close_batch(sandbox, second)
+    result = {"answer": "rejected", "reason": "hash_mismatch"}
+    sandbox.control("POST", f"{WORLD}/batches/{second}/answer", result)
+    assert needs(sandbox) == [("batch", second)]
+
+
+def test_a_key_is_a_need_once_somebody_asks_with_it_in_vain(sandbox):
+    assert needs(sandbox) == []
+    ask(sandbox, "GET", "/v1/accounts", by="revoked")
+
+    (need,) = overview(sandbox)["needs"]
+
+    assert (need["kind"], need["id"]) == ("key", sandbox.key_id("revoked"))
+    assert "it is revoked (spec 3.1-revoke)" in need["says"]
+
+
+def test_an_endpoint_that_is_switched_off_is_a_need(sandbox):
+    hook = add(sandbox)["id"]
+    assert needs(sandbox) == []
+    sandbox.control("PATCH", f"{WORLD}/endpoints/{hook}", {"disabled": True})
+
+    (need,) = overview(sandbox)["needs"]
+
+    assert (need["kind"], need["id"]) == ("endpoint", hook)
+    assert need["says"].startswith("is disabled: ")
+
+
+def test_an_awaited_card_is_a_need(sandbox):
+    desk_opens(sandbox)
+
+    async def while_it_waits():
+        selling = await at_desk(sandbox, sale_of(sandbox, amount=1500))
+        waiting = await ask_on_loop(sandbox, "GET", f"/_sandbox{WORLD}/overview")
+        (need,) = waiting.json()["needs"]
+        await tap(sandbox, need["id"], cancel="user")
+        await selling
+        return need
+
+    need = asyncio.run(while_it_waits())
+    after = overview(sandbox)
+
+    assert (need["kind"], need["amount"], need["currency"]) == ("tap", 1500, "USD")
+    assert (after["needs"], after["statuses"]) == ([], {"canceled": 1})
+
+
+def test_an_unknown_parameter_is_refused(sandbox):
+    assert_refused(
+        sandbox.control("GET", f"{WORLD}/overview", query="limit=5"), 400, "validation_error"
+    )

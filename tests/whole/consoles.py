@@ -1,0 +1,55 @@
+"""The console in a browser of a test: its rooms, and how one gets there."""
+
+from typing import Any, Final
+
+from playwright.sync_api import Page, expect
+
+from tests.driving import Served
+
+ROOMS: Final = {
+    "overview": "Overview",
+    "terminal": "Terminal",
+    "scenarios": "Scenarios",
+    "time": "Time",
+    "payments": "Payments",
+    "webhooks": "Webhooks",
+    "journal": "Journal",
+    "access": "Access",
+    "coverage": "Coverage",
+    "clauses": "Clauses",
+    "worlds": "Worlds",
+}
+"""Rooms and their headings."""
+
+LETTERS: Final = {
+    "t": "terminal",
+    "s": "scenarios",
+    "p": "payments",
+    "w": "webhooks",
+    "j": "journal",
+    "a": "access",
+    "v": "coverage",
+    "c": "clauses",
+    "l": "worlds",
+    "o": "overview",
+}
+"""After `g`, the letter of a room."""
+
+
+def go(page: Page, server: Served, place: str, *, at: str = "default") -> None:
+    page.goto(f"{server.facts['control_url']}/#/{at}/{place}")
+
+
+def ready(page: Page, room: str) -> None:
+    """Wait until the room is there, filled, and follows the world."""
+    expect(page.get_by_role("heading", level=1)).to_contain_text(ROOMS[room])
+    expect(page.locator(".live")).to_have_text("live")
+
+
+def pay(server: Served, amount: int, **more: Any) -> str:
+    """The id of a sale."""
+    body = {"amount": amount, "terminal_id": server.facts["terminals"]["merchant"]}
+    card = {"paymentCardData": "tok_visa_credit"}
+    body |= {"card_reader_data": card} | more
+    paid = server.ask("POST", "/v3/payment", key="merchant", json=body)
+    return str(paid.json()["transaction_id"])

@@ -1,0 +1,153 @@
+"""The console by keyboard alone."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.conftest import NOW
+from tests.driving import Served, serving
+from tests.whole.browsing import chromium, needs_chromium
+from tests.whole.consoles import LETTERS, ROOMS, go, pay, ready
+
+pytestmark = needs_chromium
+
+STEPS_MAX = 1000
+WHERE = """
+() => {
+  const at = document.activeElement;
+  if (!at || at === document.body) return "the end";
+  const box = at.getBoundingClientRect();
+  const marked = (one) => getComputedStyle(one).outlineStyle !== "none";
+  const seen = marked(at) || marked(at.parentElement);
+  return seen || box.width === 0 ? "on" : `no mark on ${at.outerHTML.slice(0, 120)}`;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Served]:
+    with serving("--clock", NOW) as found:
+        for amount in (1000, 2000, 3000):
+            pay(found, amount)
+        yield found
+
+
+@pytest.fixture
+def page(browser: Browser, server: Served) -> Iterator[Page]:
+    opened = browser.new_page(viewport={"width": 1440, "height": 900})
+    go(opened, server, "overview")
+    ready(opened, "overview")
+    yield opened
+    opened.close()
+
+
+def test_g_and_a_letter_go_to_each_room(page):
+    assert set(LETTERS.values()) == set(ROOMS) - {"time"}
+    for letter, room in LETTERS.items():
+        page.keyboard.press("g")
+        page.keyboard.press(letter)
+        expect(page.get_by_role("heading", level=1)).to_contain_text(ROOMS[room])
+    page.keyboard.press("t")
+    expect(page.get_by_role("complementary", name="Time")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("complementary", name="Time")).to_have_count(0)
+
+
+@pytest.mark.parametrize(("room", "detail"), [("payments", "Payment"), ("journal", "Request")])
+def test_a_list_is_walked_opened_and_left_by_keyboard(page, server, room, detail):
+    go(page, server, room)
+    ready(page, room)
+    links = page.locator("main a.row, main a.ln")
+    expect(links).not_to_have_count(0)
+
+    page.keyboard.press("j")
+    expect(links.nth(0)).to_be_focused()
+    page.keyboard.press("j")
+    expect(links.nth(1)).to_be_focused()
+    page.keyboard.press("k")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    opened = page.get_by_role("region", name=detail, exact=True).locator("h2").first
+    expect(opened).to_be_visible()
+    page.keyboard.press("Escape")
+
+    expect(opened).to_have_count(0)
+    expect(links.nth(1)).to_be_focused()
+
+
+def test_a_question_mark_tells_the_keys_and_escape_closes(page):
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Find")
+    expect(dialog).to_contain_text("go to a room")
+    expect(page.get_by_role("searchbox", name="Find")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+
+
+def toggle(page: Page) -> None:
+    """Tab to the box that switches single keys on and off, and press it."""
+    box = page.get_by_role("checkbox", name="Single keys are on")
+    expect(page.get_by_role("searchbox", name="Find")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(box).to_be_focused()
+    page.keyboard.press("Space")
+
+
+def test_single_keys_can_be_switched_off_for_good(page):
+    page.keyboard.press("?")
+    toggle(page)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    for key in ("g", "p", "t", "?"):
+        page.keyboard.press(key)
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Overview")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.get_by_role("complementary", name="Time")).to_have_count(0)
+
+    page.reload()
+    ready(page, "overview")
+    page.keyboard.press("t")
+    expect(page.get_by_role("complementary", name="Time")).to_have_count(0)
+    page.keyboard.press("Control+k")
+    toggle(page)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.keyboard.press("t")
+    expect(page.get_by_role("complementary", name="Time")).to_be_visible()
+
+
+def test_what_is_typed_into_a_field_is_no_shortcut(page):
+    page.keyboard.press("g")
+    page.keyboard.press("p")
+    page.keyboard.press("/")
+    page.keyboard.type("gt ?")
+
+    expect(page.get_by_role("searchbox", name="Filter payments")).to_have_value("gt ?")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Payments")
+
+
+def test_tab_comes_to_everything_in_each_room_and_out_of_it(page, server):
+    wrong: list[str] = []
+    for room in ROOMS:
+        go(page, server, room)
+        ready(page, room)
+        page.evaluate("document.activeElement?.blur()")
+        said = ""
+        for _ in range(STEPS_MAX):
+            page.keyboard.press("Tab")
+            said = page.evaluate(WHERE)
+            if said.startswith("no mark"):
+                wrong.append(f"{room}: {said}")
+            if said == "the end":
+                break
+        if said != "the end":
+            wrong.append(f"{room}: Tab does not come out of it")
+
+    assert wrong == []

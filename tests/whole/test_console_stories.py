@@ -1,0 +1,185 @@
+"""Stories of people at the console, each told in the guide and done within its clicks."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.conftest import NOW
+from tests.driving import Served, serving
+from tests.whole.browsing import chromium, needs_chromium
+from tests.whole.watching import Desk, faults, watched
+
+pytestmark = needs_chromium
+
+FROZEN = {"now": NOW, "mode": "frozen"}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Served]:
+    with serving("--clock", NOW) as found:
+        yield found
+
+
+@pytest.fixture
+def desk(browser, server) -> Iterator[Desk]:
+    with watched(browser) as page:
+        yield Desk(page, server)
+
+
+def keys(desk: Desk, text: str) -> None:
+    """Press single keys, as somebody does who is in no field."""
+    desk.page.get_by_role("heading", level=1).focus()
+    for key in text:
+        desk.page.keyboard.press(key)
+
+
+def find(desk: Desk, text: str) -> None:
+    """Paste into Ctrl K."""
+    desk.page.keyboard.press("Control+k")
+    desk.page.get_by_role("searchbox", name="Find").fill(text)
+    desk.page.keyboard.press("Enter")
+
+
+def test_a_batch_that_is_accepted_in_part_is_shown_to_the_product_owner(desk):
+    page = desk.page
+    desk.open("overview")
+    keys(desk, "gl")
+    desk.click("button", "Load a busy month")
+    expect(page.locator(".bar")).to_contain_text("A busy month")
+    world = page.url.split("#/")[1].split("/")[0]
+    ours = {"url": "http://127.0.0.1:9/hook", "description": "our system"}
+    desk.ask("POST", f"/worlds/{world}/endpoints", ours)
+
+    keys(desk, "gs")
+    desk.click("link", "Batch partially accepted")
+    desk.click("button", "Run")
+    keys(desk, "gb")
+    desk.click("link", "Live Oak Grill", within=".list")
+    desk.click("button", "Close it")
+    detail = page.get_by_role("region", name="Batch")
+    expect(detail.locator(".st").first).to_have_text("submitted")
+    keys(desk, "t")
+    desk.click("button", "the processor answers: partially accepted", within=".pane")
+    desk.click("button", "Advance", exact=True)
+
+    expect(detail.locator(".st").first).to_have_text("partially_accepted")
+    refused = detail.locator("tr.bad")
+    expect(refused).to_contain_text("in no batch")
+    refused.get_by_role("link").click()
+    desk.clicks += 1
+    expect(page.get_by_role("region", name="Payment").locator(".st").first).to_have_text("captured")
+    page.keyboard.press("Escape")
+    keys(desk, "gw")
+    desk.click("link", "batch.partially_accepted")
+    expect(page.get_by_role("region", name="Message")).to_contain_text("our system")
+    assert desk.clicks <= 9
+
+
+def test_a_developer_finds_out_why_ci_got_a_404_and_takes_it_along(desk):
+    page = desk.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    made = desk.world("ci", fixture="busy", clock="2026-03-01T06:00:00Z")
+    (stay,) = desk.ask("GET", "/worlds/ci/payments?account=hotel&status=authorized&limit=1")[
+        "payments"
+    ]
+    answer = desk.server.client.post(
+        f"{desk.server.url}/v3/payments/{stay['id']}/capture",
+        json={},
+        headers={"x-service-apikey": made["keys"]["taqueria"]["key"]},
+    )
+    assert answer.status_code == 404
+
+    desk.open("overview", at="ci")
+    find(desk, f"x-sandbox-request-id: {answer.headers['x-sandbox-request-id']}")
+    expect(page.get_by_role("region", name="Request")).to_contain_text("hierarchy")
+    desk.click("link", "Open in the lens")
+    key = page.get_by_role("region", name="Key")
+    expect(key).to_contain_text("It would be refused")
+    desk.click("link", "hotel", exact=True, within=".det")
+    expect(key).to_contain_text("It would be carried out.")
+    desk.click("button", "Copy as Markdown")
+
+    expect(page.get_by_role("status").filter(has_text="Copied")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert f"/v3/payments/{stay['id']}/capture** answered **404**" in copied
+    assert "with the key `hotel` would be answered **200**" in copied
+    assert made["keys"]["taqueria"]["key"] not in copied
+    assert desk.clicks <= 4
+
+
+def test_what_becomes_of_a_hold_that_nobody_captures_and_of_legacy_keys(desk):
+    page = desk.page
+    desk.world("holds", clock=FROZEN)
+    desk.open("terminal", at="holds")
+    desk.click("button", "Hold", exact=True)
+    page.get_by_role("textbox", name="Amount").fill("444.06")
+    keys(desk, "1")
+    expect(page.locator(".phone")).to_contain_text("Approved")
+
+    keys(desk, "t")
+    clock = page.get_by_role("complementary", name="Time")
+    desk.click("button", "Mark this moment")
+    desk.click("button", "Hold of $444.06")
+    expect(clock).to_contain_text("It is canceled / timed_out then.")
+    desk.click("button", "Advance", exact=True)
+    expect(clock.get_by_role("status")).to_contain_text("1 hold expires.")
+    desk.click("link", "Story of", within=".happened")
+    payment = page.get_by_role("region", name="Payment")
+    expect(payment.locator(".st").first).to_have_text("canceled")
+    expect(payment.locator(".story")).to_contain_text("transaction.cancel")
+    desk.click("button", "To the next")
+    expect(page.locator(".bar")).to_contain_text("Fri 31 Jul 2026")
+    find(desk, "legacy")
+    expect(page.get_by_role("region", name="Key")).to_contain_text("401")
+    expect(page.get_by_role("region", name="Key").locator(".oops").first).to_contain_text("expired")
+
+    desk.click("button", "Return to mark")
+
+    expect(page.locator(".bar")).to_contain_text("Sun 1 Mar 2026")
+    (one,) = desk.ask("GET", "/worlds/holds/payments")["payments"]
+    assert one["status"] == "authorized"
+    assert desk.clicks <= 7
+
+
+def test_what_the_integration_never_met_is_shown_in_a_fork(desk):
+    page = desk.page
+    desk.world("release")
+    desk.pay("release", 1000)
+    desk.open("overview", at="release")
+
+    desk.click("link", "Coverage", within="nav")
+    desk.click("button", "All worlds")
+    desk.click("button", "Show me terminal.blocked")
+
+    expect(page.get_by_role("region", name="Request")).to_contain_text("/block")
+    expect(page.locator(".bar")).to_contain_text("Shows terminal.blocked")
+    assert "#/release/" not in page.url
+    assert len(desk.ask("GET", "/worlds/release/requests")["requests"]) == 1
+    assert desk.clicks <= 3
+    assert faults(page) == []
+
+
+def test_a_team_shares_a_server_by_links(browser):
+    with serving("--shared") as served:
+        token = served.facts["token"]
+        served.client.headers["authorization"] = f"Bearer {token}"
+        with watched(browser) as first, watched(browser) as second:
+            one, two = Desk(first, served), Desk(second, served)
+            one.world("alpha")
+            one.world("beta")
+            payment = one.pay("alpha", 12345)["transaction_id"]
+            for page, place in ((first, f"alpha/payments/{payment}"), (second, "beta/payments")):
+                page.goto(f"{served.facts['control_url']}/#token={token}/{place}")
+                expect(page.locator(".live")).to_have_text("live")
+                assert token not in page.url
+            expect(first.get_by_role("region", name="Payment")).to_contain_text("$123.45")
+            expect(second.get_by_text("No payment was made yet.")).to_be_visible()
+            expect(second.locator("body")).not_to_contain_text("123.45")
+            assert one.clicks == two.clicks == 0
