@@ -46,7 +46,8 @@ _FOOT: Final = """\
     [N in keyof Rows]: Rows[N]["path"] extends [infer One extends string] ? `/${One}` : never;
   }[keyof Rows];
 
-  type Path = Fixed | At<Rest> | `/worlds/${string}` | `${string}?${string}`;
+  type Path = Fixed | At<Rest>
+    | `/worlds/${string}` | `/scenarios/${string}` | `${string}?${string}`;
 
   type RowAt<M, P> = P extends At<infer R extends unknown[]>
     ? Row<M, ["worlds", string, ...R]>
@@ -62,6 +63,9 @@ _FOOT: Final = """\
   type Body<M, P> = P extends Fixed | At<any> ? RowAt<M, P>["body"] : any;
   type Answer<M, P> = P extends Fixed | At<any> ? RowAt<M, P>["answer"] : any;
 }
+
+/** The editor, which is a bundle without types. */
+declare module "editor";
 """
 _PLAIN: Final = {
     "string": "string",

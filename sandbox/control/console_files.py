@@ -12,6 +12,9 @@ VENDOR: Final = "vendor"
 """The folder of modules of others, and the version under which the page asks for them: the page
 names it in its import map, whose hash stands in the policy, so that it has to be a constant."""
 
+_LATER: Final = "editor.mjs"
+"""The one file that the page does not load before it is needed."""
+
 _TYPES: Final = {
     ".js": "text/javascript; charset=utf-8",
     ".mjs": "text/javascript; charset=utf-8",
@@ -46,7 +49,7 @@ def _page() -> bytes:
     modules = "\n".join(
         f'<link rel="modulepreload" href="./assets/{home}/{name}">'
         for name, (home, _) in _assets().items()
-        if not name.endswith(".css")
+        if name != _LATER and not name.endswith(".css")
     )
     return text.replace("{version}", version()).replace("{modules}", modules).encode()
 

@@ -56,7 +56,7 @@ _OWN_FILES: Final = (
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
-IMPORT_MAP_HASH: Final = "sha256-KQ1wXTZaV9pBu+BMt8Lzo1oRcAYonvslDMsNctPa6RU="
+IMPORT_MAP_HASH: Final = "sha256-C80I3nEmkZOPCGouy50aFai2DAVF58q5iTlTuYhWtJI="
 """Of the only script that stands in the console's page, which says where its modules are."""
 
 _CONSOLE: Final = (

@@ -147,7 +147,10 @@ def test_all_files_that_the_page_names_are_there_and_may_be_kept_for_ever(sandbo
     }
     types = {one.headers["content-type"].partition(";")[0] for one in answers.values()}
     assert types == {"text/javascript", "text/css"}
-    assert sum(len(one.body) for one in answers.values()) < 300_000
+    sizes = {path.rpartition("/")[2]: len(one.body) for path, one in answers.items()}
+    assert sizes.pop("editor.mjs") < 350_000
+    assert 'editor.mjs">' not in text
+    assert sum(sizes.values()) < 300_000
 
 
 @pytest.mark.parametrize("path", ["/assets/old/main.js", "/assets/old/nowhere.js"])

@@ -13,6 +13,13 @@ from tests.whole.watching import Desk, faults, watched
 
 pytestmark = needs_chromium
 
+SCENARIO = """name = "Mine"
+
+[[rule]]
+when = { operation = "sale" }
+then = { outcome = "lost_card" }
+"""
+
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
@@ -167,3 +174,73 @@ def test_a_payment_shows_its_receipt_and_copies_its_curl(page, desk):
     assert "/v3/payment" in copied
     assert "svc_" not in copied
     assert faults(page) == []
+
+
+# --- scenarios --------------------------------------------------------------------------------
+
+
+def retype(page: Page, text: str) -> None:
+    """Write another text into the editor of a scenario, with the keyboard."""
+    page.get_by_role("textbox", name="Scenario file").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    page.keyboard.type(text)
+
+
+def test_a_scenario_is_edited_with_its_mistakes_under_their_lines(page, desk):
+    desk.world("edited")
+    desk.ask("PUT", "/worlds/edited/scenario", {"name": "approve_all"})
+    runs = desk.ask("GET", "/worlds/edited/scenario")["name"]
+    desk.open("scenarios", at="edited")
+    page.get_by_role("button", name="New").click()
+    retype(page, SCENARIO.replace("outcome", "outcme"))
+
+    mistake = page.locator(".mistake")
+    expect(mistake).to_contain_text("did you mean 'outcome'?")
+    assert mistake.evaluate("(one) => one.previousElementSibling.textContent").startswith("then")
+    run = page.get_by_role("button", name="Run this file")
+    expect(run).to_be_disabled()
+    expect(page.get_by_text(f"1 mistake; {runs} runs until it is right")).to_be_visible()
+    assert faults(page) == []
+    page.reload()
+    expect(page.locator(".mistake")).to_be_visible()
+
+    retype(page, SCENARIO)
+    run.click()
+
+    expect(page.get_by_role("heading", name="Mine runs")).to_be_visible()
+    assert desk.pay("edited", 1000)["status"] == "declined"
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("heading", name="Mine runs")).to_have_count(0)
+
+
+def test_a_draft_with_a_secret_is_not_kept(page, desk):
+    desk.open("scenarios?edit=new")
+    retype(page, 'name = "Mine"\n')
+    expect(page.get_by_role("status").filter(has_text="No mistake")).to_be_visible()
+    assert "Mine" in page.evaluate("JSON.stringify(localStorage)")
+
+    page.keyboard.type('[[endpoint]]\nname = "e"\nurl = "http://127.0.0.1:9/"\nsecret = "whsec_x"')
+
+    expect(page.locator(".mistake").filter(has_text="secret")).to_be_visible()
+    assert "Mine" not in page.evaluate("JSON.stringify(localStorage)")
+
+
+# --- terminal ---------------------------------------------------------------------------------
+
+
+def test_enter_starts_a_payment_on_the_phone_and_changes_nothing_else(page, desk):
+    desk.world("phone")
+    desk.ask("PUT", "/worlds/phone/scenario", {"name": "slow_tap"})
+    desk.open("terminal", at="phone")
+    page.get_by_role("button", name="Hold", exact=True).click()
+    page.get_by_role("textbox", name="Amount").fill("12.00")
+
+    page.keyboard.press("Enter")
+
+    receipt = page.locator(".rcs li").first
+    expect(receipt).to_contain_text("authorized")
+    expect(receipt).to_contain_text("TOTAL12.00")
+    expect(page.get_by_role("button", name="Hold", exact=True)).to_have_attribute(
+        "aria-pressed", "true"
+    )

@@ -1820,7 +1820,8 @@ declare namespace Api {
     [N in keyof Rows]: Rows[N]["path"] extends [infer One extends string] ? `/${One}` : never;
   }[keyof Rows];
 
-  type Path = Fixed | At<Rest> | `/worlds/${string}` | `${string}?${string}`;
+  type Path = Fixed | At<Rest>
+    | `/worlds/${string}` | `/scenarios/${string}` | `${string}?${string}`;
 
   type RowAt<M, P> = P extends At<infer R extends unknown[]>
     ? Row<M, ["worlds", string, ...R]>
@@ -1836,3 +1837,6 @@ declare namespace Api {
   type Body<M, P> = P extends Fixed | At<any> ? RowAt<M, P>["body"] : any;
   type Answer<M, P> = P extends Fixed | At<any> ? RowAt<M, P>["answer"] : any;
 }
+
+/** The editor, which is a bundle without types. */
+declare module "editor";

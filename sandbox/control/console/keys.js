@@ -24,7 +24,7 @@ export function listen({ rooms, find, time, hold, leave }) {
       find();
       return;
     }
-    const typing = at.closest?.("input, textarea, select, dialog");
+    const typing = at.closest?.("input, textarea, select, dialog, .filebox");
     if (!keysOn.value || typing || event.ctrlKey || event.metaKey || event.altKey) return;
     if (going) {
       going = false;

@@ -2,6 +2,8 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { ask } from "./api.js";
+import { isReport } from "./capture.js";
+import { Editing } from "./editing.js";
 import { refine, route } from "./route.js";
 import { act, beat, scenario, trouble } from "./state.js";
 import { Act, Empty, Go, html, Icon, Panel, walk } from "./ui.js";
@@ -27,7 +29,8 @@ function Running() {
   if (!running) return null;
   const rules = [...running.rules.map((rule, i) => [rule, `${i + 1}`]), ...running.webhooks.map((rule, i) => [rule, `w${i + 1}`])];
   return html`<${Panel} title=${`${running.name} runs`} about="the first rule that fits decides" more=${html`<${Act} class="btn s"
-      run=${() => act("DELETE", ["scenario"])} done="Stopped">Stop<//>`}>
+      run=${() => act("DELETE", ["scenario"])} done="Stopped">Stop<//>
+      ${isReport ? "" : html`<button class="btn s" onClick=${() => refine({ edit: "running" })}>Edit what runs</button>`}`}>
     <p class="pad q">${running.about}</p>
     <div class="scroll" tabindex="0"><table><thead><tr><th></th><th>rule</th><th class="r">so far</th></tr></thead><tbody>
     ${rules.map(([rule, number]) => html`<${Rule} key=${number} rule=${rule} number=${number} />`)}</tbody></table></div>
@@ -44,16 +47,19 @@ export function Scenarios() {
   const list = library.filter((one) => `${one.title} ${one.about}`.toLowerCase().includes(q));
   const runs = scenario.value?.name;
   const chosen = library.find((one) => one.name === id) ?? library.find((one) => one.title === runs);
-  return html`<section class="list"><div class="lh"><div class="row"><h1 tabindex="-1">Scenarios</h1><span class="qq">${list.length}</span></div>
+  return html`<section class="list"><div class="lh"><div class="row"><h1 tabindex="-1">Scenarios</h1><span class="qq">${list.length}</span>
+      <span class="sp"></span>${isReport ? "" : html`<button class="btn" onClick=${() => refine({ edit: "new" })}><${Icon} name="add" size=${13} />New</button>`}</div>
     <input type="search" aria-label="Filter scenarios" placeholder=${`${library.length} stories`} value=${query.q ?? ""}
       onInput=${(event) => refine({ q: event.target.value })} /></div>
     <ul onKeyDown=${walk} aria-label="Library">${list.map((one) => html`<li key=${one.name}><${Go} room="scenarios" id=${one.name}
-      query=${query} class=${`row one ${chosen?.name === one.name ? "on" : ""}`}><span class="el">${one.title}</span>
+      query=${{ ...query, edit: "" }} class=${`row one ${chosen?.name === one.name ? "on" : ""}`}><span class="el">${one.title}</span>
       ${one.title === runs ? html`<span class="tag good">runs</span>` : ""}<//></li>`)}</ul></section>
   <section class="det" aria-label="Scenario">${chosen ? html`<div class="dh"><div class="row wrap"><h2 class="big2">${chosen.title}</h2><span class="sp"></span>
       <${Act} class="btn p" run=${() => act("PUT", ["scenario"], { name: chosen.name })} done="It runs"><${Icon} name="again" size=${13} />
-        ${chosen.title === runs ? "Start again" : "Run"}<//></div><p class="q">${chosen.about}</p>
+        ${chosen.title === runs ? "Start again" : "Run"}<//>
+      ${isReport ? "" : html`<button class="btn" onClick=${() => refine({ edit: chosen.name })}>Edit its file</button>`}</div><p class="q">${chosen.about}</p>
       <p class="q sm"><code>sandbox scenario show ${chosen.name}</code> shows its file, <code>sandbox scenario play ${chosen.name}</code> plays its examples.</p></div>`
     : html`<${Empty}><p class="q">Choose a scenario to read what it does, and run it.</p><//>`}
+    ${query.edit && !isReport ? html`<${Editing} key=${query.edit} of=${query.edit} close=${() => refine({ edit: "" })} />` : ""}
     <${Running} key=${beat.value} /></section>`;
 }

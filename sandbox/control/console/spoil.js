@@ -13,7 +13,7 @@ const NOTHING = { delay: "", field: "status", value: "", signature: "", order: "
 const number = (text) => (/^\d{1,9}$/.test(text.trim()) ? Number(text) : text);
 
 /** What somebody typed as JSON, or as the text that it is. */
-function contentOf(text) {
+function typedAs(text) {
   try {
     return JSON.parse(text);
   } catch {
@@ -21,19 +21,19 @@ function contentOf(text) {
   }
 }
 
-/** The body of the request, as the form says it. */
-function bodyOf(form) {
-  if (form.drop) return { then: { drop: true }, when: whenOf(form), times: number(form.times) };
-  const then = {};
-  if (form.delay) then.delay_ms = number(form.delay);
-  if (form.value) then.contradict = { [form.field]: contentOf(form.value) };
-  if (form.signature) then.signature = form.signature;
-  if (form.order) then.order = form.order;
-  if (form.duplicate) then.duplicate = number(form.duplicate);
-  if (form.truncate) then.truncate = true;
-  if (form.stale) then.stale_timestamp = true;
-  if (form.before) then.before_answer = true;
-  return { then, when: whenOf(form), times: number(form.times) };
+/** What is to be wrong, as the form says it. */
+function faultsOf(form) {
+  if (form.drop) return { drop: true };
+  return {
+    ...(form.delay ? { delay_ms: number(form.delay) } : {}),
+    ...(form.value ? { contradict: { [form.field]: typedAs(form.value) } } : {}),
+    ...(form.signature ? { signature: form.signature } : {}),
+    ...(form.order ? { order: form.order } : {}),
+    ...(form.duplicate ? { duplicate: number(form.duplicate) } : {}),
+    ...(form.truncate ? { truncate: true } : {}),
+    ...(form.stale ? { stale_timestamp: true } : {}),
+    ...(form.before ? { before_answer: true } : {}),
+  };
 }
 
 const whenOf = ({ event, endpoint }) => ({ ...(event ? { event } : {}), ...(endpoint ? { endpoint } : {}) });
@@ -70,9 +70,10 @@ export function Spoil({ close }) {
   const read = () => act("GET", ["webhooks", "next"]).then((found) => { setQueue(found.queue); setError(null); }, setError);
   useEffect(() => { read(); }, [beat.value]);
   const set = (name) => (event) => setForm({ ...form, [name]: event.target.type === "checkbox" ? event.target.checked : event.target.value });
-  const body = bodyOf(form);
+  const faults = faultsOf(form);
+  const nothing = !Object.keys(faults).length;
   const run = async () => {
-    await act("POST", ["webhooks", "next"], body);
+    await act("POST", ["webhooks", "next"], { then: faults, when: whenOf(form), times: number(form.times) });
     setForm(NOTHING);
     await read();
   };
@@ -94,7 +95,7 @@ export function Spoil({ close }) {
       <${Field} label="Order">${choose("order", [["", "as it comes"], ["first", "first"], ["last", "last"]])}<//>
       <${Field} label="Sent so often">${write("duplicate", { inputmode: "numeric", placeholder: "1" })}<//></div>
     <div class="row wrap">${tick("truncate", "Cut the body off")}${tick("stale", "Old timestamp")}${tick("before", "Before the answer")}${tick("drop", "Never send it")}</div>
-    <div class="row wrap"><${Act} class="btn p" run=${run} disabled=${!Object.keys(body.then).length} done="The next delivery that fits is spoilt">Spoil it<//>
-      <span class="q sm">${Object.keys(body.then).length ? `It will be ${effects(body.then)}. Retries are correct.` : "Say what is to be wrong with it."}</span></div>
+    <div class="row wrap"><${Act} class="btn p" run=${run} disabled=${nothing} done="The next delivery that fits is spoilt">Spoil it<//>
+      <span class="q sm">${nothing ? "Say what is to be wrong with it." : `It will be ${effects(faults)}. Retries are correct.`}</span></div>
     ${queue.length ? html`<${Waiting} queue=${queue} again=${read} />` : ""}<${Trouble} error=${error} /></div></form>`;
 }

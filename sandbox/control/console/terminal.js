@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { ask } from "./api.js";
 import { useTicks, worldNow } from "./clockface.js";
+import { keysOn } from "./keys.js";
 import { Receipt } from "./receipt.js";
 import { act, clock, requests, scenario, send, session, taps, world } from "./state.js";
 import { Act, Choice, copy, Empty, Go, html, Icon, Mark, Panel, Trouble } from "./ui.js";
@@ -41,7 +42,7 @@ function Wallet({ cards, outcomes, tap, waits }) {
     const pressed = (event) => {
       const typing = event.target.closest?.("input, textarea, select, dialog");
       const card = good[Number(event.key) - 1];
-      if (card && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) tap({ card: card.token }).catch(() => {});
+      if (card && keysOn.value && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) tap({ card: card.token }).catch(() => {});
     };
     addEventListener("keydown", pressed);
     return () => removeEventListener("keydown", pressed);
@@ -78,6 +79,13 @@ function Phone({ tap, last, error }) {
 const nameOf = (terminal) =>
   Object.entries(world.value?.terminals ?? {}).find(([, id]) => id === terminal)?.[0]?.replaceAll("_", " ") ?? "";
 
+/** Enter in a field starts the payment on the phone, and presses no other button. */
+function entered(event) {
+  if (event.key !== "Enter" || event.target.localName !== "input") return;
+  event.preventDefault();
+  event.currentTarget.querySelector(".bigb")?.click();
+}
+
 function Form({ form, setForm, body, waits, start }) {
   const set = (name) => (event) => setForm({ ...form, [name]: event.target.value });
   const at = session.value?.platform_url === "/" ? location.origin : session.value?.platform_url ?? "";
@@ -85,7 +93,7 @@ function Form({ form, setForm, body, waits, start }) {
   return html`<${Panel} title="New payment" class="form" more=${html`<button class="btn g s" onClick=${() => copy(curl({ method: "POST",
       url: at.replace(/\/$/, "") + body.path, header: session.value.api_key_header, key: "$API_KEY", body: body.body }), "a curl command")}>
       <${Icon} name="shell" size=${13} />as curl</button>`}>
-    <form class="pad col" onSubmit=${(event) => { event.preventDefault(); }}>
+    <form class="pad col" onSubmit=${(event) => { event.preventDefault(); }} onKeyDown=${entered}>
     <label>Terminal<select value=${form.terminal} onChange=${set("terminal")}>${Object.keys(world.value?.terminals ?? {}).map((name) => html`
       <option value=${name} selected=${name === form.terminal}>${name.replaceAll("_", " ")}</option>`)}</select></label>
     <label>Sent with key<select value=${form.key} onChange=${set("key")}>${Object.keys(world.value?.keys ?? {}).map((name) => html`
@@ -115,7 +123,7 @@ export function Terminal() {
   const waits = scenario.value?.name === "Slow tap";
   useEffect(() => {
     const pressed = (event) => {
-      if (event.key.toLowerCase() === "p" && !event.ctrlKey && !event.metaKey && !event.target.closest?.("input, textarea, select")) setPresent((on) => !on);
+      if (event.key.toLowerCase() === "p" && keysOn.value && !event.ctrlKey && !event.metaKey && !event.target.closest?.("input, textarea, select")) setPresent((on) => !on);
     };
     addEventListener("keydown", pressed);
     return () => removeEventListener("keydown", pressed);

@@ -108,7 +108,7 @@ export const refusal = (entry) =>
 
 /** What of a payment was approved, which may be less than was asked for. */
 export const approved = (record) =>
-  record.additional_details?.captured_amount ?? record.additional_details?.authorized_amount ?? record.total_amount;
+  record.additional_details?.captured_amount || record.additional_details?.authorized_amount || record.total_amount;
 
 /** What a payment's answer says about the money, or the request where there is none. */
 export function amountOf(entry) {

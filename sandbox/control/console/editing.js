@@ -1,0 +1,84 @@
+// The file of a scenario, edited and checked. What runs goes on until the new one is right.
+
+import { useEffect, useState } from "preact/hooks";
+import { ask } from "./api.js";
+import { FileBox, told } from "./filebox.js";
+import { route } from "./route.js";
+import { act, scenario } from "./state.js";
+import { Act, html, Panel, Trouble } from "./ui.js";
+
+const CHECK_MS = 250;
+const SECRET = /whsec_|\bsecret\b/;
+const FRESH = `name = "My scenario"
+about = "What it shows, in a sentence."
+
+[[rule]]
+name = "every third sale is declined"
+when = { operation = "sale", nth = 3 }
+then = { outcome = "insufficient_funds" }
+`;
+
+const place = () => `sandbox-draft ${route.value.world}`;
+
+/** The draft of this world, if it is one of that file. */
+function draftOf(of) {
+  try {
+    const kept = JSON.parse(localStorage.getItem(place()));
+    return kept?.of === of ? kept.text : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Keeps a draft in this browser. One with a secret is not kept. */
+function keep(of, text) {
+  if (SECRET.test(text)) localStorage.removeItem(place());
+  else localStorage.setItem(place(), JSON.stringify({ of, text }));
+}
+
+/** The file as it was before anybody changed it: of the library, of what runs, or a new one. */
+async function original(of) {
+  if (of === "new") return FRESH;
+  if (of === "running") return scenario.value?.toml ?? FRESH;
+  return (await ask("GET", `/scenarios/${encodeURIComponent(of)}`)).toml;
+}
+
+/** Checks a text once it rests, and gives its mistakes; null before the first answer. */
+function useProblems(text) {
+  const [found, setFound] = useState({ text: null, problems: null, error: null });
+  useEffect(() => {
+    if (text === null) return undefined;
+    let over = false;
+    const timer = setTimeout(() => ask("POST", "/scenarios/check", { toml: text })
+      .then(({ problems }) => { if (!over) setFound({ text, problems, error: null }); }, (error) => { if (!over) setFound({ text, problems: null, error }); }), CHECK_MS);
+    return () => { over = true; clearTimeout(timer); };
+  }, [text]);
+  return { ...found, current: found.text === text };
+}
+
+/** The editor of one file: the name of one of the library, `running` or `new`. */
+export function Editing({ of, close }) {
+  const [text, setText] = useState(null);
+  const [first, setFirst] = useState(null);
+  const [version, setVersion] = useState(0);
+  const [error, setError] = useState(null);
+  const { problems, error: unchecked, current } = useProblems(text);
+  useEffect(() => {
+    original(of).then((one) => { setFirst(one); setText(draftOf(of) ?? one); }, setError);
+  }, [of]);
+  if (error) return html`<${Trouble} error=${error} />`;
+  if (text === null) return html`<p class="q">Reading the file</p>`;
+  const change = (one) => { setText(one); keep(of, one); };
+  const count = problems?.length ?? 0;
+  const loose = (problems ?? []).filter(({ line }) => line === null);
+  const back = () => { setText(first); setVersion(version + 1); localStorage.removeItem(place()); };
+  return html`<${Panel} title="File" about="checked as you write; drafts stay in this browser" more=${html`<button class="btn s" onClick=${close}>Close</button>`}>
+    <${FileBox} label="Scenario file" text=${text} version=${version} problems=${problems ?? []} onText=${change} />
+    <div class="pf"><${Act} class="btn p" disabled=${!current || count > 0 || problems === null} run=${() => act("PUT", ["scenario"], { toml: text })}
+      done=${({ name }) => `${name} runs`}>Run this file<//>
+    <button class="btn" disabled=${text === first} onClick=${back}>Undo all changes</button>
+    <span class=${count ? "x" : "q"} role="status">${count ? `${count} ${count === 1 ? "mistake" : "mistakes"}${scenario.value ? `; ${scenario.value.name} runs until it is right` : ""}`
+      : current ? "No mistake" : "Checking"}</span></div>
+    ${loose.length ? html`<ul class="pad">${loose.map((one) => html`<li class="x">${told(one)}</li>`)}</ul>` : ""}
+    <${Trouble} error=${unchecked} /><//>`;
+}
