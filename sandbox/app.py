@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 from starlette.routing import Mount
@@ -46,9 +46,14 @@ from sandbox.worlds.world import DEFAULT_WORLD, World
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
+    from sandbox.scenario_examples import Step
+    from sandbox.scenarios.shapes import Scenario
     from sandbox.worlds.saver import Saver
 
 log = logging.getLogger("sandbox.store")
+
+_PROVED_WITHIN_S: Final = 30.0
+"""So long the examples of a scenario may take when the control API runs them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +177,7 @@ def _services(
         scenarios=library.scenarios,
         scenario=library.scenario,
         scenario_text=library.scenario_text,
+        prove=_prove,
         why_not_to=guard.why_not_to,
         platform_url=settings.platform_url,
         needs_token=needs_token,
@@ -179,6 +185,13 @@ def _services(
         control_document=routes.document,
         ca=settings.ca,
     )
+
+
+def _prove(scenario: "Scenario") -> list["Step"]:
+    """The results of a scenario's examples. Raises ScenarioError for unknown names."""
+    from sandbox.scenario_examples import run_examples
+
+    return list(run_examples(scenario, build, within_s=_PROVED_WITHIN_S))
 
 
 def _worlds(

@@ -38,7 +38,7 @@ RANKS = {
     "embedded": 7,
     "traffic": 7,
     "verify": 7,
-    "scenario_examples": 7,
+    "scenario_examples": 6,
     "scenario_reload": 7,
     "__main__": 7,
 }
@@ -54,6 +54,7 @@ TOGETHER = [
         "surfaces",
         "app",
         "in_process",
+        "scenario_examples",
     },
     {
         "banner",
@@ -64,7 +65,6 @@ TOGETHER = [
         "embedded",
         "traffic",
         "verify",
-        "scenario_examples",
         "scenario_reload",
         "__main__",
     },
@@ -122,6 +122,7 @@ LAZY = {
     "sandbox.worlds.secret_documents": "only for files and snapshots of somebody",
     "sandbox.worlds.snapshot": "only for snapshots",
     "sandbox.webhooks.connections": "only for the first webhook that is sent",
+    "sandbox.scenario_examples": "only when examples are proved",
     "sandbox.scenario_reload": "only with --watch",
     "sandbox.scenarios": "only for scenarios, whose shapes take pydantic",
     "sandbox.platform.openapi": "only when a document is asked for",

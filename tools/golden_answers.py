@@ -59,6 +59,12 @@ _FIXED: Final = {
     "openapi.platform": {"openapi": VERSION, "info": {"title": "Card payment platform"}},
     "scenario.schema": {"$schema": DIALECT, "type": "object"},
     "snapshot.read": {"format": "uat-sandbox-snapshot"},
+    "scenario.prove": {
+        "name": "Approve everything",
+        "ok": True,
+        "examples": [{"number": 1, "name": "a sale", "mistakes": []}],
+        "total": 1,
+    },
 }
 """Answers of rows that wait for an event loop, and the beginnings of whole documents."""
 

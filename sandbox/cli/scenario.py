@@ -64,6 +64,7 @@ def check(paths: tuple[Path, ...], *, as_json: bool) -> None:
 
 def _proved(files: list[Path]) -> "tuple[list[tuple[Path, list[Step]]], list[str]]":
     """The results of the examples of each file, and the errors of unusable files."""
+    from sandbox.app import build
     from sandbox.scenario_examples import run_examples
     from sandbox.scenarios.loading import ScenarioError, read_scenario
 
@@ -72,7 +73,7 @@ def _proved(files: list[Path]) -> "tuple[list[tuple[Path, list[Step]]], list[str
     with click.progressbar(files, label="proving", file=sys.stderr, hidden=is_hidden) as going:
         for file in going:
             try:
-                results.append((file, list(run_examples(read_scenario(file)))))
+                results.append((file, list(run_examples(read_scenario(file), build))))
             except ScenarioError as error:
                 message = str(error)
                 unusable.append(message if message.startswith(str(file)) else f"{file}: {message}")

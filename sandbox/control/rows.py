@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from starlette.types import Scope
 
@@ -50,6 +50,19 @@ class Accepted(Generic[T]):
         self.content = content
 
 
+class Proved(Protocol):
+    """The result of an example of a scenario: its mistakes, in words."""
+
+    @property
+    def number(self) -> int: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def mistakes(self) -> list[str]: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """The services of the control API, given by the composition root.
@@ -57,7 +70,8 @@ class Services:
     `fixtures` reads a fixture by name, `fixture_of` gives the one with which a saved world began,
     and `fixture_names` lists them. `default_fixture` and `default_seed` apply to a world created
     without them. `samples` gives a sample body of an event type. `scenarios` is the library by
-    name, `scenario` finds one by name or title, and `scenario_text` is the text of its file.
+    name, `scenario` finds one by name or title, `scenario_text` is the text of its file, and
+    `prove` runs the examples of one in a sandbox of its own.
     `why_not_to` tells why webhooks may not go to a host; None if they may. `platform_url` is the
     URL of the platform, seen from the control API, and `needs_token` says whether the control API
     requires a token. `inside` sends requests to the platform. `control_document` writes its OpenAPI
@@ -76,6 +90,7 @@ class Services:
     scenarios: Callable[[], dict[str, Any]]
     scenario: Callable[[str], Any]
     scenario_text: Callable[[str], str]
+    prove: Callable[[Any], Sequence[Proved]]
     why_not_to: Callable[[str], str | None]
     platform_url: str
     needs_token: bool

@@ -1,5 +1,6 @@
 """Control endpoints on scenarios: the library, and the running one of a world."""
 
+import asyncio
 from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import urlsplit
 
@@ -73,7 +74,7 @@ def read(request: ControlRequest) -> RunningScenario:
 
     world = request.world
     if world.scenario is None:
-        raise ControlFault(404, "no_scenario", "no scenario runs in this world")
+        raise _no_scenario()
     shown, since = world.scenario.view(), world.state.scenario_since
     decided, spoilt = _last_requests(world)
     return {
@@ -187,6 +188,57 @@ def check(request: ControlRequest) -> Problems:
     return {"problems": views, "total": len(views)}
 
 
+class ProvedExample(TypedDict):
+    """The result of an example: what did not come as expected, in words; none if all did."""
+
+    number: int
+    name: str
+    mistakes: list[str]
+
+
+class Proof(TypedDict):
+    """The results of all examples of a scenario; `ok` if none has a mistake."""
+
+    name: str
+    ok: bool
+    examples: list[ProvedExample]
+    total: int
+
+
+async def prove(request: ControlRequest) -> Proof:
+    """Whether the examples of the running scenario come true, in a demo world of their own.
+
+    The world itself does not change. A scenario without examples is ok. Source: assumed D25-prove.
+    """
+    document = request.world.state.scenario
+    if document is None:
+        raise _no_scenario()
+    scenario = parse_scenario(dict(document))
+    views: list[ProvedExample]
+    try:
+        # Examples take a sandbox with a loop of its own; the platform goes on beside them.
+        steps = await asyncio.to_thread(request.services.prove, scenario)
+        views = [
+            {"number": step.number, "name": step.name, "mistakes": step.mistakes} for step in steps
+        ]
+    except ScenarioError as error:
+        why = f"cannot run in a demo world: {error}"
+        views = [
+            {"number": number, "name": one.name or f"example {number}", "mistakes": [why]}
+            for number, one in enumerate(scenario.example, start=1)
+        ]
+    return {
+        "name": scenario.name,
+        "ok": not any(one["mistakes"] for one in views),
+        "examples": views,
+        "total": len(views),
+    }
+
+
+def _no_scenario() -> ControlFault:
+    return ControlFault(404, "no_scenario", "no scenario runs in this world")
+
+
 def start(world: World, scenario: "Scenario") -> None:
     """Have it run in the world. Raises ControlFault for names that the world does not have."""
     try:
@@ -234,7 +286,7 @@ def _of_file(text: Any) -> dict[str, Any]:
 
 def _parsed(request: ControlRequest, document: dict[str, Any]) -> "Scenario":
     try:
-        scenario = parse_scenario(document)
+        scenario = parse_scenario(dict(document))
     except ScenarioError as error:
         raise invalid(f"scenario: {error}", error.nearest) from None
     for one in scenario.endpoint:

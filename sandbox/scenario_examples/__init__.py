@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from sandbox.scenario_examples.in_process import InProcessStage
+from sandbox.scenario_examples.requests import Build
 from sandbox.scenario_examples.runner import ExampleRunner
 
 if TYPE_CHECKING:
@@ -21,14 +23,27 @@ class Step:
     mistakes: list[str] = field(default_factory=list)
 
 
-def run_examples(scenario: "Scenario") -> Iterator[Step]:
-    """Run the examples in order; yields each result. Raises ScenarioError for unknown names."""
-    stage = InProcessStage(scenario)
+def run_examples(
+    scenario: "Scenario", build: Build, *, within_s: float | None = None
+) -> Iterator[Step]:
+    """Run the examples in order; yields each result. Raises ScenarioError for unknown names.
+
+    `build` makes the sandbox. An example that is not done `within_s` seconds from the first one's
+    start is given up, and so are those after it.
+    """
+    end = None if within_s is None else monotonic() + within_s
+    stage = InProcessStage(scenario, build)
     examples = ExampleRunner(stage)
     with asyncio.Runner() as runner:
         runner.run(stage.listen())
         for number, example in enumerate(scenario.example, start=1):
             name = example.name or f"example {number}"
-            mistakes, _ = runner.run(examples.play(number, name, example))
+            left = None if end is None else end - monotonic()
+            try:
+                mistakes, _ = runner.run(
+                    asyncio.wait_for(examples.play(number, name, example), left)
+                )
+            except TimeoutError:
+                mistakes = [f"was given up: the examples took more than {within_s:g} s in all"]
             yield Step(number, name, mistakes)
         runner.run(stage.close())

@@ -4,10 +4,9 @@ from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from sandbox.app import build
 from sandbox.domain.clock import ClockSetting
 from sandbox.scenario_examples.receiver import URL, Arrived, Receiver
-from sandbox.scenario_examples.requests import ExampleAnswer, Request, ask
+from sandbox.scenario_examples.requests import Build, ExampleAnswer, Request, ask
 from sandbox.settings import Settings
 from sandbox.worlds.scenarios import run_scenario
 
@@ -20,7 +19,7 @@ START: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
 class InProcessStage:
     """A sandbox in which the scenario runs from START on."""
 
-    def __init__(self, scenario: "Scenario") -> None:
+    def __init__(self, scenario: "Scenario", build: Build) -> None:
         settings = Settings(clock=ClockSetting(now=START, mode="frozen"))
         self._receiver = Receiver(settings.profile.webhook_header_prefix)
         self._sandbox = build(settings, sender=self._receiver)

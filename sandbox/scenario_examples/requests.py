@@ -3,11 +3,29 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from sandbox.app import Sandbox
-from sandbox.in_process import json_request
+from sandbox.in_process import Application, json_request
 from sandbox.platform.sending import ConnectionClosed
+from sandbox.settings import Settings
+from sandbox.webhooks.sender import Sending
+from sandbox.worlds.registry import Worlds
+
+
+class Built(Protocol):
+    """A sandbox that is ready: its application, and its worlds."""
+
+    @property
+    def app(self) -> Application: ...
+
+    @property
+    def worlds(self) -> Worlds: ...
+
+
+class Build(Protocol):
+    """Puts a sandbox together, as `sandbox.app.build` does."""
+
+    def __call__(self, settings: Settings, *, sender: Sending) -> Built: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +49,7 @@ class Request:
 
 
 async def ask(
-    sandbox: Sandbox, request: Request, *, on_answer: Callable[[], None] | None = None
+    sandbox: Built, request: Request, *, on_answer: Callable[[], None] | None = None
 ) -> ExampleAnswer:
     """The answer to a request. `on_answer` is called when its first byte is written."""
     key = {sandbox.worlds.profile.api_key_header.lower(): request.key}

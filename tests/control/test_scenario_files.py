@@ -1,13 +1,18 @@
 """Scenarios are read, checked, run and shown as the files that people write."""
 
+import asyncio
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from sandbox.app import build
+from sandbox.scenario_examples import run_examples
+from sandbox.scenarios.loading import parse_scenario
 from sandbox.scenarios.toml import written_toml
 from tests.control.test_control import assert_refused
 from tests.support.payments import pay
+from tests.webhooks.calling import control
 
 WORLD = "/worlds/default"
 SCENARIO = f"{WORLD}/scenario"
@@ -141,3 +146,57 @@ def test_one_of_both_is_checked(sandbox, body):
     answer = sandbox.control("POST", "/scenarios/check", body)
 
     assert_refused(answer, 400, "validation_error", nearest)
+
+
+def proved(sandbox):
+    answer = asyncio.run(control(sandbox, "POST", f"{SCENARIO}/prove"))
+    assert answer.status == 200, answer.body
+    return answer.json()
+
+
+@pytest.mark.proves("assumed D25-prove")
+def test_the_examples_of_the_running_scenario_are_proved_beside_the_world(sandbox):
+    wrong = """
+[[example]]
+name = "too little"
+send = { operation = "sale", amount = 500 }
+expect = { status_reason = "insufficient_funds" }
+
+[[example]]
+name = "hopeful"
+send = { operation = "sale", amount = 500 }
+expect = { http = 418 }
+"""
+    assert_refused(sandbox.control("POST", f"{SCENARIO}/prove"), 404, "no_scenario")
+    assert sandbox.control("PUT", SCENARIO, {"toml": TOML + wrong}).status == 200
+    before = sandbox.control("GET", SCENARIO).body, sandbox.control("GET", WORLD).body
+
+    proof = proved(sandbox)
+
+    first, second = proof.pop("examples")
+    assert proof == {"name": "mine", "ok": False, "total": 2}
+    assert first == {"number": 1, "name": "too little", "mistakes": []}
+    assert (second["number"], second["name"]) == (2, "hopeful")
+    assert second["mistakes"][0].startswith("http: expected 418, came ")
+    assert (sandbox.control("GET", SCENARIO).body, sandbox.control("GET", WORLD).body) == before
+    sandbox.control("PUT", SCENARIO, {"name": "late_answer"})
+    assert proved(sandbox)["ok"] is True
+
+
+def test_examples_that_take_too_long_are_given_up():
+    scenario = parse_scenario(
+        tomllib.loads(TOML) | {"example": [{"send": {"operation": "sale"}, "expect": {}}]}
+    )
+
+    (step,) = run_examples(scenario, build, within_s=0)
+
+    assert step.mistakes == ["was given up: the examples took more than 0 s in all"]
+
+
+def test_examples_that_a_demo_world_cannot_run_say_why(sandbox):
+    text = '\n[[example]]\nsend = { operation = "sale", terminal = "nowhere" }\nexpect = {}\n'
+    sandbox.control("PUT", SCENARIO, {"toml": TOML + text})
+
+    (step,) = proved(sandbox)["examples"]
+
+    assert step["mistakes"] == ["send.terminal: the demo world has no 'nowhere'"]

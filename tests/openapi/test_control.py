@@ -24,7 +24,7 @@ FOR_PROGRAMS = [row for row in CONTROL if row.is_for_programs]
 
 WORLD = "/worlds/default"
 
-NEEDS_A_LOOP = {"taps.tap", "messages.wait", "stream.read"}
+NEEDS_A_LOOP = {"scenario.prove", "taps.tap", "messages.wait", "stream.read"}
 NEEDS_A_RECEIVER = {"messages.verify"}
 NEEDS_A_FULL_DISK = {"507"}
 

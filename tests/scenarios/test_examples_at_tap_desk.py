@@ -2,6 +2,7 @@
 
 import pytest
 
+from sandbox.app import build
 from sandbox.scenario_examples import run_examples
 from sandbox.scenarios.loading import parse_scenario
 
@@ -17,7 +18,7 @@ def mistakes(*examples, rules=(), webhooks=()):
         "webhook": list(webhooks),
         "example": list(examples),
     }
-    *before, last = run_examples(parse_scenario(document))
+    *before, last = run_examples(parse_scenario(document), build)
     assert [step.mistakes for step in before if step.mistakes] == []
     return last.mistakes
 
@@ -71,7 +72,7 @@ def test_after_a_mistake_at_the_desk_the_story_goes_on():
         "example": [example(), example({"status": "captured"})],
     }
 
-    first, second = run_examples(parse_scenario(document))
+    first, second = run_examples(parse_scenario(document), build)
 
     assert (len(first.mistakes), second.mistakes) == (1, [])
 
@@ -201,4 +202,4 @@ def test_a_webhook_rule_for_an_account_that_the_world_does_not_have_is_refused()
     }
 
     with pytest.raises(ValueError, match=r"^webhook 1, when.account: .* did you mean 'merchant'"):
-        list(run_examples(parse_scenario(document)))
+        list(run_examples(parse_scenario(document), build))

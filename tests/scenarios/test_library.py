@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.app import build
 from sandbox.library import folder
 from sandbox.scenario_examples import run_examples
 from sandbox.scenarios.loading import ScenarioError, parse_scenario, read_scenario
@@ -22,7 +23,7 @@ each_file = pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 
 
 def played(scenario):
-    return [(step.number, step.name, step.mistakes) for step in run_examples(scenario)]
+    return [(step.number, step.name, step.mistakes) for step in run_examples(scenario, build)]
 
 
 def with_expectations(scenario, expect):
@@ -33,7 +34,7 @@ def with_expectations(scenario, expect):
 
 def mistakes_of(*examples, rule=()):
     scenario = parse_scenario({"name": "x", "rule": list(rule), "example": list(examples)})
-    return [step.mistakes for step in run_examples(scenario)]
+    return [step.mistakes for step in run_examples(scenario, build)]
 
 
 def test_every_story_is_there():

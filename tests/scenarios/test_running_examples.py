@@ -2,6 +2,7 @@
 
 import pytest
 
+from sandbox.app import build
 from sandbox.scenario_examples import run_examples
 from sandbox.scenarios.loading import ScenarioError, parse_scenario
 
@@ -9,7 +10,10 @@ from sandbox.scenarios.loading import ScenarioError, parse_scenario
 def steps(*examples, rules=()):
     """Number, name and mistakes of every example."""
     document = {"name": "mine", "rule": list(rules), "example": list(examples)}
-    return [(one.number, one.name, one.mistakes) for one in run_examples(parse_scenario(document))]
+    return [
+        (one.number, one.name, one.mistakes)
+        for one in run_examples(parse_scenario(document), build)
+    ]
 
 
 def mistakes(*examples, rules=()):

@@ -752,6 +752,17 @@ declare namespace Api {
     problems: Array<ProblemView>;
     total: number;
   };
+  type Proof = {
+    name: string;
+    ok: boolean;
+    examples: Array<ProvedExample>;
+    total: number;
+  };
+  type ProvedExample = {
+    number: number;
+    name: string;
+    mistakes: Array<string>;
+  };
   type Queue = {
     queue: Array<QueuedView>;
     total: number;
@@ -1360,6 +1371,12 @@ declare namespace Api {
       path: ["worlds", string, "scenario"];
       body: undefined;
       answer: null;
+    };
+    "scenario.prove": {
+      method: "POST";
+      path: ["worlds", string, "scenario", "prove"];
+      body: undefined;
+      answer: Proof;
     };
     "next.add": {
       method: "POST";

@@ -60,6 +60,13 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         run=scenarios.read,
     ),
     ControlRow(
+        name="scenario.prove",
+        method="POST",
+        path=f"{WORLD}/scenario/prove",
+        summary="Run the examples of the running scenario in a sandbox of their own",
+        run=scenarios.prove,
+    ),
+    ControlRow(
         name="scenario.stop",
         method="DELETE",
         path=f"{WORLD}/scenario",
