@@ -84,7 +84,7 @@ def postman(out: Path | None, *, server: str, profile: Path | None) -> None:
 @click.option(
     "--as",
     "kind",
-    type=click.Choice(["curl", "har", "markdown"]),
+    type=click.Choice(["curl", "har", "markdown", "pytest"]),
     default="curl",
     show_default=True,
     help="Format of the file.",
@@ -111,7 +111,7 @@ def requests(
     token: str | None,
     as_json: bool,
 ) -> None:
-    """Write requests of the journal as curl, HAR or Markdown.
+    """Write requests of the journal as curl, HAR, Markdown or a test.
 
     IDS are the ids of requests, like req_0000000001. Without them, all requests that fit. Keys are
     never written: the commands take them from variables of the shell.
@@ -121,6 +121,7 @@ def requests(
       sandbox export requests req_0000000001
       sandbox export requests --as har --out requests.har
       sandbox export requests --as markdown --subject 3fa85f64-5717-4562-b3fc-2c963f66afa6
+      sandbox export requests --as pytest --out test_what_was_seen.py
     """
     chosen = {"requests": list(ids) or None, "subject": subject, "since": since}
     body = {"as": kind} | {name: value for name, value in chosen.items() if value is not None}

@@ -1,15 +1,15 @@
-"""The control endpoint that hands requests of the journal over: as curl, HAR or Markdown.
+"""The control endpoint that hands requests over: as curl, HAR, Markdown, or as a test.
 
-No key is in what it writes: commands take keys from variables of the shell.
+No key is in what it writes: commands take keys from variables of the shell, a test from its world.
 """
 
 import json
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
-from urllib.parse import quote
 
+from sandbox.control.export_case import ExportCase
+from sandbox.control.export_pytest import pytest_of, with_what_they_need
 from sandbox.control.rows import ControlFault, ControlRequest, invalid
 from sandbox.domain.words import nearest
 from sandbox.worlds.journal import Entry, EntryView
@@ -18,12 +18,10 @@ from sandbox.worlds.world import World
 if TYPE_CHECKING:
     from sandbox.control.acting_shapes import ExportBody
 
-ExportFormat = Literal["curl", "har", "markdown"]
+ExportFormat = Literal["curl", "har", "markdown", "pytest"]
 
 ENTRIES_MAX: Final = 500
 """The newest requests, if more of them fit."""
-
-_IN_A_QUERY: Final = "=&+,:;/@!$'()*?~-._"
 
 
 class ExportedFile(TypedDict):
@@ -35,27 +33,6 @@ class ExportedFile(TypedDict):
     requests: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """Requests to write, with what all formats need."""
-
-    world: World
-    views: list[EntryView]
-    url: str
-    key_header: str
-    version: str
-
-    def key_name(self, key_id: str | None) -> str | None:
-        """The name of the key in the cast, else its id."""
-        names = {id: name for name, (id, _) in self.world.cast.keys.items()}
-        return None if key_id is None else names.get(key_id, key_id)
-
-    def address(self, view: EntryView) -> str:
-        """The URL of a request."""
-        query = quote(view["query"], safe=_IN_A_QUERY)
-        return f"{self.url}{quote(view['path'])}" + (f"?{query}" if query else "")
-
-
 def export(request: ControlRequest) -> ExportedFile:
     """Requests of the journal as a file. Secrets are masked, as in the journal."""
     body: ExportBody = request.body
@@ -63,7 +40,9 @@ def export(request: ControlRequest) -> ExportedFile:
     entries = _chosen(world, body)
     if not entries:
         raise ControlFault(409, "nothing_to_export", "no request of the journal fits")
-    case = _Case(
+    if body.format == "pytest":
+        entries = with_what_they_need(world, entries)
+    case = ExportCase(
         world=world,
         views=[world.journal.view(one) for one in entries],
         url=services.platform_url.rstrip("/"),
@@ -113,7 +92,7 @@ def _variable(name: str) -> str:
     return "KEY_" + "".join(one if one.isalnum() and one.isascii() else "_" for one in name).upper()
 
 
-def _curl_of(case: _Case, view: EntryView) -> str:
+def _curl_of(case: ExportCase, view: EntryView) -> str:
     parts = ["curl -sS", f"-X {view['method']}", shlex.quote(case.address(view))]
     parts.append("-H 'accept: application/json'")
     if (name := case.key_name(view["key_id"])) is not None:
@@ -128,7 +107,7 @@ def _text(body: Any) -> str:
     return body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
 
 
-def _curl(case: _Case) -> str:
+def _curl(case: ExportCase) -> str:
     names = (case.key_name(view["key_id"]) for view in case.views)
     used = sorted({name for name in names if name is not None})
     lines = ["#!/bin/sh", "# Set these first; `sandbox keys` shows the keys of a world."]
@@ -138,14 +117,14 @@ def _curl(case: _Case) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _har(case: _Case) -> str:
+def _har(case: ExportCase) -> str:
     entries = [_har_entry(case, view) for view in case.views]
     creator = {"name": "uat-sandbox", "version": case.version}
     log = {"version": "1.2", "creator": creator, "entries": entries}
     return json.dumps({"log": log}, indent=2, ensure_ascii=False) + "\n"
 
 
-def _har_entry(case: _Case, view: EntryView) -> dict[str, Any]:
+def _har_entry(case: ExportCase, view: EntryView) -> dict[str, Any]:
     kind = "application/json"
     headers = [{"name": "accept", "value": kind}]
     if view["key"] is not None:
@@ -184,7 +163,7 @@ def _har_entry(case: _Case, view: EntryView) -> dict[str, Any]:
     }
 
 
-def _markdown(case: _Case) -> str:
+def _markdown(case: ExportCase) -> str:
     lines = []
     for view in case.views:
         lines += [f"## `{view['method']} {_in_code(view['path'])}`: {view['status']}", ""]
@@ -212,9 +191,10 @@ def _block(text: str) -> list[str]:
     return [f"    {line}" for line in text.splitlines()]
 
 
-_FORMATS: Final[Mapping[ExportFormat, tuple[Callable[[_Case], str], str, str]]] = {
+_FORMATS: Final[Mapping[ExportFormat, tuple[Callable[[ExportCase], str], str, str]]] = {
     "curl": (_curl, "requests.sh", "text/x-shellscript"),
     "har": (_har, "requests.har", "application/json"),
     "markdown": (_markdown, "requests.md", "text/markdown"),
+    "pytest": (pytest_of, "test_what_was_seen.py", "text/x-python"),
 }
 """How each format is written, what its file is called, and its media type."""

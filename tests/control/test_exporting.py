@@ -28,7 +28,7 @@ def told(sandbox):
     return sandbox, id
 
 
-@pytest.mark.parametrize("kind", ["curl", "har", "markdown"])
+@pytest.mark.parametrize("kind", ["curl", "har", "markdown", "pytest"])
 def test_no_file_holds_a_key(told, kind):
     sandbox, _ = told
 

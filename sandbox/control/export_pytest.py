@@ -1,0 +1,261 @@
+"""Requests of the journal as a test in the words of the kit, which asserts what was seen.
+
+The test begins a world like this one, with its seed, fixture, switches and readings, and its clock
+at the time of the first request. It sends the same requests, with the outcomes that they had. Ids
+that an answer brought are taken from the answers of the test.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pprint import pformat
+from typing import Any, Final
+
+from sandbox.control.export_case import ExportCase
+from sandbox.control.finding import cast_names
+from sandbox.control.rows import ControlFault
+from sandbox.domain.instants import parse_rfc3339
+from sandbox.domain.payments.outcomes import PARTIAL
+from sandbox.domain.payments.transport import TRANSPORT_FAULTS
+from sandbox.domain.readings.table import DEFAULTS as READINGS_AS_USUAL
+from sandbox.domain.switches import SWITCHES
+from sandbox.worlds.journal import Entry, EntryView
+from sandbox.worlds.world import World
+
+_ASSERTED: Final = (
+    *("error", "status", "status_reason", "type", "name", "is_active"),
+    *("total_amount", "tip_amount", "surcharge_amount", "refunded", "reversed"),
+    *("captured_amount", "refunded_amount", "transaction_count"),
+)
+"""The fields of an answer that say what happened, and are the same in another world."""
+
+_IDS: Final = ("transaction_id", "id", "terminal_id", "location_id", "batch_id", "event_id")
+"""The fields of an answer with an id that later requests may name; the first is its own."""
+
+_CHOSEN: Final = ("queue", "header")
+"""What chose an outcome for one attempt: the other world has to be told."""
+
+_STEP_S: Final = 1.0
+"""Requests that came within so long of each other come at one time of the test's clock."""
+
+_WIDTH: Final = 92
+
+
+class _Text(str):
+    """Code, which is written as it is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def pytest_of(case: ExportCase) -> str:
+    """The test. Raises ControlFault for a request by a key that only this world has."""
+    lines = [
+        f'"""What was seen in the world {case.world.spec.id}.',
+        "",
+        f"Written by uat-sandbox {case.version}.",
+        "It needs pytest-uat-sandbox. Assert below what your software made of all this.",
+        '"""',
+        "",
+        "import pytest",
+        "",
+    ]
+    scenario = case.world.state.scenario
+    if scenario is not None:
+        lines += [f"SCENARIO = {_code(scenario)}", ""]
+    lines += ["", *_marker(case), "def test_what_was_seen(sandbox):"]
+    if scenario is not None:
+        lines += ["    sandbox.scenario(SCENARIO)", ""]
+    steps = [line for step in _steps(case) for line in step]
+    return "\n".join([*lines, *steps]).rstrip() + "\n"
+
+
+def _marker(case: ExportCase) -> Iterator[str]:
+    world = case.world
+    begins = world.state.begins
+    how: dict[str, Any] = {"seed": begins.seed, "fixture": begins.fixture}
+    how["clock"] = case.views[0]["at"]
+    # Some switches are readings: their values stand there.
+    usual = {name: one.default for name, one in SWITCHES.items() if one.reading is None}
+    own = {name: value for name, value in world.switches.items() if name in usual}
+    switches, readings = _changed(own, usual), _changed(world.readings, READINGS_AS_USUAL)
+    if switches:
+        how["switches"] = switches
+    if readings:
+        how["readings"] = readings
+    yield "@pytest.mark.sandbox("
+    for name, value in how.items():
+        yield f"    {name}={_code(value)},"
+    yield ")"
+
+
+def _changed(now: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in now.items() if usual.get(name) != value}
+
+
+def _code(value: Any) -> str:
+    return pformat(_plain(value), width=_WIDTH, sort_dicts=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value
+
+
+# --- which requests ---------------------------------------------------------------------------
+
+
+def with_what_they_need(world: World, entries: list[Entry]) -> list[Entry]:
+    """These requests, and before them those that made the records that they name."""
+    everything = world.journal.entries()
+    makers = {id: entry for entry in reversed(everything) for id in _made(entry)}
+    wanted = {entry.id: entry for entry in entries}
+    left = list(entries)
+    while left:
+        entry = left.pop()
+        for id in _ID.findall(f"{entry.path} {(entry.request or b'').decode()}"):
+            maker = makers.get(id)
+            if maker is not None and maker.id not in wanted and maker.id < entry.id:
+                wanted[maker.id] = maker
+                left.append(maker)
+    return [entry for entry in everything if entry.id in wanted]
+
+
+def _made(entry: Entry) -> Iterator[str]:
+    """The id of the record that a request made, and of the batch that it opened."""
+    if entry.method == "POST" and entry.response is not None and entry.status < _REFUSED_FROM:
+        yield from _MADE.findall(entry.response.decode())
+
+
+_ID: Final = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_MADE: Final = re.compile(f'"(?:transaction_id|id|batch_id)":"({_ID.pattern})"')
+_REFUSED_FROM: Final = 400
+
+
+# --- requests ---------------------------------------------------------------------------------
+
+
+class _Known:
+    """The ids that the test can name, each with the code that names it."""
+
+    def __init__(self, case: ExportCase) -> None:
+        cast = case.world.cast
+        self._code = {
+            id: _Text(f'sandbox.{word}("{name}")')
+            for word, names in (
+                ("terminal", cast.terminals),
+                ("location", cast.locations),
+                ("account", cast.accounts),
+            )
+            for id, name in cast_names(names).items()
+        }
+
+    def learn(self, number: int, response: Any) -> None:
+        if not isinstance(response, dict):
+            return
+        for field in _IDS:
+            id = response.get(field)
+            if isinstance(id, str) and id not in self._code:
+                self._code[id] = _Text(f'seen_{number}["{field}"]')
+
+    def of(self, value: Any) -> Any:
+        """The value with the code in place of each id."""
+        if isinstance(value, dict):
+            return {name: self.of(one) for name, one in value.items()}
+        if isinstance(value, list):
+            return [self.of(one) for one in value]
+        return self._code.get(value, value) if isinstance(value, str) else value
+
+    def path(self, path: str) -> str:
+        parts = path.split("/")
+        if not any(part in self._code for part in parts):
+            return repr(path)
+        braced = (
+            f"{{{self._code[one]}}}" if one in self._code else one.translate(_BRACES)
+            for one in parts
+        )
+        # Codes have double quotes at most, which a string in single quotes may hold.
+        return "f'" + "/".join(braced).replace("\n", "") + "'"
+
+
+_BRACES: Final = str.maketrans({"{": "{{", "}": "}}", "'": "%27", "\\": "%5C"})
+
+
+def _steps(case: ExportCase) -> Iterator[list[str]]:
+    known = _Known(case)
+    at: datetime | None = None
+    for number, view in enumerate(case.views, start=1):
+        came = parse_rfc3339(view["at"])
+        step = []
+        if at is not None and (came - at).total_seconds() > _STEP_S:
+            step.append(f"    sandbox.advance(to={view['at']!r})")
+        if at is None or step:
+            at = came
+        yield [*step, *_step(case, known, number, view), ""]
+        known.learn(number, view["response"])
+
+
+def _step(case: ExportCase, known: _Known, number: int, view: EntryView) -> Iterator[str]:
+    outcome = view["outcome"]
+    if outcome is not None and outcome["source"] in _CHOSEN:
+        yield f"    sandbox.next({_next(outcome['key'], view['response'])})"
+    asked = [repr(view["method"]), known.path(view["path"])]
+    if view["query"]:
+        asked[-1] = asked[-1][:-1] + "?" + view["query"].translate(_BRACES) + asked[-1][-1]
+    if view["request"] is not None:
+        sent = pformat(known.of(view["request"]), width=_WIDTH - 14, sort_dicts=False)
+        asked.append(("content=" if isinstance(view["request"], str) else "json=") + sent)
+    yield f"    # {view['id']}"
+    for place, part in enumerate(
+        [f"answer_{number} = sandbox.client({_client(case, view)}).request(", *asked, ")"]
+    ):
+        indent = "    " if place in (0, len(asked) + 1) else "        "
+        comma = "," if place not in (0, len(asked) + 1) else ""
+        yield "\n".join(indent + line for line in part.splitlines()) + comma
+    yield f"    assert answer_{number}.status_code == {view['status']}"
+    yield from _assertions(number, view)
+
+
+def _next(key: str, response: Any) -> str:
+    """The arguments that choose the outcome again."""
+    if key in TRANSPORT_FAULTS:
+        return f"fault={key!r}"
+    if key == PARTIAL.key and isinstance(response, dict):
+        told = response.get("additional_details") or {}
+        approved = told.get("captured_amount") or told.get("authorized_amount")
+        return f"{key!r}, approved_amount={approved!r}"
+    return repr(key)
+
+
+def _client(case: ExportCase, view: EntryView) -> str:
+    key_id = view["key_id"]
+    if key_id is not None:
+        name = case.key_name(key_id)
+        if name == key_id:
+            raise ControlFault(
+                409,
+                "not_exportable",
+                f"{view['id']} came with a key that only this world has, {key_id}",
+                details="a test can use the keys of the cast; leave this request out",
+            )
+        return repr(name)
+    if view["key"] is None:
+        return "None"
+    return "plaintext='svc_uat_unknown00000_' + 'x' * 32"
+
+
+def _assertions(number: int, view: EntryView) -> Iterator[str]:
+    response = view["response"]
+    if not isinstance(response, dict):
+        return
+    yield f"    seen_{number} = answer_{number}.json()"
+    seen = {name: response[name] for name in _ASSERTED if name in response}
+    if seen:
+        yield f"    assert seen_{number} | {{"
+        yield from (f"        {name!r}: {value!r}," for name, value in seen.items())
+        yield f"    }} == seen_{number}"

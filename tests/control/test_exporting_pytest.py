@@ -1,0 +1,85 @@
+"""What was seen in a world becomes a test, which passes in a world like it and in no other."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.control.test_control import assert_refused
+from tests.support.payments import act, close_batch, fresh_sandbox, paid, pay, read, set_switches
+from tests.testing.pytesting import run_pytest
+
+EXPORT = "/worlds/default/export"
+
+
+def exported(sandbox, **more):
+    answer = sandbox.control("POST", EXPORT, {"as": "pytest"} | more)
+    assert answer.status == 200, answer.text
+    return answer.json()["content"]
+
+
+def ran(folder: Path, test: str) -> tuple[int, str]:
+    """The exit status of pytest with this test, and what it printed."""
+    (folder / "test_what_was_seen.py").write_text(test, "utf-8")
+    run = run_pytest(folder, "test_what_was_seen.py")
+    return run.code, run.output
+
+
+@pytest.fixture(scope="module")
+def test():
+    """A test of a story: a refund in part, a decline that was queued, a partial approval, a hold
+    that is captured an hour later, a batch that closes, and a request without a key."""
+    sandbox = fresh_sandbox()
+    sandbox.control("PUT", "/worlds/default/readings", {"status_after_partial_refund": "refunded"})
+    set_switches(sandbox, {"batch.settlement": "manual"})
+    sandbox.control("PUT", "/worlds/default/scenario", {"name": "approve_all"})
+    sale = paid(sandbox)
+    act(sandbox, sale, "refund", amount=300)
+    pay(sandbox, outcome="lost_card")
+    pay(sandbox, outcome="partial_approval")
+    held = pay(sandbox, operation="auth").json()
+    sandbox.control("POST", "/worlds/default/clock/advance", {"by": "1h"})
+    act(sandbox, held, "capture", amount=900)
+    close_batch(sandbox, read(sandbox, sale)["batch_id"])
+    sandbox.ask("GET", "/v5/apikeys")
+    return exported(sandbox)
+
+
+def test_it_passes_in_a_world_like_the_one_that_was_seen(test, tmp_path):
+    status, said = ran(tmp_path, test)
+
+    assert (status, "1 passed" in said) == (0, True), said
+    assert "'status': 'refunded'" in test
+    assert 'sandbox.advance(to="2026-03-01T13:00:00.000Z")'.replace('"', "'") in test
+
+
+def test_it_fails_where_something_answers_otherwise(test, tmp_path):
+    otherwise = test.replace("{'status_after_partial_refund': 'refunded'}", "{}")
+
+    status, said = ran(tmp_path, otherwise)
+
+    assert otherwise != test
+    assert (status, "'status': 'refunded'" in said) == (1, True), said
+
+
+def test_requests_come_with_those_that_made_what_they_name():
+    sandbox = fresh_sandbox()
+    sale = paid(sandbox)
+    paid(sandbox, 777)
+    act(sandbox, sale, "refund", amount=300)
+    last = sandbox.control("GET", "/worlds/default/requests").json()["requests"][-1]
+
+    test = exported(sandbox, requests=[last["id"]])
+
+    assert test.count("status_code == 200") == 2
+    assert "777" not in test
+    assert sale["transaction_id"] not in test
+
+
+def test_a_key_that_only_this_world_has_is_refused():
+    sandbox = fresh_sandbox()
+    body = {"name": "made", "permissions": ["payments:read"], "always_retrievable": False}
+    made = sandbox.ask("POST", "/v5/apikeys", key="merchant", json_body=body).json()
+    key = made.get("key") or made["plaintext"]
+    sandbox.ask("GET", "/v2/transactions", headers=((b"x-service-apikey", key.encode()),))
+
+    assert_refused(sandbox.control("POST", EXPORT, {"as": "pytest"}), 409, "not_exportable")
