@@ -39,7 +39,8 @@ def watched(browser: Browser) -> Iterator[Page]:
     hosts = {urlsplit(url).hostname for url in asked if not url.startswith(("data:", "blob:"))}
     assert hosts <= {"127.0.0.1"}
     # That an answer is a refusal, browsers complain about; refusals are wanted here.
-    assert [one for one in complaints if "the server responded with a status" not in one] == []
+    wrong = [one for one in complaints if "the server responded with a status" not in one]
+    assert wrong == [], wrong
 
 
 class Desk:

@@ -153,7 +153,7 @@ function Statuses() {
       sorted.map(([status, count], i) => {
         const before = sorted.slice(0, i).reduce((sum, [, n]) => sum + n, 0);
         return html`<rect class=${`st-${status}`} fill="currentColor" height="4"
-          x=${(100 * before) / all} width=${(100 * count) / all - 0.6} />`;
+          x=${(100 * before) / all} width=${Math.max(0.4, (100 * count) / all - 0.6)} />`;
       })}</svg>
     <ul class="leg">${sorted.map(([status, count]) => html`<li><${Status} status=${status} />
       <b>${count}</b></li>`)}</ul><//>`;
