@@ -33,6 +33,8 @@ export function asked(text) {
   return query;
 }
 
+/** The largest amount that there is: no limit of this payment. */
+const NO_LIMIT = 99_999_999;
 const HEIGHT = 52;
 
 const Row = ({ one, on, marked, mark }) => html`<input type="checkbox" tabindex="-1" checked=${marked} aria-label=${`Mark ${one.id}`} onChange=${() => mark(one.id)} />
@@ -54,7 +56,7 @@ function Move({ move, payment, as, onDone }) {
     onDone(answer);
   };
   const label = NAMES[move.operation] ?? move.operation;
-  const limit = move.max === null ? "" : move.min === move.max ? money(move.max, payment.currency) : `up to ${money(move.max, payment.currency)}`;
+  const limit = move.max === null || move.max >= NO_LIMIT ? "" : move.min === move.max ? money(move.max, payment.currency) : `up to ${money(move.max, payment.currency)}`;
   if (isReport) return html`<li><span>${label}</span><span class="q">${limit}</span></li>`;
   if (!takes || !open) {
     return html`<li>${takes ? html`<button class="btn" onClick=${() => setOpen(true)}>${label}…</button>`
