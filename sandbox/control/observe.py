@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING, Final, TypedDict
 
 from sandbox.control.finding import account_of
 from sandbox.control.long import written_list
-from sandbox.control.rows import ControlFault, ControlRequest, Written, must_be_known, window
+from sandbox.control.rows import (
+    ControlFault,
+    ControlRequest,
+    Written,
+    invalid,
+    must_be_known,
+    window,
+)
 from sandbox.domain.instants import to_wire
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
@@ -41,12 +48,16 @@ class RequestRow(TypedDict):
 
 
 class Requests(TypedDict):
-    """Journal entries, oldest first, whole or as rows."""
+    """Journal entries, oldest first, whole or as rows.
+
+    `next` as `before` gives those before the first of them.
+    """
 
     requests: list[EntryView | RequestRow]
     total: int
     limit: int
     offset: int
+    next: str | None
 
 
 async def requests(request: ControlRequest) -> Written[Requests]:
@@ -56,9 +67,17 @@ async def requests(request: ControlRequest) -> Written[Requests]:
     must_be_known("route", query.route, _ROUTES)
     must_be_known("outcome", query.outcome, _OUTCOMES)
     account = None if query.account is None else account_of(world, query.account).id
-    fitting = await slices.run(_fitting(world, query, account))
-    page = window(fitting, query.limit, query.offset)
-    answer = Requests(requests=[], total=page.total, limit=page.limit, offset=page.offset)
+    fitting, end = await slices.run(_fitting(world, query, account))
+    if end is None:
+        raise invalid("before: the journal has no request with this id, or no longer has it")
+    page = window(fitting[:end], query.limit, query.offset)
+    answer = Requests(
+        requests=[],
+        total=len(fitting),
+        limit=page.limit,
+        offset=page.offset,
+        next=page.items[0].id if page.items and page.offset else None,
+    )
     views: Iterable[EntryView | RequestRow] = (
         (row_of(world, entry) for entry in page.items)
         if query.shape == "row"
@@ -67,17 +86,25 @@ async def requests(request: ControlRequest) -> Written[Requests]:
     return await slices.run(written_list(answer, "requests", views))
 
 
-def _fitting(world: World, query: "RequestsQuery", account: str | None) -> Steps[list[Entry]]:
-    """The entries that the query is about, oldest first."""
-    found = []
+def _fitting(
+    world: World, query: "RequestsQuery", account: str | None
+) -> Steps[tuple[list[Entry], int | None]]:
+    """The entries that the query is about, oldest first, and how many are before its cursor.
+
+    The number is None if the journal does not have the request that the cursor names.
+    """
+    found: list[Entry] = []
+    end = None
     for number, entry in enumerate(world.journal.entries()):
+        if entry.id == query.before:
+            end = len(found)
         if _fits(entry, query, account) and (
             query.subject is None or _is_about(world, entry, query.subject)
         ):
             found.append(entry)
         if not number % OFTEN:
             yield
-    return found
+    return found, len(found) if query.before is None else end
 
 
 def _fits(entry: Entry, query: "RequestsQuery", account: str | None) -> bool:

@@ -89,3 +89,27 @@ def test_a_bad_filter_is_refused_with_the_nearest_word(day, query, nearest):
     answer = day[0].control("GET", REQUESTS, query=query)
 
     assert (answer.status, answer.json().get("nearest")) == (400, nearest)
+
+
+def test_a_cursor_pages_back_through_the_requests_that_fit(day):
+    sandbox, id = day
+    pages, cursor = [], {}
+    while True:
+        query = urlencode({"subject": id, "limit": 2, **cursor})
+        page = sandbox.control("GET", REQUESTS, query=query).json()
+        pages.append([one["id"] for one in page["requests"]])
+        assert page["total"] == 3
+        if page["next"] is None:
+            break
+        cursor = {"before": page["next"]}
+
+    assert [len(page) for page in pages] == [2, 1]
+    assert pages[1] + pages[0] == [one["id"] for one in listed(sandbox, subject=id)]
+
+
+@pytest.mark.parametrize("query", ["before=req_9", "before=req_0000000001&offset=0"])
+def test_a_cursor_that_names_no_place_is_refused(day, query):
+    answer = day[0].control("GET", REQUESTS, query=query)
+
+    assert answer.status == 400
+    assert "before" in answer.json()["message"]

@@ -895,6 +895,7 @@ declare namespace Api {
     total: number;
     limit: number;
     offset: number;
+    next: string | null;
   };
   type Resend = {
     endpoint_id?: string | null;
