@@ -14,11 +14,12 @@ from sandbox.control.rows import (
     window,
 )
 from sandbox.domain.instants import to_wire
+from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.platform.routes import OPERATIONS
 from sandbox.store.steps import OFTEN, Steps
-from sandbox.worlds.journal import Entry, EntryView
+from sandbox.worlds.journal import Entry, EntryView, Origin
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class RequestRow(TypedDict):
     path: str
     route: str | None
     key: str | None
+    key_id: str | None
+    origin: Origin
     account_id: str | None
     status: int
     outcome: str | None
@@ -67,7 +70,8 @@ async def requests(request: ControlRequest) -> Written[Requests]:
     must_be_known("route", query.route, _ROUTES)
     must_be_known("outcome", query.outcome, _OUTCOMES)
     account = None if query.account is None else account_of(world, query.account).id
-    fitting, end = await slices.run(_fitting(world, query, account))
+    key_id = None if query.key_id is None else _key_of(world, query.key_id)
+    fitting, end = await slices.run(_fitting(world, query, account, key_id))
     if end is None:
         raise invalid("before: the journal has no request with this id, or no longer has it")
     page = window(fitting[:end], query.limit, query.offset)
@@ -87,7 +91,7 @@ async def requests(request: ControlRequest) -> Written[Requests]:
 
 
 def _fitting(
-    world: World, query: "RequestsQuery", account: str | None
+    world: World, query: "RequestsQuery", account: str | None, key_id: str | None
 ) -> Steps[tuple[list[Entry], int | None]]:
     """The entries that the query is about, oldest first, and how many are before its cursor.
 
@@ -98,8 +102,10 @@ def _fitting(
     for number, entry in enumerate(world.journal.entries()):
         if entry.id == query.before:
             end = len(found)
-        if _fits(entry, query, account) and (
-            query.subject is None or _is_about(world, entry, query.subject)
+        if (
+            (key_id is None or entry.key_id == key_id)
+            and _fits(entry, query, account)
+            and (query.subject is None or _is_about(world, entry, query.subject))
         ):
             found.append(entry)
         if not number % OFTEN:
@@ -114,10 +120,20 @@ def _fits(entry: Entry, query: "RequestsQuery", account: str | None) -> bool:
         and (query.status_class is None or _class_of(entry.status) == query.status_class)
         and (query.since is None or entry.at >= query.since)
         and (query.until is None or entry.at <= query.until)
+        and (query.origin is None or entry.origin == query.origin)
         and (account is None or entry.account_id == account)
         and (query.outcome is None or (entry.choice and entry.choice.key) == query.outcome)
         and (query.q is None or _mentions(entry, query.q.lower()))
     )
+
+
+def _key_of(world: World, word: str) -> str:
+    """The id of the key with this id, or this name in the cast. Raises ControlFault."""
+    if word in world.cast.keys:
+        return world.cast.keys[word][0]
+    if world.store.get(ApiKey, word) is None:
+        must_be_known("key_id", word, world.cast.keys)
+    return word
 
 
 def _class_of(status: int) -> str:
@@ -153,6 +169,8 @@ def row_of(world: World, entry: Entry) -> RequestRow:
         "path": entry.path,
         "route": entry.route,
         "key": entry.key,
+        "key_id": entry.key_id,
+        "origin": entry.origin,
         "account_id": entry.account_id,
         "status": entry.status,
         "outcome": None if entry.choice is None else entry.choice.key,
