@@ -5,13 +5,21 @@ from typing import TYPE_CHECKING, Final, TypedDict
 
 from sandbox.control.finding import account_of
 from sandbox.control.long import written_list
-from sandbox.control.rows import ControlFault, ControlRequest, Written, must_be_known, window
+from sandbox.control.rows import (
+    ControlFault,
+    ControlRequest,
+    Written,
+    invalid,
+    must_be_known,
+    window,
+)
 from sandbox.domain.instants import to_wire
+from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.platform.routes import OPERATIONS
 from sandbox.store.steps import OFTEN, Steps
-from sandbox.worlds.journal import Entry, EntryView
+from sandbox.worlds.journal import Entry, EntryView, Origin
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
@@ -32,6 +40,8 @@ class RequestRow(TypedDict):
     path: str
     route: str | None
     key: str | None
+    key_id: str | None
+    origin: Origin
     account_id: str | None
     status: int
     outcome: str | None
@@ -41,12 +51,16 @@ class RequestRow(TypedDict):
 
 
 class Requests(TypedDict):
-    """Journal entries, oldest first, whole or as rows."""
+    """Journal entries, oldest first, whole or as rows.
+
+    `next` as `before` gives those before the first of them.
+    """
 
     requests: list[EntryView | RequestRow]
     total: int
     limit: int
     offset: int
+    next: str | None
 
 
 async def requests(request: ControlRequest) -> Written[Requests]:
@@ -56,9 +70,18 @@ async def requests(request: ControlRequest) -> Written[Requests]:
     must_be_known("route", query.route, _ROUTES)
     must_be_known("outcome", query.outcome, _OUTCOMES)
     account = None if query.account is None else account_of(world, query.account).id
-    fitting = await slices.run(_fitting(world, query, account))
-    page = window(fitting, query.limit, query.offset)
-    answer = Requests(requests=[], total=page.total, limit=page.limit, offset=page.offset)
+    key_id = None if query.key_id is None else _key_of(world, query.key_id)
+    fitting, end = await slices.run(_fitting(world, query, account, key_id))
+    if end is None:
+        raise invalid("before: the journal has no request with this id, or no longer has it")
+    page = window(fitting[:end], query.limit, query.offset)
+    answer = Requests(
+        requests=[],
+        total=len(fitting),
+        limit=page.limit,
+        offset=page.offset,
+        next=page.items[0].id if page.items and page.offset else None,
+    )
     views: Iterable[EntryView | RequestRow] = (
         (row_of(world, entry) for entry in page.items)
         if query.shape == "row"
@@ -67,17 +90,27 @@ async def requests(request: ControlRequest) -> Written[Requests]:
     return await slices.run(written_list(answer, "requests", views))
 
 
-def _fitting(world: World, query: "RequestsQuery", account: str | None) -> Steps[list[Entry]]:
-    """The entries that the query is about, oldest first."""
-    found = []
+def _fitting(
+    world: World, query: "RequestsQuery", account: str | None, key_id: str | None
+) -> Steps[tuple[list[Entry], int | None]]:
+    """The entries that the query is about, oldest first, and how many are before its cursor.
+
+    The number is None if the journal does not have the request that the cursor names.
+    """
+    found: list[Entry] = []
+    end = None
     for number, entry in enumerate(world.journal.entries()):
-        if _fits(entry, query, account) and (
-            query.subject is None or _is_about(world, entry, query.subject)
+        if entry.id == query.before:
+            end = len(found)
+        if (
+            (key_id is None or entry.key_id == key_id)
+            and _fits(entry, query, account)
+            and (query.subject is None or _is_about(world, entry, query.subject))
         ):
             found.append(entry)
         if not number % OFTEN:
             yield
-    return found
+    return found, len(found) if query.before is None else end
 
 
 def _fits(entry: Entry, query: "RequestsQuery", account: str | None) -> bool:
@@ -87,10 +120,20 @@ def _fits(entry: Entry, query: "RequestsQuery", account: str | None) -> bool:
         and (query.status_class is None or _class_of(entry.status) == query.status_class)
         and (query.since is None or entry.at >= query.since)
         and (query.until is None or entry.at <= query.until)
+        and (query.origin is None or entry.origin == query.origin)
         and (account is None or entry.account_id == account)
         and (query.outcome is None or (entry.choice and entry.choice.key) == query.outcome)
         and (query.q is None or _mentions(entry, query.q.lower()))
     )
+
+
+def _key_of(world: World, word: str) -> str:
+    """The id of the key with this id, or this name in the cast. Raises ControlFault."""
+    if word in world.cast.keys:
+        return world.cast.keys[word][0]
+    if world.store.get(ApiKey, word) is None:
+        must_be_known("key_id", word, world.cast.keys)
+    return word
 
 
 def _class_of(status: int) -> str:
@@ -126,6 +169,8 @@ def row_of(world: World, entry: Entry) -> RequestRow:
         "path": entry.path,
         "route": entry.route,
         "key": entry.key,
+        "key_id": entry.key_id,
+        "origin": entry.origin,
         "account_id": entry.account_id,
         "status": entry.status,
         "outcome": None if entry.choice is None else entry.choice.key,

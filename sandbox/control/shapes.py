@@ -346,7 +346,8 @@ class RequestsQuery(Listing):
 
     `q` is a text in its id, address or bodies. `status_class` none: closed without an answer.
     `subject` is the id of a record that the request names or changed. `account` is the account of
-    the key: an id, or a name of the cast.
+    the key: an id, or a name of the cast. `before` is a request: only those listed before it.
+    `key_id` is the id of the key, or its name in the cast. `origin` is who sent the request.
     """
 
     route: str | None = None
@@ -358,7 +359,16 @@ class RequestsQuery(Listing):
     subject: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     account: str | None = None
     outcome: str | None = None
+    key_id: str | None = None
+    origin: Literal["client", "console"] | None = None
+    before: str | None = None
     shape: Literal["row", "full"] = "full"
+
+    @model_validator(mode="after")
+    def _has_one_place(self) -> "RequestsQuery":
+        if self.before is not None and self.offset is not None:
+            raise ValueError("before or offset may be given, and not both")
+        return self
 
 
 class ScenarioBody(RootModel[dict[str, Any]]):

@@ -39,6 +39,9 @@ def day():
         ({"status_class": "5xx"}, []),
         ({"outcome": "insufficient_funds"}, ["payments.create"]),
         ({"account": "other_merchant"}, ["payments.capture"]),
+        ({"key_id": "other_merchant"}, ["payments.capture"]),
+        ({"origin": "console"}, []),
+        ({"origin": "client", "status_class": "4xx"}, ["payments.capture"]),
         ({"since": "2026-03-01T12:30:00Z"}, ["payments.capture"]),
         ({"until": "2026-03-01T12:30:00Z", "status": 404}, ["payments.capture"]),
         ({"q": "1234"}, ["payments.preauth", "payments.capture"]),
@@ -73,6 +76,8 @@ def test_a_row_is_short_and_has_the_deciding_sentence_of_a_refusal(day):
     )
     assert (row["status"], row["clause"], row["outcome"]) == (404, "spec 7-404", None)
     assert [one["why"] for one in rows if one["status"] < 400] == [None] * 3
+    assert row["origin"] == "client"
+    assert listed(sandbox, key_id=row["key_id"])[0]["id"] == row["id"]
     assert max(len(json.dumps(one)) for one in rows) < 600
 
 
@@ -83,9 +88,35 @@ def test_a_row_is_short_and_has_the_deciding_sentence_of_a_refusal(day):
         ("account=mercant", "merchant"),
         ("status_clas=4xx", "status_class"),
         ("status_class=3xx", None),
+        ("key_id=other_mercant", "other_merchant"),
+        ("origin=nobody", None),
     ],
 )
 def test_a_bad_filter_is_refused_with_the_nearest_word(day, query, nearest):
     answer = day[0].control("GET", REQUESTS, query=query)
 
     assert (answer.status, answer.json().get("nearest")) == (400, nearest)
+
+
+def test_a_cursor_pages_back_through_the_requests_that_fit(day):
+    sandbox, id = day
+    pages, cursor = [], {}
+    while True:
+        query = urlencode({"subject": id, "limit": 2, **cursor})
+        page = sandbox.control("GET", REQUESTS, query=query).json()
+        pages.append([one["id"] for one in page["requests"]])
+        assert page["total"] == 3
+        if page["next"] is None:
+            break
+        cursor = {"before": page["next"]}
+
+    assert [len(page) for page in pages] == [2, 1]
+    assert pages[1] + pages[0] == [one["id"] for one in listed(sandbox, subject=id)]
+
+
+@pytest.mark.parametrize("query", ["before=req_9", "before=req_0000000001&offset=0"])
+def test_a_cursor_that_names_no_place_is_refused(day, query):
+    answer = day[0].control("GET", REQUESTS, query=query)
+
+    assert answer.status == 400
+    assert "before" in answer.json()["message"]

@@ -469,6 +469,8 @@ declare namespace Api {
     path: string;
     route: string | null;
     key: string | null;
+    key_id: string | null;
+    origin: "client" | "console";
     account_id: string | null;
     status: number;
     outcome: string | null;
@@ -883,6 +885,8 @@ declare namespace Api {
     path: string;
     route: string | null;
     key: string | null;
+    key_id: string | null;
+    origin: "client" | "console";
     account_id: string | null;
     status: number;
     outcome: string | null;
@@ -895,6 +899,7 @@ declare namespace Api {
     total: number;
     limit: number;
     offset: number;
+    next: string | null;
   };
   type Resend = {
     endpoint_id?: string | null;
