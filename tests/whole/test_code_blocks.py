@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from sandbox.app import build
 from sandbox.cli.main import main
 from sandbox.scenario_examples import run_examples
 from sandbox.scenarios.loading import parse_scenario
@@ -91,7 +92,7 @@ def as_toml(narrative: Narrative, block: Block) -> None:
     if {"rule", "webhook", "endpoint"} & content.keys():
         mistakes = [
             mistake
-            for step in run_examples(parse_scenario({"name": "shown"} | content))
+            for step in run_examples(parse_scenario({"name": "shown"} | content), build)
             for mistake in step.mistakes
         ]
         if mistakes:
