@@ -118,7 +118,7 @@ def with_what_they_need(world: World, entries: list[Entry]) -> list[Entry]:
     left = list(entries)
     while left:
         entry = left.pop()
-        for id in _ID.findall(f"{entry.path} {(entry.request or b'').decode()}"):
+        for id in _ID.findall(f"{entry.path} {_text(entry.request)}"):
             maker = makers.get(id)
             if maker is not None and maker.id not in wanted and maker.id < entry.id:
                 wanted[maker.id] = maker
@@ -129,7 +129,11 @@ def with_what_they_need(world: World, entries: list[Entry]) -> list[Entry]:
 def _made(entry: Entry) -> Iterator[str]:
     """The id of the record that a request made, and of the batch that it opened."""
     if entry.method == "POST" and entry.response is not None and entry.status < _REFUSED_FROM:
-        yield from _MADE.findall(entry.response.decode())
+        yield from _MADE.findall(_text(entry.response))
+
+
+def _text(body: bytes | None) -> str:
+    return (body or b"").decode(errors="replace")
 
 
 _ID: Final = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -171,16 +175,22 @@ class _Known:
             return [self.of(one) for one in value]
         return self._code.get(value, value) if isinstance(value, str) else value
 
-    def path(self, path: str) -> str:
+    def path(self, path: str, query: str) -> str:
+        """The code for a path with its query."""
+        rest = f"?{query}" if query else ""
         parts = path.split("/")
         if not any(part in self._code for part in parts):
-            return repr(path)
+            return repr(path + rest)
+        # What names an id has double quotes at most, so the whole stands in single quotes.
         braced = (
-            f"{{{self._code[one]}}}" if one in self._code else one.translate(_BRACES)
-            for one in parts
+            f"{{{self._code[one]}}}" if one in self._code else _in_quotes(one) for one in parts
         )
-        # Codes have double quotes at most, which a string in single quotes may hold.
-        return "f'" + "/".join(braced).replace("\n", "") + "'"
+        return f"f'{'/'.join(braced)}{_in_quotes(rest)}'"
+
+
+def _in_quotes(text: str) -> str:
+    """The text as it stands in an f-string in single quotes."""
+    return text.translate(_BRACES).encode("unicode_escape").decode()
 
 
 _BRACES: Final = str.maketrans({"{": "{{", "}": "}}", "'": "%27", "\\": "%5C"})
@@ -204,9 +214,7 @@ def _step(case: ExportCase, known: _Known, number: int, view: EntryView) -> Iter
     outcome = view["outcome"]
     if outcome is not None and outcome["source"] in _CHOSEN:
         yield f"    sandbox.next({_next(outcome['key'], view['response'])})"
-    asked = [repr(view["method"]), known.path(view["path"])]
-    if view["query"]:
-        asked[-1] = asked[-1][:-1] + "?" + view["query"].translate(_BRACES) + asked[-1][-1]
+    asked = [repr(view["method"]), known.path(view["path"], view["query"])]
     if view["request"] is not None:
         sent = pformat(known.of(view["request"]), width=_WIDTH - 14, sort_dicts=False)
         asked.append(("content=" if isinstance(view["request"], str) else "json=") + sent)

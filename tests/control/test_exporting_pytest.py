@@ -83,3 +83,14 @@ def test_a_key_that_only_this_world_has_is_refused():
     sandbox.ask("GET", "/v2/transactions", headers=((b"x-service-apikey", key.encode()),))
 
     assert_refused(sandbox.control("POST", EXPORT, {"as": "pytest"}), 409, "not_exportable")
+
+
+def test_whatever_was_sent_the_test_is_a_program():
+    sandbox = fresh_sandbox()
+    id = paid(sandbox)["transaction_id"]
+    for path in (f"/v1/transactions/{id}", "/v1/it's {odd}", '/"', "/a\\b"):
+        sandbox.ask("GET", path, key="partner", query="q='{x}%22&y=1\"")
+    sandbox.ask("POST", "/v3/payment", key="partner", body=b"\xe5\xff not JSON")
+    sandbox.ask("POST", f"/v3/payments/{id}/capture", key="partner", body=b'"\'{}"')
+
+    compile(exported(sandbox), "test_what_was_seen.py", "exec")
