@@ -97,7 +97,9 @@ def toggle(page: Page) -> None:
     expect(page.get_by_role("searchbox", name="Find")).to_be_focused()
     page.keyboard.press("Tab")
     expect(box).to_be_focused()
+    was_on = box.is_checked()
     page.keyboard.press("Space")
+    expect(box).to_be_checked(checked=not was_on)
 
 
 def test_single_keys_can_be_switched_off_for_good(page):
