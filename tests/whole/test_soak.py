@@ -402,7 +402,7 @@ def test_a_round_is_the_same_whenever_it_is_played(tmp_path: Path, part: str):
 
 
 def test_a_finding_says_how_it_is_played_again(tmp_path: Path):
-    means = planted(changed("GET", "/batches", with_status(500)))
+    means = planted(changed("GET", "/v1/batches", with_status(500)))
     folders = [tmp_path / name for name in ("one", "other")]
     for folder in folders:
         folder.mkdir()

@@ -56,9 +56,11 @@ export function to({ world, room, id = "", query = {} } = {}) {
   return `#/${parts.map(encodeURIComponent).join("/")}${asked ? `?${asked}` : ""}`;
 }
 
-/** Goes there. */
+/** Goes there. The route is there at once: the browser tells of the change only later, and who types
+ * fast has pressed the next key by then. */
 export const go = (place) => {
   location.hash = to(place);
+  route.value = read();
 };
 
 /** Changes the question of this place, without a step in the history. */
