@@ -173,8 +173,10 @@ declare namespace Api {
     batches: Array<BatchDetail>;
     moves: Array<CapturedMoves>;
     messages: Array<MessageView>;
+    message_rows: Array<MessageRow>;
     checks: Array<CapturedCheck>;
     requests: Array<EntryView>;
+    request_rows: Array<RequestRow>;
   };
   type CapturedCheck = {
     verdict: "genuine" | "refused";
@@ -330,6 +332,11 @@ declare namespace Api {
     trigger: DeliveryTrigger;
     sent: SentView | null;
   };
+  type DeliveryMark = {
+    endpoint_id: string;
+    status: DeliveryStatus;
+    attempts: number;
+  };
   type DeliveryStatus = "pending" | "delivered" | "failed" | "dropped" | "canceled";
   type DeliveryTrigger = "scheduled" | "manual" | "scenario";
   type DeliveryView = {
@@ -451,16 +458,7 @@ declare namespace Api {
   type FeedEvent = {
     id: string;
     event_type: string;
-    marks: Array<Mark>;
-  };
-  type FeedPayment = {
-    id: string;
-    status: string;
-    total: number;
-    currency: string;
-    merchant: string | null;
-    brand: string | null;
-    last4: string | null;
+    marks: Array<DeliveryMark>;
   };
   type FeedRow = {
     id: string;
@@ -474,12 +472,14 @@ declare namespace Api {
     account_id: string | null;
     status: number;
     outcome: string | null;
+    decided_by: string | null;
+    rule: string | null;
     why: string | null;
     clause: string | null;
     events: number;
-    payment: FeedPayment | null;
-    decided_by: string | null;
-    rule: string | null;
+    amount: number | null;
+    payment: PaymentOfRow | null;
+    duration_ms: number;
     sent: Array<FeedEvent>;
   };
   type Filters = {
@@ -595,11 +595,6 @@ declare namespace Api {
     machines: Array<MachineView>;
     total: number;
   };
-  type Mark = {
-    endpoint_id: string;
-    status: DeliveryStatus;
-    attempts: number;
-  };
   type MarkBody = {
     name?: string;
   };
@@ -613,6 +608,17 @@ declare namespace Api {
     marks: Array<MarkView>;
     total: number;
   };
+  type MessageRow = {
+    id: string;
+    event_type: EventType;
+    account_id: string;
+    subject: string;
+    request_id: string | null;
+    created_at: string;
+    status: string | null;
+    merchant: string | null;
+    deliveries: Array<DeliveryMark>;
+  };
   type MessageView = {
     id: string;
     event_type: EventType;
@@ -624,7 +630,7 @@ declare namespace Api {
     deliveries: Array<DeliveryView>;
   };
   type Messages = {
-    messages: Array<MessageView>;
+    messages: Array<MessageView | MessageRow>;
     total: number;
     limit: number;
     offset: number;
@@ -717,6 +723,15 @@ declare namespace Api {
     statuses: Record<string, number>;
     feed: Array<FeedRow>;
     requests_total: number;
+  };
+  type PaymentOfRow = {
+    id: string;
+    status: string;
+    total: number;
+    currency: string;
+    merchant: string | null;
+    brand: string | null;
+    last4: string | null;
   };
   type PaymentOrder = "newest" | "oldest" | "largest" | "smallest";
   type PaymentRow = {
@@ -890,9 +905,14 @@ declare namespace Api {
     account_id: string | null;
     status: number;
     outcome: string | null;
+    decided_by: string | null;
+    rule: string | null;
     why: string | null;
     clause: string | null;
     events: number;
+    amount: number | null;
+    payment: PaymentOfRow | null;
+    duration_ms: number;
   };
   type Requests = {
     requests: Array<EntryView | RequestRow>;

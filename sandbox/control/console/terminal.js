@@ -5,7 +5,8 @@ import { ask } from "./api.js";
 import { useTicks, worldNow } from "./clockface.js";
 import { keysOn } from "./keys.js";
 import { Receipt } from "./receipt.js";
-import { act, clock, requests, scenario, send, session, taps, world } from "./state.js";
+import { useLast } from "./records.js";
+import { act, clock, scenario, send, session, taps, world } from "./state.js";
 import { Act, Choice, copy, Empty, Go, html, Icon, Mark, Panel, Trouble } from "./ui.js";
 import { approved, curl, minor, money, time, until } from "./words.js";
 
@@ -141,12 +142,9 @@ export function Terminal() {
     if (how.outcome) await act("POST", ["scenario", "next"], { outcome: how.outcome });
     return ended(await send(body(how.card ? { card_reader_data: { paymentCardData: how.card } } : {})));
   };
-  const records = [];
-  for (const { response } of requests.value) {
-    if (response?.transaction_id && response.merchant_name && !records.some((one) => one.transaction_id === response.transaction_id)) records.push(response);
-  }
+  const records = useLast(present ? 1 : 3);
   const phone = html`<${Phone} tap=${tap} last=${last ?? records[0]} error=${error} />`;
-  const receipts = records.length ? html`<ul class="rcs">${records.slice(0, present ? 1 : 3).map((one) => html`<${Receipt} key=${one.transaction_id} record=${one} />`)}</ul>`
+  const receipts = records.length ? html`<ul class="rcs">${records.map((one) => html`<${Receipt} key=${one.transaction_id} record=${one} />`)}</ul>`
     : html`<${Empty}><p class="q">Receipts of the last payments lie here.</p><//>`;
   const head = html`<div class="row wrap"><h1 tabindex="-1">Terminal</h1><span class="q">the phone of the merchant, and whoever stands before it</span><span class="sp"></span>
     <button class="btn" aria-pressed=${String(present)} onClick=${() => setPresent(!present)}><${Icon} name="eye" />Presenter view <kbd>P</kbd></button></div>`;

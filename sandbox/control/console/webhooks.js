@@ -12,12 +12,12 @@ import { act, beat, endpoints, messages } from "./state.js";
 import { Act, Copy, Empty, Go, html, Icon, Json, Panel, Status, Trouble, walk } from "./ui.js";
 import { time } from "./words.js";
 
-const Delivery = ({ one }) => html`<span class=${`dv ${tick({ status: one.status, tries: one.attempts?.length ?? 1 })}`}>
+const Delivery = ({ one }) => html`<span class=${`dv ${tick({ status: one.status, tries: one.attempts })}`}>
   <i></i>${nameOf(one.endpoint_id)}</span>`;
 
 const Message = ({ one, on }) => html`<li><${Go} room="webhooks" id=${one.id} query=${route.value.query} class=${`row two3 ${on ? "on" : ""}`}>
   <time class="qq">${time(one.created_at)}</time><b class="el">${one.event_type}</b><span></span>
-  <span class="q sm el">${one.deliveries.map((each) => html`<${Delivery} one=${each} /> `)} ${one.body?.merchant_name ?? ""}</span><//></li>`;
+  <span class="q sm el">${one.deliveries.map((each) => html`<${Delivery} one=${each} /> `)} ${one.merchant ?? ""}</span><//></li>`;
 
 const STEPS = [["verdict", "verdict"], ["says", "which means"], ["step", "decided at"], ["signed", "signed"], ["age_s", "age, s"], ["secrets", "secret"],
   ["expected", "expected"], ["sent", "sent"]];
@@ -84,7 +84,7 @@ export function Webhooks() {
   const [spoiling, setSpoiling] = useState(false);
   const [sample, setSample] = useState(SAMPLES[0]);
   const q = (query.q ?? "").toLowerCase();
-  const list = messages.value.filter((one) => JSON.stringify([one.id, one.event_type, one.subject, one.body?.merchant_name, one.body?.status]).toLowerCase().includes(q));
+  const list = messages.value.filter((one) => JSON.stringify([one.id, one.event_type, one.subject, one.merchant, one.status]).toLowerCase().includes(q));
   return html`<section class="list eplist"><div class="lh"><div class="row"><h1 tabindex="-1">Webhooks</h1><span class="sp"></span>
       <button class="btn" onClick=${() => setAdding(true)}><${Icon} name="add" size=${13} />Endpoint</button></div>
       ${isReport ? "" : html`<button class="btn" aria-expanded=${String(spoiling)} onClick=${() => setSpoiling(!spoiling)}><${Icon} name="warning" size=${13} />Spoil the next delivery</button>`}</div>

@@ -96,25 +96,17 @@ export function until(now, then) {
 }
 
 /** Who decided how an attempt ended, if it was not simply approved. */
-export function decider(entry) {
-  const outcome = entry.outcome;
-  if (!outcome || outcome.source === "default") return "";
-  return `${outcome.source}: ${outcome.rule && outcome.rule !== outcome.source ? outcome.rule : outcome.key}`;
+export function decider({ decided_by: source, rule, outcome }) {
+  if (!source || source === "default") return "";
+  return `${source}: ${rule && rule !== source ? rule : outcome}`;
 }
-
-/** The decision that refused a request, or null. */
-export const refusal = (entry) =>
-  entry.decisions?.findLast(({ verdict }) => verdict !== "ok") ?? null;
 
 /** What of a payment was approved, which may be less than was asked for. */
 export const approved = (record) =>
   record.additional_details?.captured_amount || record.additional_details?.authorized_amount || record.total_amount;
 
-/** What a payment's answer says about the money, or the request where there is none. */
-export function amountOf(entry) {
-  const asked = entry.request?.amount ?? entry.response?.total_amount;
-  return money(asked, entry.response?.currency);
-}
+/** What a request asks for, or what its payment is about where it names no amount. */
+export const amountOf = ({ amount, payment }) => money(amount ?? payment?.total, payment?.currency);
 
 /** The last four digits with the brand. */
 export function cardOf(record) {
