@@ -1,6 +1,6 @@
 // What is known about the world that is shown, and how it is kept up to date.
 
-import { effect, signal } from "@preact/signals";
+import { effect, signal, untracked } from "@preact/signals";
 import { ask, away, inWorld, locked, raw, Refused } from "./api.js";
 import { route } from "./route.js";
 
@@ -265,7 +265,8 @@ export function follow() {
     }
     if (id !== shown) {
       shown = id;
-      queueMicrotask(() => enter(id));
+      // At once, so that the answers are on their way while the room is drawn for the first time.
+      untracked(() => enter(id));
     }
   });
 }

@@ -33,13 +33,23 @@ export const decimals = (currency) => (WHOLE.has(currency) ? 0 : THOUSANDTHS.has
 export const units = (minor, currency = "USD") =>
   (minor / 10 ** decimals(currency)).toFixed(decimals(currency));
 
+// A format takes milliseconds to make, and a page writes hundreds of amounts.
+const formats = new Map();
+
+function formatOf(currency) {
+  if (!formats.has(currency)) {
+    const digits = decimals(currency);
+    formats.set(currency, new Intl.NumberFormat("en-US", { style: "currency", currency,
+      minimumFractionDigits: digits, maximumFractionDigits: digits }));
+  }
+  return formats.get(currency);
+}
+
 /** Minor units with their currency. */
 export function money(minor, currency = "USD") {
   if (typeof minor !== "number" || !Number.isFinite(minor)) return "";
-  const digits = decimals(currency);
   try {
-    return new Intl.NumberFormat("en-US", { style: "currency", currency,
-      minimumFractionDigits: digits, maximumFractionDigits: digits }).format(minor / 10 ** digits);
+    return formatOf(currency).format(minor / 10 ** decimals(currency));
   } catch {
     return `${units(minor, currency)} ${currency}`;
   }
@@ -66,17 +76,14 @@ export function subject({ says, amount, currency }) {
 /** The time of day of an instant, in UTC. */
 export const time = (instant) => (instant ? new Date(instant).toISOString().slice(11, 19) : "");
 
+const DAYS = "Sun Mon Tue Wed Thu Fri Sat".split(" ");
+const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sept Oct Nov Dec".split(" ");
+
 /** The day of an instant, in UTC. */
-export const day = (instant) =>
-  new Intl.DateTimeFormat("en-GB", {
-    timeZone: "UTC",
-    weekday: "short",
-    day: "numeric",
-    month: "short",
-    year: "numeric",
-  })
-    .format(new Date(instant))
-    .replace(",", "");
+export function day(instant) {
+  const at = new Date(instant);
+  return `${DAYS[at.getUTCDay()]} ${at.getUTCDate()} ${MONTHS[at.getUTCMonth()]} ${at.getUTCFullYear()}`;
+}
 
 /** @type {[string, number][]} */
 const UNITS = [["y", 31_536_000], ["d", 86_400], ["h", 3600], ["min", 60], ["s", 1]];
