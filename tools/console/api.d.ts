@@ -354,6 +354,7 @@ declare namespace Api {
     parent_id: string | null;
     status: string;
     counts: Counts | null;
+    currency: string | null;
     grants: Array<string> | null;
     expires_at: string | null;
     last_used_at: string | null;

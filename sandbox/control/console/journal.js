@@ -5,7 +5,7 @@ import { ask, inWorld, Refused } from "./api.js";
 import { asMarkdown } from "./markdown.js";
 import { isReport } from "./capture.js";
 import { go, refine, route } from "./route.js";
-import { act, beat, requests, session, world } from "./state.js";
+import { act, beat, messages, requests, session, world } from "./state.js";
 import { Act, Code, copy, Copy, Empty, Go, html, Icon, Json, Panel, Status, Trouble, walk } from "./ui.js";
 import { amountOf, curl, decider, purpose, time } from "./words.js";
 
@@ -63,6 +63,9 @@ function asCurl(entry) {
     body: entry.method === "GET" ? null : entry.request });
 }
 
+/** The event of a message, where this page knows it; else its id. */
+const eventOf = (id) => messages.value.find((one) => one.id === id)?.event_type ?? id;
+
 /** The id in the path of a request, on which it wanted to act. */
 const targetOf = ({ path }) => /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(path)?.[0] ?? "";
 
@@ -119,8 +122,7 @@ function Detail({ id }) {
       <span>${entry.duration_ms} ms</span>
       ${entry.status >= 400 && entry.key_id && entry.route ? html`<span><${Go} room="access" id=${who ?? entry.key_id}
         query=${{ operation: entry.route, target: targetOf(entry), of: entry.id }}>Open in the lens<//></span>` : ""}</div>
-    <div class="row wrap"><button class="btn" onClick=${() => copy(asCurl(entry), "a curl command")}>
-      <${Icon} name="shell" />As curl</button><button class="btn" onClick=${() => copy(asMarkdown(entry), "it as Markdown")}>
+    <div class="row wrap"><button class="btn" onClick=${() => copy(asMarkdown(entry), "it as Markdown")}>
       <${Icon} name="copy" />As Markdown</button></div></div>
   <${Panel} title="Why" about=${decider(row)}><ol class="steps">${(entry.decisions ?? []).map((one) => html`
     <li class=${one.verdict === "ok" ? "" : "no"}><${Icon} name=${one.verdict === "ok" ? "check" : "refused"} size=${14} />
@@ -131,8 +133,10 @@ function Detail({ id }) {
     ${entry.request == null ? html`<p class="q pad">No body</p>` : html`<${Json} value=${entry.request} />`}<//>
   <${Panel} title="Answer" more=${html`<${Copy} text=${JSON.stringify(entry.response, null, 2)} what="the answer" />`}>
     ${entry.response == null ? html`<p class="q pad">No body</p>` : html`<${Json} value=${entry.response} />`}<//></div>
-  ${entry.events?.length ? html`<${Panel} title="Webhooks"><ul class="pad">${entry.events.map((one) => html`<li>
-    <${Go} room="webhooks" id=${one}>${one}<//></li>`)}</ul><//>` : ""}
+  ${entry.events?.length ? html`<${Panel} title="Webhooks" about=${`${entry.events.length} ${entry.events.length === 1 ? "message" : "messages"}`}>
+    <ul class="pad">${entry.events.map((one) => html`<li><${Go} room="webhooks" id=${one}>${eventOf(one)}<//></li>`)}</ul><//>` : ""}
+  <${Panel} title="The same by curl" more=${html`<button class="btn g s" onClick=${() => copy(asCurl(entry), "a curl command")}>
+    <${Icon} name="shell" size=${13} />Copy</button>`}><pre class="pad wraps" tabindex="0"><code>${asCurl(entry)}</code></pre><//>
   ${isReport ? "" : html`<${Replay} key=${id} entry=${entry} />`}`;
 }
 

@@ -55,6 +55,15 @@ export function money(minor, currency = "USD") {
   }
 }
 
+/** What people write before an amount of a currency: $, or JP¥. */
+export function sign(currency = "USD") {
+  try {
+    return formatOf(currency).formatToParts(0).find(({ type }) => type === "currency")?.value ?? currency;
+  } catch {
+    return currency;
+  }
+}
+
 /** The amount that somebody typed, in minor units; null if it is none of the currency. */
 export function minor(text, currency = "USD") {
   const plain = String(text).trim().replaceAll(",", "");
@@ -125,7 +134,8 @@ export function cardOf(record) {
 export function curl({ method, url, header, key, body }) {
   const quoted = (text) => `'${String(text).replaceAll("'", `'\\''`)}'`;
   const parts = ["curl", "-s", ...(method === "GET" ? [] : ["-X", method]), quoted(url)];
-  if (key) parts.push("-H", quoted(`${header}: ${key}`));
+  // In double quotes, so that the shell fills the key in.
+  if (key) parts.push("-H", `"${header}: ${key}"`);
   if (body != null) {
     parts.push("-H", quoted("content-type: application/json"), "-d", quoted(JSON.stringify(body)));
   }
