@@ -60,6 +60,7 @@ _TAGS: Final = {
     "schedules": "When batches close by themselves",
     "messages": "Webhooks: what happened, and where it was delivered",
     "endpoints": "Receivers of webhooks",
+    "receivers": "Receivers inside the process, with programmed answers",
     "webhooks": "Faults of the next deliveries",
     "verify": "Signatures of webhooks",
     "applications": "Webhook applications of accounts, to which endpoints belong",
@@ -107,6 +108,7 @@ EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
     "requests.export": {"as": "curl"},
     "worlds.change": {"name": "Release 7"},
     "worlds.fork": {"name": "A copy"},
+    "receivers.create": {"answers": [500, 500, 200]},
     "marks.add": {"name": "before the refund"},
     "scenarios.check": {"toml": 'name = "mine"\n[[rule]]\nthen = { outcme = "lost_card" }\n'},
     "webhooks.next.add": {

@@ -29,6 +29,7 @@ from sandbox.store.port import UnitOfWork
 from sandbox.store.seeding import Cast
 from sandbox.store.steps import Container, Steps
 from sandbox.store.world_state import WorldState
+from sandbox.webhooks.inside import Inbox
 from sandbox.webhooks.outbox import Outbox
 from sandbox.worlds.background import Durability, Scheduler
 from sandbox.worlds.change_signal import ChangeSignal
@@ -228,6 +229,7 @@ class World:
         self.busy: dict[str, Event] = {}
         self.taken_events: dict[str, str] = {}
         self.tap_desk = TapDesk(self._tap_changed)
+        self.inbox = Inbox()
         self.coverage = CoverageCounters()
 
     def take_over(

@@ -131,6 +131,9 @@ def _with_id(sandbox: Checked, name: str, path: str) -> str:
     if kind == "marks":
         made = sandbox.control("POST", f"{WORLD}/marks", {})
         return path.replace("none", made.json()["id"])
+    if kind == "receivers":
+        made = sandbox.control("POST", f"{WORLD}/receivers", {})
+        return path.replace("none", made.json()["id"])
     if kind == "endpoints":
         made = sandbox.control("POST", f"{WORLD}/endpoints", {"url": "http://127.0.0.1:9/hook"})
         return path.replace("none", made.json()["id"])
@@ -213,6 +216,9 @@ def test_what_is_there_already_is_refused_as_the_document_says(sandbox):
     }
     path = f"{WORLD}/messages/{message}/verify"
     answers["messages.verify"] = sandbox.control("GET", path, query="endpoint_id=free").status
+    while sandbox.control("POST", f"{WORLD}/receivers", {}).status == 201:
+        pass
+    answers["receivers.create"] = sandbox.control("POST", f"{WORLD}/receivers", {}).status
     answers["worlds.delete"] = sandbox.control("DELETE", WORLD).status
 
     assert answers == dict.fromkeys([row.name for row in CONTROL if 409 in row.refuses], 409)

@@ -680,6 +680,12 @@ declare namespace Api {
     currency: string | null;
   };
   type NeedKind = "tap" | "surcharge" | "endpoint" | "batch" | "key";
+  type NewReceiver = {
+    answers?: Array<number>;
+    delay_ms?: number;
+    description?: string | null;
+    event_types?: Array<string>;
+  };
   type NextOutcome = {
     outcome?: string | null;
     operation?: Operation | null;
@@ -876,6 +882,35 @@ declare namespace Api {
     unknown_routes: "path" | "key";
     expiry_without_offset: "refused" | "utc";
     unknown_key_fields: "refused" | "ignored";
+  };
+  type ReceivedPage = {
+    received: Array<ReceivedView>;
+    total: number;
+    limit: number;
+    offset: number;
+  };
+  type ReceivedView = {
+    at: string;
+    message_id: string;
+    event_type: string | null;
+    attempt: number;
+    headers: Record<string, string>;
+    body: any;
+    genuine: boolean;
+    says: string;
+    answer: number | null;
+  };
+  type ReceiverView = {
+    id: string;
+    answers: Array<number>;
+    delay_ms: number;
+    received: number;
+    secret: string;
+    endpoint: EndpointView;
+  };
+  type Receivers = {
+    receivers: Array<ReceiverView>;
+    total: number;
   };
   type RecordKind = "account" | "terminal" | "location" | "key";
   type Recover = {
@@ -1625,6 +1660,30 @@ declare namespace Api {
       path: ["worlds", string, "endpoints", string];
       body: undefined;
       answer: null;
+    };
+    "receivers.create": {
+      method: "POST";
+      path: ["worlds", string, "receivers"];
+      body: NewReceiver | undefined;
+      answer: ReceiverView;
+    };
+    "receivers.list": {
+      method: "GET";
+      path: ["worlds", string, "receivers"];
+      body: undefined;
+      answer: Receivers;
+    };
+    "receivers.delete": {
+      method: "DELETE";
+      path: ["worlds", string, "receivers", string];
+      body: undefined;
+      answer: null;
+    };
+    "receivers.received": {
+      method: "GET";
+      path: ["worlds", string, "receivers", string, "received"];
+      body: undefined;
+      answer: ReceivedPage;
     };
     "endpoints.rotate": {
       method: "POST";
