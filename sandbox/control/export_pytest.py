@@ -12,6 +12,7 @@ from pprint import pformat
 from typing import Any, Final
 
 from sandbox.control.export_case import ExportCase
+from sandbox.control.export_webhooks import YOUR_SOFTWARE, SeenWebhooks
 from sandbox.control.finding import cast_names
 from sandbox.control.rows import ControlFault
 from sandbox.domain.instants import parse_rfc3339
@@ -65,10 +66,15 @@ def pytest_of(case: ExportCase) -> str:
     scenario = case.world.state.scenario
     if scenario is not None:
         lines += [f"SCENARIO = {_code(scenario)}", ""]
+    seen = SeenWebhooks(case.world, case.views)
+    if seen.contradict:
+        lines += YOUR_SOFTWARE.splitlines()
     lines += ["", *_marker(case), "def test_what_was_seen(sandbox):"]
     if scenario is not None:
         lines += ["    sandbox.scenario(SCENARIO)", ""]
-    steps = [line for step in _steps(case) for line in step]
+    if seen.any:
+        lines += ["    webhooks = sandbox.webhooks", ""]
+    steps = [line for step in _steps(case, seen) for line in step]
     return "\n".join([*lines, *steps]).rstrip() + "\n"
 
 
@@ -196,7 +202,7 @@ def _in_quotes(text: str) -> str:
 _BRACES: Final = str.maketrans({"{": "{{", "}": "}}", "'": "%27", "\\": "%5C"})
 
 
-def _steps(case: ExportCase) -> Iterator[list[str]]:
+def _steps(case: ExportCase, seen: SeenWebhooks) -> Iterator[list[str]]:
     known = _Known(case)
     at: datetime | None = None
     for number, view in enumerate(case.views, start=1):
@@ -206,8 +212,11 @@ def _steps(case: ExportCase) -> Iterator[list[str]]:
             step.append(f"    sandbox.advance(to={view['at']!r})")
         if at is None or step:
             at = came
-        yield [*step, *_step(case, known, number, view), ""]
+        yield [*step, *seen.before(view), *_step(case, known, number, view)]
         known.learn(number, view["response"])
+        yield [*seen.after(view, known.of), ""]
+    for view in case.views:
+        yield list(seen.at_the_end(view, _client(case, view), known.of))
 
 
 def _step(case: ExportCase, known: _Known, number: int, view: EntryView) -> Iterator[str]:

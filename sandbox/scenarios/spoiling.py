@@ -15,6 +15,13 @@ SPOILED_MAX: Final = 100
 """Entries that wait in one world. Each delivery goes through them until one fits."""
 
 
+BY_HAND: Final = "next delivery "
+"""What the name of the rule begins with that an entry was; its id follows."""
+
+USED_MAX: Final = 1_000
+"""So many used entries are remembered while the process runs."""
+
+
 class SpoiledFull(ValueError):
     """The queue of deliveries to spoil is full."""
 
@@ -47,6 +54,8 @@ class Spoiling:
         # The rule of each entry, with the part of it that tells two of one id apart.
         self._running: dict[str, tuple[object, Running | None]] = {}
         self._numbered = 0
+        # What was done to deliveries by hand, for an export that does it again.
+        self.used: dict[str, Spoiled] = {}
 
     def add(self, when: Mapping[str, Any], then: Mapping[str, Any], times: int) -> Spoiled:
         """Put one at the end. Raises SpoiledFull, or ScenarioError if it makes no sense."""
@@ -76,7 +85,7 @@ class Spoiling:
             matched = None if running is None else running.for_webhook(words)
             if matched is not None:
                 self._use(entry)
-                return MatchedWebhookRule(matched.then, f"next delivery {entry.id}")
+                return MatchedWebhookRule(matched.then, f"{BY_HAND}{entry.id}")
         return None
 
     def _of(self, entry: Spoiled) -> Running | None:
@@ -93,6 +102,9 @@ class Spoiling:
         return running
 
     def _use(self, entry: Spoiled) -> None:
+        self.used[entry.id] = entry
+        if len(self.used) > USED_MAX:
+            del self.used[next(iter(self.used))]
         if entry.left <= 1:
             self.remove([entry.id])
             return

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.conftest import NOW
+from tests.control.test_exporting_pytest import ran
 from tests.driving import Served, serving
 from tests.whole.browsing import chromium, needs_chromium
 from tests.whole.watching import Desk, faults, watched
@@ -61,6 +62,53 @@ def test_what_a_customer_sees_whose_card_has_only_fifty_dollars(desk):
     expect(page.get_by_role("textbox")).to_have_count(0)
     expect(page.get_by_role("combobox")).to_have_count(0)
     assert desk.clicks <= 6
+    assert faults(page) == []
+
+
+def test_a_late_webhook_that_contradicts_the_answer_becomes_a_failing_test(desk, tmp_path):
+    page = desk.page
+    desk.world("late", clock={"now": NOW, "mode": "frozen"})
+    desk.ask("POST", "/worlds/late/receivers", {})
+    desk.open("webhooks", at="late")
+
+    desk.click("button", "Spoil the next delivery")
+    form = page.get_by_role("form", name="Spoil the next delivery")
+    form.get_by_label("Of event").select_option("transaction.refund")
+    form.get_by_label("Late, in ms").fill("100")
+    form.get_by_label("with the value").fill("declined")
+    desk.click("button", "Spoil it")
+    expect(form.locator(".waits")).to_contain_text("transaction.refund")
+    for key in "gt":
+        page.keyboard.press(key)
+    expect(page.get_by_role("button", name="1 Visa")).to_be_visible()
+    page.get_by_role("heading", level=1).focus()
+    page.keyboard.press("1")
+    expect(page.locator(".phone")).to_contain_text("Approved")
+    for key in "gp":
+        page.keyboard.press(key)
+    desk.click("link", "captured", within="main")
+    desk.click("button", "Refund…")
+    page.get_by_role("textbox", name="Amount: Refund").fill("12.00")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("region", name="Payment")).to_contain_text("$12.00")
+    page.get_by_role("heading", level=1).focus()
+    for key in "gw":
+        page.keyboard.press(key)
+    messages = page.get_by_role("list", name="Messages, newest first").get_by_role("link")
+    expect(messages.filter(has_text="transaction.refund")).to_have_count(2)
+    desk.click("link", "transaction.refund")
+    table = page.get_by_role("region", name="Message").locator(".contra table")
+    expect(table).to_contain_text("declined")
+    table.get_by_role("link", name="record now").click()
+    desk.clicks += 1
+    page.get_by_role("combobox", name="Save as").select_option("a test for pytest")
+    with page.expect_download() as saved:
+        desk.click("button", "Save", exact=True)
+
+    test = saved.value.path().read_text("utf-8")
+    status, said = ran(tmp_path, test)
+    assert (status, "assert ours['status'] == record['status']" in said) == (1, True), said
+    assert desk.clicks <= 8
     assert faults(page) == []
 
 
