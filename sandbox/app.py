@@ -4,6 +4,7 @@ import logging
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 from time import monotonic
@@ -46,7 +47,9 @@ from sandbox.worlds.world import DEFAULT_WORLD, World
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
+    from sandbox.control.rows import Act
     from sandbox.scenario_examples import Step
+    from sandbox.scenario_examples.in_world import PlayedStep
     from sandbox.scenarios.shapes import Scenario
     from sandbox.worlds.saver import Saver
 
@@ -178,6 +181,7 @@ def _services(
         scenario=library.scenario,
         scenario_text=library.scenario_text,
         prove=_prove,
+        play=partial(_play, inside=inside),
         why_not_to=guard.why_not_to,
         platform_url=settings.platform_url,
         needs_token=needs_token,
@@ -192,6 +196,17 @@ def _prove(scenario: "Scenario") -> list["Step"]:
     from sandbox.scenario_examples import run_examples
 
     return list(run_examples(scenario, build, within_s=_PROVED_WITHIN_S))
+
+
+async def _play(
+    world: World, scenario: "Scenario", numbers: range, act: "Act", *, inside: Inside
+) -> "list[PlayedStep]":
+    """The steps of a scenario's examples in a world that runs."""
+    from sandbox.scenario_examples.in_world import play_in_world
+
+    return await play_in_world(
+        world, scenario.example, numbers, inside=inside, act=act, within_s=_PROVED_WITHIN_S
+    )
 
 
 def _worlds(

@@ -62,8 +62,37 @@ _FIXED: Final = {
     "scenario.prove": {
         "name": "Approve everything",
         "ok": True,
-        "examples": [{"number": 1, "name": "a sale", "mistakes": []}],
+        "examples": [{"number": 1, "name": "a sale", "line": None, "mistakes": []}],
         "total": 1,
+    },
+    "scenario.play": {
+        "name": "Approve everything",
+        "ok": True,
+        "steps": [
+            {
+                "number": 1,
+                "name": "a sale",
+                "operation": "sale",
+                "mistakes": [],
+                "requests": [
+                    {
+                        "request_id": "req_0000000001",
+                        "method": "POST",
+                        "path": "/v3/payment",
+                        "query": "",
+                        "body": {"event_id": "example-1-1", "amount": 1000},
+                        "status": 200,
+                        "answer": {"status": "captured"},
+                    }
+                ],
+                "messages": [],
+                "subject": None,
+                "status": "captured",
+                "status_reason": "approved",
+            }
+        ],
+        "total": 1,
+        "now": NOW,
     },
 }
 """Answers of rows that wait for an event loop, and the beginnings of whole documents."""

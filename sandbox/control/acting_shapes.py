@@ -25,6 +25,9 @@ PAGE_MAX: Final = 500
 _KeyName = Annotated[str, Field(min_length=1, max_length=100)]
 
 
+_ExampleName = int | Annotated[str, Field(min_length=1, max_length=200)]
+
+
 class _Act(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
@@ -122,6 +125,22 @@ class CheckBody(_Act):
         if (self.toml is None) == (self.document is None):
             raise ValueError("toml or json is required, and not both")
         return self
+
+
+class ProveBody(_Act):
+    """The scenario whose examples run: the text of its file, else the one that runs."""
+
+    toml: Annotated[str, Field(max_length=500_000)] | None = None
+
+
+class PlayBody(_Act):
+    """Which example of the running scenario to play: its number, from 1, or its name.
+
+    Those before it are played too, since they are its story; `from` names a later beginning.
+    """
+
+    example: _ExampleName
+    begin: _ExampleName | None = Field(default=None, alias="from")
 
 
 class RenameBody(_Act):

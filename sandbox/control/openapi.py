@@ -111,6 +111,8 @@ EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
     "receivers.create": {"answers": [500, 500, 200]},
     "marks.add": {"name": "before the refund"},
     "scenarios.check": {"toml": 'name = "mine"\n[[rule]]\nthen = { outcme = "lost_card" }\n'},
+    "scenario.prove": {},
+    "scenario.play": {"example": 1},
     "webhooks.next.add": {
         "then": {"delay_ms": 1500, "contradict": {"status": "declined"}},
         "when": {"event": "transaction.sale"},

@@ -1,6 +1,6 @@
 """The row of the control table for an endpoint, and the request that its function gets."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
@@ -63,6 +63,36 @@ class Proved(Protocol):
     def mistakes(self) -> list[str]: ...
 
 
+class PlayedExchange(Protocol):
+    """A request of a step and its answer; without an id if it is one of the control API."""
+
+    request_id: str | None
+    method: str
+    path: str
+    query: str
+    body: Any
+    status: int | None
+    answer: Any
+
+
+class PlayedStep(Protocol):
+    """What came of an example that was played: requests, ids and types of messages, mistakes."""
+
+    number: int
+    name: str
+    operation: str
+    mistakes: list[str]
+    events: list[tuple[str, str]]
+    shown: dict[str, Any]
+
+    @property
+    def exchanges(self) -> Sequence[PlayedExchange]: ...
+
+
+Act = Callable[[str, Any], Awaitable[tuple[int, Any]]]
+"""Carries out a control action of a world, by the end of its path; gives status and answer."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """The services of the control API, given by the composition root.
@@ -71,7 +101,7 @@ class Services:
     and `fixture_names` lists them. `default_fixture` and `default_seed` apply to a world created
     without them. `samples` gives a sample body of an event type. `scenarios` is the library by
     name, `scenario` finds one by name or title, `scenario_text` is the text of its file, and
-    `prove` runs the examples of one in a sandbox of its own.
+    `prove` runs the examples of one in a sandbox of its own, `play` some of them in a world.
     `why_not_to` tells why webhooks may not go to a host; None if they may. `platform_url` is the
     URL of the platform, seen from the control API, and `needs_token` says whether the control API
     requires a token. `inside` sends requests to the platform. `control_document` writes its OpenAPI
@@ -91,6 +121,7 @@ class Services:
     scenario: Callable[[str], Any]
     scenario_text: Callable[[str], str]
     prove: Callable[[Any], Sequence[Proved]]
+    play: Callable[[World, Any, range, Act], Awaitable[Sequence[PlayedStep]]]
     why_not_to: Callable[[str], str | None]
     platform_url: str
     needs_token: bool

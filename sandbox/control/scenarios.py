@@ -7,12 +7,12 @@ from urllib.parse import urlsplit
 from sandbox.control.rows import ControlFault, ControlRequest, Document, invalid
 from sandbox.domain.instants import to_wire
 from sandbox.domain.words import nearest
-from sandbox.scenarios.loading import ScenarioError, parse_scenario, problems_of
+from sandbox.scenarios.loading import Problem, ScenarioError, parse_scenario, problems_of
 from sandbox.worlds.scenarios import run_scenario
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
-    from sandbox.control.acting_shapes import CheckBody
+    from sandbox.control.acting_shapes import CheckBody, ProveBody
     from sandbox.scenarios.shapes import Scenario
 
 
@@ -58,7 +58,10 @@ class RuleInUse(TypedDict):
 
 
 class RunningScenario(TypedDict):
-    """The scenario that runs in a world, also as a TOML file; `since` is when it began to run."""
+    """The scenario that runs in a world, also as a TOML file; `since` is when it began to run.
+
+    `examples` are the names of its examples, or their numbers.
+    """
 
     name: str
     about: str
@@ -66,6 +69,7 @@ class RunningScenario(TypedDict):
     toml: str
     rules: list[RuleInUse]
     webhooks: list[RuleInUse]
+    examples: list[str]
 
 
 def read(request: ControlRequest) -> RunningScenario:
@@ -86,7 +90,12 @@ def read(request: ControlRequest) -> RunningScenario:
         "webhooks": [
             {**one, "last_request_id": spoilt.get(one["name"])} for one in shown["webhooks"]
         ],
+        "examples": _names_of_examples(world.scenario.scenario),
     }
+
+
+def _names_of_examples(scenario: "Scenario") -> list[str]:
+    return [one.name or str(number) for number, one in enumerate(scenario.example, start=1)]
 
 
 def _last_requests(world: World) -> tuple[dict[str, str], dict[str, str]]:
@@ -139,9 +148,7 @@ def of_library(request: ControlRequest) -> ScenarioFile:
         "about": one.about,
         "toml": request.services.scenario_text(name),
         "json": one.model_dump(mode="json", exclude_unset=True),
-        "examples": [
-            example.name or str(number) for number, example in enumerate(one.example, start=1)
-        ],
+        "examples": _names_of_examples(one),
     }
 
 
@@ -189,10 +196,14 @@ def check(request: ControlRequest) -> Problems:
 
 
 class ProvedExample(TypedDict):
-    """The result of an example: what did not come as expected, in words; none if all did."""
+    """The result of an example: what did not come as expected, in words; none if all did.
+
+    `line` is that of the example in the TOML that was given, null if none was.
+    """
 
     number: int
     name: str
+    line: int | None
     mistakes: list[str]
 
 
@@ -206,33 +217,53 @@ class Proof(TypedDict):
 
 
 async def prove(request: ControlRequest) -> Proof:
-    """Whether the examples of the running scenario come true, in a demo world of their own.
+    """Whether the examples of a scenario come true, in a demo world of their own.
 
-    The world itself does not change. A scenario without examples is ok. Source: assumed D25-prove.
+    It is the one of the body, else the one that runs. The world itself does not change. A scenario
+    without examples is ok. Source: assumed D25-prove.
     """
-    document = request.world.state.scenario
-    if document is None:
-        raise _no_scenario()
-    scenario = parse_scenario(dict(document))
-    views: list[ProvedExample]
+    body: ProveBody = request.body
+    if body.toml is None:
+        scenario = running(request.world)
+    else:
+        scenario = _parsed(request, _of_file(body.toml))
+    found: dict[int, list[str]]
     try:
         # Examples take a sandbox with a loop of its own; the platform goes on beside them.
         steps = await asyncio.to_thread(request.services.prove, scenario)
-        views = [
-            {"number": step.number, "name": step.name, "mistakes": step.mistakes} for step in steps
-        ]
+        found = {step.number: step.mistakes for step in steps}
     except ScenarioError as error:
         why = f"cannot run in a demo world: {error}"
-        views = [
-            {"number": number, "name": one.name or f"example {number}", "mistakes": [why]}
-            for number, one in enumerate(scenario.example, start=1)
-        ]
+        found = {number: [why] for number in range(1, len(scenario.example) + 1)}
+    views: list[ProvedExample] = [
+        {
+            "number": number,
+            "name": one.name or f"example {number}",
+            "line": _line_of_example(body.toml, number),
+            "mistakes": found[number],
+        }
+        for number, one in enumerate(scenario.example, start=1)
+    ]
     return {
         "name": scenario.name,
-        "ok": not any(one["mistakes"] for one in views),
+        "ok": not any(found.values()),
         "examples": views,
         "total": len(views),
     }
+
+
+def _line_of_example(text: str | None, number: int) -> int | None:
+    from sandbox.scenarios.toml import line_of
+
+    return None if text is None else line_of(text, Problem("example", number, None, "", None))
+
+
+def running(world: World) -> "Scenario":
+    """The scenario that runs in a world. Raises ControlFault."""
+    document = world.state.scenario
+    if document is None:
+        raise _no_scenario()
+    return parse_scenario(dict(document))
 
 
 def _no_scenario() -> ControlFault:

@@ -119,13 +119,18 @@ class ExampleRunner:
         if send.operation == "find":
             return await self._found(send, send.event_id or ""), []
         if send.operation == "close_batch":
-            batch_id = (await self._payment(send, on))["batch_id"]
+            batch_id = (await self._payment(send, on)).get("batch_id")
+            if batch_id is None:
+                return ExampleAnswer(0, {}, None), ["send.operation: the payment is in no batch"]
             return await self._ask(send, "POST", f"/v1/batches/{batch_id}/close", {}), []
         path = _PATHS[send.operation].format(on)
         self._stage.set_answered(is_answered=False)
         request = asyncio.ensure_future(self._ask(send, "POST", path, self._body(send, number)))
-        wrong = await self._at_tap_desk(send, request)
-        return await request, wrong
+        try:
+            wrong = await self._at_tap_desk(send, request)
+            return await request, wrong
+        finally:
+            request.cancel()
 
     def _note_answer(self) -> None:
         self._stage.set_answered(is_answered=True)
@@ -201,17 +206,19 @@ class ExampleRunner:
         found = answer.body if isinstance(answer.body, list) else []
         return replace(answer, body=found[0] if found else None)
 
-    async def _payment(self, send: "Send", on: str) -> Any:
-        return (await self._ask(send, "GET", f"/v1/transactions/{on}")).body
+    async def _payment(self, send: "Send", on: str) -> dict[str, Any]:
+        body = (await self._ask(send, "GET", f"/v1/transactions/{on}")).body
+        return body if isinstance(body, dict) else {}
 
     async def _shown(self, send: "Send", on: str, answer: ExampleAnswer) -> dict[str, Any]:
         """What `status` and the other fields are looked for in."""
         body = answer.body if isinstance(answer.body, dict) else {}
         if send.operation == "close_batch" and "id" in body:
-            return dict((await self._ask(send, "GET", f"/v1/batches/{body['id']}")).body)
+            batch = (await self._ask(send, "GET", f"/v1/batches/{body['id']}")).body
+            return batch if isinstance(batch, dict) else body
         if "transaction_id" in body and send.operation != "advance":
             return body
-        return dict(await self._payment(send, on)) if on else {}
+        return await self._payment(send, on) if on else {}
 
     async def _ask(
         self, send: "Send", method: str, path: str, body: Any = None, *, query: str = ""

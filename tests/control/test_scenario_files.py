@@ -148,8 +148,8 @@ def test_one_of_both_is_checked(sandbox, body):
     assert_refused(answer, 400, "validation_error", nearest)
 
 
-def proved(sandbox):
-    answer = asyncio.run(control(sandbox, "POST", f"{SCENARIO}/prove"))
+def proved(sandbox, **body):
+    answer = asyncio.run(control(sandbox, "POST", f"{SCENARIO}/prove", body))
     assert answer.status == 200, answer.body
     return answer.json()
 
@@ -175,12 +175,26 @@ expect = { http = 418 }
 
     first, second = proof.pop("examples")
     assert proof == {"name": "mine", "ok": False, "total": 2}
-    assert first == {"number": 1, "name": "too little", "mistakes": []}
+    assert first == {"number": 1, "name": "too little", "line": None, "mistakes": []}
     assert (second["number"], second["name"]) == (2, "hopeful")
     assert second["mistakes"][0].startswith("http: expected 418, came ")
     assert (sandbox.control("GET", SCENARIO).body, sandbox.control("GET", WORLD).body) == before
     sandbox.control("PUT", SCENARIO, {"name": "late_answer"})
     assert proved(sandbox)["ok"] is True
+
+
+def test_the_examples_of_a_text_are_proved_and_have_the_lines_of_the_text(sandbox):
+    wrong = '[[example]]\nsend = { operation = "sale", amount = 500 }\nexpect = { http = 418 }\n'
+
+    proof = proved(sandbox, toml=TOML + wrong)
+
+    (example,) = proof["examples"]
+    assert proof["ok"] is False
+    assert (TOML + wrong).splitlines()[example["line"] - 1] == "[[example]]"
+    assert sandbox.control("GET", SCENARIO).status == 404
+    mistaken = {"toml": TOML.replace("amount = 500", "amont = 500")}
+    answer = asyncio.run(control(sandbox, "POST", f"{SCENARIO}/prove", mistaken))
+    assert_refused(answer, 400, "validation_error", "amount")
 
 
 def test_examples_that_take_too_long_are_given_up():

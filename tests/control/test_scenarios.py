@@ -72,6 +72,7 @@ def test_a_scenario_is_shown_with_what_became_of_its_rules(sandbox):
         "since": "2026-03-01T12:00:00.000Z",
         "rules": [{"name": "mine"} | unused, {"name": "2"} | unused],
         "webhooks": [],
+        "examples": [],
     }
     assert later.status == 200
     assert (later.json()["name"], later.json()["about"]) == ("Mine", "As I like it.")

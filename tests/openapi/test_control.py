@@ -24,7 +24,7 @@ FOR_PROGRAMS = [row for row in CONTROL if row.is_for_programs]
 
 WORLD = "/worlds/default"
 
-NEEDS_A_LOOP = {"scenario.prove", "taps.tap", "messages.wait", "stream.read"}
+NEEDS_A_LOOP = {"scenario.play", "scenario.prove", "taps.tap", "messages.wait", "stream.read"}
 NEEDS_A_RECEIVER = {"messages.verify"}
 NEEDS_A_FULL_DISK = {"507"}
 
@@ -189,6 +189,7 @@ def test_what_is_there_already_is_refused_as_the_document_says(sandbox):
     for _ in range(QUEUE_MAX):
         sandbox.control("POST", f"{WORLD}/scenario/next", {"outcome": "lost_card"})
 
+    sandbox.control("PUT", f"{WORLD}/scenario", {"toml": 'name = "without examples"'})
     long = {"method": "POST", "path": "/v3/payment", "key": "merchant", "body": "x" * 20_000}
     sent = sandbox.control("POST", f"{WORLD}/send", long).json()["request_id"]
 
@@ -203,6 +204,7 @@ def test_what_is_there_already_is_refused_as_the_document_says(sandbox):
         "endpoints.recover": (f"{WORLD}/endpoints/taken/recover", {"since": NOW}),
         "messages.resend": (f"{WORLD}/messages/{message}/resend", {"endpoint_id": "taken"}),
         "requests.replay": (f"{WORLD}/requests/{sent}/replay", {}),
+        "scenario.play": (f"{WORLD}/scenario/play", {"example": 1}),
         "taps.tap": (f"{WORLD}/taps/{sold['transaction_id']}", {"cancel": "user"}),
         "batches.answer": (f"{WORLD}/batches/{sold['batch_id']}/answer", {"answer": "accepted"}),
     }

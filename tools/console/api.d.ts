@@ -765,6 +765,41 @@ declare namespace Api {
     total: number;
     next: number | null;
   };
+  type Play = {
+    name: string;
+    ok: boolean;
+    steps: Array<PlayedExample>;
+    total: number;
+    now: string;
+  };
+  type PlayBody = {
+    example: number | string;
+    from?: (number | string) | null;
+  };
+  type PlayedExample = {
+    number: number;
+    name: string;
+    operation: string;
+    mistakes: Array<string>;
+    requests: Array<PlayedRequest>;
+    messages: Array<PlayedMessage>;
+    subject: string | null;
+    status: string | null;
+    status_reason: string | null;
+  };
+  type PlayedMessage = {
+    id: string;
+    event_type: string;
+  };
+  type PlayedRequest = {
+    request_id: string | null;
+    method: string;
+    path: string;
+    query: string;
+    body: any;
+    status: number | null;
+    answer: any;
+  };
   type ProblemView = {
     rule: string | null;
     field: string | null;
@@ -782,9 +817,13 @@ declare namespace Api {
     examples: Array<ProvedExample>;
     total: number;
   };
+  type ProveBody = {
+    toml?: string | null;
+  };
   type ProvedExample = {
     number: number;
     name: string;
+    line: number | null;
     mistakes: Array<string>;
   };
   type Queue = {
@@ -981,6 +1020,7 @@ declare namespace Api {
     toml: string;
     rules: Array<RuleInUse>;
     webhooks: Array<RuleInUse>;
+    examples: Array<string>;
   };
   type Sample = {
     event_type: string;
@@ -1436,8 +1476,14 @@ declare namespace Api {
     "scenario.prove": {
       method: "POST";
       path: ["worlds", string, "scenario", "prove"];
-      body: undefined;
+      body: ProveBody | undefined;
       answer: Proof;
+    };
+    "scenario.play": {
+      method: "POST";
+      path: ["worlds", string, "scenario", "play"];
+      body: PlayBody;
+      answer: Play;
     };
     "next.add": {
       method: "POST";

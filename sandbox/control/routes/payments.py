@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from sandbox.control import batch_schedules, payments, scenarios, taps
+from sandbox.control import batch_schedules, payments, scenario_plays, scenarios, taps
 from sandbox.control.rows import PREFIX, WORLD, ControlRow
 from sandbox.platform.rows import LazyModule
 
@@ -63,8 +63,18 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         name="scenario.prove",
         method="POST",
         path=f"{WORLD}/scenario/prove",
-        summary="Run the examples of the running scenario in a sandbox of their own",
+        summary="Run the examples of a scenario in a sandbox of their own",
         run=scenarios.prove,
+        body=lambda: acting_shapes.ProveBody,
+    ),
+    ControlRow(
+        name="scenario.play",
+        method="POST",
+        path=f"{WORLD}/scenario/play",
+        summary="Play an example of the running scenario in its world",
+        run=scenario_plays.play,
+        body=lambda: acting_shapes.PlayBody,
+        refuses=(409,),
     ),
     ControlRow(
         name="scenario.stop",
