@@ -61,8 +61,11 @@ class RequestRow(TypedDict):
     route: str | None
     key: str | None
     key_id: str | None
+    key_name: str | None
     origin: Origin
+    client: str | None
     account_id: str | None
+    subject: str | None
     status: int
     outcome: str | None
     decided_by: str | None
@@ -196,8 +199,11 @@ def row_of(world: World, entry: Entry) -> RequestRow:
         "route": entry.route,
         "key": entry.key,
         "key_id": entry.key_id,
+        "key_name": world.journal.key_name(entry),
         "origin": entry.origin,
+        "client": entry.client,
         "account_id": entry.account_id,
+        "subject": entry.subject,
         "status": entry.status,
         "outcome": None if choice is None else choice.key,
         "decided_by": None if choice is None else choice.source,

@@ -103,7 +103,10 @@ class World:
         self.queue = Queue(lambda queue: self.put_state(queue=queue))
         self.spoiling = Spoiling(lambda entries: self.put_state(spoiled=entries), self.named)
         self.journal = Journal(
-            entries_max=journal_entries_max, scrub=profile.scrub, counters=self.store.counters
+            entries_max=journal_entries_max,
+            scrub=profile.scrub,
+            counters=self.store.counters,
+            key_name=self._key_name,
         )
         self._listening = ChangeSignal()
         self.outbox = Outbox(
@@ -189,6 +192,14 @@ class World:
         if self.has_record(kind, name):
             return name
         raise UnknownWord(f"the world has no {kind} {name[:80]!r}", name, cast)
+
+    def _key_name(self, id: str) -> str | None:
+        """The name of a key in the cast, else its own; None if it is gone."""
+        for name, (known, _) in self.cast.keys.items():
+            if known == id:
+                return name
+        key = self.store.get(ApiKey, id)
+        return None if key is None else key.name
 
     @property
     def webhook_rules(self) -> WebhookRules | None:

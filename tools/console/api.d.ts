@@ -417,8 +417,12 @@ declare namespace Api {
     route: string | null;
     key: string | null;
     key_id: string | null;
+    key_name: string | null;
     account_id: string | null;
+    subject: string | null;
     origin: "client" | "console";
+    client: string | null;
+    headers: Record<string, string>;
     status: number;
     duration_ms: number;
     request: any;
@@ -469,8 +473,11 @@ declare namespace Api {
     route: string | null;
     key: string | null;
     key_id: string | null;
+    key_name: string | null;
     origin: "client" | "console";
+    client: string | null;
     account_id: string | null;
+    subject: string | null;
     status: number;
     outcome: string | null;
     decided_by: string | null;
@@ -976,8 +983,11 @@ declare namespace Api {
     route: string | null;
     key: string | null;
     key_id: string | null;
+    key_name: string | null;
     origin: "client" | "console";
+    client: string | null;
     account_id: string | null;
+    subject: string | null;
     status: number;
     outcome: string | null;
     decided_by: string | null;
