@@ -1,8 +1,9 @@
 // The file of a scenario, edited and checked. What runs goes on until the new one is right.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { ask } from "./api.js";
 import { FileBox, told } from "./filebox.js";
+import { problemsOf, Proof } from "./proving.js";
 import { route } from "./route.js";
 import { act, scenario } from "./state.js";
 import { Act, html, Panel, Trouble } from "./ui.js";
@@ -62,7 +63,10 @@ export function Editing({ of, close }) {
   const [first, setFirst] = useState(null);
   const [version, setVersion] = useState(0);
   const [error, setError] = useState(null);
+  const [proved, setProved] = useState({ text: null, proof: null });
   const { problems, error: unchecked, current } = useProblems(text);
+  const proof = proved.text === text ? proved.proof : null;
+  const shown = useMemo(() => [...(problems ?? []), ...problemsOf(proof)], [problems, proof]);
   useEffect(() => {
     original(of).then((one) => { setFirst(one); setText(draftOf(of) ?? one); }, setError);
   }, [of]);
@@ -71,14 +75,17 @@ export function Editing({ of, close }) {
   const change = (one) => { setText(one); keep(of, one); };
   const count = problems?.length ?? 0;
   const loose = (problems ?? []).filter(({ line }) => line === null);
+  const usable = current && problems !== null && count === 0;
+  const prove = async () => setProved({ text, proof: await act("POST", ["scenario", "prove"], { toml: text }) });
   const back = () => { setText(first); setVersion(version + 1); localStorage.removeItem(place()); };
   return html`<${Panel} title="File" about="checked as you write; drafts stay in this browser" more=${html`<button class="btn s" onClick=${close}>Close</button>`}>
-    <${FileBox} label="Scenario file" text=${text} version=${version} problems=${problems ?? []} onText=${change} />
-    <div class="pf"><${Act} class="btn p" disabled=${!current || count > 0 || problems === null} run=${() => act("PUT", ["scenario"], { toml: text })}
+    <${FileBox} label="Scenario file" text=${text} version=${version} problems=${shown} onText=${change} />
+    <div class="pf"><${Act} class="btn p" disabled=${!usable} run=${() => act("PUT", ["scenario"], { toml: text })}
       done=${({ name }) => `${name} runs`}>Run this file<//>
+    <${Act} class="btn" disabled=${!usable} run=${prove}>Prove<//>
     <button class="btn" disabled=${text === first} onClick=${back}>Undo all changes</button>
     <span class=${count ? "x" : "q"} role="status">${count ? `${count} ${count === 1 ? "mistake" : "mistakes"}${scenario.value ? `; ${scenario.value.name} runs until it is right` : ""}`
       : current ? "No mistake" : "Checking"}</span></div>
     ${loose.length ? html`<ul class="pad">${loose.map((one) => html`<li class="x">${told(one)}</li>`)}</ul>` : ""}
-    <${Trouble} error=${unchecked} /><//>`;
+    ${proof ? html`<${Proof} proof=${proof} />` : ""}<${Trouble} error=${unchecked} /><//>`;
 }

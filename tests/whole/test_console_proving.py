@@ -1,0 +1,104 @@
+"""Scenarios in the console: their examples are proved, and played, in a real browser."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.conftest import NOW
+from tests.driving import Served, serving
+from tests.whole.browsing import chromium, needs_chromium
+from tests.whole.watching import Desk, faults, watched
+
+pytestmark = needs_chromium
+
+STORY = """name = "Mine"
+
+[[rule]]
+when = { operation = "sale" }
+then = { outcome = "insufficient_funds", times = 1 }
+
+[[example]]
+name = "declined once"
+send = { operation = "sale" }
+expect = { status_reason = "insufficient_funds" }
+
+[[example]]
+name = "hopeful"
+send = { operation = "sale" }
+expect = { status = "declined" }
+"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Served]:
+    with serving("--clock", NOW) as found:
+        yield found
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    with watched(browser) as opened:
+        yield opened
+
+
+@pytest.fixture
+def desk(page: Page, server: Served) -> Desk:
+    return Desk(page, server)
+
+
+def write(page: Page, text: str) -> None:
+    """Replace what the file box has. The editor indents by itself, so text is pasted at once."""
+    box = page.get_by_role("textbox", name="Scenario file")
+    box.click()
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    page.keyboard.insert_text(text)
+
+
+def test_a_file_is_proved_with_its_mistakes_under_their_lines_before_it_runs(page, desk):
+    desk.world("proved")
+    desk.open("scenarios?edit=new", at="proved")
+    write(page, STORY)
+    prove = page.get_by_role("button", name="Prove", exact=True)
+    prove.click()
+
+    proof = page.get_by_role("region", name="Proof")
+    expect(proof.get_by_role("status")).to_have_text("1 of 2 did not come true.")
+    expect(proof.get_by_role("listitem").first).to_contain_text("came true")
+    mistake = page.locator(".mistake")
+    expect(mistake).to_contain_text("status: expected 'declined', came 'captured'")
+    before = mistake.evaluate("(one) => one.previousElementSibling.textContent")
+    assert before == "[[example]]"
+    assert faults(page) == []
+    # Nothing happened here, and another text is another matter.
+    assert desk.ask("GET", "/worlds/proved/payments")["total"] == 0
+    write(page, STORY.replace('status = "declined"', 'status = "captured"'))
+    expect(mistake).to_have_count(0)
+    expect(proof).to_have_count(0)
+    prove.click()
+    expect(proof.get_by_role("status")).to_have_text("All 2 came true.")
+
+
+def test_examples_of_what_runs_are_played_in_the_world(page, desk):
+    desk.world("played")
+    desk.ask("PUT", "/worlds/played/scenario", {"toml": STORY})
+    desk.open("scenarios", at="played")
+    page.get_by_role("button", name="Play up to hopeful").click()
+
+    came = page.get_by_role("region", name="What was played")
+    expect(came.get_by_role("status")).to_contain_text("differs from what the scenario expects")
+    first, second = came.locator("tbody tr").all()
+    expect(first).to_contain_text("insufficient_funds")
+    expect(second).to_contain_text("status: expected 'declined', came 'captured'")
+    expect(second).to_contain_text("POST /v3/payment")
+    assert faults(page) == []
+    assert desk.ask("GET", "/worlds/played/payments")["total"] == 2
+    second.get_by_role("link", name="captured").click()
+    expect(page.get_by_role("region", name="Payment")).to_contain_text("captured")
