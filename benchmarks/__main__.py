@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from benchmarks import (
+    browser,
     console,
     instructions,
     many_keys,
@@ -41,6 +42,7 @@ BENCHMARKS: Final[dict[str, Callable[[Plan], list[Result]]]] = {
     "stores": stores.run,
     "stalls": stalls.run,
     "console": console.run,
+    "browser": browser.run,
 }
 
 

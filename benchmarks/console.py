@@ -26,7 +26,8 @@ _RATE: Final = Target(bound=0.9, is_floor=True)
 _VISIT: Final = Target(bound=300, of="figure")
 _WINDOW: Final = Target(bound=110, of="figure")
 _PAYMENTS: Final = 10_000
-_SHORT_LISTS: Final = ("taps", "agenda?limit=50", "endpoints", "clock")
+_IMPORTED: Final = re.compile(r'\bfrom\s*"([^"]+)"')
+_SHORT_LISTS: Final = ("taps", "agenda?limit=50", "endpoints", "scenario", "clock", "overview")
 
 
 def run(plan: Plan) -> list[Result]:
@@ -81,7 +82,7 @@ def _console(server: Server) -> Iterator[None]:
     over = threading.Event()
     kinds = "request,message,attempt,clock"
     with Connection(server.port) as stream:
-        stream.send(request("GET", f"{_WORLD}/stream?kinds={kinds}"))
+        stream.send(request("GET", f"{_WORLD}/stream?kinds={kinds}&shape=row"))
         read = threading.Thread(target=_drain, args=(stream, over))
         lists = threading.Thread(target=_reread, args=(server, over))
         read.start()
@@ -111,21 +112,35 @@ def _reread(server: Server, over: threading.Event) -> None:
 
 
 def _visit(server: Server) -> Result:
-    """The bytes of the page and of all files that it names."""
+    """The bytes of the page, and of the style sheets and modules that it loads by itself.
+
+    Modules that a room imports only when they are needed, like the editor, are no part of it.
+    """
     page = ask(server.port, request("GET", "/_sandbox/"))
-    files = sorted(set(re.findall(r'"\./(assets/[^"]+)"', page.body.decode())))
-    size = len(page.body)
-    for path in files:
+    text = page.body.decode()
+    (import_map,) = re.findall(r'<script type="importmap">(.*?)</script>', text)
+    named: dict[str, str] = json.loads(import_map)["imports"]
+    waiting = re.findall(r'(?:href|src)="\./(assets/[^"]+\.(?:css|js))"', text)
+    read: dict[str, int] = {}
+    while waiting:
+        path = waiting.pop()
+        if path in read:
+            continue
         answer = ask(server.port, request("GET", f"/_sandbox/{path}"))
         if answer.status != 200:
             raise BenchmarkError(f"{path} answers {answer.status}")
-        size += len(answer.body)
+        read[path] = len(answer.body)
+        folder = path.rpartition("/")[0]
+        for module in _IMPORTED.findall(answer.body.decode()):
+            waiting.append(
+                named[module].removeprefix("./") if module in named else f"{folder}/{module[2:]}"
+            )
     return Result(
         name="a first visit of the console",
         unit="kB",
-        figure=size / 1000,
+        figure=(len(page.body) + sum(read.values())) / 1000,
         target=_VISIT,
-        notes=(f"{len(files) + 1} files",),
+        notes=(f"{len(read) + 1} files",),
     )
 
 

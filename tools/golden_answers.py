@@ -197,8 +197,13 @@ def _prepared(asked: InProcess, row: ControlRow) -> str:
     if kind in ("next", "scenario"):
         asked.whole("POST", f"{_WORLD}/scenario/next", CONTROL_EXAMPLES["next.add"])
         return ""
-    if kind in ("endpoints", "marks"):
-        body = _HOOK if kind == "endpoints" else CONTROL_EXAMPLES["marks.add"]
+    made = {
+        "endpoints": _HOOK,
+        "marks": CONTROL_EXAMPLES["marks.add"],
+        "receivers": CONTROL_EXAMPLES["receivers.create"],
+    }
+    if kind in made:
+        body = made[kind]
         return str(asked.whole("POST", f"{_WORLD}/{kind}", body)["id"])
     if kind == "schedules":
         id = str(asked.cast.terminals["merchant"])

@@ -102,6 +102,20 @@ class WorldControl:
         body = {name: value for name, value in fields.items() if value is not None}
         return self._object("POST", "/scenario/next", body)
 
+    def spoil(
+        self,
+        then: Mapping[str, Any],
+        when: Mapping[str, Any] | None = None,
+        *,
+        times: int = 1,
+    ) -> dict[str, Any]:
+        """Spoil the next delivery of a webhook that matches: `{"contradict": {"status": "..."}}`.
+
+        `then` and `when` are those of a webhook rule of a scenario. Returns the queued entry.
+        """
+        body = {"when": dict(when or {}), "then": dict(then), "times": times}
+        return self._object("POST", "/webhooks/next", body)
+
     def scenario(
         self, which: str | Path | Mapping[str, Any] | None = _READ
     ) -> dict[str, Any] | None:

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 from sandbox.domain.field_types import WebhookSecret, WorldName
 from sandbox.domain.instants import Instant
 from sandbox.domain.webhooks.spoiled import TIMES_MAX
+from sandbox.webhooks.inside import ANSWER_MAX, ANSWER_MIN, ANSWERS_MAX, DELAY_MS_MAX
 
 PATH_CHARS_MAX: Final = 8_192
 HEADERS_MAX: Final = 50
@@ -168,3 +169,18 @@ class ExportBody(_Act):
     requests: Annotated[list[str], Field(min_length=1, max_length=500)] | None = None
     subject: str | None = None
     since: Instant | None = None
+
+
+class NewReceiver(_Act):
+    """A receiver inside: the status for each attempt at a message, after a delay.
+
+    Later attempts get the last of `answers`. No event types means all of them.
+    """
+
+    answers: Annotated[
+        list[Annotated[int, Field(ge=ANSWER_MIN, le=ANSWER_MAX)]],
+        Field(min_length=1, max_length=ANSWERS_MAX),
+    ] = [200]
+    delay_ms: Annotated[int, Field(ge=0, le=DELAY_MS_MAX)] = 0
+    description: Annotated[str, Field(max_length=255)] | None = None
+    event_types: list[str] = []

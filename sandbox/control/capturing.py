@@ -12,7 +12,7 @@ from typing import Any, Final, TypedDict
 
 from pydantic_core import to_json
 
-from sandbox.control import agenda, endpoints, lens, messages, taps, verifying, worlds
+from sandbox.control import agenda, endpoints, lens, messages, observe, taps, verifying, worlds
 from sandbox.control.batches import BatchDetail, detail_of
 from sandbox.control.coverage import Coverage, view_of
 from sandbox.control.directory import DirectoryEntry, entries_of
@@ -125,6 +125,7 @@ class CapturedLens(TypedDict):
 class Capture(TypedDict):
     """All that can be seen of a world, without keys and secrets. Lists are oldest first.
 
+    `message_rows` and `request_rows` are the same messages and requests, as lists show them.
     `payments`, `stories` and `moves` are of the newest payments, and `batches` are the newest ones;
     of all four the newest is first.
     """
@@ -148,8 +149,10 @@ class Capture(TypedDict):
     batches: list[BatchDetail]
     moves: list[CapturedMoves]
     messages: list[messages.MessageView]
+    message_rows: list[messages.MessageRow]
     checks: list[CapturedCheck]
     requests: list[EntryView]
+    request_rows: list[observe.RequestRow]
 
 
 class _Document:
@@ -233,9 +236,12 @@ def _written(
     yield from document.members_of("moves", (_moves(world, tx) for tx in payments))
     told = world.store.messages_now()[-MESSAGES_MAX:]
     yield from document.members_of("messages", (messages.view(world, one) for one in told))
+    yield from document.members_of("message_rows", (messages.row_of(world, one) for one in told))
     yield from document.members_of("checks", (each for one in told for each in _checks(world, one)))
     entries = world.journal.entries()
     yield from document.members_of("requests", map(world.journal.view, entries))
+    rows = (observe.row_of(world, entry) for entry in entries)
+    yield from document.members_of("request_rows", rows)
     return document.end()
 
 

@@ -11,6 +11,7 @@ from sandbox.domain.instants import to_wire
 from sandbox.domain.keys import ApiKey, KeyUsage
 from sandbox.domain.locations import Location
 from sandbox.domain.terminals import Terminal
+from sandbox.platform.payments.points_of_sale import currency_at
 from sandbox.store.tables import EVERYTHING
 from sandbox.worlds.world import World
 
@@ -40,7 +41,7 @@ class DirectoryEntry(TypedDict):
     """An account, a terminal, a location or a key.
 
     `parent_id` is the account that it belongs to, null for a root; `cast` its name in the cast.
-    Only accounts have `counts`, and only keys the last three fields.
+    Only accounts have `counts`, only terminals `currency`, and only keys the last three fields.
     """
 
     kind: RecordKind
@@ -50,6 +51,7 @@ class DirectoryEntry(TypedDict):
     parent_id: str | None
     status: str
     counts: Counts | None
+    currency: str | None
     grants: list[str] | None
     expires_at: str | None
     last_used_at: str | None
@@ -94,12 +96,15 @@ def entries_of(world: World, kind: RecordKind, records: Iterable[Any]) -> Iterat
             "parent_id": _parent_of(record),
             "status": record.status,
             "counts": None,
+            "currency": None,
             "grants": None,
             "expires_at": None,
             "last_used_at": None,
         }
         if kind == "account":
             entry["counts"] = _counts(world, id)
+        elif kind == "terminal":
+            entry["currency"] = currency_at(world.store.begin(), record)
         elif kind == "key":
             usage = world.store.get(KeyUsage, id)
             entry["grants"] = list(record.permissions)

@@ -21,6 +21,7 @@ from sandbox.domain.webhooks.endpoints import (
     OldSecret,
 )
 from sandbox.domain.webhooks.schedule import DEAD_AFTER
+from sandbox.webhooks.inside import is_inside, program_of
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
 from sandbox.worlds.world import World
 
@@ -123,9 +124,14 @@ def view(endpoint: Endpoint, now: datetime) -> EndpointView:
 def create(request: ControlRequest) -> EndpointView:
     """Have webhooks go to a URL, signed with a secret of its own."""
     body: CreateEndpoint = request.body
-    world = request.world
-    if body.id is not None and body.id in world.outbox.endpoints:
+    if body.id is not None and body.id in request.world.outbox.endpoints:
         raise ControlFault(409, "endpoint_taken", f"there is an endpoint {body.id!r} already")
+    return view(add(request, body.model_dump(exclude_unset=True)), request.world.now())
+
+
+def add(request: ControlRequest, sent: dict[str, Any]) -> Endpoint:
+    """A new endpoint with these fields of a body. Raises ControlFault."""
+    world = request.world
     if len(world.outbox.endpoints) >= ENDPOINTS_MAX:
         raise ControlFault(
             409,
@@ -133,7 +139,7 @@ def create(request: ControlRequest) -> EndpointView:
             f"{ENDPOINTS_MAX} endpoints are in this world already, which is the most",
             details="DELETE one of them first, or take another world",
         )
-    fields = _checked(request, body.model_dump(exclude_unset=True))
+    fields = _checked(request, sent)
     secret = fields.pop("secret", None) or write_secret(world.draws.secret_bytes(KEY_BYTES))
     endpoint = Endpoint(
         id=fields.pop("id", None) or _free_id(world),
@@ -142,7 +148,7 @@ def create(request: ControlRequest) -> EndpointView:
         disabled_reason=BY_HAND if fields.pop("disabled", False) else None,
         **fields,
     )
-    return view(world.outbox.store_endpoint(endpoint), world.now())
+    return world.outbox.store_endpoint(endpoint)
 
 
 def _free_id(world: World) -> str:
@@ -186,6 +192,12 @@ def _check_url(request: ControlRequest, url: str) -> None:
     secret = secret_in(unquote(url), request.services.worlds.profile.key_format)
     if secret is not None:
         raise invalid(f"url: {secret.sentence}")
+    if is_inside(url):
+        try:
+            program_of(url)
+        except ValueError as error:
+            raise invalid(f"url: a receiver inside: {error}") from None
+        return
     problem = request.services.why_not_to(urlsplit(url).hostname or "")
     if problem is not None:
         raise invalid(f"url: {problem}")

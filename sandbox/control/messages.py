@@ -87,10 +87,35 @@ class MessageView(MessageContent):
     deliveries: list[DeliveryView]
 
 
-class Messages(TypedDict):
-    """Messages, oldest first; `next` as `before` gives those before the first of them."""
+class DeliveryMark(TypedDict):
+    """How a message fares at an endpoint, after so many attempts."""
 
-    messages: list[MessageView]
+    endpoint_id: str
+    status: DeliveryStatus
+    attempts: int
+
+
+class MessageRow(TypedDict):
+    """A message in short: the status and the merchant that its body tells, and its deliveries."""
+
+    id: str
+    event_type: EventType
+    account_id: str
+    subject: str
+    request_id: str | None
+    created_at: str
+    status: str | None
+    merchant: str | None
+    deliveries: list[DeliveryMark]
+
+
+class Messages(TypedDict):
+    """Messages, oldest first, whole or as rows.
+
+    `next` as `before` gives those before the first of them.
+    """
+
+    messages: list[MessageView | MessageRow]
     total: int
     limit: int
     offset: int
@@ -124,7 +149,8 @@ async def list_all(request: ControlRequest) -> Written[Messages]:
         offset=page.offset,
         next=page.items[0].id if page.items and page.offset else None,
     )
-    views = (view(world, message) for message in page.items)
+    shape = row_of if query.shape == "row" else view
+    views = (shape(world, message) for message in page.items)
     return await slices.run(written_list(answer, "messages", views))
 
 
@@ -200,6 +226,30 @@ def shown(message: Message) -> MessageContent:
         "created_at": to_wire(message.created_at),
         "body": from_json(body_of(message)),
     }
+
+
+def row_of(world: World, message: Message) -> MessageRow:
+    """A message as lists show it."""
+    told = shown(message)
+    return {
+        "id": told["id"],
+        "event_type": told["event_type"],
+        "account_id": told["account_id"],
+        "subject": told["subject"],
+        "request_id": told["request_id"],
+        "created_at": told["created_at"],
+        "status": told["body"].get("status"),
+        "merchant": told["body"].get("merchant_name"),
+        "deliveries": marks_of(world, message.id),
+    }
+
+
+def marks_of(world: World, id: str) -> list[DeliveryMark]:
+    """How the message with this id fares at each endpoint that gets it."""
+    return [
+        {"endpoint_id": one.endpoint_id, "status": one.status, "attempts": len(one.attempts)}
+        for one in world.outbox.deliveries_of(id)
+    ]
 
 
 def _delivery(delivery: Delivery) -> DeliveryView:

@@ -1,7 +1,9 @@
 """Control endpoints on the messages and the journal of a world."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, TypedDict
+from typing import TYPE_CHECKING, Any, Final, TypedDict
+
+from pydantic_core import from_json
 
 from sandbox.control.finding import account_of
 from sandbox.control.long import written_list
@@ -19,6 +21,7 @@ from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.platform.routes import OPERATIONS
 from sandbox.store.steps import OFTEN, Steps
+from sandbox.store.tables import LAST_DIGITS
 from sandbox.worlds.journal import Entry, EntryView, Origin
 from sandbox.worlds.world import World
 
@@ -31,8 +34,25 @@ _REFUSED_FROM: Final = 400
 _WHY_CHARS_MAX: Final = 200
 
 
+class PaymentOfRow(TypedDict):
+    """The payment of an answer, as it was answered. `total` is in minor units of `currency`."""
+
+    id: str
+    status: str
+    total: int
+    currency: str
+    merchant: str | None
+    brand: str | None
+    last4: str | None
+
+
 class RequestRow(TypedDict):
-    """A request in a list. `why` is the deciding sentence of a refusal, with its clause."""
+    """A request in a list. `why` is the deciding sentence of a refusal, with its clause.
+
+    `amount` is what the request asked for, in minor units. `payment` is the payment of its answer.
+    `decided_by` is the source of the outcome, `rule` the rule or the switch that chose it; both are
+    null where nothing was to be decided.
+    """
 
     id: str
     at: str
@@ -41,13 +61,21 @@ class RequestRow(TypedDict):
     route: str | None
     key: str | None
     key_id: str | None
+    key_name: str | None
     origin: Origin
+    client: str | None
     account_id: str | None
+    subject: str | None
     status: int
     outcome: str | None
+    decided_by: str | None
+    rule: str | None
     why: str | None
     clause: str | None
     events: int
+    amount: int | None
+    payment: PaymentOfRow | None
+    duration_ms: float
 
 
 class Requests(TypedDict):
@@ -162,6 +190,7 @@ def row_of(world: World, entry: Entry) -> RequestRow:
     if (entry.status == 0 or entry.status >= _REFUSED_FROM) and entry.decisions:
         _, _, reason, clause = entry.decisions[-1]
         why = world.profile.scrub(reason)[:_WHY_CHARS_MAX]
+    choice = entry.choice
     return {
         "id": entry.id,
         "at": to_wire(entry.at),
@@ -170,14 +199,54 @@ def row_of(world: World, entry: Entry) -> RequestRow:
         "route": entry.route,
         "key": entry.key,
         "key_id": entry.key_id,
+        "key_name": world.journal.key_name(entry),
         "origin": entry.origin,
+        "client": entry.client,
         "account_id": entry.account_id,
+        "subject": entry.subject,
         "status": entry.status,
-        "outcome": None if entry.choice is None else entry.choice.key,
+        "outcome": None if choice is None else choice.key,
+        "decided_by": None if choice is None else choice.source,
+        "rule": None if choice is None else choice.rule,
         "why": why,
         "clause": clause,
         "events": len(entry.events),
+        "amount": _amount(entry.request),
+        "payment": _payment(entry.response),
+        "duration_ms": round(entry.duration_ms, 3),
     }
+
+
+def _amount(body: bytes | None) -> int | None:
+    """What a request asks for; None if it asks for no amount, or is stored cut."""
+    if body is None or b'"amount"' not in body:
+        return None
+    try:
+        asked: Any = from_json(body)
+        amount = asked["amount"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return amount if type(amount) is int else None
+
+
+def _payment(body: bytes | None) -> PaymentOfRow | None:
+    """The payment of an answer; None for other answers, and for those that are stored cut."""
+    if body is None or b'"transaction_id"' not in body:
+        return None
+    try:
+        told: Any = from_json(body)
+        digits = told["card"]
+        return {
+            "id": told["transaction_id"],
+            "status": told["status"],
+            "total": told["total_amount"],
+            "currency": told["currency"],
+            "merchant": told["merchant_name"],
+            "brand": told["card_brand"],
+            "last4": None if digits is None else digits[-LAST_DIGITS:],
+        }
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def request(request: ControlRequest) -> EntryView:

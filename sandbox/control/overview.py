@@ -1,13 +1,12 @@
 """The control endpoint on a whole world at a glance: what the console shows first."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, Literal, TypedDict
+from typing import Final, Literal, TypedDict
 
-from pydantic_core import from_json
-
-from sandbox.control import agenda, taps
+from sandbox.control import agenda, messages, taps
 from sandbox.control.agenda import DueView
 from sandbox.control.finding import found_in
+from sandbox.control.messages import DeliveryMark
 from sandbox.control.observe import RequestRow
 from sandbox.control.observe import row_of as row_of_request
 from sandbox.control.rows import ControlRequest
@@ -20,7 +19,7 @@ from sandbox.domain.terminals import Terminal
 from sandbox.domain.webhooks.deliveries import DeliveryStatus
 from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.store.steps import OFTEN, Steps
-from sandbox.store.tables import EVERYTHING, LAST_DIGITS, in_scope
+from sandbox.store.tables import EVERYTHING, in_scope
 from sandbox.worlds.journal import Entry
 from sandbox.worlds.world import World
 
@@ -70,44 +69,17 @@ class EndpointHealth(TypedDict):
     last: list[DeliveryStatus]
 
 
-class Mark(TypedDict):
-    """How an event fares at an endpoint, after so many attempts."""
-
-    endpoint_id: str
-    status: DeliveryStatus
-    attempts: int
-
-
 class FeedEvent(TypedDict):
     """An event of a request, with a mark for each delivery."""
 
     id: str
     event_type: str
-    marks: list[Mark]
-
-
-class FeedPayment(TypedDict):
-    """The payment of an answer, as it was answered. `total` is in minor units of `currency`."""
-
-    id: str
-    status: str
-    total: int
-    currency: str
-    merchant: str | None
-    brand: str | None
-    last4: str | None
+    marks: list[DeliveryMark]
 
 
 class FeedRow(RequestRow):
-    """A request with the payment in its answer, who decided on its outcome, and its events.
+    """A request with its events."""
 
-    `decided_by` is the source of the outcome, `rule` the rule or the switch that chose it; both are
-    null where nothing was to be decided.
-    """
-
-    payment: FeedPayment | None
-    decided_by: str | None
-    rule: str | None
     sent: list[FeedEvent]
 
 
@@ -309,46 +281,15 @@ def _feed(world: World, entries: Sequence[Entry]) -> Steps[list[FeedRow]]:
 
 
 def _feed_row(world: World, entry: Entry) -> FeedRow:
-    choice = entry.choice
-    return {
-        **row_of_request(world, entry),
-        "payment": _payment(entry),
-        "decided_by": None if choice is None else choice.source,
-        "rule": None if choice is None else choice.rule,
-        "sent": list(_sent(world, entry)),
-    }
-
-
-def _payment(entry: Entry) -> FeedPayment | None:
-    """The payment of the answer; None for other answers, and for those that are stored cut."""
-    if entry.response is None or b'"transaction_id"' not in entry.response:
-        return None
-    try:
-        told: Any = from_json(entry.response)
-        digits = told["card"]
-        return {
-            "id": told["transaction_id"],
-            "status": told["status"],
-            "total": told["total_amount"],
-            "currency": told["currency"],
-            "merchant": told["merchant_name"],
-            "brand": told["card_brand"],
-            "last4": None if digits is None else digits[-LAST_DIGITS:],
-        }
-    except (ValueError, KeyError, TypeError):
-        return None
+    return {**row_of_request(world, entry), "sent": list(_sent(world, entry))}
 
 
 def _sent(world: World, entry: Entry) -> Iterator[FeedEvent]:
     for id in entry.events:
         message = world.store.message(id)
         if message is not None:
-            marks: list[Mark] = [
-                {
-                    "endpoint_id": one.endpoint_id,
-                    "status": one.status,
-                    "attempts": len(one.attempts),
-                }
-                for one in world.outbox.deliveries_of(id)
-            ]
-            yield {"id": id, "event_type": message.event_type, "marks": marks}
+            yield {
+                "id": id,
+                "event_type": message.event_type,
+                "marks": messages.marks_of(world, id),
+            }

@@ -316,6 +316,7 @@ class MessagesQuery(Listing):
 
     `status` is that of the record, `delivery` that of a delivery, to the `endpoint` if one is
     named. `q` is a part of an id or of the event. `before` is a message: only older ones.
+    `shape` is row or full.
     """
 
     event_type: str | None = None
@@ -327,6 +328,7 @@ class MessagesQuery(Listing):
     delivery: str | None = None
     q: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     before: str | None = None
+    shape: Literal["row", "full"] = "full"
 
     @model_validator(mode="after")
     def _has_one_place(self) -> "MessagesQuery":
@@ -337,7 +339,7 @@ class MessagesQuery(Listing):
     @property
     def names_all(self) -> bool:
         """Whether every message fits."""
-        filters = self.model_dump(exclude={"limit", "offset", "before"})
+        filters = self.model_dump(exclude={"limit", "offset", "before", "shape"})
         return all(value is None for value in filters.values())
 
 

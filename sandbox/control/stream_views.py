@@ -1,13 +1,12 @@
 """How the stream of a world shows what happens: whole, or as rows of a few hundred bytes."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypedDict
+from typing import Any, Final
 
 from sandbox.control import agenda, batches, messages, observe, payment_lists, taps, world_rows
 from sandbox.domain.accounts import Account
 from sandbox.domain.batches import Batch
 from sandbox.domain.credentials import Credential
-from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.locations import Location
 from sandbox.domain.payments.transactions import Transaction
@@ -43,31 +42,6 @@ _NAMES: Final[dict[type, str]] = {
     Transaction: "payment",
     Batch: "batch",
 }
-
-
-class MessageRow(TypedDict):
-    """A message in short: without its body."""
-
-    id: str
-    event_type: str
-    account_id: str
-    subject: str
-    request_id: str | None
-    created_at: str
-    status: str | None
-
-
-def _message_row(message: Message) -> MessageRow:
-    shown = messages.shown(message)
-    return {
-        "id": shown["id"],
-        "event_type": shown["event_type"],
-        "account_id": shown["account_id"],
-        "subject": shown["subject"],
-        "request_id": shown["request_id"],
-        "created_at": shown["created_at"],
-        "status": shown["body"].get("status"),
-    }
 
 
 def _tried(tried: AttemptEvent) -> dict[str, Any]:
@@ -161,7 +135,7 @@ FULL: Final[Shown] = {
 ROWS: Final[Shown] = {
     **FULL,
     REQUEST: observe.row_of,
-    MESSAGE: lambda world, message: _message_row(message),
+    MESSAGE: messages.row_of,
     ATTEMPT: lambda world, tried: _tried_row(tried),
 }
 """Requests, messages and attempts as rows."""

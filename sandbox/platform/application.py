@@ -48,6 +48,7 @@ from sandbox.worlds.journal import (
     Entry,
     captured,
     captured_answer,
+    headers_shown_by,
 )
 from sandbox.worlds.recognized import RecognizedKeys
 from sandbox.worlds.registry import Worlds
@@ -116,6 +117,7 @@ class Platform:
         self._explain_headers = explain_headers
         self._log_requests = log_requests
         self._paths = ShownPaths(worlds.profile)
+        self._shown_headers = headers_shown_by(worlds.profile)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request. Only HTTP is spoken here."""
@@ -369,6 +371,7 @@ class Platform:
             context.near_misses,
             key_id=key.id if key else None,
             origin=incoming.origin,
+            headers=self._shown_headers(incoming.shown_headers),
         )
         context.world.journal.add(entry)
         if self._log_requests:

@@ -9,7 +9,7 @@ from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.router import Match
 from sandbox.platform.rows import Row
 from sandbox.platform.wire import Body, header, list_header
-from sandbox.worlds.journal import CLIENT, Origin
+from sandbox.worlds.journal import CLIENT, SHOWN_HEADERS, Origin
 from sandbox.worlds.world import World
 
 Headers = list[tuple[bytes, bytes]]
@@ -36,6 +36,12 @@ class IncomingRequest:
     def header(self, name: bytes) -> bytes | None:
         """The value of a header, as `wire.header` finds it. Raises BadInput."""
         return header(self.headers, name) if self.fields is None else self.fields.get(name)
+
+    @property
+    def shown_headers(self) -> tuple[bytes | None, ...]:
+        """The values of the journal's headers: of one that was sent twice, the last."""
+        fields = dict(self.headers) if self.fields is None else self.fields
+        return tuple(map(fields.get, SHOWN_HEADERS))
 
     def list_header(self, name: bytes) -> bytes | None:
         """The value of a header that is a list, as `wire.list_header` finds it."""

@@ -100,7 +100,7 @@ class WorldStage:
         self._world = world
         self._inside = inside
         self._act = act
-        self._old = {one.id for one in world.store.messages()}
+        self._before = len(world.store.messages_now())
         self._events: dict[str, str] = {}
         self._of_step = 0
         # No earlier play has it: each sends requests, which are counted.
@@ -181,9 +181,9 @@ class WorldStage:
         return self._note_messages()
 
     def _note_messages(self) -> list[tuple[str, str]]:
-        for one in self._world.store.messages():
-            if one.id not in self._old:
-                self._events.setdefault(one.id, one.event_type)
+        # Those of before are not looked at: a busy world has very many.
+        for one in self._world.store.messages_now()[self._before :]:
+            self._events.setdefault(one.id, one.event_type)
         return list(self._events.items())
 
     async def waiting(self) -> Collection[str]:

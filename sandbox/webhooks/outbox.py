@@ -110,6 +110,8 @@ class Outbox:
 
     def accept(self, messages: Sequence[Message]) -> None:
         """Queue the messages of one commit for every endpoint that subscribes to them."""
+        # A message that a rule made up is sent by that rule, and by nothing else.
+        messages = [one for one in messages if one.only_for is None]
         if (rules := self._world.webhook_rules) is not None:
             self._accept_by_rules(messages, rules)
             return
@@ -126,12 +128,7 @@ class Outbox:
             self._put(job)
 
     def _accept_by_rules(self, messages: Sequence[Message], rules: WebhookRules) -> None:
-        # A message that a rule made up is sent by that rule; other rules do not apply.
-        wanted = [
-            (message, self.body(message), list(self.subscribers(message)))
-            for message in messages
-            if message.only_for is None
-        ]
+        wanted = [(one, self.body(one), list(self.subscribers(one))) for one in messages]
         for message, endpoint, matched in ruled(wanted, rules):
             if matched is None:
                 self._enqueue(message, endpoint, "scheduled")

@@ -16,6 +16,7 @@ from sandbox.domain.webhooks.deliveries import Sent
 from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.store.files.port import StoreError
 from sandbox.webhooks.delivery_faults import apply_fault, head_of
+from sandbox.webhooks.inside import is_inside
 from sandbox.webhooks.jobs import Job
 from sandbox.webhooks.sender import Sending
 from sandbox.webhooks.signing import headers_of
@@ -196,7 +197,7 @@ class Dispatcher:
             body = world.outbox.body(job.message)
             sent_at = world.system_clock()
             headers, body = self._written(world, job, endpoint, body, sent_at)
-            sent = await self._sender.send(endpoint.url, body, headers)
+            sent = await self._delivered(world, endpoint, body, headers, sent_at)
             if not sent.is_unreachable:
                 head = head_of(self._prefix, headers, body, sent_at=sent_at, then=job.then)
                 sent = sent._replace(head=head)
@@ -215,6 +216,16 @@ class Dispatcher:
         # Without endpoints nothing was planned: the world may even be deleted.
         if world.outbox.endpoints:
             fire_due(world)
+
+    async def _delivered(
+        self, world: World, endpoint: Endpoint, body: bytes, headers: dict[str, str], at_s: float
+    ) -> Sent:
+        """The result of an attempt, over the network or at a receiver inside."""
+        if not is_inside(endpoint.url):
+            return await self._sender.send(endpoint.url, body, headers)
+        return await world.inbox.take(
+            endpoint, body, headers, prefix=self._prefix, now=world.clock.now(), at_s=at_s
+        )
 
     def _written(
         self, world: World, job: Job, endpoint: Endpoint, body: bytes, sent_at: float

@@ -8,7 +8,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, Literal, TypedDict
 
 from pydantic_core import from_json, to_json
@@ -42,6 +42,17 @@ MASK: Final = b"****"
 
 _ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
 
+SHOWN_HEADERS: Final = (b"user-agent", b"accept", b"content-type")
+"""The headers that an entry has. No other is kept, since one of them is the key."""
+
+Headers = tuple[tuple[str, str], ...]
+
+HEADER_CHARS_MAX: Final = 200
+"""Headers are stored up to this many characters."""
+
+_ID: Final = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_MADE: Final = re.compile(rb'"(?:transaction_id|id)":"(' + _ID.pattern.encode() + rb')"')
+
 Decision = tuple[str, str, str, str]
 """One step of the way of a request: the step, the verdict, why, and the clause."""
 
@@ -66,7 +77,12 @@ class OutcomeView(TypedDict):
 
 
 class EntryView(TypedDict):
-    """A journal entry as the control API shows it."""
+    """A journal entry as the control API shows it.
+
+    `key_name` is the name of the key in the cast, or its own. `subject` is the id of the record
+    that the request was about. `client` is the program that sent it, `headers` are those of
+    SHOWN_HEADERS.
+    """
 
     id: str
     at: str
@@ -76,8 +92,12 @@ class EntryView(TypedDict):
     route: str | None
     key: str | None
     key_id: str | None
+    key_name: str | None
     account_id: str | None
+    subject: str | None
     origin: Origin
+    client: str | None
+    headers: dict[str, str]
     status: int
     duration_ms: float
     request: Any
@@ -112,8 +132,25 @@ class Entry:
     near_misses: Sequence[str] = ()
     key_id: str | None = None
     origin: Origin = CLIENT
+    headers: Headers = ()
 
-    def view(self, scrub: Scrub) -> EntryView:
+    @property
+    def subject(self) -> str | None:
+        """The id of the record in its path, or of the one that it made."""
+        if (named := _ID.search(self.path)) is not None:
+            return named[0]
+        if self.method == "GET" or self.response is None or self.response[:1] != b"{":
+            return None
+        made = _MADE.search(self.response)
+        return None if made is None else made[1].decode()
+
+    @property
+    def client(self) -> str | None:
+        """The program that sent it, as it names itself first."""
+        named = dict(self.headers).get("user-agent")
+        return named.partition(" ")[0] if named else None
+
+    def view(self, scrub: Scrub, key_name: str | None) -> EntryView:
         """The entry written out; reasons and notes may quote names and are scrubbed now."""
         return {
             "id": self.id,
@@ -124,8 +161,12 @@ class Entry:
             "route": self.route,
             "key": self.key,
             "key_id": self.key_id,
+            "key_name": key_name,
             "account_id": self.account_id,
+            "subject": self.subject,
             "origin": self.origin,
+            "client": self.client,
+            "headers": dict(self.headers),
             "status": self.status,
             "duration_ms": round(self.duration_ms, 3),
             "request": _shown(self.request),
@@ -147,6 +188,23 @@ def _outcome(choice: ChosenOutcome | None) -> OutcomeView | None:
     if choice is None:
         return None
     return {"key": choice.key, "source": choice.source, "rule": choice.rule}
+
+
+def headers_shown_by(profile: Profile) -> Callable[[tuple[bytes | None, ...]], Headers]:
+    """Gives the stored headers of a request with these values of SHOWN_HEADERS.
+
+    They are remembered, because a client sends the same ones with every request.
+    """
+
+    @lru_cache(maxsize=256)
+    def shown(values: tuple[bytes | None, ...]) -> Headers:
+        return tuple(
+            (name.decode(), profile.scrub_start(value.decode("latin-1"), HEADER_CHARS_MAX))
+            for name, value in zip(SHOWN_HEADERS, values, strict=True)
+            if value is not None
+        )
+
+    return shown
 
 
 def captured_answer(body: bytes, profile: Profile) -> bytes | None:
@@ -261,9 +319,17 @@ def _shown(body: bytes | None) -> Any:
 class Journal:
     """The last entries of one world, numbered from 1 in the order in which requests arrived."""
 
-    def __init__(self, *, entries_max: int, scrub: Scrub, counters: Counters) -> None:
+    def __init__(
+        self,
+        *,
+        entries_max: int,
+        scrub: Scrub,
+        counters: Counters,
+        key_name: Callable[[str], str | None],
+    ) -> None:
         self._entries: deque[Entry] = deque(maxlen=entries_max)
         self._scrub = scrub
+        self._key_name = key_name
         self.counters = counters
         self.on_add: Callable[[Entry], None] | None = None
 
@@ -289,7 +355,11 @@ class Journal:
 
     def view(self, entry: Entry) -> EntryView:
         """An entry as the control API shows it."""
-        return entry.view(self._scrub)
+        return entry.view(self._scrub, self.key_name(entry))
+
+    def key_name(self, entry: Entry) -> str | None:
+        """The name of the key of a request; None without one, or if it is gone."""
+        return None if entry.key_id is None else self._key_name(entry.key_id)
 
     def clear(self) -> None:
         """Clear the entries. Numbering continues, so an id never means two requests."""

@@ -29,6 +29,7 @@ from sandbox.store.port import UnitOfWork
 from sandbox.store.seeding import Cast
 from sandbox.store.steps import Container, Steps
 from sandbox.store.world_state import WorldState
+from sandbox.webhooks.inside import Inbox
 from sandbox.webhooks.outbox import Outbox
 from sandbox.worlds.background import Durability, Scheduler
 from sandbox.worlds.change_signal import ChangeSignal
@@ -102,7 +103,10 @@ class World:
         self.queue = Queue(lambda queue: self.put_state(queue=queue))
         self.spoiling = Spoiling(lambda entries: self.put_state(spoiled=entries), self.named)
         self.journal = Journal(
-            entries_max=journal_entries_max, scrub=profile.scrub, counters=self.store.counters
+            entries_max=journal_entries_max,
+            scrub=profile.scrub,
+            counters=self.store.counters,
+            key_name=self._key_name,
         )
         self._listening = ChangeSignal()
         self.outbox = Outbox(
@@ -189,6 +193,14 @@ class World:
             return name
         raise UnknownWord(f"the world has no {kind} {name[:80]!r}", name, cast)
 
+    def _key_name(self, id: str) -> str | None:
+        """The name of a key in the cast, else its own; None if it is gone."""
+        for name, (known, _) in self.cast.keys.items():
+            if known == id:
+                return name
+        key = self.store.get(ApiKey, id)
+        return None if key is None else key.name
+
     @property
     def webhook_rules(self) -> WebhookRules | None:
         """The rules for deliveries: what is queued comes before the scenario. None without any."""
@@ -228,6 +240,7 @@ class World:
         self.busy: dict[str, Event] = {}
         self.taken_events: dict[str, str] = {}
         self.tap_desk = TapDesk(self._tap_changed)
+        self.inbox = Inbox()
         self.coverage = CoverageCounters()
 
     def take_over(

@@ -48,6 +48,20 @@ def test_terminals_and_keys_are_listed_by_account_and_by_name(sandbox):
     assert listed(sandbox, kind="key", q="no such key")["total"] == 0
 
 
+def test_a_terminal_has_the_currency_of_its_payments():
+    sandbox = fresh_sandbox()
+    place = sandbox.control("GET", "/worlds/default").json()["locations"]["merchant"]
+    changed = ask(sandbox, "PUT", f"/v1/locations/{place}", {"currency": "JPY"})
+    assert changed.status == 200, changed.text
+
+    entries = listed(sandbox, kind="terminal")["entries"]
+
+    currencies = {one["cast"]: one["currency"] for one in entries}
+    assert (currencies["merchant"], currencies["second_merchant"]) == ("JPY", "USD")
+    paid = sandbox.control("GET", f"/worlds/default/payments/{paid_id(sandbox)}").json()
+    assert paid["payment"]["currency"] == "JPY"
+
+
 def test_a_key_shows_its_grants_and_its_last_use_and_never_itself(sandbox):
     ask(sandbox, "GET", f"/v1/accounts/{sandbox.account('merchant')}", by="merchant")
 

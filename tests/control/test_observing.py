@@ -143,9 +143,20 @@ def test_an_entry_tells_a_request_from_its_beginning_to_its_answer(sandbox):
     entry = sandbox.journal(answer)
 
     assert list(entry) == [
-        *("id", "at", "method", "path", "query", "route", "key", "key_id", "account_id"),
-        *("origin", "status", "duration_ms", "request", "response", "decisions", "outcome"),
-        *("near_misses", "events", "notes"),
+        *("id", "at", "method", "path", "query", "route", "key", "key_id", "key_name"),
+        *(
+            "account_id",
+            "subject",
+            "origin",
+            "client",
+            "headers",
+            "status",
+            "duration_ms",
+            "request",
+            "response",
+            "decisions",
+        ),
+        *("outcome", "near_misses", "events", "notes"),
     ]
     assert entry["id"] == answer.headers["x-sandbox-request-id"]
     assert (entry["at"], entry["method"], entry["path"]) == (NOW, "POST", "/v5/apikeys")

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.support.payments import acted, ask, fresh_sandbox, held, pay
+from tests.support.payments import acted, ask, fresh_sandbox, held, paid_id, pay
 
 REQUESTS = "/worlds/default/requests"
 
@@ -78,7 +78,31 @@ def test_a_row_is_short_and_has_the_deciding_sentence_of_a_refusal(day):
     assert [one["why"] for one in rows if one["status"] < 400] == [None] * 3
     assert row["origin"] == "client"
     assert listed(sandbox, key_id=row["key_id"])[0]["id"] == row["id"]
-    assert max(len(json.dumps(one)) for one in rows) < 600
+    assert (row["key_name"], row["subject"]) == ("other_merchant", id)
+    assert max(len(json.dumps(one)) for one in rows) < 1000
+
+
+def test_an_entry_says_which_program_asked_and_about_what():
+    sandbox = fresh_sandbox()
+    agent = b"till/2.1 (kiosk) svc_uat_demomerchant_Rahy5R22dHat85afU6lKXIXOEWGwLG82"
+    headers = [(b"user-agent", agent), (b"authorization", b"Bearer secret")]
+    id = paid_id(sandbox)
+    key = sandbox.control("GET", "/worlds/default").json()["keys"]["partner"]["key"]
+    headers.append((b"x-service-apikey", key.encode()))
+    sandbox.ask("GET", f"/v1/transactions/{id}", headers=headers)
+    sandbox.ask("GET", "/v1/transactions", key="partner")
+
+    sale, reading, search = sandbox.control("GET", REQUESTS).json()["requests"]
+
+    assert [one["subject"] for one in (sale, reading, search)] == [id, id, None]
+    assert (reading["client"], reading["key_name"]) == ("till/2.1", "partner")
+    assert "Rahy5R22" not in str(reading["headers"])
+    assert reading["headers"]["user-agent"].startswith("till/2.1 (kiosk) ")
+    assert set(sale["headers"]) | set(reading["headers"]) <= {
+        "user-agent",
+        "accept",
+        "content-type",
+    }
 
 
 @pytest.mark.parametrize(

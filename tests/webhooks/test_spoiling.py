@@ -70,3 +70,17 @@ def test_what_makes_no_sense_is_not_queued(hooked, body, nearest):
 
     refused(answer, 400, "validation_error", nearest)
     assert hooked.ask("GET", NEXT).json()["total"] == 0
+
+
+def test_the_last_of_the_queue_is_late_together_with_what_contradicts_it(hooked):
+    """Nothing waits to be spoilt any more when the second message is made."""
+    made = hooked.ask("POST", "/receivers", {}, status=201).json()
+    spoil(hooked, then={"delay_ms": 20, "contradict": {"status": "declined"}})
+
+    id = hooked.emit("transaction.sale", status="captured")
+    hooked.tried(id, made["id"])
+    hooked.ask("POST", "/clock/advance", {"by": "0s"})
+
+    got = hooked.ask("GET", f"/receivers/{made['id']}/received").json()["received"]
+    assert [one["body"]["status"] for one in got] == ["captured", "declined"]
+    assert [one["attempt"] for one in got] == [1, 1]

@@ -6,10 +6,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.conftest import NOW
-from tests.control.test_exporting_pytest import RIGHT
 from tests.driving import Served, serving
-from tests.testing.pytesting import run_pytest
-from tests.webhooks.receiving import receiving
 from tests.whole.browsing import chromium, needs_chromium
 from tests.whole.watching import Desk, faults, watched
 
@@ -149,48 +146,6 @@ def test_what_becomes_of_a_hold_that_nobody_captures_and_of_legacy_keys(desk):
     (one,) = desk.ask("GET", "/worlds/holds/payments")["payments"]
     assert one["status"] == "authorized"
     assert desk.clicks <= 7
-
-
-def test_a_late_webhook_that_contradicts_the_answer_is_saved_as_a_failing_test(desk, tmp_path):
-    page = desk.page
-    desk.world("late", clock=FROZEN)
-    with receiving() as receiver:
-        desk.ask("POST", "/worlds/late/endpoints", {"url": receiver.url, "description": "ours"})
-        desk.open("webhooks", at="late")
-        desk.click("button", "Spoil the next delivery")
-        form = page.get_by_role("form", name="Spoil the next delivery")
-        form.get_by_label("Of event").select_option("transaction.sale")
-        desk.clicks += 1
-        form.get_by_label("Late, in ms").fill("20")
-        form.get_by_label("with the value").fill("declined")
-        desk.click("button", "Spoil it")
-        expect(form.locator(".waits")).to_contain_text("transaction.sale")
-        keys(desk, "gt")
-        page.get_by_role("textbox", name="Amount").fill("12.00")
-        keys(desk, "1")
-        expect(page.locator(".rcs li").first).to_contain_text("captured")
-        receiver.wait_for(4)
-
-        keys(desk, "gw")
-        page.get_by_role("link", name="transaction.sale").first.click()
-        desk.clicks += 1
-        table = page.get_by_role("region", name="Message").locator(".contra table")
-        expect(table.get_by_role("row").nth(1)).to_contain_text("declined")
-        desk.click("link", "record now")
-        payment = page.get_by_role("region", name="Payment")
-        payment.get_by_label("Save as").select_option("pytest")
-        desk.clicks += 1
-        with page.expect_download() as saved:
-            desk.click("button", "Save", exact=True)
-
-    file = tmp_path / "test_what_was_seen.py"
-    saved.value.save_as(file)
-    run = run_pytest(tmp_path, file.name)
-    assert (run.code, "assert 'declined' == 'captured'" in run.output) == (1, True), run.output
-    file.write_text(file.read_text("utf-8").replace("return webhook.body", RIGHT), "utf-8")
-    run = run_pytest(tmp_path, file.name)
-    assert run.code == 0, run.output
-    assert desk.clicks <= 8
 
 
 def test_what_the_integration_never_met_is_shown_in_a_fork(desk):

@@ -174,11 +174,14 @@ class Target:
         self.port = int(server.url.rpartition(":")[2])
         hook = {"url": "http://127.0.0.1:9/hook", "id": "mine", "disabled": True}
         assert server.control("POST", f"{DEFAULT}/endpoints", json=hook).status_code == 201
+        inside = {"url": "http://receiver.invalid/", "id": "inside", "disabled": True}
+        assert server.control("POST", f"{DEFAULT}/endpoints", json=inside).status_code == 201
         world = server.control("GET", DEFAULT).json()
         body = {"amount": 1000, "terminal_id": world["terminals"]["merchant"]}
         self.sale = server.ask("POST", "/v3/payment", key="merchant", json=body).json()
         self.ids = {
             "endpoints": "mine",
+            "receivers": "inside",
             "messages": self.newest("messages"),
             "requests": self.newest("requests"),
             "batches": self.sale["batch_id"],

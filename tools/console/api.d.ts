@@ -173,8 +173,10 @@ declare namespace Api {
     batches: Array<BatchDetail>;
     moves: Array<CapturedMoves>;
     messages: Array<MessageView>;
+    message_rows: Array<MessageRow>;
     checks: Array<CapturedCheck>;
     requests: Array<EntryView>;
+    request_rows: Array<RequestRow>;
   };
   type CapturedCheck = {
     verdict: "genuine" | "refused";
@@ -330,6 +332,11 @@ declare namespace Api {
     trigger: DeliveryTrigger;
     sent: SentView | null;
   };
+  type DeliveryMark = {
+    endpoint_id: string;
+    status: DeliveryStatus;
+    attempts: number;
+  };
   type DeliveryStatus = "pending" | "delivered" | "failed" | "dropped" | "canceled";
   type DeliveryTrigger = "scheduled" | "manual" | "scenario";
   type DeliveryView = {
@@ -347,6 +354,7 @@ declare namespace Api {
     parent_id: string | null;
     status: string;
     counts: Counts | null;
+    currency: string | null;
     grants: Array<string> | null;
     expires_at: string | null;
     last_used_at: string | null;
@@ -409,8 +417,12 @@ declare namespace Api {
     route: string | null;
     key: string | null;
     key_id: string | null;
+    key_name: string | null;
     account_id: string | null;
+    subject: string | null;
     origin: "client" | "console";
+    client: string | null;
+    headers: Record<string, string>;
     status: number;
     duration_ms: number;
     request: any;
@@ -451,16 +463,7 @@ declare namespace Api {
   type FeedEvent = {
     id: string;
     event_type: string;
-    marks: Array<Mark>;
-  };
-  type FeedPayment = {
-    id: string;
-    status: string;
-    total: number;
-    currency: string;
-    merchant: string | null;
-    brand: string | null;
-    last4: string | null;
+    marks: Array<DeliveryMark>;
   };
   type FeedRow = {
     id: string;
@@ -470,16 +473,21 @@ declare namespace Api {
     route: string | null;
     key: string | null;
     key_id: string | null;
+    key_name: string | null;
     origin: "client" | "console";
+    client: string | null;
     account_id: string | null;
+    subject: string | null;
     status: number;
     outcome: string | null;
+    decided_by: string | null;
+    rule: string | null;
     why: string | null;
     clause: string | null;
     events: number;
-    payment: FeedPayment | null;
-    decided_by: string | null;
-    rule: string | null;
+    amount: number | null;
+    payment: PaymentOfRow | null;
+    duration_ms: number;
     sent: Array<FeedEvent>;
   };
   type Filters = {
@@ -595,11 +603,6 @@ declare namespace Api {
     machines: Array<MachineView>;
     total: number;
   };
-  type Mark = {
-    endpoint_id: string;
-    status: DeliveryStatus;
-    attempts: number;
-  };
   type MarkBody = {
     name?: string;
   };
@@ -613,6 +616,17 @@ declare namespace Api {
     marks: Array<MarkView>;
     total: number;
   };
+  type MessageRow = {
+    id: string;
+    event_type: EventType;
+    account_id: string;
+    subject: string;
+    request_id: string | null;
+    created_at: string;
+    status: string | null;
+    merchant: string | null;
+    deliveries: Array<DeliveryMark>;
+  };
   type MessageView = {
     id: string;
     event_type: EventType;
@@ -624,7 +638,7 @@ declare namespace Api {
     deliveries: Array<DeliveryView>;
   };
   type Messages = {
-    messages: Array<MessageView>;
+    messages: Array<MessageView | MessageRow>;
     total: number;
     limit: number;
     offset: number;
@@ -673,6 +687,12 @@ declare namespace Api {
     currency: string | null;
   };
   type NeedKind = "tap" | "surcharge" | "endpoint" | "batch" | "key";
+  type NewReceiver = {
+    answers?: Array<number>;
+    delay_ms?: number;
+    description?: string | null;
+    event_types?: Array<string>;
+  };
   type NextOutcome = {
     outcome?: string | null;
     operation?: Operation | null;
@@ -717,6 +737,15 @@ declare namespace Api {
     statuses: Record<string, number>;
     feed: Array<FeedRow>;
     requests_total: number;
+  };
+  type PaymentOfRow = {
+    id: string;
+    status: string;
+    total: number;
+    currency: string;
+    merchant: string | null;
+    brand: string | null;
+    last4: string | null;
   };
   type PaymentOrder = "newest" | "oldest" | "largest" | "smallest";
   type PaymentRow = {
@@ -900,6 +929,35 @@ declare namespace Api {
     expiry_without_offset: "refused" | "utc";
     unknown_key_fields: "refused" | "ignored";
   };
+  type ReceivedPage = {
+    received: Array<ReceivedView>;
+    total: number;
+    limit: number;
+    offset: number;
+  };
+  type ReceivedView = {
+    at: string;
+    message_id: string;
+    event_type: string | null;
+    attempt: number;
+    headers: Record<string, string>;
+    body: any;
+    genuine: boolean;
+    says: string;
+    answer: number | null;
+  };
+  type ReceiverView = {
+    id: string;
+    answers: Array<number>;
+    delay_ms: number;
+    received: number;
+    secret: string;
+    endpoint: EndpointView;
+  };
+  type Receivers = {
+    receivers: Array<ReceiverView>;
+    total: number;
+  };
   type RecordKind = "account" | "terminal" | "location" | "key";
   type Recover = {
     since: string;
@@ -925,13 +983,21 @@ declare namespace Api {
     route: string | null;
     key: string | null;
     key_id: string | null;
+    key_name: string | null;
     origin: "client" | "console";
+    client: string | null;
     account_id: string | null;
+    subject: string | null;
     status: number;
     outcome: string | null;
+    decided_by: string | null;
+    rule: string | null;
     why: string | null;
     clause: string | null;
     events: number;
+    amount: number | null;
+    payment: PaymentOfRow | null;
+    duration_ms: number;
   };
   type Requests = {
     requests: Array<EntryView | RequestRow>;
@@ -1650,6 +1716,30 @@ declare namespace Api {
       path: ["worlds", string, "endpoints", string];
       body: undefined;
       answer: null;
+    };
+    "receivers.create": {
+      method: "POST";
+      path: ["worlds", string, "receivers"];
+      body: NewReceiver | undefined;
+      answer: ReceiverView;
+    };
+    "receivers.list": {
+      method: "GET";
+      path: ["worlds", string, "receivers"];
+      body: undefined;
+      answer: Receivers;
+    };
+    "receivers.delete": {
+      method: "DELETE";
+      path: ["worlds", string, "receivers", string];
+      body: undefined;
+      answer: null;
+    };
+    "receivers.received": {
+      method: "GET";
+      path: ["worlds", string, "receivers", string, "received"];
+      body: undefined;
+      answer: ReceivedPage;
     };
     "endpoints.rotate": {
       method: "POST";

@@ -60,6 +60,16 @@ function fits(one, query, { world }) {
     && (!query.q || query.q.toLowerCase().split(" ").every((word) => text.includes(word)));
 }
 
+/** The requests that fit, as the server reads the question. */
+function asked({ requests, request_rows: rows }, query) {
+  const q = query.q?.toLowerCase();
+  const all = requests.map((one, i) => ({ one, row: rows[i] })).filter(({ one }) => (
+    (!query.status || one.status === Number(query.status))
+    && (!query.status_class || `${Math.floor(one.status / 100)}xx` === query.status_class)
+    && (!q || JSON.stringify([one.id, one.path, one.query, one.request, one.response]).toLowerCase().includes(q))));
+  return { requests: newest(all, query).map(({ one, row }) => query.shape === "row" ? row : one), total: all.length };
+}
+
 const ORDERS = {
   oldest: (list) => [...list].reverse(),
   largest: (list) => [...list].sort((a, b) => b.total - a.total),
@@ -113,8 +123,9 @@ const LISTS = {
   endpoints: ({ endpoints }) => ({ endpoints, total: endpoints.length }),
   agenda: ({ agenda, taken_at: now, totals }, query) => ({ now, total: totals.agenda, next: null,
     by_kind: {}, agenda: agenda.slice(0, Number(query.limit ?? 100)) }),
-  requests: ({ requests }, query) => ({ requests: [...newest(requests, query)], total: requests.length }),
-  messages: ({ messages, totals }, query) => ({ messages: [...newest(messages, query)], total: totals.messages, next: null }),
+  requests: asked,
+  messages: ({ messages, message_rows: rows, totals }, query) => ({
+    messages: newest(query.shape === "row" ? rows : messages, query), total: totals.messages, next: null }),
   payments: search,
   batches,
   switches: ({ switches }) => switches,

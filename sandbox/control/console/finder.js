@@ -7,7 +7,7 @@ import { agenda, messages, requests, world } from "./state.js";
 import { keysOn, switchKeys } from "./keys.js";
 import { route, to } from "./route.js";
 import { html, Trouble } from "./ui.js";
-import { cardOf, purpose, time } from "./words.js";
+import { purpose, time } from "./words.js";
 
 export const finding = signal(false);
 
@@ -52,8 +52,8 @@ function listed(question) {
   const add = (says, place) => hits.push({ says, href: to(place) });
   for (const room of ROOMS) if (room.startsWith(q)) add(`Room: ${room}`, { room });
   for (const one of requests.value) {
-    const { response } = one;
-    const fits = [one.id, response?.transaction_id, response?.batch_id, cardOf(response)]
+    const { payment } = one;
+    const fits = [one.id, payment?.id, payment?.brand, payment?.last4]
       .some((text) => text && String(text).toLowerCase().includes(q));
     if (fits || purpose(one).toLowerCase().includes(q)) {
       add(`${time(one.at)} ${purpose(one)}, ${one.status}`, { room: "journal", id: one.id });

@@ -5,7 +5,7 @@ export const deliveriesTo = (endpoint, messages, most = 18) =>
   messages
     .flatMap(({ deliveries }) => deliveries.filter((one) => one.endpoint_id === endpoint.id))
     .slice(0, most)
-    .map(({ status, attempts }) => ({ status, tries: attempts?.length ?? 0 }))
+    .map(({ status, attempts }) => ({ status, tries: attempts }))
     .reverse();
 
 /** Whether a delivery arrived, waits, or failed: "", "w", "x". */

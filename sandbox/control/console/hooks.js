@@ -1,11 +1,11 @@
 // The endpoints of a world: how each does, its secrets, and what can be done with it.
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { isReport } from "./capture.js";
 import { failing } from "./health.js";
 import { Ticks } from "./overview.js";
-import { act, clock, endpoints, messages } from "./state.js";
-import { Act, Copy, html, Sure } from "./ui.js";
+import { act, beat, clock, endpoints, messages } from "./state.js";
+import { Act, Copy, Empty, Go, html, Panel, Sure, Trouble } from "./ui.js";
 import { day, time, until } from "./words.js";
 
 /** The name of an endpoint, from its id. */
@@ -13,6 +13,43 @@ export const nameOf = (id) => {
   const found = endpoints.value.find((one) => one.id === id);
   return found ? found.description || found.url : "an endpoint that is gone";
 };
+
+const INSIDE = /^http:\/\/receiver\.invalid\//;
+
+/** Whether an endpoint is a receiver inside the server. */
+export const isInside = ({ url }) => INSIDE.test(url);
+
+/** Adds a receiver inside, which refuses each message twice before it takes it. */
+export const useInside = () => act("POST", ["receivers"], { answers: [500, 500, 200] });
+
+/** A form for a receiver inside, with the answers to the attempts at each message. */
+function Inside({ close }) {
+  const [text, setText] = useState("500, 500, 200");
+  const answers = text.split(/[\s,]+/).filter(Boolean).map(Number);
+  const run = async () => {
+    await act("POST", ["receivers"], { answers });
+    close();
+  };
+  return html`<h3>Or a receiver inside this server</h3>
+    <label>Its answers to each message, in turn<input value=${text} onInput=${(event) => setText(event.target.value)} /></label>
+    <${Act} class="btn" run=${run} disabled=${!answers.length || answers.some((one) => !Number.isInteger(one))} done="Added">Use the built-in receiver<//>`;
+}
+
+/** What a receiver inside was sent, newest first. */
+export function ReceivedBy({ one }) {
+  const [page, setPage] = useState(null);
+  const [error, setError] = useState(null);
+  useEffect(() => {
+    act("GET", ["receivers", one.id, "received"]).then((found) => { setPage(found); setError(null); }, setError);
+  }, [one.id, beat.value]);
+  const list = [...(page?.received ?? [])].reverse();
+  return html`<${Panel} title="What the built-in receiver got" about=${page ? `the last ${list.length}` : ""}>
+    <${Trouble} error=${error} />
+    ${list.length ? html`<div class="scroll" tabindex="0"><table><thead><tr><th>at</th><th>message</th><th>try</th><th>signature</th><th>answered</th></tr></thead><tbody>
+      ${list.map((got) => html`<tr><td>${time(got.at)}</td><td><${Go} room="webhooks" id=${got.message_id}>${got.event_type ?? got.message_id}<//></td><td>${got.attempt}</td>
+        <td class=${got.genuine ? "" : "x"}>${got.genuine ? "genuine" : got.says}</td><td><b class=${`code${Math.floor((got.answer ?? 999) / 100)}`}>${got.answer ?? "too late"}</b></td></tr>`)}</tbody></table></div>`
+    : page ? html`<${Empty}><p class="q">Nothing was sent to it yet.</p><//>` : ""}<//>`;
+}
 
 /** A form for a new endpoint. */
 export function NewEndpoint({ close }) {
@@ -26,7 +63,7 @@ export function NewEndpoint({ close }) {
       onInput=${(event) => setUrl(event.target.value)} /></label>
     <label>Name<input value=${name} onInput=${(event) => setName(event.target.value)} /></label>
     <div class="row wrap"><${Act} class="btn p" run=${run} disabled=${!url} done="Added">Add it<//>
-    <button class="btn g" onClick=${close}>Cancel</button></div></div>`;
+    <button class="btn g" onClick=${close}>Cancel</button></div><${Inside} close=${close} /></div>`;
 }
 
 const Secret = ({ title, secret, shown }) => html`<dt>${title}</dt><dd><code>${shown ? secret : `${secret.slice(0, 6)}••••••••`}</code>
@@ -65,7 +102,7 @@ export function Endpoint({ one }) {
   const bad = failing(one, messages.value);
   return html`<li class="ep"><div class="row"><b class="el">${one.description || "Endpoint"}</b><span class="sp"></span>
       ${one.disabled ? html`<span class="tag">disabled</span>` : bad ? html`<span class="x sm">fails</span>` : ""}</div>
-    <code class="el q">${one.url}</code><${Ticks} endpoint=${one} /><${Health} one=${one} />
+    ${isInside(one) && !isReport ? html`<${Go} room="webhooks" query=${{ receiver: one.id }} class="el">What it got<//>` : html`<code class="el q">${one.url}</code>`}<${Ticks} endpoint=${one} /><${Health} one=${one} />
     <span class="q sm">${one.event_types.length ? one.event_types.join(", ") : "all events"}</span>
     <details><summary class="sm">More</summary><div class="col"><${Secrets} one=${one} />
       ${one.disabled || isReport ? "" : html`<${Recover} one=${one} />`}

@@ -5,26 +5,54 @@ import { ask, inWorld, Refused } from "./api.js";
 import { asMarkdown } from "./markdown.js";
 import { isReport } from "./capture.js";
 import { go, refine, route } from "./route.js";
-import { act, requests, session, world } from "./state.js";
+import { act, beat, messages, requests, session, world } from "./state.js";
 import { Act, Code, copy, Copy, Empty, Go, html, Icon, Json, Panel, Status, Trouble, walk } from "./ui.js";
-import { amountOf, curl, decider, purpose, refusal, time } from "./words.js";
+import { amountOf, curl, decider, purpose, time } from "./words.js";
 
-const text = (entry) => JSON.stringify([entry.id, entry.method, entry.path, entry.route, entry.status,
-  entry.outcome, entry.request, entry.response?.status, entry.response?.merchant_name,
-  entry.response?.transaction_id]).toLowerCase();
-
-function fitting(list, question) {
+/** What a question asks the server for, and what is looked up in the rows that it gives. */
+function parted(question) {
+  const query = new URLSearchParams({ shape: "row", limit: "200" });
   const words = question.toLowerCase().split(/\s+/).filter(Boolean);
-  return list.filter((entry) => words.every((word) => {
-    const [, name, value] = /^(status|route|method):(.+)$/.exec(word) ?? [];
-    return name ? String(entry[name] ?? "").toLowerCase().startsWith(value) : text(entry).includes(word);
-  }));
+  const named = words.map((word) => /^(status|route|method):(.+)$/.exec(word)).filter(Boolean);
+  const free = words.filter((word) => !/^(status|route|method):/.test(word)).join(" ");
+  if (free) query.set("q", free.slice(0, Q_MAX));
+  return { query, fits: (row) => named.every(([, name, value]) => String(row[name] ?? "").toLowerCase().startsWith(value)) };
 }
+
+const Q_MAX = 200;
+const WAIT_MS = 150;
+
+/** The requests that fit the question, newest first: of those at hand, or found by the server. */
+function useFitting(question) {
+  const [found, setFound] = useState(null);
+  const [error, setError] = useState(null);
+  const { query, fits } = parted(question);
+  const free = query.get("q");
+  useEffect(() => {
+    if (!free) {
+      setFound(null);
+      setError(null);
+      return undefined;
+    }
+    const timer = setTimeout(() => act("GET", ["requests"], undefined, query).then((answer) => {
+      setFound({ free, rows: answer.requests.reverse() });
+      setError(null);
+    }, setError), WAIT_MS);
+    return () => clearTimeout(timer);
+  }, [free, route.value.world, beat.value]);
+  const rows = free ? found?.rows ?? [] : requests.value;
+  return { list: rows.filter(fits), error, ready: !free || found?.free === free };
+}
+
+/** What a list would say about a request that is read whole. */
+const short = ({ request, response, outcome }) => ({ amount: request?.amount, decided_by: outcome?.source,
+  rule: outcome?.rule, outcome: outcome?.key,
+  payment: response?.transaction_id ? { total: response.total_amount, currency: response.currency } : null });
 
 const Row = ({ entry, on }) => html`<li><${Go} room="journal" id=${entry.id} query=${route.value.query}
   class=${`row two ${on ? "on" : ""}`}><time class="qq">${time(entry.at)}</time>
   <span class="el"><b>${purpose(entry)}</b> ${amountOf(entry)}</span><${Code} status=${entry.status} />
-  <span></span><span class="qq el sm">${refusal(entry)?.reason ?? decider(entry)} ${entry.response?.merchant_name ?? ""}</span><span class="qq sm r">${entry.origin === "console" ? "console" : ""}</span><//></li>`;
+  <span></span><span class="qq el sm">${entry.why ?? decider(entry)} ${entry.payment?.merchant ?? ""}</span><span class="qq sm r">${entry.origin === "console" ? "console" : ""}</span><//></li>`;
 
 function asCurl(entry) {
   const key = Object.values(world.value?.keys ?? {}).find(({ id }) => id === entry.key_id);
@@ -34,6 +62,9 @@ function asCurl(entry) {
   return curl({ method: entry.method, url: base + entry.path + query, header, key: key && "$API_KEY",
     body: entry.method === "GET" ? null : entry.request });
 }
+
+/** The event of a message, where this page knows it; else its id. */
+const eventOf = (id) => messages.value.find((one) => one.id === id)?.event_type ?? id;
 
 /** The id in the path of a request, on which it wanted to act. */
 const targetOf = ({ path }) => /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(path)?.[0] ?? "";
@@ -70,22 +101,20 @@ function Replay({ entry }) {
 }
 
 function Detail({ id }) {
-  const listed = requests.value.find((one) => one.id === id);
   const [found, setFound] = useState(null);
   const [error, setError] = useState(null);
   useEffect(() => {
     setError(null);
-    if (!listed) {
-      ask("GET", inWorld(route.value.world, "requests", id)).then(setFound, (caught) => {
-        if (caught instanceof Refused) setError(caught);
-      });
-    }
-  }, [id, Boolean(listed)]);
-  const entry = listed ?? (found?.id === id ? found : null);
+    ask("GET", inWorld(route.value.world, "requests", id)).then(setFound, (caught) => {
+      if (caught instanceof Refused) setError(caught);
+    });
+  }, [id]);
   if (error) return html`<${Trouble} error=${error} />`;
-  if (!entry) return html`<p class="q">Reading ${id}</p>`;
+  if (found?.id !== id) return html`<p class="q">Reading ${id}</p>`;
+  const entry = found;
+  const row = short(entry);
   const [who] = Object.entries(world.value?.keys ?? {}).find(([, key]) => key.id === entry.key_id) ?? [];
-  return html`<div class="dh"><div class="row wrap"><h2 class="big2" tabindex="-1">${purpose(entry)} ${amountOf(entry)}</h2>
+  return html`<div class="dh"><div class="row wrap"><h2 class="big2" tabindex="-1">${purpose(entry)} ${amountOf(row)}</h2>
       ${entry.response?.status && entry.status < 400 ? html`<${Status} status=${entry.response.status} />` : ""}
       <${Code} status=${entry.status} /></div>
     <div class="row wrap q sm"><code>${entry.id}</code><${Copy} text=${entry.id} what="the id" />
@@ -93,10 +122,9 @@ function Detail({ id }) {
       <span>${entry.duration_ms} ms</span>
       ${entry.status >= 400 && entry.key_id && entry.route ? html`<span><${Go} room="access" id=${who ?? entry.key_id}
         query=${{ operation: entry.route, target: targetOf(entry), of: entry.id }}>Open in the lens<//></span>` : ""}</div>
-    <div class="row wrap"><button class="btn" onClick=${() => copy(asCurl(entry), "a curl command")}>
-      <${Icon} name="shell" />As curl</button><button class="btn" onClick=${() => copy(asMarkdown(entry), "it as Markdown")}>
+    <div class="row wrap"><button class="btn" onClick=${() => copy(asMarkdown(entry), "it as Markdown")}>
       <${Icon} name="copy" />As Markdown</button></div></div>
-  <${Panel} title="Why" about=${decider(entry)}><ol class="steps">${(entry.decisions ?? []).map((one) => html`
+  <${Panel} title="Why" about=${decider(row)}><ol class="steps">${(entry.decisions ?? []).map((one) => html`
     <li class=${one.verdict === "ok" ? "" : "no"}><${Icon} name=${one.verdict === "ok" ? "check" : "refused"} size=${14} />
     <b>${one.step}</b><span>${one.reason}</span>
     ${one.clause && html`<${Go} room="clauses" query=${{ q: one.clause }} class="cl">${one.clause}<//>`}</li>`)}</ol><//>
@@ -105,22 +133,24 @@ function Detail({ id }) {
     ${entry.request == null ? html`<p class="q pad">No body</p>` : html`<${Json} value=${entry.request} />`}<//>
   <${Panel} title="Answer" more=${html`<${Copy} text=${JSON.stringify(entry.response, null, 2)} what="the answer" />`}>
     ${entry.response == null ? html`<p class="q pad">No body</p>` : html`<${Json} value=${entry.response} />`}<//></div>
-  ${entry.events?.length ? html`<${Panel} title="Webhooks"><ul class="pad">${entry.events.map((one) => html`<li>
-    <${Go} room="webhooks" id=${one}>${one}<//></li>`)}</ul><//>` : ""}
+  ${entry.events?.length ? html`<${Panel} title="Webhooks" about=${`${entry.events.length} ${entry.events.length === 1 ? "message" : "messages"}`}>
+    <ul class="pad">${entry.events.map((one) => html`<li><${Go} room="webhooks" id=${one}>${eventOf(one)}<//></li>`)}</ul><//>` : ""}
+  <${Panel} title="The same by curl" more=${html`<button class="btn g s" onClick=${() => copy(asCurl(entry), "a curl command")}>
+    <${Icon} name="shell" size=${13} />Copy</button>`}><pre class="pad wraps" tabindex="0"><code>${asCurl(entry)}</code></pre><//>
   ${isReport ? "" : html`<${Replay} key=${id} entry=${entry} />`}`;
 }
 
 export function Journal() {
   const { id, query } = route.value;
   const q = query.q ?? "";
-  const list = fitting(requests.value, q);
+  const { list, error, ready } = useFitting(q);
   return html`<section class="list"><div class="lh"><div class="row"><h1 tabindex="-1">Journal</h1>
       <span class="qq">${list.length}</span></div>
     <input type="search" aria-label="Filter requests" placeholder="status:404 route:payments Hotel" value=${q}
-      onInput=${(event) => refine({ q: event.target.value })} /></div>
+      onInput=${(event) => refine({ q: event.target.value })} /><${Trouble} error=${error} /></div>
     <ul onKeyDown=${walk} aria-label="Requests, newest first">${list.map((entry) => html`<${Row} key=${entry.id}
       entry=${entry} on=${entry.id === id} />`)}</ul>
-    ${list.length ? "" : html`<${Empty}><p class="q">${requests.value.length ? "No request fits this filter."
+    ${list.length || error || !ready ? "" : html`<${Empty}><p class="q">${requests.value.length ? "No request fits this filter."
       : "No request has come yet."}</p>
       ${requests.value.length ? html`<button class="btn" onClick=${() => refine({ q: "" })}>Show all</button>`
       : html`<${Go} room="terminal" class="btn">Take a payment<//>`}<//>`}</section>

@@ -190,6 +190,9 @@ const KEYS = { o: "overview", b: "batches", t: "terminal", s: "scenarios", p: "p
 async function start() {
   beginReport();
   const token = tokenOfLink();
+  // Asked before anything is drawn: the answer is on its way meanwhile.
+  let asked = token ? null : ask("GET", "/session");
+  asked?.catch(() => {});
   render(html`<${App} />`, document.getElementById("app"));
   listen({
     rooms: (key) => KEYS[key] && go({ room: KEYS[key] }),
@@ -208,9 +211,10 @@ async function start() {
   for (;;) {
     try {
       if (token) await signInByLink(token);
-      if (!session.value) session.value = await ask("GET", "/session");
+      if (!session.value) session.value = await (asked ?? ask("GET", "/session"));
       return;
     } catch {
+      asked = null;
       await new Promise((done) => setTimeout(done, 2000));
     }
   }

@@ -4,7 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import { act, agenda, endpoints, glance, held, hold, messages, requests, send, taps, waiting, world }
   from "./state.js";
 import { Act, Code, Empty, Go, html, Icon, Panel, Choice, Status, walk } from "./ui.js";
-import { amountOf, cardOf, decider, money, purpose, refusal, subject, time, until } from "./words.js";
+import { amountOf, decider, money, purpose, subject, time, until } from "./words.js";
 import { deliveriesTo, failing, named, tick } from "./health.js";
 import { useTicks, worldNow } from "./clockface.js";
 
@@ -35,27 +35,32 @@ function Needs() {
   </ul>`;
 }
 
-const Dots = ({ entry, known }) => html`<span class="evs">${(entry.events ?? [])
-  .map((id) => known.get(id)).filter(Boolean).map((message) => html`<span class="ev">
+const Dots = ({ sent }) => html`<span class="evs">${sent.map((message) => html`<span class="ev">
     ${message.event_type.split(".").pop()}<span class="dots">${message.deliveries.map((one) => html`<i
-      class=${{ x: "no", w: "wait", "": "" }[tick({ ...one, tries: one.attempts?.length ?? 0 })]}
+      class=${{ x: "no", w: "wait", "": "" }[tick({ status: one.status, tries: one.attempts })]}
       title=${one.status}></i>`)}</span></span>`)}</span>`;
 
-function Line({ entry, known }) {
-  const why = entry.status >= 400 || entry.status === null ? refusal(entry) : null;
-  const payment = entry.response?.status && entry.status < 400;
+function Line({ entry, sent }) {
+  const { why, payment } = entry;
   return html`<li><${Go} room="journal" id=${entry.id} class=${`ln ${why ? "rf" : ""}`}>
     <time class="qq">${time(entry.at)}</time>
     <span class="el"><b>${purpose(entry)}</b> ${amountOf(entry)}</span>
-    <span class="w">${payment ? html`<${Status} status=${entry.response.status} />`
+    <span class="w">${payment && entry.status < 400 ? html`<${Status} status=${payment.status} />`
       : html`<${Code} status=${entry.status} />`}</span>
     <span class="el">${decider(entry) ? html`<span class="by">${decider(entry)}</span>`
-      : why ? html`<code class="qq">${entry.method} ${entry.path}</code>` : html`<span class="qq">${cardOf(entry.response)}</span>`}</span>
-    <${Dots} entry=${entry} known=${known} />
-    <span class="q el mer">${entry.response?.merchant_name ?? ""}</span>
+      : why ? html`<code class="qq">${entry.method} ${entry.path}</code>` : html`<span class="qq">${payment?.last4 ? `${payment.brand ?? ""} ${payment.last4}` : ""}</span>`}</span>
+    <${Dots} sent=${sent} />
+    <span class="q el mer">${payment?.merchant ?? ""}</span>
     <span class="qq r ms">${entry.duration_ms == null ? "" : `${entry.duration_ms.toFixed(1)} ms`}</span>
-    ${why && html`<span class="why el">${why.reason} <span class="cl">${why.clause ?? ""}</span></span>`}
+    ${why && html`<span class="why el">${why} <span class="cl">${entry.clause ?? ""}</span></span>`}
   <//></li>`;
+}
+
+/** The messages of each request, in the order in which they were made. */
+function byRequest(list) {
+  const found = new Map();
+  for (const one of list) found.set(one.request_id, [one, ...(found.get(one.request_id) ?? [])]);
+  return found;
 }
 
 /** Lines of the same kind that follow each other fold into one with a count. */
@@ -64,7 +69,7 @@ function folded(list) {
   for (const entry of list) {
     const last = lines.at(-1);
     const same = last && last.entry.route === entry.route && last.entry.status === entry.status
-      && entry.status >= 400 && refusal(last.entry)?.reason === refusal(entry)?.reason;
+      && entry.status >= 400 && last.entry.why === entry.why;
     if (same) last.more += 1;
     else lines.push({ entry, more: 0 });
   }
@@ -74,11 +79,11 @@ function folded(list) {
 function Feed() {
   const [only, setOnly] = useState("");
   const [q, setQ] = useState("");
-  const known = useMemo(() => new Map(messages.value.map((one) => [one.id, one])), [messages.value]);
+  const told = useMemo(() => byRequest(messages.value), [messages.value]);
   const fits = (entry) => (only !== "refused" || entry.status >= 400)
-    && (only !== "payments" || entry.response?.transaction_id)
-    && (!q || JSON.stringify([entry.id, purpose(entry), entry.status, entry.response?.status,
-      entry.response?.merchant_name, entry.response?.transaction_id]).toLowerCase().includes(q.toLowerCase()));
+    && (only !== "payments" || entry.payment)
+    && (!q || JSON.stringify([entry.id, purpose(entry), entry.status, entry.payment?.status,
+      entry.payment?.merchant, entry.payment?.id]).toLowerCase().includes(q.toLowerCase()));
   const lines = folded(requests.value.filter(fits)).slice(0, 60);
   return html`<${Panel} title="What happens" class="feed" more=${html`
     <input type="search" aria-label="Filter" placeholder="merchant, status, id" value=${q}
@@ -87,7 +92,7 @@ function Feed() {
     ${held.value && waiting.value ? html`<button class="new" onClick=${() => hold(false)}>
       ${waiting.value} new</button>` : ""}
     <ol aria-label="Requests, newest first" onKeyDown=${walk}>${lines.map(({ entry, more }) => html`
-      <${Line} key=${entry.id} entry=${entry} known=${known} />
+      <${Line} key=${entry.id} entry=${entry} sent=${told.get(entry.id) ?? []} />
       ${more ? html`<li class="fold q sm">and ${more} more like it</li>` : ""}`)}</ol>
     ${requests.value.length ? !lines.length && html`<${Empty}><p>Nothing of this is among the last
       ${requests.value.length} requests.</p><//>` : html`<${First} />`}<//>`;
@@ -133,10 +138,8 @@ const Endpoints = () => html`<${Panel} title="Webhook endpoints" more=${html`<${
 function statuses() {
   if (glance.value) return new Map(Object.entries(glance.value.statuses));
   const last = new Map();
-  for (const { response } of requests.value) {
-    if (response?.transaction_id && !last.has(response.transaction_id)) {
-      last.set(response.transaction_id, response.status);
-    }
+  for (const { payment } of requests.value) {
+    if (payment && !last.has(payment.id)) last.set(payment.id, payment.status);
   }
   const counts = new Map();
   for (const status of last.values()) counts.set(status, (counts.get(status) ?? 0) + 1);

@@ -11,7 +11,7 @@ import { refine, route } from "./route.js";
 import { beat, send, world } from "./state.js";
 import { Act, Choice, Copy, Empty, Go, html, Icon, Json, Mark, Panel, Status, Trouble, copy, walk } from "./ui.js";
 import { useWindows, Windowed } from "./windowed.js";
-import { cardOf, minor, money, time } from "./words.js";
+import { cardOf, minor, money, time, units } from "./words.js";
 
 const CHIPS = [["", "All"], ["pending,surcharge_pending", "Needs me"], ["declined,error", "Declined"], ["authorized", "Holds"]];
 const FIELDS = { status: "status", merchant: "account", account: "account", terminal: "terminal", batch: "batch",
@@ -49,9 +49,9 @@ const NAMES = { "payments.confirm": "Accept the surcharge", "payments.capture": 
 function Move({ move, payment, as, onDone }) {
   const takes = move.max !== null;
   const [open, setOpen] = useState(false);
-  const [text, setText] = useState(((move.max ?? 0) / 100).toFixed(2));
+  const [text, setText] = useState(units(move.max ?? 0, payment.currency));
   const run = async () => {
-    const amount = takes ? { amount: minor(text) } : {};
+    const amount = takes ? { amount: minor(text, payment.currency) } : {};
     const answer = await send({ method: "POST", path: move.path, key: as, body: { ...move.example, ...amount } });
     onDone(answer);
   };
@@ -64,7 +64,7 @@ function Move({ move, payment, as, onDone }) {
   }
   return html`<li><form class="row wrap" onSubmit=${(event) => { event.preventDefault(); event.target.querySelector("button")?.click(); }}>
     <input class="short" aria-label=${`Amount: ${label}`} inputmode="decimal" autofocus value=${text} onInput=${(event) => setText(event.target.value)} />
-    <${Act} class="btn p" run=${run} disabled=${minor(text) === null}>${label}<//></form>
+    <${Act} class="btn p" run=${run} disabled=${minor(text, payment.currency) === null}>${label}<//></form>
     <span class="q">${limit}</span></li>`;
 }
 
@@ -99,12 +99,12 @@ function Money({ ledger, currency }) {
 
 const LINKS = { request: "journal", message: "webhooks", due: "time" };
 
-function Story({ story }) {
+function Story({ story, currency }) {
   const attempts = story.filter(({ kind }) => kind === "attempt");
   return html`<ol class="story">${story.map((step) => html`<li key=${`${step.kind} ${step.id}`} class=${step.kind}>
     <span class="num">${step.kind === "attempt" ? attempts.indexOf(step) + 1 : html`<${Icon} name=${{ request: "refused", message: "webhooks", due: "time" }[step.kind]} size=${13} />`}</span>
     <time class="qq">${time(step.at)}</time><div><span>${step.kind === "attempt" ? html`<b>${step.says}</b>` : step.says}
-    ${step.amount ? html` <b>${money(step.amount)}</b>` : ""}</span>
+    ${step.amount ? html` <b>${money(step.amount, currency)}</b>` : ""}</span>
     ${LINKS[step.kind] ? html`<div class="sub"><${Go} room=${LINKS[step.kind]} id=${step.id}>${step.id}<//></div>` : ""}</div></li>`)}</ol>`;
 }
 
@@ -140,7 +140,7 @@ function Detail({ id }) {
   <div class="grid2"><div class="side">
     <${Panel} title="Where it is" about=${found.outcome ? `${found.outcome.key}, by ${found.outcome.source}` : ""}><${Diagram} payment=${payment} moves=${moves} /><//>
     <${Panel} title=${TABS.find(([one]) => one === tab)?.[1] ?? "Record"} more=${html`<${Choice} label="Show" options=${TABS} value=${tab} onChoose=${(one) => refine({ tab: one })} />`}>
-    ${tab === "story" ? html`<${Story} story=${found.story} />`
+    ${tab === "story" ? html`<${Story} story=${found.story} currency=${payment.currency} />`
       : tab === "receipt" ? html`<div class="slip"><${Slip} record=${payment} /></div>` : html`<${Json} value=${payment} />`}<//></div>
   <div class="side"><${Moves} payment=${payment} as=${as} setAs=${(one) => refine({ as: one })} moves=${moves} onDone=${onDone} />
     <${Trouble} error=${refused} /><${Money} ledger=${found.ledger} currency=${payment.currency} />

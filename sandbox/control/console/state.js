@@ -1,6 +1,6 @@
 // What is known about the world that is shown, and how it is kept up to date.
 
-import { effect, signal } from "@preact/signals";
+import { effect, signal, untracked } from "@preact/signals";
 import { ask, away, inWorld, locked, raw, Refused } from "./api.js";
 import { route } from "./route.js";
 
@@ -44,11 +44,11 @@ export const glance = signal(null);
 /** @type {Signal<Api.EndpointView[]>} */
 export const endpoints = signal([]);
 /**
- * Requests and messages, newest first.
- * @type {Signal<Api.EntryView[]>}
+ * Requests and messages as rows, newest first.
+ * @type {Signal<Api.RequestRow[]>}
  */
 export const requests = signal([]);
-/** @type {Signal<Api.MessageView[]>} */
+/** @type {Signal<Api.MessageRow[]>} */
 export const messages = signal([]);
 /** Whether the stream is open. */
 export const live = signal(false);
@@ -98,8 +98,8 @@ export async function enter(id) {
 async function readAll(id) {
   const [view, ...rest] = await Promise.all([
     ask("GET", inWorld(id)),
-    ask("GET", `${inWorld(id, "requests")}?limit=100`),
-    ask("GET", `${inWorld(id, "messages")}?limit=100`),
+    ask("GET", `${inWorld(id, "requests")}?limit=100&shape=row`),
+    ask("GET", `${inWorld(id, "messages")}?limit=100&shape=row`),
   ]);
   world.value = view;
   clock.value = { ...view.clock, read: Date.now() };
@@ -146,7 +146,7 @@ function readSmallSoon() {
 
 async function readAlong(id, over) {
   const kinds = "request,message,attempt,clock";
-  const answer = await raw("GET", `${inWorld(id, "stream")}?kinds=${kinds}`, undefined, {
+  const answer = await raw("GET", `${inWorld(id, "stream")}?kinds=${kinds}&shape=row`, undefined, {
     signal: over,
   });
   live.value = true;
@@ -190,15 +190,12 @@ function flush() {
     return [...added.reverse(), ...list.filter(({ id }) => !known.has(id))].slice(0, FEED_MAX);
   };
   requests.value = newest(requests.value, of("request"));
-  messages.value = tried(newest(messages.value, of("message").map(whole)), of("attempt"));
+  messages.value = tried(newest(messages.value, of("message")), of("attempt"));
   const moved = of("clock").pop();
   if (moved?.now) clock.value = { ...moved, read: Date.now() };
   if (of("gap").length) readAll(route.value.world).catch(() => {});
   readSmallSoon();
 }
-
-/** A message as the list has it: one that was just made has no deliveries yet. */
-const whole = (message) => ({ deliveries: [], ...message });
 
 /** The messages with what became of their deliveries meanwhile. */
 function tried(list, attempts) {
@@ -215,10 +212,10 @@ function attempted(message, by) {
   const known = new Set(message.deliveries.map((one) => one.endpoint_id));
   const added = [...by.values()]
     .filter((one) => one.message_id === message.id && !known.has(one.endpoint_id))
-    .map((one) => ({ endpoint_id: one.endpoint_id, status: "pending", attempts: [] }));
+    .map((one) => ({ endpoint_id: one.endpoint_id, status: "pending", attempts: 0 }));
   return [...message.deliveries, ...added].map((one) => {
     const last = by.get(`${message.id} ${one.endpoint_id}`);
-    return last ? { ...one, status: last.delivery_status, attempts: [...one.attempts, last] } : one;
+    return last ? { ...one, status: last.delivery_status, attempts: one.attempts + 1 } : one;
   });
 }
 
@@ -268,7 +265,8 @@ export function follow() {
     }
     if (id !== shown) {
       shown = id;
-      queueMicrotask(() => enter(id));
+      // At once, so that the answers are on their way while the room is drawn for the first time.
+      untracked(() => enter(id));
     }
   });
 }

@@ -1,16 +1,21 @@
 // Terminal: the phone of the merchant, the card wallet, and what the cardholder gets.
 
 import { useEffect, useState } from "preact/hooks";
-import { ask } from "./api.js";
+import { ask, inWorld } from "./api.js";
 import { useTicks, worldNow } from "./clockface.js";
 import { keysOn } from "./keys.js";
 import { Receipt } from "./receipt.js";
-import { act, clock, requests, scenario, send, session, taps, world } from "./state.js";
+import { useLast } from "./records.js";
+import { route } from "./route.js";
+import { act, clock, scenario, send, session, taps, world } from "./state.js";
 import { Act, Choice, copy, Empty, Go, html, Icon, Mark, Panel, Trouble } from "./ui.js";
-import { approved, curl, minor, money, time, until } from "./words.js";
+import { approved, curl, minor, money, sign, time, until } from "./words.js";
 
 const SEES = { captured: "Approved", authorized: "Approved", declined: "Declined", error: "It did not work",
   canceled: "Canceled", pending: "Hold card here", surcharge_pending: "A fee is added" };
+
+/** From this amount on, in minor units, an amount can choose an outcome. Source: assumed 6.2. */
+const AMOUNTS_FROM = 900_000;
 
 const plain = (reason) => String(reason ?? "").replaceAll("_", " ");
 
@@ -23,18 +28,18 @@ function useCatalogue() {
   return found;
 }
 
-const says = (card) => card.above_amount != null ? `only ${money(card.above_amount)} on it`
+const says = (card, currency) => card.above_amount != null ? `only ${money(card.above_amount, currency)} on it`
   : Object.keys(card.later).length ? `its ${Object.keys(card.later)[0]} is declined` : plain(card.outcome);
 
 const isGood = (card) => card.outcome === "approved" && !Object.keys(card.later).length && card.above_amount == null;
 
-function Card({ card, number, tap }) {
+function Card({ card, number, tap, currency }) {
   return html`<li><${Act} class="cd" aria-keyshortcuts=${number || undefined} run=${() => tap({ card: card.token })}>
     ${number ? html`<kbd>${number}</kbd>` : ""}<b>${card.brand}</b><code>${card.number.slice(-4)}</code>
-    <span class="q el">${isGood(card) ? card.type.toLowerCase() : says(card)}</span><//></li>`;
+    <span class="q el">${isGood(card) ? card.type.toLowerCase() : says(card, currency)}</span><//></li>`;
 }
 
-function Wallet({ cards, outcomes, tap, waits }) {
+function Wallet({ cards, outcomes, tap, waits, currency }) {
   const good = cards.filter(isGood).slice(0, 9);
   const rest = cards.filter((card) => !good.includes(card));
   const [wanted, setWanted] = useState("");
@@ -48,8 +53,8 @@ function Wallet({ cards, outcomes, tap, waits }) {
     return () => removeEventListener("keydown", pressed);
   });
   return html`<${Panel} title="Tap a card" about=${waits ? "for the payment that waits" : "it starts the payment, and taps"}>
-    <div class="wallet"><div><h3>Approved</h3><ul>${good.map((card, i) => html`<${Card} key=${card.token} card=${card} number=${String(i + 1)} tap=${tap} />`)}</ul></div>
-    <div><h3>Goes another way</h3><ul>${rest.map((card) => html`<${Card} key=${card.token} card=${card} tap=${tap} />`)}</ul></div></div>
+    <div class="wallet"><div><h3>Approved</h3><ul>${good.map((card, i) => html`<${Card} key=${card.token} card=${card} number=${String(i + 1)} tap=${tap} currency=${currency} />`)}</ul></div>
+    <div><h3>Goes another way</h3><ul>${rest.map((card) => html`<${Card} key=${card.token} card=${card} tap=${tap} currency=${currency} />`)}</ul></div></div>
     <div class="pf wrap"><label class="inl">Or any outcome <select value=${wanted} onChange=${(event) => setWanted(event.target.value)}>
       <option value="">choose one</option>${outcomes.filter(({ operations }) => operations.includes("sale")).map(({ key }) => html`<option>${key}</option>`)}</select></label>
       <${Act} disabled=${!wanted} run=${() => tap({ outcome: wanted })}>Have it end so<//></div><//>`;
@@ -58,7 +63,7 @@ function Wallet({ cards, outcomes, tap, waits }) {
 function Phone({ tap, last, error }) {
   useTicks();
   const now = worldNow();
-  const amount = tap ? money(tap.amount) : last ? money(approved(last), last.currency) : "";
+  const amount = tap ? money(tap.amount, tap.currency) : last ? money(approved(last), last.currency) : "";
   const left = tap && now ? until(now, tap.until) : "";
   const status = tap ? "pending" : last?.status;
   return html`<div class="stage"><div class="phone"><div class="scr" role="img" aria-label=${`The phone shows: ${SEES[status] ?? "ready"} ${amount}`}>
@@ -86,28 +91,42 @@ function entered(event) {
   event.currentTarget.querySelector(".bigb")?.click();
 }
 
-function Form({ form, setForm, body, waits, start }) {
+/** The currency of each terminal, by its id. */
+function useCurrencies() {
+  const [found, setFound] = useState(new Map());
+  const { world: id } = route.value;
+  useEffect(() => {
+    ask("GET", `${inWorld(id, "directory")}?kind=terminal&limit=500`)
+      .then(({ entries }) => setFound(new Map(entries.map((one) => [one.id, one.currency]))), () => {});
+  }, [id]);
+  return found;
+}
+
+function Form({ form, setForm, body, waits, start, currency }) {
   const set = (name) => (event) => setForm({ ...form, [name]: event.target.value });
+  // With a terminal comes the key of its own merchant, where the cast has one of this name.
+  const choose = ({ target: { value: terminal } }) => setForm({ ...form, terminal, ...(world.value?.keys[terminal] ? { key: terminal } : {}) });
   const at = session.value?.platform_url === "/" ? location.origin : session.value?.platform_url ?? "";
   const runs = scenario.value;
+  const amount = minor(form.amount, currency);
   return html`<${Panel} title="New payment" class="form" more=${html`<button class="btn g s" onClick=${() => copy(curl({ method: "POST",
       url: at.replace(/\/$/, "") + body.path, header: session.value.api_key_header, key: "$API_KEY", body: body.body }), "a curl command")}>
       <${Icon} name="shell" size=${13} />as curl</button>`}>
     <form class="pad col" onSubmit=${(event) => { event.preventDefault(); }} onKeyDown=${entered}>
-    <label>Terminal<select value=${form.terminal} onChange=${set("terminal")}>${Object.keys(world.value?.terminals ?? {}).map((name) => html`
+    <label>Terminal<select value=${form.terminal} onChange=${choose}>${Object.keys(world.value?.terminals ?? {}).map((name) => html`
       <option value=${name} selected=${name === form.terminal}>${name.replaceAll("_", " ")}</option>`)}</select></label>
     <label>Sent with key<select value=${form.key} onChange=${set("key")}>${Object.keys(world.value?.keys ?? {}).map((name) => html`
       <option value=${name} selected=${name === form.key}>${name}</option>`)}</select></label>
     <div class="fld"><span>Kind</span><${Choice} wide label="Kind" options=${[["sale", "Sale"], ["hold", "Hold"]]} value=${form.kind}
       onChoose=${(kind) => setForm({ ...form, kind })} /></div>
-    <label>Amount<span class="amt"><span class="q">$</span><input inputmode="decimal" value=${form.amount} aria-invalid=${String(minor(form.amount) === null)}
-      onInput=${set("amount")} /><code class="q">${minor(form.amount) ?? "no amount"}</code></span></label>
-    <label>Tip<span class="amt sml"><span class="q">$</span><input inputmode="decimal" value=${form.tip} onInput=${set("tip")} /></span></label>
+    <label>Amount<span class="amt"><span class="q">${sign(currency)}</span><input inputmode="decimal" value=${form.amount} aria-invalid=${String(amount === null)}
+      onInput=${set("amount")} /><code class="q">${amount ?? "no amount"}</code></span></label>
+    <label>Tip<span class="amt sml"><span class="q">${sign(currency)}</span><input inputmode="decimal" value=${form.tip} onInput=${set("tip")} /></span></label>
     <div class="dec"><h3>Who decides how it ends, first to last</h3><ol><li><span>queue</span><span class="q">an outcome that was queued for the next attempt</span></li>
       <li class=${runs ? "hit" : ""}><span>scenario</span><span>${runs ? html`<b>${runs.name}</b>` : html`<span class="q">none runs</span>`}</span></li>
       <li class=${runs ? "" : "hit"}><span>card</span><span>the one that is tapped</span></li>
-      <li><span>amount</span><span class="q">$9,000.00 and above can choose an outcome</span></li></ol></div>
-    ${waits ? html`<${Act} class="btn p bigb" run=${start} disabled=${minor(form.amount) === null}>Start on the phone<//>`
+      <li><span>amount</span><span class="q">${money(AMOUNTS_FROM, currency)} and above can choose an outcome</span></li></ol></div>
+    ${waits ? html`<${Act} class="btn p bigb" run=${start} disabled=${amount === null}>Start on the phone<//>`
     : html`<p class="q sm">Tap a card to pay. To have payments wait for one, as your software sees it:</p>
       <${Act} run=${() => act("PUT", ["scenario"], { name: "slow_tap" })} done="Payments wait for a card now">Have payments wait for a card<//>`}
     </form><//>`;
@@ -115,6 +134,7 @@ function Form({ form, setForm, body, waits, start }) {
 
 export function Terminal() {
   const { cards, outcomes } = useCatalogue();
+  const currencies = useCurrencies();
   const [form, setForm] = useState({ terminal: "merchant", key: "merchant", kind: "sale", amount: "56.00", tip: "" });
   const [last, setLast] = useState(null);
   const [error, setError] = useState(null);
@@ -128,9 +148,11 @@ export function Terminal() {
     addEventListener("keydown", pressed);
     return () => removeEventListener("keydown", pressed);
   }, []);
+  const currency = currencies.get(world.value?.terminals?.[form.terminal]) ?? "USD";
+  const tip = minor(form.tip, currency);
   const body = (more = {}) => ({ method: "POST", path: form.kind === "sale" ? "/v3/payment" : "/v3/preauth", key: form.key, body: {
-    amount: minor(form.amount), terminal_id: world.value?.terminals?.[form.terminal],
-    ...(minor(form.tip) ? { tip_amount: minor(form.tip) } : {}), ...more } });
+    amount: minor(form.amount, currency), terminal_id: world.value?.terminals?.[form.terminal],
+    ...(tip ? { tip_amount: tip } : {}), ...more } });
   const ended = (answer) => {
     setError(answer.status >= 400 ? { message: `The platform answered ${answer.status}.`, details: answer.body?.detail ?? "" } : null);
     if (answer.body?.transaction_id) setLast(answer.body);
@@ -141,23 +163,20 @@ export function Terminal() {
     if (how.outcome) await act("POST", ["scenario", "next"], { outcome: how.outcome });
     return ended(await send(body(how.card ? { card_reader_data: { paymentCardData: how.card } } : {})));
   };
-  const records = [];
-  for (const { response } of requests.value) {
-    if (response?.transaction_id && response.merchant_name && !records.some((one) => one.transaction_id === response.transaction_id)) records.push(response);
-  }
+  const records = useLast(present ? 1 : 3);
   const phone = html`<${Phone} tap=${tap} last=${last ?? records[0]} error=${error} />`;
-  const receipts = records.length ? html`<ul class="rcs">${records.slice(0, present ? 1 : 3).map((one) => html`<${Receipt} key=${one.transaction_id} record=${one} />`)}</ul>`
+  const receipts = records.length ? html`<ul class="rcs">${records.map((one) => html`<${Receipt} key=${one.transaction_id} record=${one} />`)}</ul>`
     : html`<${Empty}><p class="q">Receipts of the last payments lie here.</p><//>`;
   const head = html`<div class="row wrap"><h1 tabindex="-1">Terminal</h1><span class="q">the phone of the merchant, and whoever stands before it</span><span class="sp"></span>
     <button class="btn" aria-pressed=${String(present)} onClick=${() => setPresent(!present)}><${Icon} name="eye" />Presenter view <kbd>P</kbd></button></div>`;
   if (present) return html`${head}<div class="present">${phone}<div><p class="plain">${sentence(tap, last ?? records[0])}</p>${receipts}</div></div>`;
-  return html`${head}<div class="grid3"><${Form} form=${form} setForm=${setForm} body=${body()} waits=${waits} start=${start} />${phone}
-    <div class="side"><${Wallet} cards=${cards} outcomes=${outcomes} tap=${pay} waits=${tap} />
+  return html`${head}<div class="grid3"><${Form} form=${form} setForm=${setForm} body=${body()} waits=${waits} start=${start} currency=${currency} />${phone}
+    <div class="side"><${Wallet} cards=${cards} outcomes=${outcomes} tap=${pay} waits=${tap} currency=${currency} />
     <${Panel} title="What the cardholder got" more=${html`<${Go} room="payments">All payments<//>`}>${receipts}<//></div></div>`;
 }
 
 function sentence(tap, record) {
-  if (tap) return `The phone asks for a card for ${money(tap.amount)}.`;
+  if (tap) return `The phone asks for a card for ${money(tap.amount, tap.currency)}.`;
   if (!record) return "The phone is ready for a payment.";
   const amount = money(approved(record), record.currency);
   if (record.status_reason === "partial_approval") return `The card had only ${amount} on it. That was approved; the rest is still to be paid.`;

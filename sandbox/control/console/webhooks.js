@@ -5,19 +5,19 @@ import { ask, inWorld } from "./api.js";
 import { isReport } from "./capture.js";
 import { Contradiction } from "./contradiction.js";
 import { tick } from "./health.js";
-import { Endpoint, nameOf, NewEndpoint } from "./hooks.js";
+import { Endpoint, isInside, nameOf, NewEndpoint, ReceivedBy, useInside } from "./hooks.js";
 import { refine, route } from "./route.js";
 import { Spoil } from "./spoil.js";
 import { act, beat, endpoints, messages } from "./state.js";
 import { Act, Copy, Empty, Go, html, Icon, Json, Panel, Status, Trouble, walk } from "./ui.js";
 import { time } from "./words.js";
 
-const Delivery = ({ one }) => html`<span class=${`dv ${tick({ status: one.status, tries: one.attempts?.length ?? 1 })}`}>
+const Delivery = ({ one }) => html`<span class=${`dv ${tick({ status: one.status, tries: one.attempts })}`}>
   <i></i>${nameOf(one.endpoint_id)}</span>`;
 
 const Message = ({ one, on }) => html`<li><${Go} room="webhooks" id=${one.id} query=${route.value.query} class=${`row two3 ${on ? "on" : ""}`}>
   <time class="qq">${time(one.created_at)}</time><b class="el">${one.event_type}</b><span></span>
-  <span class="q sm el">${one.deliveries.map((each) => html`<${Delivery} one=${each} /> `)} ${one.body?.merchant_name ?? ""}</span><//></li>`;
+  <span class="q sm el">${one.deliveries.map((each) => html`<${Delivery} one=${each} /> `)} ${one.merchant ?? ""}</span><//></li>`;
 
 const STEPS = [["verdict", "verdict"], ["says", "which means"], ["step", "decided at"], ["signed", "signed"], ["age_s", "age, s"], ["secrets", "secret"],
   ["expected", "expected"], ["sent", "sent"]];
@@ -84,14 +84,17 @@ export function Webhooks() {
   const [spoiling, setSpoiling] = useState(false);
   const [sample, setSample] = useState(SAMPLES[0]);
   const q = (query.q ?? "").toLowerCase();
-  const list = messages.value.filter((one) => JSON.stringify([one.id, one.event_type, one.subject, one.body?.merchant_name, one.body?.status]).toLowerCase().includes(q));
+  const inside = endpoints.value.find((one) => one.id === query.receiver && isInside(one));
+  const list = messages.value.filter((one) => JSON.stringify([one.id, one.event_type, one.subject, one.merchant, one.status]).toLowerCase().includes(q));
   return html`<section class="list eplist"><div class="lh"><div class="row"><h1 tabindex="-1">Webhooks</h1><span class="sp"></span>
       <button class="btn" onClick=${() => setAdding(true)}><${Icon} name="add" size=${13} />Endpoint</button></div>
       ${isReport ? "" : html`<button class="btn" aria-expanded=${String(spoiling)} onClick=${() => setSpoiling(!spoiling)}><${Icon} name="warning" size=${13} />Spoil the next delivery</button>`}</div>
     ${adding ? html`<${NewEndpoint} close=${() => setAdding(false)} />` : ""}
     <ul>${endpoints.value.map((one) => html`<${Endpoint} key=${one.id} one=${one} />`)}</ul>
     ${endpoints.value.length ? "" : html`<${Empty}><p class="q">No endpoint: messages are made and kept, and go nowhere.
-      <code>sandbox listen 9000</code> forwards them to a program on this machine.</p><//>`}</section>
+      <code>sandbox listen 9000</code> forwards them to a program on this machine.</p>
+      ${isReport ? "" : html`<${Act} class="btn p" run=${useInside} done="A receiver inside gets them now">Use the built-in receiver<//>
+      <p class="q sm">It refuses each message twice before it takes it, so that you see retries.</p>`}<//>`}</section>
   <section class="list"><div class="lh"><div class="row"><h2>Messages</h2><span class="qq">${list.length}</span></div>
     <input type="search" aria-label="Filter messages" placeholder="event, status, id" value=${query.q ?? ""} onInput=${(event) => refine({ q: event.target.value })} />
     <div class="row"><label class="vh" for="sample">Sample</label><select id="sample" value=${sample} onChange=${(event) => setSample(event.target.value)}>
@@ -99,6 +102,6 @@ export function Webhooks() {
       <${Act} class="btn s" run=${() => act("POST", ["messages"], { event_type: sample })} done="A sample was sent">Send a sample<//></div></div>
     <ul onKeyDown=${walk} aria-label="Messages, newest first">${list.map((one) => html`<${Message} key=${one.id} one=${one} on=${one.id === id} />`)}</ul>
     ${list.length ? "" : html`<${Empty}><p class="q">${messages.value.length ? "No message fits this filter." : "No message yet: a payment makes some."}</p><//>`}</section>
-  <section class="det" aria-label="Message">${spoiling ? html`<${Spoil} close=${() => setSpoiling(false)} />` : ""}${id ? html`<${Detail} id=${id} />` : html`<${Empty}><p class="q">Choose a message to see its
+  <section class="det" aria-label="Message">${spoiling ? html`<${Spoil} close=${() => setSpoiling(false)} />` : ""}${id ? html`<${Detail} id=${id} />` : inside ? html`<${ReceivedBy} one=${inside} />` : html`<${Empty}><p class="q">Choose a message to see its
     payload beside its signature.</p><//>`}</section>`;
 }

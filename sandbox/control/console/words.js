@@ -33,15 +33,34 @@ export const decimals = (currency) => (WHOLE.has(currency) ? 0 : THOUSANDTHS.has
 export const units = (minor, currency = "USD") =>
   (minor / 10 ** decimals(currency)).toFixed(decimals(currency));
 
+// A format takes milliseconds to make, and a page writes hundreds of amounts.
+const formats = new Map();
+
+function formatOf(currency) {
+  if (!formats.has(currency)) {
+    const digits = decimals(currency);
+    formats.set(currency, new Intl.NumberFormat("en-US", { style: "currency", currency,
+      minimumFractionDigits: digits, maximumFractionDigits: digits }));
+  }
+  return formats.get(currency);
+}
+
 /** Minor units with their currency. */
 export function money(minor, currency = "USD") {
   if (typeof minor !== "number" || !Number.isFinite(minor)) return "";
-  const digits = decimals(currency);
   try {
-    return new Intl.NumberFormat("en-US", { style: "currency", currency,
-      minimumFractionDigits: digits, maximumFractionDigits: digits }).format(minor / 10 ** digits);
+    return formatOf(currency).format(minor / 10 ** decimals(currency));
   } catch {
     return `${units(minor, currency)} ${currency}`;
+  }
+}
+
+/** What people write before an amount of a currency: $, or JP¥. */
+export function sign(currency = "USD") {
+  try {
+    return formatOf(currency).formatToParts(0).find(({ type }) => type === "currency")?.value ?? currency;
+  } catch {
+    return currency;
   }
 }
 
@@ -66,17 +85,14 @@ export function subject({ says, amount, currency }) {
 /** The time of day of an instant, in UTC. */
 export const time = (instant) => (instant ? new Date(instant).toISOString().slice(11, 19) : "");
 
+const DAYS = "Sun Mon Tue Wed Thu Fri Sat".split(" ");
+const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sept Oct Nov Dec".split(" ");
+
 /** The day of an instant, in UTC. */
-export const day = (instant) =>
-  new Intl.DateTimeFormat("en-GB", {
-    timeZone: "UTC",
-    weekday: "short",
-    day: "numeric",
-    month: "short",
-    year: "numeric",
-  })
-    .format(new Date(instant))
-    .replace(",", "");
+export function day(instant) {
+  const at = new Date(instant);
+  return `${DAYS[at.getUTCDay()]} ${at.getUTCDate()} ${MONTHS[at.getUTCMonth()]} ${at.getUTCFullYear()}`;
+}
 
 /** @type {[string, number][]} */
 const UNITS = [["y", 31_536_000], ["d", 86_400], ["h", 3600], ["min", 60], ["s", 1]];
@@ -96,25 +112,17 @@ export function until(now, then) {
 }
 
 /** Who decided how an attempt ended, if it was not simply approved. */
-export function decider(entry) {
-  const outcome = entry.outcome;
-  if (!outcome || outcome.source === "default") return "";
-  return `${outcome.source}: ${outcome.rule && outcome.rule !== outcome.source ? outcome.rule : outcome.key}`;
+export function decider({ decided_by: source, rule, outcome }) {
+  if (!source || source === "default") return "";
+  return `${source}: ${rule && rule !== source ? rule : outcome}`;
 }
-
-/** The decision that refused a request, or null. */
-export const refusal = (entry) =>
-  entry.decisions?.findLast(({ verdict }) => verdict !== "ok") ?? null;
 
 /** What of a payment was approved, which may be less than was asked for. */
 export const approved = (record) =>
   record.additional_details?.captured_amount || record.additional_details?.authorized_amount || record.total_amount;
 
-/** What a payment's answer says about the money, or the request where there is none. */
-export function amountOf(entry) {
-  const asked = entry.request?.amount ?? entry.response?.total_amount;
-  return money(asked, entry.response?.currency);
-}
+/** What a request asks for, or what its payment is about where it names no amount. */
+export const amountOf = ({ amount, payment }) => money(amount ?? payment?.total, payment?.currency);
 
 /** The last four digits with the brand. */
 export function cardOf(record) {
@@ -126,7 +134,8 @@ export function cardOf(record) {
 export function curl({ method, url, header, key, body }) {
   const quoted = (text) => `'${String(text).replaceAll("'", `'\\''`)}'`;
   const parts = ["curl", "-s", ...(method === "GET" ? [] : ["-X", method]), quoted(url)];
-  if (key) parts.push("-H", quoted(`${header}: ${key}`));
+  // In double quotes, so that the shell fills the key in.
+  if (key) parts.push("-H", `"${header}: ${key}"`);
   if (body != null) {
     parts.push("-H", quoted("content-type: application/json"), "-d", quoted(JSON.stringify(body)));
   }

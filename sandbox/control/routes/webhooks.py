@@ -2,17 +2,19 @@
 
 from typing import TYPE_CHECKING, Final
 
-from sandbox.control import endpoints, messages, waiting
+from sandbox.control import endpoints, messages, receivers, waiting
 from sandbox.control.rows import WORLD, ControlRow
 from sandbox.platform.rows import LazyModule
 
 if TYPE_CHECKING:
-    from sandbox.control import shapes
+    from sandbox.control import acting_shapes, shapes
 else:
+    acting_shapes = LazyModule("sandbox.control.acting_shapes")
     shapes = LazyModule("sandbox.control.shapes")
 
 
 _ENDPOINTS: Final = f"{WORLD}/endpoints"
+_RECEIVERS: Final = f"{WORLD}/receivers"
 _ENDPOINT: Final = f"{_ENDPOINTS}/{{id}}"
 
 ROWS: Final[tuple[ControlRow, ...]] = (
@@ -106,6 +108,39 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Delete a webhook endpoint",
         run=endpoints.delete,
         status=204,
+    ),
+    ControlRow(
+        name="receivers.create",
+        method="POST",
+        path=_RECEIVERS,
+        summary="Have webhooks go to a receiver inside, with programmed answers",
+        run=receivers.create,
+        body=lambda: acting_shapes.NewReceiver,
+        status=201,
+        refuses=(409,),
+    ),
+    ControlRow(
+        name="receivers.list",
+        method="GET",
+        path=_RECEIVERS,
+        summary="List the receivers inside",
+        run=receivers.list_all,
+    ),
+    ControlRow(
+        name="receivers.delete",
+        method="DELETE",
+        path=f"{_RECEIVERS}/{{id}}",
+        summary="Delete a receiver inside",
+        run=receivers.delete,
+        status=204,
+    ),
+    ControlRow(
+        name="receivers.received",
+        method="GET",
+        path=f"{_RECEIVERS}/{{id}}/received",
+        summary="What a receiver inside was sent",
+        run=receivers.received,
+        query=lambda: shapes.Listing,
     ),
     ControlRow(
         name="endpoints.rotate",

@@ -16,7 +16,7 @@ from sandbox.domain.payments.transactions import TransactionSite
 from sandbox.domain.processors import PASSTHROUGH, gateway_of, processor_of
 from sandbox.domain.terminals import Terminal
 from sandbox.platform.operation_context import OperationContext
-from sandbox.store.port import R, Where
+from sandbox.store.port import R, UnitOfWork, Where
 
 Named = tuple[str | None, str | None, str | None]
 """The ids in a body: terminal_id, location_id, account_id."""
@@ -102,8 +102,18 @@ def _only_terminal(context: OperationContext, account_id: str) -> Terminal:
 
 def _location_of(context: OperationContext, terminal: Terminal) -> Location | None:
     """The location that points at the terminal, when exactly one does (assumed D16)."""
-    found, total = _find_first(context, Location, {"terminal": terminal.terminal_id})
-    return found[0] if total == 1 else None
+    return _only(_find_first(context, Location, {"terminal": terminal.terminal_id}))
+
+
+def _only(found: tuple[list[Location], int]) -> Location | None:
+    locations, total = found
+    return locations[0] if total == 1 else None
+
+
+def currency_at(unit: UnitOfWork, terminal: Terminal) -> str:
+    """The currency, in letters, of payments that name this terminal and no location."""
+    location = _only(unit.find(Location, {"terminal": terminal.terminal_id}))
+    return _currency(terminal, location)
 
 
 def _find_first(context: OperationContext, kind: type[R], where: Where) -> tuple[list[R], int]:
@@ -139,7 +149,7 @@ def _site(place: PointOfSale) -> TransactionSite:
         location_id=location.id if location else None,
         processor=processor,
         gateway=gateway_of(processor),
-        currency=_currency(place),
+        currency=_currency(terminal, location),
         merchant_name=terminal.merchant_name or account.name,
         mcc=terminal.merchant_category_code or account.mcc,
         # The device of a terminal where a client names none: 64 hex digits.
@@ -147,13 +157,12 @@ def _site(place: PointOfSale) -> TransactionSite:
     )
 
 
-def _currency(place: PointOfSale) -> str:
+def _currency(terminal: Terminal, location: Location | None) -> str:
     """The currency of the location, else of the terminal, in letters. Source: assumed 1.8-currency.
 
     A VAR sheet names currencies by number (assumed 7.2, D30).
     """
-    location = place.location.currency if place.location is not None else None
-    return in_letters(location or place.terminal.currency_code)
+    return in_letters((location.currency if location else None) or terminal.currency_code)
 
 
 def invalid(details: str, source: str) -> Refusal:

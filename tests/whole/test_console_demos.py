@@ -1,0 +1,163 @@
+"""Stories that need no system beside the sandbox: what a customer sees, and a first payment."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.conftest import NOW
+from tests.control.test_exporting_pytest import ran
+from tests.driving import Served, serving
+from tests.whole.browsing import chromium, needs_chromium
+from tests.whole.watching import Desk, faults, watched
+
+pytestmark = needs_chromium
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Served]:
+    with serving("--clock", NOW) as found:
+        yield found
+
+
+@pytest.fixture
+def desk(browser, server) -> Iterator[Desk]:
+    with watched(browser) as page:
+        yield Desk(page, server)
+
+
+def test_what_a_customer_sees_whose_card_has_only_fifty_dollars(desk):
+    page = desk.page
+    desk.world("demo", fixture="busy")
+    desk.ask("DELETE", "/worlds/demo/requests")
+    desk.open("terminal", at="demo")
+    phone, amount = page.locator(".phone"), page.get_by_role("textbox", name="Amount")
+    page.get_by_role("combobox", name="Terminal").select_option("taqueria")
+    desk.clicks += 1
+    expect(page.get_by_role("combobox", name="Sent with key")).to_have_value("taqueria")
+
+    amount.fill("80.00")
+    desk.click("button", "only $50.00 on it")
+    expect(phone).to_contain_text("Approved")
+    expect(phone).to_contain_text("$50.00")
+    expect(phone).to_contain_text("$30.00 are still to be paid")
+    expect(page.locator(".rt").first).to_contain_text("50.00")
+    amount.fill("30.00")
+    page.get_by_role("combobox", name="Or any outcome").select_option("insufficient_funds")
+    desk.clicks += 1
+    desk.click("button", "Have it end so")
+    expect(phone).to_contain_text("Declined")
+    expect(page.locator(".rt").first).to_contain_text("INSUFFICIENT FUNDS")
+    expect(page.locator(".rt").nth(1)).to_contain_text("50.00")
+    page.get_by_role("heading", level=1).focus()
+    page.keyboard.press("p")
+
+    expect(page.locator(".present")).to_contain_text("$30.00 were not paid")
+    expect(page.get_by_role("textbox")).to_have_count(0)
+    expect(page.get_by_role("combobox")).to_have_count(0)
+    assert desk.clicks <= 6
+    assert faults(page) == []
+
+
+def test_a_late_webhook_that_contradicts_the_answer_becomes_a_failing_test(desk, tmp_path):
+    page = desk.page
+    desk.world("late", clock={"now": NOW, "mode": "frozen"})
+    desk.ask("POST", "/worlds/late/receivers", {})
+    desk.open("webhooks", at="late")
+
+    desk.click("button", "Spoil the next delivery")
+    form = page.get_by_role("form", name="Spoil the next delivery")
+    form.get_by_label("Of event").select_option("transaction.refund")
+    form.get_by_label("Late, in ms").fill("100")
+    form.get_by_label("with the value").fill("declined")
+    desk.click("button", "Spoil it")
+    expect(form.locator(".waits")).to_contain_text("transaction.refund")
+    for key in "gt":
+        page.keyboard.press(key)
+    expect(page.get_by_role("button", name="1 Visa")).to_be_visible()
+    page.get_by_role("heading", level=1).focus()
+    page.keyboard.press("1")
+    expect(page.locator(".phone")).to_contain_text("Approved")
+    for key in "gp":
+        page.keyboard.press(key)
+    desk.click("link", "captured", within="main")
+    desk.click("button", "Refund…")
+    page.get_by_role("textbox", name="Amount: Refund").fill("12.00")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("region", name="Payment")).to_contain_text("$12.00")
+    page.get_by_role("heading", level=1).focus()
+    for key in "gw":
+        page.keyboard.press(key)
+    messages = page.get_by_role("list", name="Messages, newest first").get_by_role("link")
+    expect(messages.filter(has_text="transaction.refund")).to_have_count(2)
+    desk.click("link", "transaction.refund")
+    table = page.get_by_role("region", name="Message").locator(".contra table")
+    expect(table).to_contain_text("declined")
+    table.get_by_role("link", name="record now").click()
+    desk.clicks += 1
+    page.get_by_role("combobox", name="Save as").select_option("a test for pytest")
+    with page.expect_download() as saved:
+        desk.click("button", "Save", exact=True)
+
+    test = saved.value.path().read_text("utf-8")
+    status, said = ran(tmp_path, test)
+    assert (status, "assert ours['status'] == record['status']" in said) == (1, True), said
+    assert desk.clicks <= 8
+    assert faults(page) == []
+
+
+def test_a_newcomer_takes_a_first_payment_and_gets_the_command_that_does_the_same(desk):
+    page = desk.page
+    world = desk.world("new")
+    desk.open("overview", at="new")
+
+    desk.click("button", "Tap a first payment")
+    expect(page.locator(".feed ol")).to_contain_text("captured")
+    desk.click("link", "Sale $10.00", within=".feed")
+
+    request = page.get_by_role("region", name="Request")
+    expect(request.locator(".st").first).to_have_text("captured")
+    for event in ("transaction.create", "batch.opened", "transaction.sale"):
+        expect(request.get_by_role("link", name=event)).to_be_visible()
+    command = request.locator("pre").last.inner_text()
+    assert command.startswith("curl -s -X POST ")
+    assert "/v3/payment" in command
+    # The key is for the shell to fill in: what is shown may be pasted anywhere.
+    assert '-H "x-service-apikey: $API_KEY"' in command
+    assert world["keys"]["merchant"]["key"] not in page.content()
+    assert desk.clicks <= 2
+    assert faults(page) == []
+
+
+def test_amounts_are_typed_and_shown_in_the_currency_of_the_terminal(desk):
+    page = desk.page
+    view = desk.world("tokyo")
+    location = view["locations"]["merchant"]
+    changed = desk.server.client.put(
+        f"{desk.server.url}/v1/locations/{location}",
+        json={"currency": "JPY"},
+        headers={"x-service-apikey": view["keys"]["merchant"]["key"]},
+    )
+    assert changed.status_code == 200, changed.text
+    desk.open("terminal", at="tokyo")
+    amount = page.get_by_role("textbox", name="Amount")
+    expect(page.locator(".form")).to_contain_text("¥")
+
+    amount.fill("56.00")
+    expect(page.locator(".form")).to_contain_text("no amount")
+    amount.fill("5600")
+    page.get_by_role("heading", level=1).focus()
+    page.keyboard.press("1")
+
+    expect(page.locator(".phone")).to_contain_text("¥5,600")
+    (one,) = desk.ask("GET", "/worlds/tokyo/payments")["payments"]
+    assert (one["total"], one["currency"]) == (5600, "JPY")
+    desk.open(f"payments/{one['id']}", at="tokyo")
+    desk.click("button", "Refund")
+    expect(page.get_by_role("textbox", name="Amount: Refund")).to_have_value("5600")

@@ -1,0 +1,70 @@
+"""The receiver inside the server, used at the console."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.conftest import NOW
+from tests.driving import serving
+from tests.whole.browsing import chromium, needs_chromium
+from tests.whole.watching import Desk, faults, watched
+
+pytestmark = needs_chromium
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture
+def desk(browser) -> Iterator[Desk]:
+    with serving("--clock", NOW) as found, watched(browser) as page:
+        yield Desk(page, found)
+
+
+def test_retries_are_seen_without_a_receiver_of_ones_own(desk):
+    page = desk.page
+    desk.world("hooks", clock={"now": NOW, "mode": "frozen"})
+    desk.open("webhooks", at="hooks")
+
+    desk.click("button", "Use the built-in receiver")
+    expect(page.locator(".eplist")).to_contain_text("Built-in receiver")
+    desk.pay("hooks", 1000)
+    desk.click("link", "transaction.sale")
+    message = page.get_by_role("region", name="Message")
+    expect(message).to_contain_text("500")
+    for _ in range(2):
+        desk.click("button", "To the next try")
+    expect(message.locator(".code2").first).to_have_text("200")
+
+    desk.click("link", "What it got")
+    got = page.get_by_role("region", name="Message").get_by_role("table")
+    sale = got.get_by_role("row").filter(has_text="transaction.sale")
+    expect(sale).to_have_count(3)
+    for place, answered in enumerate(("200", "500", "500")):
+        expect(sale.nth(place)).to_contain_text("genuine")
+        expect(sale.nth(place)).to_contain_text(answered)
+    assert desk.clicks == 5
+    assert faults(page) == []
+
+
+def test_a_receiver_answers_what_was_typed(desk):
+    page = desk.page
+    desk.world("mine")
+    desk.open("webhooks", at="mine")
+    desk.click("button", "Endpoint", exact=True)
+    answers = page.get_by_role("textbox", name="Its answers to each message, in turn")
+
+    answers.fill("503, soon")
+    expect(
+        page.locator(".eplist").get_by_role("button", name="Use the built-in").first
+    ).to_be_disabled()
+    answers.fill("503 204")
+    desk.click("button", "Use the built-in receiver", within=".eplist .line")
+
+    expect(page.locator(".eplist")).to_contain_text("Built-in receiver")
+    (one,) = desk.ask("GET", "/worlds/mine/receivers")["receivers"]
+    assert one["answers"] == [503, 204]
