@@ -84,7 +84,7 @@ def postman(out: Path | None, *, server: str, profile: Path | None) -> None:
 @click.option(
     "--as",
     "kind",
-    type=click.Choice(["curl", "har", "markdown", "pytest"]),
+    type=click.Choice(["curl", "har", "markdown", "pytest", "scenario"]),
     default="curl",
     show_default=True,
     help="Format of the file.",
@@ -111,10 +111,11 @@ def requests(
     token: str | None,
     as_json: bool,
 ) -> None:
-    """Write requests of the journal as curl, HAR, Markdown or a test.
+    """Write requests of the journal as curl, HAR, Markdown, a test or a scenario.
 
     IDS are the ids of requests, like req_0000000001. Without them, all requests that fit. Keys are
-    never written: the commands take them from variables of the shell.
+    never written: the commands take them from variables of the shell. A scenario has rules for the
+    outcomes, and examples that came true in a demo world; reads and other requests are left out.
 
     \b
     Examples:
@@ -122,6 +123,7 @@ def requests(
       sandbox export requests --as har --out requests.har
       sandbox export requests --as markdown --subject 3fa85f64-5717-4562-b3fc-2c963f66afa6
       sandbox export requests --as pytest --out test_what_was_seen.py
+      sandbox export requests --as scenario --out what-was-seen.toml
     """
     chosen = {"requests": list(ids) or None, "subject": subject, "since": since}
     body = {"as": kind} | {name: value for name, value in chosen.items() if value is not None}

@@ -165,7 +165,7 @@ class MarkBody(_Act):
 class ExportBody(_Act):
     """Which requests of the journal to write, and as what; without a choice the newest ones."""
 
-    format: Annotated[Literal["curl", "har", "markdown", "pytest"], Field(alias="as")]
+    format: Annotated[Literal["curl", "har", "markdown", "pytest", "scenario"], Field(alias="as")]
     requests: Annotated[list[str], Field(min_length=1, max_length=500)] | None = None
     subject: str | None = None
     since: Instant | None = None

@@ -1,8 +1,9 @@
-"""The control endpoint that hands requests over: as curl, HAR, Markdown, or as a test.
+"""The control endpoint that hands requests over: as curl, HAR, Markdown, a test or a scenario.
 
 No key is in what it writes: commands take keys from variables of the shell, a test from its world.
 """
 
+import asyncio
 import json
 import shlex
 from collections.abc import Callable, Mapping
@@ -10,15 +11,18 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
 from sandbox.control.export_case import ExportCase
 from sandbox.control.export_pytest import pytest_of, with_what_they_need
+from sandbox.control.export_scenario import scenario_of
 from sandbox.control.rows import ControlFault, ControlRequest, invalid
 from sandbox.domain.words import nearest
+from sandbox.scenarios.loading import ScenarioError, parse_scenario
+from sandbox.scenarios.toml import written_toml
 from sandbox.worlds.journal import Entry, EntryView
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
     from sandbox.control.acting_shapes import ExportBody
 
-ExportFormat = Literal["curl", "har", "markdown", "pytest"]
+ExportFormat = Literal["curl", "har", "markdown", "pytest", "scenario"]
 
 ENTRIES_MAX: Final = 500
 """The newest requests, if more of them fit."""
@@ -33,14 +37,14 @@ class ExportedFile(TypedDict):
     requests: int
 
 
-def export(request: ControlRequest) -> ExportedFile:
+async def export(request: ControlRequest) -> ExportedFile:
     """Requests of the journal as a file. Secrets are masked, as in the journal."""
     body: ExportBody = request.body
     world, services = request.world, request.services
     entries = _chosen(world, body)
     if not entries:
         raise ControlFault(409, "nothing_to_export", "no request of the journal fits")
-    if body.format == "pytest":
+    if body.format in ("pytest", "scenario"):
         entries = with_what_they_need(world, entries)
     case = ExportCase(
         world=world,
@@ -49,12 +53,43 @@ def export(request: ControlRequest) -> ExportedFile:
         key_header=services.worlds.profile.api_key_header,
         version=services.version,
     )
+    if body.format == "scenario":
+        return await _proved_scenario(request, case)
     write, name, media_type = _FORMATS[body.format]
     return {
         "name": name,
         "media_type": media_type,
         "content": write(case),
         "requests": len(entries),
+    }
+
+
+async def _proved_scenario(request: ControlRequest, case: ExportCase) -> ExportedFile:
+    """The requests as a scenario whose examples came true. Raises ControlFault if they do not.
+
+    Source: assumed D25-export.
+    """
+    document, count, left_out = scenario_of(case)
+    try:
+        scenario = parse_scenario(dict(document))
+        # Examples take a sandbox with a loop of its own; the platform goes on beside them.
+        steps = await asyncio.to_thread(request.services.prove, scenario)
+        mistakes = [f"{step.name}: {one}" for step in steps for one in step.mistakes]
+    except ScenarioError as error:
+        mistakes = [str(error)]
+    if mistakes:
+        raise ControlFault(
+            409,
+            "not_exportable",
+            f"a scenario of these requests does not come true in a demo world: {mistakes[0]}",
+            details="`pytest` exports them with the world's own fixture, switches and readings",
+        )
+    head = [f"# Left out, as scenarios have no word for it: {one}" for one in left_out]
+    return {
+        "name": "what-was-seen.toml",
+        "media_type": "application/toml",
+        "content": "\n".join([*head, written_toml(document)]),
+        "requests": count,
     }
 
 
@@ -191,7 +226,7 @@ def _block(text: str) -> list[str]:
     return [f"    {line}" for line in text.splitlines()]
 
 
-_FORMATS: Final[Mapping[ExportFormat, tuple[Callable[[ExportCase], str], str, str]]] = {
+_FORMATS: Final[Mapping[str, tuple[Callable[[ExportCase], str], str, str]]] = {
     "curl": (_curl, "requests.sh", "text/x-shellscript"),
     "har": (_har, "requests.har", "application/json"),
     "markdown": (_markdown, "requests.md", "text/markdown"),

@@ -144,3 +144,15 @@ def test_the_last_example_of_the_library_is_played_in_a_world(sandbox, name):
     last = len(sandbox.control("GET", SCENARIO).json()["examples"])
 
     assert [one["mistakes"] for one in played(sandbox, last)["steps"] if one["mistakes"]] == []
+
+
+def test_what_takes_too_long_is_given_up_and_the_world_goes_on(sandbox, monkeypatch):
+    monkeypatch.setattr("sandbox.app._PROVED_WITHIN_S", 0)
+    sandbox.control("PUT", SCENARIO, {"toml": STORY})
+
+    steps = played(sandbox, 2)["steps"]
+
+    given_up = "was given up: the steps took more than 0 s in all"
+    assert [one["mistakes"] for one in steps] == [[given_up], [given_up]]
+    monkeypatch.undo()
+    assert played(sandbox, 1)["ok"]

@@ -446,7 +446,7 @@ declare namespace Api {
     subject?: string | null;
     since?: string | null;
   };
-  type ExportFormat = "curl" | "har" | "markdown" | "pytest";
+  type ExportFormat = "curl" | "har" | "markdown" | "pytest" | "scenario";
   type ExportedFile = {
     name: string;
     media_type: string;

@@ -5,7 +5,7 @@ import { isReport } from "./capture.js";
 import { act } from "./state.js";
 import { Act, copy, html, Icon } from "./ui.js";
 
-const FORMATS = [["curl", "curl"], ["har", "HAR"], ["markdown", "Markdown"], ["pytest", "a test for pytest"]];
+const FORMATS = [["curl", "curl"], ["har", "HAR"], ["markdown", "Markdown"], ["pytest", "a test for pytest"], ["scenario", "a scenario"]];
 const MOST = 500;
 
 /** Gives the browser a file to keep. */

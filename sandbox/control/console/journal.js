@@ -130,15 +130,15 @@ function Detail({ id }) {
     <li class=${one.verdict === "ok" ? "" : "no"}><${Icon} name=${one.verdict === "ok" ? "check" : "refused"} size=${14} />
     <b>${one.step}</b><span>${one.reason}</span>
     ${one.clause && html`<${Go} room="clauses" query=${{ q: one.clause }} class="cl">${one.clause}<//>`}</li>`)}</ol><//>
-  <div class="cols"><${Panel} title="Request" about=${`${entry.method} ${entry.path}`}
+  <div class="cols"><div class="side"><${Panel} title="Request" about=${`${entry.method} ${entry.path}`}
     more=${html`<${Copy} text=${JSON.stringify(entry.request, null, 2)} what="the body" />`}>
     ${entry.request == null ? html`<p class="q pad">No body</p>` : html`<${Json} value=${entry.request} />`}<//>
-  <${Panel} title="Answer" more=${html`<${Copy} text=${JSON.stringify(entry.response, null, 2)} what="the answer" />`}>
-    ${entry.response == null ? html`<p class="q pad">No body</p>` : html`<${Json} value=${entry.response} />`}<//></div>
   ${entry.events?.length ? html`<${Panel} title="Webhooks" about=${`${entry.events.length} ${entry.events.length === 1 ? "message" : "messages"}`}>
     <ul class="pad">${entry.events.map((one) => html`<li><${Go} room="webhooks" id=${one}>${eventOf(one)}<//></li>`)}</ul><//>` : ""}
   <${Panel} title="The same by curl" more=${html`<button class="btn g s" onClick=${() => copy(asCurl(entry), "a curl command")}>
-    <${Icon} name="shell" size=${13} />Copy</button>`}><pre class="pad wraps" tabindex="0"><code>${asCurl(entry)}</code></pre><//>
+    <${Icon} name="shell" size=${13} />Copy</button>`}><pre class="pad wraps" tabindex="0"><code>${asCurl(entry)}</code></pre><//></div>
+  <${Panel} title="Answer" more=${html`<${Copy} text=${JSON.stringify(entry.response, null, 2)} what="the answer" />`}>
+    ${entry.response == null ? html`<p class="q pad">No body</p>` : html`<${Json} value=${entry.response} />`}<//></div>
   ${isReport ? "" : html`<${Replay} key=${id} entry=${entry} />`}`;
 }
 
