@@ -136,7 +136,7 @@ function Detail({ id }) {
   ${entry.events?.length ? html`<${Panel} title="Webhooks" about=${`${entry.events.length} ${entry.events.length === 1 ? "message" : "messages"}`}>
     <ul class="pad">${entry.events.map((one) => html`<li><${Go} room="webhooks" id=${one}>${eventOf(one)}<//></li>`)}</ul><//>` : ""}
   <${Panel} title="The same by curl" more=${html`<button class="btn g s" onClick=${() => copy(asCurl(entry), "a curl command")}>
-    <${Icon} name="shell" size=${13} />Copy</button>`}><pre class="pad wraps" tabindex="0"><code>${asCurl(entry)}</code></pre><//></div>
+    <${Icon} name="shell" size=${13} />Copy</button>`}><pre class="json" tabindex="0">${asCurl(entry)}</pre><//></div>
   <${Panel} title="Answer" more=${html`<${Copy} text=${JSON.stringify(entry.response, null, 2)} what="the answer" />`}>
     ${entry.response == null ? html`<p class="q pad">No body</p>` : html`<${Json} value=${entry.response} />`}<//></div>
   ${isReport ? "" : html`<${Replay} key=${id} entry=${entry} />`}`;
