@@ -1,8 +1,9 @@
 """Requests of the journal as a test in the words of the kit, which asserts what was seen.
 
 The test begins a world like this one, with its seed, fixture, switches and readings, and its clock
-at the time of the first request. It sends the same requests, with the outcomes that they had. Ids
-that an answer brought are taken from the answers of the test.
+at the time of the first request. It sends the same requests, with the outcomes that they had, and
+waits for the webhooks that they had, spoilt in the same way. Ids that an answer brought are taken
+from the answers of the test.
 """
 
 import re
@@ -12,7 +13,7 @@ from pprint import pformat
 from typing import Any, Final
 
 from sandbox.control.export_case import ExportCase
-from sandbox.control.export_webhooks import YOUR_SOFTWARE, SeenWebhooks
+from sandbox.control.export_webhooks import YOURS, ExportedWebhooks
 from sandbox.control.finding import cast_names
 from sandbox.control.rows import ControlFault
 from sandbox.domain.instants import parse_rfc3339
@@ -66,15 +67,12 @@ def pytest_of(case: ExportCase) -> str:
     scenario = case.world.state.scenario
     if scenario is not None:
         lines += [f"SCENARIO = {_code(scenario)}", ""]
-    seen = SeenWebhooks(case.world, case.views)
-    if seen.contradict:
-        lines += YOUR_SOFTWARE.splitlines()
+    steps, is_contradicted = _steps(case)
+    if is_contradicted:
+        lines += [*YOURS.splitlines(), ""]
     lines += ["", *_marker(case), "def test_what_was_seen(sandbox):"]
     if scenario is not None:
         lines += ["    sandbox.scenario(SCENARIO)", ""]
-    if seen.any:
-        lines += ["    webhooks = sandbox.webhooks", ""]
-    steps = [line for step in _steps(case, seen) for line in step]
     return "\n".join([*lines, *steps]).rstrip() + "\n"
 
 
@@ -173,6 +171,10 @@ class _Known:
             if isinstance(id, str) and id not in self._code:
                 self._code[id] = _Text(f'seen_{number}["{field}"]')
 
+    def code(self, id: str) -> str | None:
+        """The code that names an id, or None."""
+        return self._code.get(id)
+
     def of(self, value: Any) -> Any:
         """The value with the code in place of each id."""
         if isinstance(value, dict):
@@ -202,21 +204,26 @@ def _in_quotes(text: str) -> str:
 _BRACES: Final = str.maketrans({"{": "{{", "}": "}}", "'": "%27", "\\": "%5C"})
 
 
-def _steps(case: ExportCase, seen: SeenWebhooks) -> Iterator[list[str]]:
+def _steps(case: ExportCase) -> tuple[list[str], bool]:
+    """The lines of the requests, and whether webhooks contradict an answer in them."""
     known = _Known(case)
+    webhooks = ExportedWebhooks(case.world)
     at: datetime | None = None
+    lines: list[str] = []
+    is_contradicted = False
     for number, view in enumerate(case.views, start=1):
         came = parse_rfc3339(view["at"])
-        step = []
-        if at is not None and (came - at).total_seconds() > _STEP_S:
-            step.append(f"    sandbox.advance(to={view['at']!r})")
-        if at is None or step:
+        is_later = at is not None and (came - at).total_seconds() > _STEP_S
+        if is_later:
+            lines.append(f"    sandbox.advance(to={view['at']!r})")
+        if at is None or is_later:
             at = came
-        yield [*step, *seen.before(view), *_step(case, known, number, view)]
+        lines += [*webhooks.spoiling(view), *_step(case, known, number, view)]
         known.learn(number, view["response"])
-        yield [*seen.after(view, known.of), ""]
-    for view in case.views:
-        yield list(seen.at_the_end(view, _client(case, view), known.of))
+        heard = list(webhooks.heard(view, known.code, _client(case, view)))
+        is_contradicted |= any("your_record(" in line for line in heard)
+        lines += [*heard, ""]
+    return lines, is_contradicted
 
 
 def _step(case: ExportCase, known: _Known, number: int, view: EntryView) -> Iterator[str]:

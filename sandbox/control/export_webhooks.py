@@ -1,130 +1,145 @@
-"""The webhooks of exported requests, in the words of the kit.
+"""Webhooks of exported requests, in the words of the kit: spoilt as they were, and waited for.
 
-What an operator did to deliveries by hand is done again: the test spoils them before its request.
+A test has one receiver, which answers as it should. So a webhook that went to several endpoints is
+one here, and only its first attempt counts.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic_core import from_json
 
-from sandbox.domain.events import Message, body_of, status_of
+from sandbox.domain.events import Message
 from sandbox.domain.webhooks.deliveries import Delivery
-from sandbox.scenarios.spoiling import BY_HAND
+from sandbox.scenarios.spoiling import RULE_OF_QUEUE
 from sandbox.worlds.journal import EntryView
 from sandbox.worlds.world import World
 
-_UNSEEN: Final = frozenset({"drop", "signature", "truncate", "stale_timestamp"})
-"""What keeps a receiver from taking a delivery at its first attempt."""
+Code = Callable[[str], str | None]
+"""Gives the code that names an id in the test; None for an id that the test does not know."""
+
+_PATHS: Final = {"transaction": "/v1/transactions/", "batch": "/v1/batches/"}
+"""Where a record is read, by the first part of the name of its events."""
 
 _NEAR: Final = 200
-"""A message that contradicts another one was made at most so many messages later."""
+"""A message that contradicts others of its request was made at most so many messages later."""
 
-YOUR_SOFTWARE: Final = '''
-def in_your_software(sandbox, id):
-    """The record as your software sees it: ask it here. This stand-in believes the last webhook."""
-    told = [one.body for one in sandbox.webhooks.received if id in one.body.values()]
-    return told[-1]
+_LATE_S: Final = 5.0
+"""So much longer than its delay a webhook is waited for."""
 
+YOURS: Final = '''
+def your_record(sandbox, webhook):
+    """What your software says of the payment or batch of a webhook, once it has the webhook.
+
+    As it stands it believes the webhook, so the test fails. Hand your software webhook.raw and
+    webhook.headers instead, and return what it says then.
+    """
+    return webhook.body
 '''
-"""Stands in for the software under test. It fails as long as it does, which is the point."""
+
+_OF_WAIT_FOR: Final = frozenset({"event_type", "subject", "after", "timeout_s"})
+"""Words of `wait_for`, which cannot name a field."""
 
 
-class SeenWebhooks:
-    """The webhooks of exported requests."""
+@dataclass(frozen=True)
+class ExportedWebhooks:
+    """The webhooks of some requests of a world."""
 
-    def __init__(self, world: World, views: list[EntryView]) -> None:
-        self._world = world
-        self._of = {view["id"]: list(self._messages(view)) for view in views}
-        self.any = any(self._deliveries(one) for messages in self._of.values() for one in messages)
-        self.contradict = any(
-            one.only_for is not None for messages in self._of.values() for one in messages
-        )
+    world: World
 
     def _messages(self, view: EntryView) -> Iterator[Message]:
-        """The messages of a request, those that contradict one of them included."""
-        store = self._world.store
+        """The messages of a request, and those that a rule made up to contradict one of them."""
+        store = self.world.store
+        last: int | None = None
         for id in view["events"]:
-            message, place = store.message(id), store.place_of(id)
-            if message is None or place is None:
-                continue
-            yield message
-            if any(self._spoilt(one) for one in self._deliveries(message)):
-                near = store.messages_now()[place : place + _NEAR]
-                for other in near:
-                    same = other.request_id == view["id"] and other.subject == message.subject
-                    if same and other.only_for and other.event_type == message.event_type:
-                        yield other
+            message, last = store.message(id), store.place_of(id)
+            if message is not None:
+                yield message
+        if last is not None:
+            for other in store.messages_now()[last : last + _NEAR]:
+                if other.only_for is not None and other.request_id == view["id"]:
+                    yield other
 
-    def _deliveries(self, message: Message) -> list[Delivery]:
-        return list(self._world.outbox.deliveries_of(message.id))
+    def _sent(self, view: EntryView) -> Iterator[tuple[Message, list[Delivery]]]:
+        """The messages of a request that were for somebody, with their deliveries."""
+        for message in self._messages(view):
+            deliveries = self.world.outbox.deliveries_of(message.id)
+            if deliveries:
+                yield message, list(deliveries)
 
-    def _spoilt(self, delivery: Delivery) -> Mapping[str, Any] | None:
-        """The effect that an operator gave to this delivery, and on which."""
-        if delivery.rule is None or not delivery.rule.startswith(BY_HAND):
-            return None
-        entry = self._world.spoiling.used.get(delivery.rule.removeprefix(BY_HAND))
-        if entry is None:
-            return None
-        when = {name: value for name, value in entry.when.items() if name != "endpoint"}
-        return {"then": dict(entry.then)} | ({"when": when} if when else {})
+    def spoiling(self, view: EntryView) -> Iterator[str]:
+        """The lines that queue what was done to the webhooks of a request, before it is sent."""
+        for message, deliveries in self._sent(view):
+            then = self._queued(deliveries)
+            if then is not None:
+                yield f"    sandbox.spoil({then!r}, when={{'event': {message.event_type!r}}})"
 
-    def before(self, view: EntryView) -> Iterator[str]:
-        """The lines before a request: what is done to its deliveries."""
-        for message in self._of[view["id"]]:
-            spoilt = [one for one in map(self._spoilt, self._deliveries(message)) if one]
-            if spoilt:
-                how = ", ".join(f"{name}={value!r}" for name, value in spoilt[0].items())
-                yield f"    sandbox.spoil({how})"
+    def _queued(self, deliveries: list[Delivery]) -> dict[str, Any] | None:
+        """What the queue of deliveries to spoil did to one of them."""
+        for one in deliveries:
+            if one.rule is not None and one.rule.startswith(RULE_OF_QUEUE):
+                used = self.world.spoiling.used.get(one.rule.removeprefix(RULE_OF_QUEUE))
+                if used is not None:
+                    return dict(used)
+        return None
 
-    def after(self, view: EntryView, code_of: Callable[[str], Any]) -> Iterator[str]:
-        """The lines after a request: its webhooks, as they were received."""
-        told = set()
-        for message in self._of[view["id"]]:
-            deliveries = self._deliveries(message)
-            if not any(one.attempts for one in deliveries) or any(map(self._is_unseen, deliveries)):
-                continue
-            line = f"    webhooks.wait_for({', '.join(self._wanted(message, code_of))})"
-            if line not in told:
-                told.add(line)
-                yield line
+    def heard(self, view: EntryView, code: Code, client: str) -> Iterator[str]:
+        """The lines that wait for the webhooks of a request, after it was answered.
 
-    def _is_unseen(self, delivery: Delivery) -> bool:
-        spoilt = self._spoilt(delivery)
-        return spoilt is not None and not _UNSEEN.isdisjoint(spoilt["then"])
+        `code` names ids, and `client` is the name of the key that reads records, as code.
+        """
+        sent = list(self._sent(view))
+        late_ms = max(
+            ((self._queued(one) or {}).get("delay_ms") or 0 for _, one in sent), default=0
+        )
+        late = [f"timeout_s={late_ms / 1000 + _LATE_S:g}"] if late_ms else []
+        first: dict[tuple[str, str], Mapping[str, Any]] = {}
+        blocks: dict[tuple[str, ...], None] = {}
+        for message, deliveries in sent:
+            body, what = self._body(message), (message.event_type, message.subject)
+            if message.only_for is None:
+                first.setdefault(what, body)
+            subject = code(message.subject)
+            if subject is not None and _came(deliveries):
+                asked = [repr(message.event_type), f"subject={subject}"]
+                before = first.get(what, body)
+                differ = {name: one for name, one in body.items() if before.get(name) != one}
+                blocks[tuple(_waiting(asked, late, body, differ, client))] = None
+        for block in blocks:
+            yield from block
 
-    def _wanted(self, message: Message, code_of: Callable[[str], Any]) -> Iterator[str]:
-        yield repr(message.event_type)
-        subject = code_of(message.subject)
-        if subject != message.subject:
-            yield f"subject={subject!r}"
-        if (status := status_of(message)) is not None:
-            yield f"status={status!r}"
+    def _body(self, message: Message) -> dict[str, Any]:
+        body: dict[str, Any] = from_json(self.world.outbox.body(message))
+        return body
 
-    def at_the_end(
-        self, view: EntryView, client: str, code_of: Callable[[str], Any]
-    ) -> Iterator[str]:
-        """The lines that compare your software with the record that webhooks contradict."""
-        for message in self._of[view["id"]]:
-            if message.only_for is None or not message.event_type.startswith("transaction."):
-                continue
-            subject, fields = code_of(message.subject), self._contradicted(message, view)
-            if subject == message.subject or not fields:
-                continue
-            path = f"f'/v1/transactions/{{{subject!r}}}'"
-            yield "    # Two webhooks contradict each other. The record is right."
-            yield f"    record = sandbox.client({client}).request('GET', {path}).json()"
-            yield f"    ours = in_your_software(sandbox, {subject!r})"
-            for name in fields:
-                yield f"    assert ours[{name!r}] == record[{name!r}]"
 
-    def _contradicted(self, message: Message, view: EntryView) -> list[str]:
-        """The fields of the answer that the message contradicts."""
-        told, answered = from_json(body_of(message)), view["response"]
-        if not isinstance(answered, dict):
-            return []
-        first: dict[str, Any] = {}
-        for one in self._of[view["id"]]:
-            if one.only_for is None and one.event_type == message.event_type:
-                first = from_json(body_of(one))
-        return [name for name in told if name in first and told[name] != first[name]]
+def _came(deliveries: list[Delivery]) -> bool:
+    """Whether a receiver that is there accepts the first attempt as genuine."""
+    for one in deliveries:
+        head = one.attempts[0].sent if one.attempts else None
+        if one.status != "dropped" and (head is None or not head.spoilt):
+            return True
+    return False
+
+
+def _waiting(
+    asked: list[str],
+    late: list[str],
+    body: Mapping[str, Any],
+    differ: Mapping[str, Any],
+    client: str,
+) -> Iterator[str]:
+    """The lines that wait for one webhook. `differ` is what contradicts the one before it."""
+    told = {"status": body["status"]} if isinstance(body.get("status"), str) else {}
+    fields = {name: one for name, one in {**told, **differ}.items() if name not in _OF_WAIT_FOR}
+    words = [f"**{fields!r}"] if fields else []
+    wait = f"sandbox.webhooks.wait_for({', '.join([*asked, *words, *late])})"
+    path = _PATHS.get(asked[0].strip("'").partition(".")[0])
+    if not differ or path is None:
+        yield f"    {wait}"
+        return
+    yield f"    webhook = {wait}"
+    yield f"    record = sandbox.client({client}).request('GET', {path!r} + webhook.subject).json()"
+    for name in differ:
+        yield f"    assert your_record(sandbox, webhook).get({name!r}) == record.get({name!r})"

@@ -1,6 +1,7 @@
 """Control endpoints on the messages and the journal of a world."""
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from pydantic_core import from_json
@@ -15,14 +16,15 @@ from sandbox.control.rows import (
     must_be_known,
     window,
 )
-from sandbox.domain.instants import to_wire
+from sandbox.domain.instants import parse_rfc3339, to_wire
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.outcomes import OUTCOMES
+from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.platform.routes import OPERATIONS
 from sandbox.store.steps import OFTEN, Steps
 from sandbox.store.tables import LAST_DIGITS
-from sandbox.worlds.journal import Entry, EntryView, Origin
+from sandbox.worlds.journal import Entry, EntryView, Origin, WaitingRequest, client_of
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ class PaymentOfRow(TypedDict):
 class RequestRow(TypedDict):
     """A request in a list. `why` is the deciding sentence of a refusal, with its clause.
 
+    `status` is null while the request waits for a card or its processor.
     `amount` is what the request asked for, in minor units. `payment` is the payment of its answer.
     `decided_by` is the source of the outcome, `rule` the rule or the switch that chose it; both are
     null where nothing was to be decided.
@@ -66,7 +69,7 @@ class RequestRow(TypedDict):
     client: str | None
     account_id: str | None
     subject: str | None
-    status: int
+    status: int | None
     outcome: str | None
     decided_by: str | None
     rule: str | None
@@ -102,16 +105,19 @@ async def requests(request: ControlRequest) -> Written[Requests]:
     fitting, end = await slices.run(_fitting(world, query, account, key_id))
     if end is None:
         raise invalid("before: the journal has no request with this id, or no longer has it")
-    page = window(fitting[:end], query.limit, query.offset)
+    waits: list[RequestRow] = []
+    if query.shape == "row" and query.before is None and not query.offset:
+        waits = [one for one in waiting_rows(world) if _suits(one, query, account, key_id)]
+    page = window(fitting[:end], max(query.limit - len(waits), 1), query.offset)
     answer = Requests(
         requests=[],
-        total=len(fitting),
+        total=len(fitting) + len(waits),
         limit=page.limit,
         offset=page.offset,
         next=page.items[0].id if page.items and page.offset else None,
     )
     views: Iterable[EntryView | RequestRow] = (
-        (row_of(world, entry) for entry in page.items)
+        chain((row_of(world, entry) for entry in page.items), waits)
         if query.shape == "row"
         else map(world.journal.view, page.items)
     )
@@ -217,6 +223,67 @@ def row_of(world: World, entry: Entry) -> RequestRow:
     }
 
 
+def waiting_rows(world: World) -> list[RequestRow]:
+    """The requests that wait for a card or their processor, the first one first."""
+    return [_waiting_row(world, one) for one in world.journal.waiting.values()]
+
+
+def _waiting_row(world: World, one: WaitingRequest) -> RequestRow:
+    tx = world.store.get(Transaction, one.payment)
+    payment: PaymentOfRow | None = None
+    if tx is not None:
+        payment = {
+            "id": tx.transaction_id,
+            "status": tx.status,
+            "total": tx.amounts.total,
+            "currency": tx.origin.site.currency,
+            "merchant": tx.origin.site.merchant_name,
+            "brand": None,
+            "last4": None,
+        }
+    return {
+        "id": one.id,
+        "at": to_wire(one.at),
+        "method": one.method,
+        "path": one.path,
+        "route": one.route,
+        "key": one.key,
+        "key_id": one.key_id,
+        "key_name": world.journal.key_name(one),
+        "origin": one.origin,
+        "client": client_of(one.headers),
+        "account_id": one.account_id,
+        "subject": one.payment,
+        "status": None,
+        "outcome": None,
+        "decided_by": None,
+        "rule": None,
+        "why": None,
+        "clause": None,
+        "events": 0,
+        "amount": None if payment is None else payment["total"],
+        "payment": payment,
+        "duration_ms": 0,
+    }
+
+
+def _suits(
+    row: RequestRow, query: "RequestsQuery", account: str | None, key_id: str | None
+) -> bool:
+    """Whether a request that waits is one of those that are asked for."""
+    at = parse_rfc3339(row["at"])
+    return (
+        all(one is None for one in (query.status, query.status_class, query.outcome, query.q))
+        and query.route in (None, row["route"])
+        and query.origin in (None, row["origin"])
+        and query.subject in (None, row["subject"])
+        and account in (None, row["account_id"])
+        and key_id in (None, row["key_id"])
+        and (query.since is None or at >= query.since)
+        and (query.until is None or at <= query.until)
+    )
+
+
 def _amount(body: bytes | None) -> int | None:
     """What a request asks for; None if it asks for no amount, or is stored cut."""
     if body is None or b'"amount"' not in body:
@@ -253,6 +320,13 @@ def request(request: ControlRequest) -> EntryView:
     """One request of the journal."""
     journal = request.world.journal
     entry = journal.entry(request.params["id"])
+    if request.params["id"] in journal.waiting:
+        raise ControlFault(
+            404,
+            "not_answered",
+            "the request waits for a card or its processor, and has no answer yet",
+            details="GET .../taps lists the payments that wait for a card",
+        )
     if entry is None:
         raise ControlFault(
             404, "not_found", "the journal has no request with this id, or no longer has it"

@@ -7,7 +7,7 @@ from sandbox.control import agenda, messages, taps
 from sandbox.control.agenda import DueView
 from sandbox.control.finding import found_in
 from sandbox.control.messages import DeliveryMark
-from sandbox.control.observe import RequestRow
+from sandbox.control.observe import RequestRow, waiting_rows
 from sandbox.control.observe import row_of as row_of_request
 from sandbox.control.rows import ControlRequest
 from sandbox.domain.batches import Batch
@@ -87,8 +87,8 @@ class OverviewView(TypedDict):
     """A world at a glance.
 
     `needs` are what waits for somebody; of each kind the newest. `due` is what falls due next,
-    `due_total` how much falls due in all. `statuses` counts all payments. `feed` has the newest
-    requests, the newest first.
+    `due_total` how much falls due in all. `statuses` counts all payments. `waiting` are the
+    requests that have no answer yet. `feed` has the newest requests, the newest first.
     """
 
     now: str
@@ -97,6 +97,7 @@ class OverviewView(TypedDict):
     due_total: int
     endpoints: list[EndpointHealth]
     statuses: dict[str, int]
+    waiting: list[RequestRow]
     feed: list[FeedRow]
     requests_total: int
 
@@ -121,6 +122,7 @@ async def read(request: ControlRequest) -> OverviewView:
         "due_total": len(timers),
         "endpoints": await slices.run(_endpoints(world)),
         "statuses": statuses,
+        "waiting": waiting_rows(world),
         "feed": await slices.run(_feed(world, entries[: -FEED_MAX - 1 : -1])),
         "requests_total": len(entries),
     }

@@ -51,6 +51,7 @@ from sandbox.platform.targets import check_visibility, find_target, named, reach
 from sandbox.platform.wire import Body, in_parts
 from sandbox.store.port import UnitOfWork
 from sandbox.store.preparing import ROWS_AT_ONCE_MAX, Unprepared
+from sandbox.worlds.journal import WaitingRequest, headers_shown_by
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.scheduler import fire_due
 
@@ -185,9 +186,10 @@ async def _run_in_two_phases(
     While it waits no unit of work is open, and the payment accepts no other request (assumed
     2.6-serial).
     """
-    tap_desk = context.world.tap_desk
+    tap_desk, waiting = context.world.tap_desk, context.world.journal.waiting
     try:
         context.unit.commit()
+        waiting[context.request_id] = _waiting(context, row, pending.subject)
         # Follow-ups may be due before the next request.
         fire_due(context.world)
         if pending.tap is not None:
@@ -203,6 +205,26 @@ async def _run_in_two_phases(
         return _conclude(context, row, lost or shown)
     finally:
         tap_desk.leave(pending.subject)
+        waiting.pop(context.request_id, None)
+
+
+def _waiting(context: RequestContext, row: Row, payment: str) -> WaitingRequest:
+    """The request as operators see it until it is answered."""
+    assert context.caller
+    incoming, key = context.incoming, context.caller.key
+    return WaitingRequest(
+        id=context.request_id,
+        at=context.now,
+        method=incoming.method,
+        path=incoming.path,
+        route=row.name,
+        key=keys.mask(key.key_last4),
+        key_id=key.id,
+        account_id=key.account_id,
+        origin=incoming.origin,
+        headers=headers_shown_by(context.world.profile)(incoming.shown_headers),
+        payment=payment,
+    )
 
 
 async def _wait_for_tap(

@@ -15,11 +15,11 @@ SPOILED_MAX: Final = 100
 """Entries that wait in one world. Each delivery goes through them until one fits."""
 
 
-BY_HAND: Final = "next delivery "
-"""What the name of the rule begins with that an entry was; its id follows."""
-
 USED_MAX: Final = 1_000
-"""So many used entries are remembered while the process runs."""
+"""Entries that were used, of which what they did is kept."""
+
+RULE_OF_QUEUE: Final = "next delivery "
+"""A delivery names its rule; that of an entry of the queue is this and the id of the entry."""
 
 
 class SpoiledFull(ValueError):
@@ -44,18 +44,18 @@ class Spoiling:
     """The next deliveries of one world to spoil.
 
     `entries` are the stored ones, the first one first, and `store` stores others. `resolve` gives
-    the id for a name in `when`.
+    the id for a name in `when`. `used` has what the entries did that were used, by id; like the
+    journal it lasts as long as the process.
     """
 
     def __init__(self, store: Callable[[tuple[Spoiled, ...]], None], resolve: Resolve) -> None:
         self._store = store
         self._resolve = resolve
         self.entries: tuple[Spoiled, ...] = ()
+        self.used: dict[str, Mapping[str, Any]] = {}
         # The rule of each entry, with the part of it that tells two of one id apart.
         self._running: dict[str, tuple[object, Running | None]] = {}
         self._numbered = 0
-        # What was done to deliveries by hand, for an export that does it again.
-        self.used: dict[str, Spoiled] = {}
 
     def add(self, when: Mapping[str, Any], then: Mapping[str, Any], times: int) -> Spoiled:
         """Put one at the end. Raises SpoiledFull, or ScenarioError if it makes no sense."""
@@ -85,7 +85,7 @@ class Spoiling:
             matched = None if running is None else running.for_webhook(words)
             if matched is not None:
                 self._use(entry)
-                return MatchedWebhookRule(matched.then, f"{BY_HAND}{entry.id}")
+                return MatchedWebhookRule(matched.then, f"{RULE_OF_QUEUE}{entry.id}")
         return None
 
     def _of(self, entry: Spoiled) -> Running | None:
@@ -102,7 +102,7 @@ class Spoiling:
         return running
 
     def _use(self, entry: Spoiled) -> None:
-        self.used[entry.id] = entry
+        self.used[entry.id] = entry.then
         if len(self.used) > USED_MAX:
             del self.used[next(iter(self.used))]
         if entry.left <= 1:

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import Any, Final, Literal, TypedDict
+from typing import Any, Final, Literal, NamedTuple, TypedDict
 
 from pydantic_core import from_json, to_json
 
@@ -147,8 +147,7 @@ class Entry:
     @property
     def client(self) -> str | None:
         """The program that sent it, as it names itself first."""
-        named = dict(self.headers).get("user-agent")
-        return named.partition(" ")[0] if named else None
+        return client_of(self.headers)
 
     def view(self, scrub: Scrub, key_name: str | None) -> EntryView:
         """The entry written out; reasons and notes may quote names and are scrubbed now."""
@@ -182,6 +181,28 @@ class Entry:
             "events": self.events,
             "notes": [scrub(note) for note in self.notes],
         }
+
+
+def client_of(headers: Headers) -> str | None:
+    """The program that sends these headers, as it names itself first."""
+    named = dict(headers).get("user-agent")
+    return named.partition(" ")[0] if named else None
+
+
+class WaitingRequest(NamedTuple):
+    """A request that waits for a card or for its processor, and the payment that it waits with."""
+
+    id: str
+    at: Instant
+    method: str
+    path: str
+    route: str
+    key: str
+    key_id: str
+    account_id: str
+    origin: Origin
+    headers: Headers
+    payment: str
 
 
 def _outcome(choice: ChosenOutcome | None) -> OutcomeView | None:
@@ -332,6 +353,8 @@ class Journal:
         self._key_name = key_name
         self.counters = counters
         self.on_add: Callable[[Entry], None] | None = None
+        # By their ids, the first one first.
+        self.waiting: dict[str, WaitingRequest] = {}
 
     def next_id(self) -> str:
         """The id for the request that has just arrived."""
@@ -357,7 +380,7 @@ class Journal:
         """An entry as the control API shows it."""
         return entry.view(self._scrub, self.key_name(entry))
 
-    def key_name(self, entry: Entry) -> str | None:
+    def key_name(self, entry: Entry | WaitingRequest) -> str | None:
         """The name of the key of a request; None without one, or if it is gone."""
         return None if entry.key_id is None else self._key_name(entry.key_id)
 

@@ -1,5 +1,6 @@
 """What was seen in a world becomes a test, which passes in a world like it and in no other."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from tests.control.test_control import assert_refused
 from tests.support.payments import act, close_batch, fresh_sandbox, paid, pay, read, set_switches
 from tests.testing.pytesting import run_pytest
+from tests.webhooks.calling import living
 
 EXPORT = "/worlds/default/export"
 
@@ -59,6 +61,59 @@ def test_it_fails_where_something_answers_otherwise(test, tmp_path):
 
     assert otherwise != test
     assert (status, "'status': 'refunded'" in said) == (1, True), said
+
+
+def contradicted_sale():
+    """A test of a sale whose late webhook says that it was declined."""
+    sandbox = fresh_sandbox()
+    for port in (9, 10):
+        endpoint = {"url": f"http://127.0.0.1:{port}/"}
+        assert sandbox.control("POST", "/worlds/default/endpoints", endpoint).status == 201
+    spoilt = {"then": {"delay_ms": 5, "contradict": {"status": "declined"}}, "times": 2}
+    spoilt["when"] = {"event": "transaction.sale"}
+    assert sandbox.control("POST", "/worlds/default/webhooks/next", spoilt).status == 201
+
+    async def story():
+        async with living(sandbox):
+            sale = paid(sandbox)
+            await sandbox.sandbox.worlds.default.wait_idle()
+            act(sandbox, sale, "refund", amount=300)
+            await sandbox.sandbox.worlds.default.wait_idle()
+
+    asyncio.run(story())
+    return exported(sandbox)
+
+
+RIGHT = "return sandbox.client().get(f'/v1/transactions/{webhook.subject}').json()"
+"""What software does that reads the record from the platform."""
+
+
+@pytest.fixture(scope="module")
+def contradiction():
+    return contradicted_sale()
+
+
+def test_a_contradiction_is_a_test_that_fails_where_the_webhook_is_believed(
+    contradiction, tmp_path
+):
+    status, said = ran(tmp_path, contradiction)
+
+    assert status == 1, said
+    assert "assert 'declined' == 'captured'" in said
+    assert contradiction.count("sandbox.spoil(") == 1
+    assert contradiction.count("your_record(sandbox, webhook).") == 1
+
+
+def test_a_contradiction_is_a_test_that_passes_where_the_record_is_believed(
+    contradiction, tmp_path
+):
+    right = contradiction.replace("return webhook.body", RIGHT)
+
+    status, said = ran(tmp_path, right)
+
+    assert right != contradiction
+    assert (status, "1 passed" in said) == (0, True), said
+    assert "wait_for('transaction.refund', subject=seen_" in contradiction
 
 
 def test_requests_come_with_those_that_made_what_they_name():

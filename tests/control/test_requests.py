@@ -1,11 +1,15 @@
 """Operators find requests in the journal by what they were about and how they ended."""
 
+import asyncio
 import json
 from urllib.parse import urlencode
 
 import pytest
 
+from tests.payments.tapping import at_desk, desk_opens
+from tests.payments.waits import sale
 from tests.support.payments import acted, ask, fresh_sandbox, held, paid_id, pay
+from tests.webhooks.calling import control
 
 REQUESTS = "/worlds/default/requests"
 
@@ -144,3 +148,37 @@ def test_a_cursor_that_names_no_place_is_refused(day, query):
 
     assert answer.status == 400
     assert "before" in answer.json()["message"]
+
+
+@pytest.mark.proves("assumed D25")
+def test_a_request_that_waits_for_a_card_is_listed_without_a_status(sandbox):
+    async def story():
+        desk_opens(sandbox)
+        payment = await at_desk(sandbox, sale(sandbox))
+        rows = await _rows(sandbox, "shape=row")
+        others = [
+            await _rows(sandbox, f"shape=row&{query}")
+            for query in ("status_class=2xx", "key_id=psp", "route=payments.refund", "q=1000")
+        ]
+        whole = await _rows(sandbox, "")
+        (waiting,) = [one for one in rows if one["status"] is None]
+        alone = await control(sandbox, "GET", f"{REQUESTS}/{waiting['id']}")
+        path = f"/worlds/default/taps/{waiting['subject']}"
+        await control(sandbox, "POST", path, {"card": "tok_visa_credit"})
+        await payment
+        return rows, others, whole, alone, waiting, await _rows(sandbox, "shape=row")
+
+    rows, others, whole, alone, waiting, after = asyncio.run(story())
+
+    assert rows[-1] == waiting
+    assert (waiting["route"], waiting["events"]) == ("payments.create", 0)
+    assert waiting["payment"]["status"] == "pending"
+    assert waiting["amount"] == waiting["payment"]["total"]
+    assert [one for each in others for one in each if one["status"] is None] == []
+    assert waiting["id"] not in {one["id"] for one in whole}
+    assert (alone.status, alone.json()["error"]) == (404, "not_answered")
+    assert [(one["id"], one["status"]) for one in after] == [(waiting["id"], 200)]
+
+
+async def _rows(sandbox, query):
+    return (await control(sandbox, "GET", REQUESTS, query=query)).json()["requests"]

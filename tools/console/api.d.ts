@@ -478,7 +478,7 @@ declare namespace Api {
     client: string | null;
     account_id: string | null;
     subject: string | null;
-    status: number;
+    status: number | null;
     outcome: string | null;
     decided_by: string | null;
     rule: string | null;
@@ -735,6 +735,7 @@ declare namespace Api {
     due_total: number;
     endpoints: Array<EndpointHealth>;
     statuses: Record<string, number>;
+    waiting: Array<RequestRow>;
     feed: Array<FeedRow>;
     requests_total: number;
   };
@@ -988,7 +989,7 @@ declare namespace Api {
     client: string | null;
     account_id: string | null;
     subject: string | null;
-    status: number;
+    status: number | null;
     outcome: string | null;
     decided_by: string | null;
     rule: string | null;

@@ -5,7 +5,7 @@ import { ask, inWorld, Refused } from "./api.js";
 import { asMarkdown } from "./markdown.js";
 import { isReport } from "./capture.js";
 import { go, refine, route } from "./route.js";
-import { act, beat, messages, requests, session, world } from "./state.js";
+import { act, beat, listed, messages, requests, session, world } from "./state.js";
 import { Act, Code, copy, Copy, Empty, Go, html, Icon, Json, Panel, Status, Trouble, walk } from "./ui.js";
 import { amountOf, curl, decider, purpose, time } from "./words.js";
 
@@ -40,7 +40,7 @@ function useFitting(question) {
     }, setError), WAIT_MS);
     return () => clearTimeout(timer);
   }, [free, route.value.world, beat.value]);
-  const rows = free ? found?.rows ?? [] : requests.value;
+  const rows = free ? found?.rows ?? [] : listed.value;
   return { list: rows.filter(fits), error, ready: !free || found?.free === free };
 }
 
@@ -51,7 +51,7 @@ const short = ({ request, response, outcome }) => ({ amount: request?.amount, de
 
 const Row = ({ entry, on }) => html`<li><${Go} room="journal" id=${entry.id} query=${route.value.query}
   class=${`row two ${on ? "on" : ""}`}><time class="qq">${time(entry.at)}</time>
-  <span class="el"><b>${purpose(entry)}</b> ${amountOf(entry)}</span><${Code} status=${entry.status} />
+  <span class="el"><b>${purpose(entry)}</b> ${amountOf(entry)}</span>${entry.status === null ? html`<span class="tag">waits</span>` : html`<${Code} status=${entry.status} />`}
   <span></span><span class="qq el sm">${entry.why ?? decider(entry)} ${entry.payment?.merchant ?? ""}</span><span class="qq sm r">${entry.origin === "console" ? "console" : ""}</span><//></li>`;
 
 function asCurl(entry) {
@@ -101,6 +101,8 @@ function Replay({ entry }) {
 }
 
 function Detail({ id }) {
+  // Once it is answered, it is read anew.
+  const waits = listed.value.some((one) => one.id === id && one.status === null);
   const [found, setFound] = useState(null);
   const [error, setError] = useState(null);
   useEffect(() => {
@@ -108,7 +110,7 @@ function Detail({ id }) {
     ask("GET", inWorld(route.value.world, "requests", id)).then(setFound, (caught) => {
       if (caught instanceof Refused) setError(caught);
     });
-  }, [id]);
+  }, [id, waits]);
   if (error) return html`<${Trouble} error=${error} />`;
   if (found?.id !== id) return html`<p class="q">Reading ${id}</p>`;
   const entry = found;

@@ -1,7 +1,7 @@
 // Overview: what needs somebody, what happens, what falls due, how the endpoints do.
 
 import { useMemo, useState } from "preact/hooks";
-import { act, agenda, endpoints, glance, held, hold, messages, requests, send, taps, waiting, world }
+import { act, agenda, endpoints, glance, held, hold, listed, messages, requests, send, taps, waiting, world }
   from "./state.js";
 import { Act, Code, Empty, Go, html, Icon, Panel, Choice, Status, walk } from "./ui.js";
 import { amountOf, decider, money, purpose, subject, time, until } from "./words.js";
@@ -45,7 +45,7 @@ function Line({ entry, sent }) {
   return html`<li><${Go} room="journal" id=${entry.id} class=${`ln ${why ? "rf" : ""}`}>
     <time class="qq">${time(entry.at)}</time>
     <span class="el"><b>${purpose(entry)}</b> ${amountOf(entry)}</span>
-    <span class="w">${payment && entry.status < 400 ? html`<${Status} status=${payment.status} />`
+    <span class="w">${payment && (entry.status ?? 0) < 400 ? html`<${Status} status=${payment.status} />`
       : html`<${Code} status=${entry.status} />`}</span>
     <span class="el">${decider(entry) ? html`<span class="by">${decider(entry)}</span>`
       : why ? html`<code class="qq">${entry.method} ${entry.path}</code>` : html`<span class="qq">${payment?.last4 ? `${payment.brand ?? ""} ${payment.last4}` : ""}</span>`}</span>
@@ -84,7 +84,7 @@ function Feed() {
     && (only !== "payments" || entry.payment)
     && (!q || JSON.stringify([entry.id, purpose(entry), entry.status, entry.payment?.status,
       entry.payment?.merchant, entry.payment?.id]).toLowerCase().includes(q.toLowerCase()));
-  const lines = folded(requests.value.filter(fits)).slice(0, 60);
+  const lines = folded(listed.value.filter(fits)).slice(0, 60);
   return html`<${Panel} title="What happens" class="feed" more=${html`
     <input type="search" aria-label="Filter" placeholder="merchant, status, id" value=${q}
       onInput=${(event) => setQ(event.target.value)} />`}
@@ -94,8 +94,8 @@ function Feed() {
     <ol aria-label="Requests, newest first" onKeyDown=${walk}>${lines.map(({ entry, more }) => html`
       <${Line} key=${entry.id} entry=${entry} sent=${told.get(entry.id) ?? []} />
       ${more ? html`<li class="fold q sm">and ${more} more like it</li>` : ""}`)}</ol>
-    ${requests.value.length ? !lines.length && html`<${Empty}><p>Nothing of this is among the last
-      ${requests.value.length} requests.</p><//>` : html`<${First} />`}<//>`;
+    ${listed.value.length ? !lines.length && html`<${Empty}><p>Nothing of this is among the last
+      ${listed.value.length} requests.</p><//>` : html`<${First} />`}<//>`;
 }
 
 /** What to do in a world in which nothing has happened. */

@@ -1,6 +1,6 @@
 // What is known about the world that is shown, and how it is kept up to date.
 
-import { effect, signal, untracked } from "@preact/signals";
+import { computed, effect, signal, untracked } from "@preact/signals";
 import { ask, away, inWorld, locked, raw, Refused } from "./api.js";
 import { route } from "./route.js";
 
@@ -50,6 +50,12 @@ export const endpoints = signal([]);
 export const requests = signal([]);
 /** @type {Signal<Api.MessageRow[]>} */
 export const messages = signal([]);
+/** The requests with those that wait for a card or their processor, newest first. */
+export const listed = computed(() => {
+  const known = new Set(requests.value.map(({ id }) => id));
+  const waits = (glance.value?.waiting ?? []).filter(({ id }) => !known.has(id));
+  return [...waits.reverse(), ...requests.value];
+});
 /** Whether the stream is open. */
 export const live = signal(false);
 /** Whether the reader holds the picture, and what came meanwhile. */
