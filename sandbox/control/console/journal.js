@@ -134,7 +134,7 @@ function Detail({ id }) {
     more=${html`<${Copy} text=${JSON.stringify(entry.request, null, 2)} what="the body" />`}>
     ${entry.request == null ? html`<p class="q pad">No body</p>` : html`<${Json} value=${entry.request} />`}<//>
   ${entry.events?.length ? html`<${Panel} title="Webhooks" about=${`${entry.events.length} ${entry.events.length === 1 ? "message" : "messages"}`}>
-    <ul class="pad">${entry.events.map((one) => html`<li><${Go} room="webhooks" id=${one}>${eventOf(one)}<//></li>`)}</ul><//>` : ""}
+    <ul class="pad evl">${entry.events.map((one) => html`<li><${Go} room="webhooks" id=${one}>${eventOf(one)}<//></li>`)}</ul><//>` : ""}
   <${Panel} title="The same by curl" more=${html`<button class="btn g s" onClick=${() => copy(asCurl(entry), "a curl command")}>
     <${Icon} name="shell" size=${13} />Copy</button>`}><pre class="json" tabindex="0">${asCurl(entry)}</pre><//></div>
   <${Panel} title="Answer" more=${html`<${Copy} text=${JSON.stringify(entry.response, null, 2)} what="the answer" />`}>
