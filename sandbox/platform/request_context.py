@@ -9,7 +9,7 @@ from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.router import Match
 from sandbox.platform.rows import Row
 from sandbox.platform.wire import Body, header, list_header
-from sandbox.worlds.journal import CLIENT, SHOWN_HEADERS, Origin
+from sandbox.worlds.journal import CLIENT, Origin
 from sandbox.worlds.world import World
 
 Headers = list[tuple[bytes, bytes]]
@@ -39,9 +39,10 @@ class IncomingRequest:
 
     @property
     def shown_headers(self) -> tuple[bytes | None, ...]:
-        """The values of the journal's headers: of one that was sent twice, the last."""
+        """The values of the journal's SHOWN_HEADERS: of one that was sent twice, the last."""
         fields = dict(self.headers) if self.fields is None else self.fields
-        return tuple(map(fields.get, SHOWN_HEADERS))
+        # Written out, because this is done for every request.
+        return fields.get(b"user-agent"), fields.get(b"accept"), fields.get(b"content-type")
 
     def list_header(self, name: bytes) -> bytes | None:
         """The value of a header that is a list, as `wire.list_header` finds it."""
