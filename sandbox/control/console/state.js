@@ -66,12 +66,15 @@ export const beat = signal(0);
 
 const FEED_MAX = 200;
 const FLUSH_MS = 250;
+/** From so many events in a flush on, nobody reads along: it is drawn half as often. */
+const BUSY = 50;
 const QUIET_MS = 1500;
 const HIDDEN_MS = 60_000;
 
 let stopped = new AbortController();
 let arrived = [];
 let flushing = 0;
+let isBusy = false;
 let lastRead = 0;
 let reading = 0;
 
@@ -110,7 +113,8 @@ async function readAll(id) {
   world.value = view;
   clock.value = { ...view.clock, read: Date.now() };
   trouble.value = null;
-  requests.value = rest[0].requests.reverse();
+  // Those that wait come with the glance, and leave with it.
+  requests.value = rest[0].requests.filter(({ status }) => status !== null).reverse();
   messages.value = rest[1].messages.reverse();
   await readSmall(id);
 }
@@ -181,13 +185,14 @@ function take(part) {
   arrived.push([kind, JSON.parse(data)]);
   if (arrived.length > 5 * FEED_MAX) arrived.splice(0, arrived.length - FEED_MAX);
   waiting.value = held.value ? arrived.filter(([one]) => one === "request").length : 0;
-  if (!flushing) flushing = setTimeout(flush, FLUSH_MS);
+  if (!flushing) flushing = setTimeout(flush, isBusy ? 2 * FLUSH_MS : FLUSH_MS);
 }
 
 function flush() {
   flushing = 0;
   if (held.value || !arrived.length) return;
   const came = arrived;
+  isBusy = came.length > BUSY;
   arrived = [];
   waiting.value = 0;
   const of = (kind) => came.filter(([one]) => one === kind).map(([, content]) => content);
