@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.conftest import NOW
 from tests.driving import Served, serving
 from tests.webhooks.receiving import receiving
-from tests.whole.browsing import chromium, needs_chromium
+from tests.whole.browsing import needs_chromium
 
 pytestmark = needs_chromium
 
@@ -34,18 +34,6 @@ window.violations = [];
 document.addEventListener("securitypolicyviolation", (one) =>
   window.violations.push(`${one.violatedDirective} ${one.blockedURI} ${one.sample}`));
 """
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Served]:
-    with serving("--clock", NOW) as found:
-        yield found
 
 
 @pytest.fixture

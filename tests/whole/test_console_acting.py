@@ -1,15 +1,11 @@
 """Acting in the console, in a real browser: webhooks, payments, scenarios, the terminal."""
 
-from collections.abc import Iterator
-
-import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.conftest import NOW
-from tests.driving import Served, serving
 from tests.webhooks.receiving import receiving
-from tests.whole.browsing import chromium, needs_chromium
-from tests.whole.watching import Desk, faults, watched
+from tests.whole.browsing import needs_chromium
+from tests.whole.watching import faults
 
 pytestmark = needs_chromium
 
@@ -19,29 +15,6 @@ SCENARIO = """name = "Mine"
 when = { operation = "sale" }
 then = { outcome = "lost_card" }
 """
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Served]:
-    with serving("--clock", NOW) as found:
-        yield found
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    with watched(browser) as opened:
-        yield opened
-
-
-@pytest.fixture
-def desk(page: Page, server: Served) -> Desk:
-    return Desk(page, server)
 
 
 # --- webhooks ---------------------------------------------------------------------------------

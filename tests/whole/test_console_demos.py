@@ -1,35 +1,13 @@
 """Stories that need no system beside the sandbox: what a customer sees, and a first payment."""
 
-from collections.abc import Iterator
-
-import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from tests.conftest import NOW
 from tests.control.test_exporting_pytest import ran
-from tests.driving import Served, serving
-from tests.whole.browsing import chromium, needs_chromium
-from tests.whole.watching import Desk, faults, watched
+from tests.whole.browsing import needs_chromium
+from tests.whole.watching import faults
 
 pytestmark = needs_chromium
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Served]:
-    with serving("--clock", NOW) as found:
-        yield found
-
-
-@pytest.fixture
-def desk(browser, server) -> Iterator[Desk]:
-    with watched(browser) as page:
-        yield Desk(page, server)
 
 
 def test_what_a_customer_sees_whose_card_has_only_fifty_dollars(desk):

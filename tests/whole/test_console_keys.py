@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.conftest import NOW
 from tests.driving import Served, serving
-from tests.whole.browsing import chromium, needs_chromium
+from tests.whole.browsing import needs_chromium
 from tests.whole.consoles import LETTERS, ROOMS, go, pay, ready
 
 pytestmark = needs_chromium
@@ -23,12 +23,6 @@ WHERE = """
   return seen || box.width === 0 ? "on" : `no mark on ${at.outerHTML.slice(0, 120)}`;
 }
 """
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,9 @@
 """Scenarios in the console: their examples are proved, and played, in a real browser."""
 
-from collections.abc import Iterator
+from playwright.sync_api import Page, expect
 
-import pytest
-from playwright.sync_api import Browser, Page, expect
-
-from tests.conftest import NOW
-from tests.driving import Served, serving
-from tests.whole.browsing import chromium, needs_chromium
-from tests.whole.watching import Desk, faults, watched
+from tests.whole.browsing import needs_chromium
+from tests.whole.watching import faults
 
 pytestmark = needs_chromium
 
@@ -28,29 +23,6 @@ name = "hopeful"
 send = { operation = "sale" }
 expect = { status = "declined" }
 """
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Served]:
-    with serving("--clock", NOW) as found:
-        yield found
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    with watched(browser) as opened:
-        yield opened
-
-
-@pytest.fixture
-def desk(page: Page, server: Served) -> Desk:
-    return Desk(page, server)
 
 
 def write(page: Page, text: str) -> None:

@@ -1,28 +1,12 @@
 """The receiver inside the server, used at the console."""
 
-from collections.abc import Iterator
-
-import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from tests.conftest import NOW
-from tests.driving import serving
-from tests.whole.browsing import chromium, needs_chromium
-from tests.whole.watching import Desk, faults, watched
+from tests.whole.browsing import needs_chromium
+from tests.whole.watching import faults
 
 pytestmark = needs_chromium
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
-
-
-@pytest.fixture
-def desk(browser) -> Iterator[Desk]:
-    with serving("--clock", NOW) as found, watched(browser) as page:
-        yield Desk(page, found)
 
 
 def test_retries_are_seen_without_a_receiver_of_ones_own(desk):

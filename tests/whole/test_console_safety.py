@@ -8,19 +8,13 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.conftest import NOW
 from tests.driving import Served, serving
 from tests.webhooks.receiving import receiving
-from tests.whole.browsing import chromium, needs_chromium
+from tests.whole.browsing import needs_chromium
 from tests.whole.consoles import ROOMS, go, pay, ready
 from tests.whole.installing import free_port
 
 pytestmark = needs_chromium
 
 GUESSES_MAX = 10
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -1,36 +1,15 @@
 """Stories of people at the console, each told in the guide and done within its clicks."""
 
-from collections.abc import Iterator
-
-import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from tests.conftest import NOW
-from tests.driving import Served, serving
-from tests.whole.browsing import chromium, needs_chromium
+from tests.driving import serving
+from tests.whole.browsing import needs_chromium
 from tests.whole.watching import Desk, faults, watched
 
 pytestmark = needs_chromium
 
 FROZEN = {"now": NOW, "mode": "frozen"}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Served]:
-    with serving("--clock", NOW) as found:
-        yield found
-
-
-@pytest.fixture
-def desk(browser, server) -> Iterator[Desk]:
-    with watched(browser) as page:
-        yield Desk(page, server)
 
 
 def keys(desk: Desk, text: str) -> None:

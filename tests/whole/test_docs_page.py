@@ -8,21 +8,9 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.conftest import NOW
 from tests.driving import Served, serving
-from tests.whole.browsing import chromium, needs_chromium
+from tests.whole.browsing import needs_chromium
 
 pytestmark = needs_chromium
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Served]:
-    with serving("--clock", NOW) as found:
-        yield found
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from tests.testing.pytesting import run_pytest
-from tests.whole.browsing import chromium, needs_chromium
+from tests.whole.browsing import needs_chromium
 
 pytestmark = needs_chromium
 
@@ -65,12 +65,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = run_pytest(folder, "--sandbox-report=out", "test_report.py")
     assert run.code == 1, run.output
     return folder / "out" / "report.html"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
 
 
 @pytest.fixture
