@@ -108,16 +108,19 @@ async def requests(request: ControlRequest) -> Written[Requests]:
     waits: list[RequestRow] = []
     if query.shape == "row" and query.before is None and not query.offset:
         waits = [one for one in waiting_rows(world) if _suits(one, query, account, key_id)]
-    page = window(fitting[:end], max(query.limit - len(waits), 1), query.offset)
+        waits = waits[-query.limit :]
+    left = query.limit - len(waits)
+    # Where those that wait fill the page, the others need a larger limit.
+    page = window(fitting[:end], max(left, 1), query.offset)
     answer = Requests(
         requests=[],
         total=len(fitting) + len(waits),
-        limit=page.limit,
+        limit=query.limit,
         offset=page.offset,
-        next=page.items[0].id if page.items and page.offset else None,
+        next=page.items[0].id if left and page.items and page.offset else None,
     )
     views: Iterable[EntryView | RequestRow] = (
-        chain((row_of(world, entry) for entry in page.items), waits)
+        chain((row_of(world, entry) for entry in page.items if left), waits)
         if query.shape == "row"
         else map(world.journal.view, page.items)
     )

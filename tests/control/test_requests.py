@@ -161,6 +161,8 @@ def test_a_request_that_waits_for_a_card_is_listed_without_a_status(sandbox):
             for query in ("status_class=2xx", "key_id=psp", "route=payments.refund", "q=1000")
         ]
         whole = await _rows(sandbox, "")
+        (last,) = await _rows(sandbox, "shape=row&limit=1")
+        assert last["status"] is None
         (waiting,) = [one for one in rows if one["status"] is None]
         alone = await control(sandbox, "GET", f"{REQUESTS}/{waiting['id']}")
         path = f"/worlds/default/taps/{waiting['subject']}"
