@@ -26,7 +26,6 @@ _RATE: Final = Target(bound=0.9, is_floor=True)
 _VISIT: Final = Target(bound=300, of="figure")
 _WINDOW: Final = Target(bound=110, of="figure")
 _PAYMENTS: Final = 10_000
-_IMPORTED: Final = re.compile(r'\bfrom\s*"([^"]+)"')
 _SHORT_LISTS: Final = ("taps", "agenda?limit=50", "endpoints", "scenario", "clock", "overview")
 
 
@@ -112,35 +111,24 @@ def _reread(server: Server, over: threading.Event) -> None:
 
 
 def _visit(server: Server) -> Result:
-    """The bytes of the page, and of the style sheets and modules that it loads by itself.
+    """The bytes of the page, and of the files that it loads by itself.
 
-    Modules that a room imports only when they are needed, like the editor, are no part of it.
+    The editor, which a room loads when it is needed, is no part of it.
     """
     page = ask(server.port, request("GET", "/_sandbox/"))
-    text = page.body.decode()
-    (import_map,) = re.findall(r'<script type="importmap">(.*?)</script>', text)
-    named: dict[str, str] = json.loads(import_map)["imports"]
-    waiting = re.findall(r'(?:href|src)="\./(assets/[^"]+\.(?:css|js))"', text)
-    read: dict[str, int] = {}
-    while waiting:
-        path = waiting.pop()
-        if path in read:
-            continue
+    named = re.findall(r'(?:href|src)="\./(assets/[^"]+)"', page.body.decode())
+    bytes_of = [len(page.body)]
+    for path in named:
         answer = ask(server.port, request("GET", f"/_sandbox/{path}"))
         if answer.status != 200:
             raise BenchmarkError(f"{path} answers {answer.status}")
-        read[path] = len(answer.body)
-        folder = path.rpartition("/")[0]
-        for module in _IMPORTED.findall(answer.body.decode()):
-            waiting.append(
-                named[module].removeprefix("./") if module in named else f"{folder}/{module[2:]}"
-            )
+        bytes_of.append(len(answer.body))
     return Result(
         name="a first visit of the console",
         unit="kB",
-        figure=(len(page.body) + sum(read.values())) / 1000,
+        figure=sum(bytes_of) / 1000,
         target=_VISIT,
-        notes=(f"{len(read) + 1} files",),
+        notes=(f"{len(bytes_of)} files",),
     )
 
 

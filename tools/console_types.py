@@ -65,7 +65,7 @@ _FOOT: Final = """\
 }
 
 /** The editor, which is a bundle without types. */
-declare module "editor";
+declare module "*/editor.mjs";
 """
 _PLAIN: Final = {
     "string": "string",

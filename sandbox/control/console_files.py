@@ -5,15 +5,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from sandbox.control import console_script
+from sandbox.control.console_script import FOLDER, VENDOR
 from sandbox.control.rows import ControlFault, ControlRequest, Written
-
-FOLDER: Final = Path(__file__).parent / "console"
-VENDOR: Final = "vendor"
-"""The folder of modules of others, and the version under which the page asks for them: the page
-names it in its import map, whose hash stands in the policy, so that it has to be a constant."""
-
-_LATER: Final = "editor.mjs"
-"""The one file that the page does not load before it is needed."""
 
 _TYPES: Final = {
     ".js": "text/javascript; charset=utf-8",
@@ -29,16 +23,15 @@ def page(request: ControlRequest) -> Written[str]:
 
 def asset(request: ControlRequest) -> Written[str]:
     """A file of the page. Raises ControlFault for another version: its page has to be reloaded."""
-    version, name = request.params["v"], request.params["name"]
-    found = _assets().get(name)
-    if found is None:
+    asked, name = request.params["v"], request.params["name"]
+    content = _assets().get(name)
+    if content is None:
         raise ControlFault(404, "not_found", f"the console has no file {name[:80]!r}")
-    home, content = found
-    if version != home:
+    if asked != version():
         raise ControlFault(
             404,
             "not_found",
-            f"the console has no version {version[:80]!r} of this file any more; reload the page",
+            f"the console has no version {asked[:80]!r} of this file any more; reload the page",
         )
     return Written(content, media_type=_TYPES[Path(name).suffix])
 
@@ -46,38 +39,23 @@ def asset(request: ControlRequest) -> Written[str]:
 @cache
 def _page() -> bytes:
     text = (FOLDER / "index.html").read_text("utf-8")
-    modules = "\n".join(
-        f'<link rel="modulepreload" href="./assets/{home}/{name}">'
-        for name, (home, _) in _assets().items()
-        if name != _LATER and not name.endswith(".css")
-    )
-    return text.replace("{version}", version()).replace("{modules}", modules).encode()
+    return text.replace("{version}", version()).encode()
 
 
 @cache
-def _assets() -> dict[str, tuple[str, bytes]]:
-    """Every file by its name, with the version under which it is asked for."""
-    own = {path.name: (version(), path.read_bytes()) for path in _own_files()}
-    vendored = {
-        path.name: (_vendor_version(), path.read_bytes())
-        for path in sorted((FOLDER / VENDOR).glob("*.mjs"))
+def _assets() -> dict[str, bytes]:
+    """Every file by its name. The editor is loaded when a room needs it."""
+    return {
+        "console.js": console_script.script().encode(),
+        "console.css": console_script.style_sheet().encode(),
+        "editor.mjs": (VENDOR / "editor.mjs").read_bytes(),
     }
-    return own | vendored
 
 
 @cache
 def version() -> str:
-    """It changes with each of our files, so that a browser may keep them for ever."""
+    """It changes with each file, so that a browser may keep them for ever."""
     seen = hashlib.sha256()
-    for path in _own_files():
-        seen.update(path.read_bytes())
+    for content in _assets().values():
+        seen.update(content)
     return seen.hexdigest()[:12]
-
-
-@cache
-def _vendor_version() -> str:
-    return hashlib.sha256((FOLDER / VENDOR / "LOCK.json").read_bytes()).hexdigest()[:12]
-
-
-def _own_files() -> list[Path]:
-    return sorted(path for path in FOLDER.iterdir() if path.suffix in _TYPES)

@@ -56,11 +56,8 @@ _OWN_FILES: Final = (
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
-IMPORT_MAP_HASH: Final = "sha256-C80I3nEmkZOPCGouy50aFai2DAVF58q5iTlTuYhWtJI="
-"""Of the only script that stands in the console's page, which says where its modules are."""
-
 _CONSOLE: Final = (
-    f"default-src 'none'; script-src 'self' '{IMPORT_MAP_HASH}'; style-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; "
     "connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )

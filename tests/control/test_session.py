@@ -1,6 +1,5 @@
 """Signing in with a browser, and the files of the console."""
 
-import base64
 import hashlib
 import json
 import re
@@ -117,43 +116,45 @@ def test_without_a_token_everybody_is_signed_in(sandbox):
 
 
 @pytest.mark.proves("assumed D25-headers")
-def test_the_page_allows_its_import_map_and_no_other_script(sandbox):
+def test_the_page_runs_its_own_files_and_holds_no_script(sandbox):
     page = sandbox.control("GET", "/")
     text = page.body.decode()
-    scripts = re.findall(r"<script(?! type=\"module\" src)[^>]*>(.*?)</script>", text, re.DOTALL)
     policy = dict(
         one.strip().partition(" ")[::2]
         for one in page.headers["content-security-policy"].split(";")
     )
 
-    assert len(scripts) == 1
-    digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
-    assert policy["script-src"] == f"'self' 'sha256-{digest}'", "put it into IMPORT_MAP_HASH"
+    assert re.findall(r"<script[^>]*>(.*?)</script>", text, re.DOTALL) == [""]
+    assert policy["script-src"] == "'self'"
     assert policy["trusted-types"] == "'none'"
     assert policy["require-trusted-types-for"] == "'script'"
     assert policy["style-src"] == "'self'"
     assert "svc_" not in text
 
 
-def test_all_files_that_the_page_names_are_there_and_may_be_kept_for_ever(sandbox):
+def test_the_files_of_the_page_are_few_and_may_be_kept_for_ever(sandbox):
     text = sandbox.control("GET", "/").body.decode()
-    named = set(re.findall(r'"\./(assets/[^"]+)"', text))
-    answers = {path: sandbox.ask("GET", f"/_sandbox/{path}") for path in named}
+    named = re.findall(r'"\./(assets/[^"]+)"', text)
+    (script,) = (path for path in named if path.endswith(".js"))
+    editor = script.replace("console.js", "editor.mjs")
+    answers = {path: sandbox.ask("GET", f"/_sandbox/{path}") for path in (*named, editor)}
 
-    assert len(named) > 10
+    assert [path.rpartition("/")[2] for path in named] == ["console.css", "console.js"]
     assert {path: one.status for path, one in answers.items() if one.status != 200} == {}
     assert {one.headers["cache-control"] for one in answers.values()} == {
         "public, max-age=31536000, immutable"
     }
-    types = {one.headers["content-type"].partition(";")[0] for one in answers.values()}
-    assert types == {"text/javascript", "text/css"}
-    sizes = {path.rpartition("/")[2]: len(one.body) for path, one in answers.items()}
-    assert sizes.pop("editor.mjs") < 350_000
-    assert 'editor.mjs">' not in text
-    assert sum(sizes.values()) < 300_000
+    assert [one.headers["content-type"].partition(";")[0] for one in answers.values()] == [
+        "text/css",
+        "text/javascript",
+        "text/javascript",
+    ]
+    assert sum(len(answers[path].body) for path in named) < 300_000
+    assert len(answers[editor].body) < 350_000
+    assert 'import("./editor.mjs")' in answers[script].body.decode()
 
 
-@pytest.mark.parametrize("path", ["/assets/old/main.js", "/assets/old/nowhere.js"])
+@pytest.mark.parametrize("path", ["/assets/old/console.js", "/assets/old/nowhere.js"])
 def test_an_old_version_of_a_file_is_not_there_any_more(sandbox, path):
     answer = sandbox.control("GET", path)
 

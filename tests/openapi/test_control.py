@@ -91,7 +91,7 @@ def _addresses(surface):
             .replace("{w}", "default")
             .replace("{id}", "none")
             .replace("{key}", "none")
-            .replace("{v}/{name}", f"{version()}/main.js")
+            .replace("{v}/{name}", f"{version()}/console.js")
             .replace("{name}", "none"),
         )
         for path, item in surface.document["paths"].items()

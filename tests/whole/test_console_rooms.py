@@ -52,16 +52,15 @@ def test_a_key_that_can_no_longer_be_used_needs_somebody(desk):
 
 
 def test_the_page_writes_and_reads_amounts_of_every_currency_as_the_server_does(desk):
-    desk.open("overview")
-    asset = desk.page.evaluate("document.querySelector('script[src]').src").replace("main", "words")
+    desk.open_with("words", "overview")
 
     written = desk.page.evaluate(
-        """async ([asset, codes]) => {
-          const { units, minor } = await import(asset);
+        """(codes) => {
+          const { units, minor } = window.module;
           return codes.map((code) =>
             [code, units(1234567, code), minor("1234", code), minor("1.2345", code)]);
         }""",
-        [asset, list(CURRENCIES)],
+        list(CURRENCIES),
     )
 
     for code, text, minor, too_fine in written:
@@ -268,8 +267,8 @@ SHOWN = {
     "outcomes": ("capture_declined", "http_503"),
 }
 NO_REQUEST_SHOWS = {"forbidden", "conflict", "body_too_large"}
-CARRY_OUT = """async ([asset, shown]) => {
-  const { way, carryOut } = await import(asset);
+CARRY_OUT = """async (shown) => {
+  const { way, carryOut } = window.module;
   const get = (path) => fetch("." + path).then((one) => one.json());
   const catalogue = await get("/outcomes");
   const all = await get("/worlds/default/coverage");
@@ -293,13 +292,9 @@ CARRY_OUT = """async ([asset, shown]) => {
 
 
 def test_whatever_never_came_up_can_be_made_to_happen(desk):
-    desk.open("coverage")
-    asset = desk.page.evaluate("document.querySelector('script[src]').src")
+    desk.open_with("showing", "coverage")
 
-    done = desk.page.evaluate(
-        CARRY_OUT,
-        [asset.replace("main", "showing"), {name: list(all) for name, all in SHOWN.items()}],
-    )
+    done = desk.page.evaluate(CARRY_OUT, {name: list(all) for name, all in SHOWN.items()})
 
     assert set(done["without"]) == NO_REQUEST_SHOWS
     assert done["wrong"] == []

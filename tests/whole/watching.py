@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+from sandbox.control import console_script
 from tests.driving import Served
 
 _WATCH = """
@@ -78,6 +79,14 @@ class Desk:
             headers={"x-service-apikey": view["keys"]["merchant"]["key"]},
         )
         return answer.json()
+
+    def open_with(self, module: str, place: str) -> None:
+        """Open a place, with one of the page's own modules under `window.module`."""
+        kept = f"{console_script.script()}window.module = module_{module}_js;"
+        self.page.route(
+            "**/console.js", lambda one: one.fulfill(body=kept, content_type="text/javascript")
+        )
+        self.open(place)
 
     def open(self, place: str, *, at: str = "default") -> None:
         """Open a place of the console and wait until it follows the world."""

@@ -1998,4 +1998,4 @@ declare namespace Api {
 }
 
 /** The editor, which is a bundle without types. */
-declare module "editor";
+declare module "*/editor.mjs";

@@ -94,7 +94,7 @@ export function FileBox({ label, text, version, problems, onText }) {
   latest.current = onText;
   useEffect(() => {
     let over = false;
-    const loaded = import("editor");
+    const loaded = import("./editor.mjs");
     loaded.then((cm) => {
       if (over) return;
       const root = place.current.shadowRoot ?? place.current.attachShadow({ mode: "open" });
