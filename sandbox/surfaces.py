@@ -2,9 +2,9 @@
 
 import logging
 from asyncio import CancelledError
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Any, Final
 
 from pydantic_core import to_json
 from starlette.routing import Router
@@ -17,7 +17,8 @@ from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE, Refusal
 from sandbox.platform.application import Platform
 from sandbox.platform.hosts import Hosts, why_refused
 from sandbox.platform.rare_log import RareLog
-from sandbox.platform.sending import ABORT
+from sandbox.platform.request_context import Headers
+from sandbox.platform.sending import ABORT, Way
 
 requests_log = logging.getLogger("sandbox.requests")
 
@@ -97,6 +98,41 @@ class Surfaces:
             if ABORT not in scope:
                 raise
             await self._say_stopping(scope, receive, send)
+
+    # --- requests that came whole (decision 63)
+
+    def takes(self, path: str, host: bytes, port: int | None) -> bool:
+        """Whether this is a request for the platform, from a host that was seen before."""
+        if self._control_port is None:
+            is_for_control = path.startswith(_CONTROL_PATHS)
+        else:
+            is_for_control = port == self._control_port
+        return (
+            not is_for_control
+            and path not in WELCOME_PATHS
+            and (self._hosts is None or self._hosts.knows(host))
+        )
+
+    def serve(
+        self, method: str, path: str, query: bytes, headers: Headers, body: bytes, way: Way
+    ) -> Coroutine[Any, Any, None]:
+        """Have the platform answer a request that came whole."""
+        return self._platform.serve(method, path, query, headers, body, way)
+
+    def going_on(self, rest: Coroutine[Any, Any, None]) -> ASGIApp:
+        """An application that does the rest of the work of such a request."""
+
+        async def go_on(scope: Scope, receive: Receive, send: Send) -> None:
+            try:
+                await rest
+            except CancelledError:
+                # If it was answered before, there is nothing to say.
+                if ABORT in scope:
+                    await self._say_stopping(scope, receive, send)
+
+        return go_on
+
+    # --- answers of neither
 
     async def _welcome(self, scope: Scope, send: Send) -> None:
         """Show the way to somebody with a browser."""

@@ -13,9 +13,9 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCy
 from sandbox.http.refusals import Application
 from sandbox.http.timing import TimedProtocol
 from sandbox.http.transport import WholeAnswers
-from sandbox.platform.sending import WHOLE_ANSWER
+from sandbox.platform.sending import ABORT, WHOLE_ANSWER
 
-_PLAIN_URL: Final = re.compile(rb"/[\w-][\w/.-]*", re.ASCII)
+PLAIN_URL: Final = re.compile(rb"/[\w-][\w/.-]*", re.ASCII)
 """What is a path and nothing else, without escapes."""
 
 _CLOSES: Final = b"connection: close\r\n"
@@ -51,6 +51,24 @@ class Cycle(RequestResponseCycle):
         return True
 
 
+def url_parts(url: bytes) -> tuple[bytes, str, bytes]:
+    """The path as it was sent, the same decoded, and the query."""
+    if PLAIN_URL.fullmatch(url):
+        return url, url.decode("ascii"), b""
+    parsed = httptools.parse_url(url)
+    path = parsed.path.decode("ascii")
+    return parsed.path, unquote(path) if "%" in path else path, parsed.query or b""
+
+
+def raising(error: Exception) -> Application:
+    """An application that fails like this."""
+
+    async def fail(scope: Any, receive: Any, send: Any) -> None:
+        raise error
+
+    return fail
+
+
 class AnsweringProtocol(TimedProtocol):
     """A connection that begins to answer a request as soon as the packet with its head is read."""
 
@@ -58,25 +76,32 @@ class AnsweringProtocol(TimedProtocol):
         super().__init__(*args, **options)
         self._next: tuple[Cycle, Application] | None = None
         """The request whose head was in the packet that is being read."""
+        self.fields: list[tuple[bytes, bytes]] = []
+        """The headers of the last request whose head is complete."""
 
     def begin_cycle(self, app: Application) -> None:
         """Have the application answer the request whose head is complete, once it is its turn."""
-        scope: Any = self.scope
         parser = self.parser
         version = parser.get_http_version()
-        if version != "1.1":
-            scope["http_version"] = version
-        scope["method"] = parser.get_method().decode("ascii")
-        raw = self.url
-        if _PLAIN_URL.fullmatch(raw):
-            scope["path"] = raw.decode("ascii")
-            scope["query_string"] = b""
-        else:
-            url = httptools.parse_url(raw)
-            raw, path = url.path, url.path.decode("ascii")
-            scope["path"] = unquote(path) if "%" in path else path
-            scope["query_string"] = url.query or b""
-        scope["raw_path"] = raw
+        raw, path, query = url_parts(self.url)
+        scope: Any = {
+            "type": "http",
+            "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
+            "http_version": version,
+            "method": parser.get_method().decode("ascii"),
+            "server": self.server,
+            "client": self.client,
+            "scheme": self.scheme,
+            "root_path": self.root_path,
+            "path": path,
+            "raw_path": raw,
+            "query_string": query,
+            "headers": self.fields,
+            "state": self.app_state.copy(),
+            ABORT: self._abort,
+        }
+        self.scope = scope
+        self.has_asked = True
         before = self.cycle
         self.cycle = cycle = Cycle(
             scope,
@@ -98,6 +123,10 @@ class AnsweringProtocol(TimedProtocol):
             self.flow.pause_reading()
             self.pipeline.appendleft((cycle, app))
 
+    def _abort(self) -> None:
+        """Close the connection at once, as a transport fault asks for it (assumed 5.3)."""
+        self.transport.abort()
+
     def begin_next(self) -> None:
         """Begin to answer the request that was read."""
         assert self._next is not None
@@ -107,13 +136,14 @@ class AnsweringProtocol(TimedProtocol):
             # Some of these ask for their task at once.
             self.answer_in_task(cycle, app)
         elif (task := begin(cycle.run_asgi(app), self.loop)) is not None:
-            self._keep(task)
+            self.keep(task)
 
     def answer_in_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         """Begin to answer a request when the loop comes round."""
-        self._keep(self.loop.create_task(cycle.run_asgi(app)))
+        self.keep(self.loop.create_task(cycle.run_asgi(app)))
 
-    def _keep(self, task: asyncio.Task[None]) -> None:
+    def keep(self, task: asyncio.Task[None]) -> None:
+        """Let the task run to its end, or until the server stops."""
         task.add_done_callback(self.tasks.discard)
         self.tasks.add(task)
 
@@ -130,11 +160,11 @@ def begin(
         waited = work.send(None)
     except StopIteration:
         return None
-    return loop.create_task(_rest(work, waited))
+    return loop.create_task(rest_of(work, waited))
 
 
 @coroutine
-def _rest(work: Coroutine[Any, Any, None], waited: Any) -> Generator[Any, Any, None]:
+def rest_of(work: Coroutine[Any, Any, None], waited: Any) -> Generator[Any, Any, None]:
     """What is left of the work, which waits for `waited`."""
     try:
         while True:

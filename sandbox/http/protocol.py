@@ -13,7 +13,6 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from sandbox.control.streaming import ON_STOP
 from sandbox.http import refusals
-from sandbox.http.answering import AnsweringProtocol
 from sandbox.http.limits import (
     HEAD_BYTES_MAX,
     HEADER_FIELDS_MAX,
@@ -25,8 +24,8 @@ from sandbox.http.timing import BODY, ENDING, HEAD, IDLE
 from sandbox.http.trailers import TRAILERS
 from sandbox.http.transport import Flow, WholeAnswers
 from sandbox.http.upgrades import BodyOnly, framing_of
+from sandbox.http.whole import WholeProtocol
 from sandbox.platform.application import BODY_PENDING
-from sandbox.platform.sending import ABORT
 from sandbox.platform.wire import LARGE_BODY_BYTES
 
 _NOTED: Final = frozenset({b"host", b"expect", b"upgrade"})
@@ -37,18 +36,20 @@ _WEBSOCKET = answering(refusals.WEBSOCKET, closes=True)
 _CROWDED = answering(refusals.CROWDED, closes=True)
 
 
-class Protocol(AnsweringProtocol):
+class Protocol(WholeProtocol):
     """A connection with limits. Each refusal has the documented shape."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.port: int | None = None
         self.is_reserved = False
         self._beside_body = 0
         self._pieces = self._pieces_noted = 0
         self._held_bytes = 0
         self._awaits_turn = False
         self._hosts = 0
+        self._may_hold_back = False
+        """Whether the next request may be answered as it is read: one of each packet, so that a
+        packet full of requests does not keep other connections waiting."""
         self._is_odd = False
         """Whether the head of the request needs a closer check."""
         self._keeps_alive = True
@@ -121,13 +122,18 @@ class Protocol(AnsweringProtocol):
         if len(data) > SLICE_BYTES or self.pipeline:
             self._read_in_slices(data)
             return
+        self._may_hold_back = self._taker is not None
         self._parse(data)
         if self._next is not None:
             self.begin_next()
 
     def _parse(self, data: bytes) -> None:
         try:
-            self.parser.feed_data(data)
+            try:
+                self.parser.feed_data(data)
+            finally:
+                if self._is_held_back:
+                    self.begin_held_back()
         except httptools.HttpParserUpgrade as offer:
             rest = data[offer.args[0] :]
             self._ignore_upgrade()
@@ -224,14 +230,11 @@ class Protocol(AnsweringProtocol):
     # --- parser callbacks -------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        """Begin a request, and tell the application how to close the connection (assumed 5.3)."""
-        super().on_message_begin()
+        """Begin a request."""
+        # A scope is made only for a request that needs one.
+        self.url, self.headers, self.expect_100_continue = b"", [], False
         self._stage = HEAD
         self._seen = self._hosts = 0
-        self.scope[ABORT] = self._abort  # type: ignore[typeddict-unknown-key]
-
-    def _abort(self) -> None:
-        self.transport.abort()
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header."""
@@ -245,6 +248,7 @@ class Protocol(AnsweringProtocol):
             return
         if name == b"host":
             self._hosts += 1
+            self._host = value
         elif name == b"upgrade":
             self._is_odd = True
         elif value.lower() == b"100-continue":
@@ -252,14 +256,17 @@ class Protocol(AnsweringProtocol):
 
     def on_headers_complete(self) -> None:
         """Have the request answered, by the application or because of its head."""
-        before = self.cycle
+        before, self.fields = self.cycle, self.headers
         is_usual = (
             self._hosts == 1
             and not self._seen
             and not self._is_odd
             and len(self.headers) <= HEADER_FIELDS_MAX
         )
-        if is_usual:
+        if is_usual and self._may_hold_back and (before is None or before.response_complete):
+            self._may_hold_back = False
+            self.hold_back()
+        elif is_usual:
             self.begin_cycle(cast(Application, self.app))
         else:
             self._have_odd_answered()
@@ -303,8 +310,11 @@ class Protocol(AnsweringProtocol):
 
     def on_body(self, body: bytes) -> None:
         """Take a part of a body, unless its request is answered."""
-        cycle = self.cycle
         self._pieces += 1
+        if self._is_held_back:
+            self._body += body
+            return
+        cycle = self.cycle
         if cycle.response_complete:
             return
         if self.expect_100_continue and not cycle.response_started:
@@ -318,6 +328,9 @@ class Protocol(AnsweringProtocol):
     def on_message_complete(self) -> None:
         """End a request."""
         self._stage = IDLE
+        if self._is_held_back:
+            self.answer_held_back()
+            return
         cycle = self.cycle
         cycle.more_body = False
         cycle.message_event.set()

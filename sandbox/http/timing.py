@@ -46,6 +46,8 @@ class TimedProtocol(HttpToolsProtocol):
         self._seen = 0
         """Bytes of a head, or a body, of which some came in an earlier packet; else 0."""
         self._unsent = 0
+        self.has_asked = False
+        """Whether the head of a request has come on this connection."""
 
     def look_after(self, now: float) -> None:
         """End what takes too long; called at intervals, not for a single request."""
@@ -62,7 +64,7 @@ class TimedProtocol(HttpToolsProtocol):
         elif self._stage == HEAD:
             if waited_s > times.head_s:
                 self._refuse(HEAD_LATE)
-        elif waited_s > (times.head_s if self.cycle is None else times.idle_s):
+        elif waited_s > (times.idle_s if self.has_asked else times.head_s):
             self.transport.close()
 
     def _look_after_body(self, now: float) -> None:

@@ -1,10 +1,10 @@
 """The platform as an ASGI application: bytes in, the pipeline, bytes out, a journal entry."""
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import cache
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from starlette.types import Receive, Scope, Send
@@ -24,12 +24,18 @@ from sandbox.platform.form import OUTCOME_HEADER
 from sandbox.platform.hints import key_hint
 from sandbox.platform.payments.attempts import Dropped
 from sandbox.platform.pipeline import NO_CONTENT, carry_out, methods_of, usable
-from sandbox.platform.request_context import Answer, IncomingRequest, PresentedKey, RequestContext
+from sandbox.platform.request_context import (
+    Answer,
+    Headers,
+    IncomingRequest,
+    PresentedKey,
+    RequestContext,
+)
 from sandbox.platform.router import Router
 from sandbox.platform.routes import OPERATIONS
 from sandbox.platform.rows import Row, is_key_path
 from sandbox.platform.security_headers import SHOWS_KEY
-from sandbox.platform.sending import explained, is_sent_whole, send_whole, send_with_fault
+from sandbox.platform.sending import AsgiWay, Way, explained, send_answer, send_whole
 from sandbox.platform.shown_paths import ShownPaths
 from sandbox.platform.wire import (
     BadInput,
@@ -139,6 +145,20 @@ class Platform:
                 await self._take_body(incoming, scope, receive)
         except ClientGone:
             return
+        await self._serve(incoming, AsgiWay(scope, receive, send))
+
+    def serve(
+        self, method: str, path: str, query: bytes, headers: Headers, body: bytes, way: Way
+    ) -> Coroutine[Any, Any, None]:
+        """Answer a request that came whole."""
+        match = self._router.match(method, path)
+        if match is None or match.row is None or match.row.body is None:
+            body = b""
+        return self._serve(
+            IncomingRequest(method, path, query, headers, body, match, by_name(headers)), way
+        )
+
+    async def _serve(self, incoming: IncomingRequest, way: Way) -> None:
         if (turn := self._turn()) is not None:
             await turn
         presented = self._identify(incoming)
@@ -149,10 +169,7 @@ class Platform:
         answer = await self.answer(incoming, presented, world)
         if (saver := self._worlds.saver) is not None:
             answer = await self._once_saved(answer, saver, incoming)
-        if answer.delay_ms or answer.fault is not None:
-            await send_with_fault(answer, scope, receive, send)
-        elif not is_sent_whole(scope, answer):
-            await send_whole(send, answer.status, answer.headers, answer.body)
+        await send_answer(answer, way)
         # Immediate follow-ups come after the answer: a batch has its result now (assumed D21).
         if len(fire_due(world)) == TIMERS_IN_A_ROW:
             await catch_up(world, self._worlds.slices)

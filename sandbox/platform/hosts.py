@@ -59,6 +59,10 @@ class Hosts:
         self._given = frozenset(map(plain_host, given))
         self._remembered: set[bytes] = set()
 
+    def knows(self, value: bytes) -> bool:
+        """Whether a request with this Host header was accepted before."""
+        return value in self._remembered
+
     def refuses(self, scope: Scope) -> bytes | None:
         """The Host header if the server does not answer for it, else None.
 

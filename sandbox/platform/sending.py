@@ -3,11 +3,11 @@
 import asyncio
 import re
 from functools import lru_cache
-from typing import Final
+from typing import Final, Protocol
 
 from starlette.types import Receive, Scope, Send
 
-from sandbox.platform.request_context import Answer
+from sandbox.platform.request_context import Answer, Headers
 from sandbox.platform.wire import Body, send_body, until_gone
 from sandbox.scenarios.choosing import ChosenOutcome
 
@@ -41,22 +41,51 @@ def _field_value(text: str) -> bytes:
     return _NOT_IN_A_FIELD.sub("?", text).encode("ascii")
 
 
-async def send_whole(
-    send: Send, status: int, headers: list[tuple[bytes, bytes]], body: Body
-) -> None:
+async def send_whole(send: Send, status: int, headers: Headers, body: Body) -> None:
     """Send status, headers and body."""
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send_body(send, body)
 
 
-def is_sent_whole(scope: Scope, answer: Answer) -> bool:
-    """Send the answer in one piece if the server can; whether it was sent."""
-    at_once, body = scope.get(WHOLE_ANSWER), answer.body
-    return (
-        at_once is not None
-        and isinstance(body, bytes)
-        and at_once(answer.status, answer.headers, body)
-    )
+class Way(Protocol):
+    """The way back of one answer."""
+
+    def write(self, status: int, headers: Headers, body: bytes) -> bool:
+        """Write an answer in one piece. False if it has to be sent in messages."""
+        ...
+
+    async def asgi(self) -> tuple[Scope, Receive, Send]:
+        """The request as ASGI has it."""
+        ...
+
+
+class AsgiWay:
+    """The way back through an ASGI server."""
+
+    __slots__ = ("_asgi",)
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._asgi = scope, receive, send
+
+    def write(self, status: int, headers: Headers, body: bytes) -> bool:
+        """Write an answer in one piece, if the server can."""
+        at_once = self._asgi[0].get(WHOLE_ANSWER)
+        return at_once is not None and at_once(status, headers, body)
+
+    async def asgi(self) -> tuple[Scope, Receive, Send]:
+        """The request as ASGI has it."""
+        return self._asgi
+
+
+async def send_answer(answer: Answer, way: Way) -> None:
+    """Send the answer, in one piece where that can be."""
+    if answer.delay_ms or answer.fault is not None:
+        await send_with_fault(answer, *await way.asgi())
+        return
+    body = answer.body
+    if not isinstance(body, bytes) or not way.write(answer.status, answer.headers, body):
+        _, _, send = await way.asgi()
+        await send_whole(send, answer.status, answer.headers, body)
 
 
 async def send_with_fault(answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,0 +1,160 @@
+"""Requests that came whole, answered without the messages of ASGI (decision 63).
+
+An application may offer to take a request that was read to its end, with method, path, headers and
+body as they are. Its answer is then written at once. If it has to wait, or cannot answer in one
+piece, the request goes on as any other, with a scope and messages.
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, Final, Protocol, runtime_checkable
+
+from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
+
+from sandbox.http.answering import PLAIN_URL, AnsweringProtocol, Cycle, raising, rest_of, url_parts
+from sandbox.http.refusals import Application
+from sandbox.platform.request_context import Headers
+from sandbox.platform.sending import Way
+
+_METHODS: Final = {
+    name.encode(): name for name in ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+}
+"""An answer to HEAD has no body, which only the other way knows."""
+
+
+@runtime_checkable
+class TakesWhole(Protocol):
+    """An application that takes requests that came whole."""
+
+    def takes(self, path: str, host: bytes, port: int | None) -> bool:
+        """Whether it takes this one, which came to that port and has that Host header."""
+        ...
+
+    def serve(
+        self, method: str, path: str, query: bytes, headers: Headers, body: bytes, way: Way
+    ) -> Coroutine[Any, Any, None]:
+        """Answer it."""
+        ...
+
+    def going_on(self, rest: Coroutine[Any, Any, None]) -> Application:
+        """An application that does the rest of the work, which had to wait."""
+        ...
+
+
+class WholeWay:
+    """The way back of one answer: at first straight to the socket, later through a `cycle`."""
+
+    __slots__ = ("_connection", "cycle", "is_written")
+
+    def __init__(self, connection: "WholeProtocol") -> None:
+        self._connection = connection
+        self.cycle: Cycle | None = None
+        self.is_written = False
+
+    def write(self, status: int, headers: Headers, body: bytes) -> bool:
+        """Write all of an answer, unless the client is gone or does not read."""
+        if self.cycle is not None:
+            return self.cycle.answer(status, headers, body)
+        self.is_written = self._connection.write_whole(status, headers, body)
+        return self.is_written
+
+    async def asgi(self) -> tuple[Scope, Receive, Send]:
+        """The request as ASGI has it, for an answer in several messages."""
+        if self.cycle is None:
+            # Whoever waits gets a cycle.
+            await asyncio.sleep(0)
+        assert self.cycle is not None
+        return self.cycle.scope, self.cycle.receive, self.cycle.send  # type: ignore[return-value]
+
+
+class WholeProtocol(AnsweringProtocol):
+    """A connection that holds a request back until it knows whether it came whole."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        app = self.config.loaded_app
+        self._taker: TakesWhole | None = app if isinstance(app, TakesWhole) else None
+        self._is_held_back = False
+        """Whether the head of a request was read, and nobody was asked to answer it yet."""
+        self._body = b""
+        self._host = b""
+        self.port: int | None = None
+
+    def hold_back(self) -> None:
+        """Wait for the end of the request, the head of which is complete."""
+        self._is_held_back = True
+        self._body = b""
+
+    def begin_held_back(self) -> None:
+        """Have the request answered in the ordinary way, as far as it has come."""
+        self._is_held_back = False
+        self.begin_cycle(self.app)
+        if self._body:
+            self.cycle.body += self._body
+
+    def answer_held_back(self) -> None:
+        """Answer the request, which is complete."""
+        parser, taker, url = self.parser, self._taker, self.url
+        method = _METHODS.get(parser.get_method())
+        if method is None or parser.get_http_version() != "1.1" or not parser.should_keep_alive():
+            self._begin_whole()
+            return
+        if PLAIN_URL.fullmatch(url):
+            path, query = url.decode("ascii"), b""
+        else:
+            _, path, query = url_parts(url)
+        assert taker is not None
+        if not taker.takes(path, self._host, self.port):
+            self._begin_whole()
+            return
+        self._is_held_back = False
+        self.has_asked = True
+        way = WholeWay(self)
+        work = taker.serve(method, path, query, self.fields, self._body, way)
+        try:
+            waited = work.send(None)
+        except StopIteration:
+            return
+        except Exception as error:
+            self._begin_with(raising(error), way)
+        else:
+            self._begin_with(taker.going_on(rest_of(work, waited)), way)
+
+    def _begin_whole(self) -> None:
+        self.begin_held_back()
+        self._end_cycle()
+
+    def _end_cycle(self) -> None:
+        """Let the request know that all of it has come."""
+        self.cycle.more_body = False
+        self.cycle.message_event.set()
+
+    def _begin_with(self, app: Application, way: WholeWay) -> None:
+        """Have the rest of the work done in a task, with an answer of its own if there is none."""
+        if way.is_written:
+            self.keep(asyncio.ensure_future(app({"type": "http"}, _nothing, _nowhere)))
+            return
+        self.begin_cycle(app)
+        self._end_cycle()
+        way.cycle = self.cycle  # type: ignore[assignment]
+
+    def write_whole(self, status: int, headers: Headers, body: bytes) -> bool:
+        """Write all of an answer, unless the client is gone or does not read."""
+        if self.flow.write_paused or self.transport.is_closing():
+            return False
+        head = STATUS_LINE[status]
+        for name, value in headers:
+            head += b"%b: %b\r\n" % (name, value)
+        self.transport.write_all(b"%b\r\n%b" % (head, body))  # type: ignore[attr-defined]
+        self.server_state.total_requests += 1
+        self._since = self.loop.time()
+        return True
+
+
+async def _nothing() -> Any:
+    await asyncio.Event().wait()
+
+
+async def _nowhere(message: Any) -> None:
+    """The answer was written before."""
