@@ -5,11 +5,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import cache
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote
 
 from starlette.types import Receive, Scope, Send
 
-from sandbox.domain import keys
 from sandbox.domain.faults import (
     INTERNAL_ERROR,
     METHOD_NOT_ALLOWED,
@@ -24,11 +22,11 @@ from sandbox.platform.form import OUTCOME_HEADER
 from sandbox.platform.hints import key_hint
 from sandbox.platform.payments.attempts import Dropped
 from sandbox.platform.pipeline import NO_CONTENT, carry_out, methods_of, usable
+from sandbox.platform.recording import Recorder
 from sandbox.platform.request_context import (
     Answer,
     Headers,
     IncomingRequest,
-    PresentedKey,
     RequestContext,
 )
 from sandbox.platform.router import Router
@@ -36,26 +34,19 @@ from sandbox.platform.routes import OPERATIONS
 from sandbox.platform.rows import Row, is_key_path
 from sandbox.platform.security_headers import SHOWS_KEY
 from sandbox.platform.sending import AsgiWay, Way, explained, send_answer, send_whole
-from sandbox.platform.shown_paths import ShownPaths
 from sandbox.platform.wire import (
     BadInput,
     Body,
     ClientGone,
-    beginning_of,
     by_name,
     read_body,
     size_of,
 )
 from sandbox.store.files.port import StoreError
 from sandbox.worlds.journal import (
-    ADDRESS_CHARS_MAX,
-    CONSOLE,
     REASON_CHARS_MAX,
-    Entry,
-    captured,
-    captured_answer,
-    headers_shown_by,
 )
+from sandbox.worlds.presented import PresentedKey
 from sandbox.worlds.recognized import RecognizedKeys
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.scheduler import TIMERS_IN_A_ROW, catch_up, fire_due
@@ -121,9 +112,7 @@ class Platform:
         self._key_format = worlds.profile.key_format
         self._recognized = RecognizedKeys(worlds, self._key_format)
         self._explain_headers = explain_headers
-        self._log_requests = log_requests
-        self._paths = ShownPaths(worlds.profile)
-        self._shown_headers = headers_shown_by(worlds.profile)
+        self._recorder = Recorder(worlds, log_requests=log_requests)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request. Only HTTP is spoken here."""
@@ -171,7 +160,7 @@ class Platform:
             answer = await self._once_saved(answer, saver, incoming)
         await send_answer(answer, way)
         # Immediate follow-ups come after the answer: a batch has its result now (assumed D21).
-        if len(fire_due(world)) == TIMERS_IN_A_ROW:
+        if world.store.next_timer() is not world.watched:
             await catch_up(world, self._worlds.slices)
 
     async def answer_inside(
@@ -235,9 +224,7 @@ class Platform:
         answer = Answer(status, body, self._headers(context, status, body), context.fault)
         if context.fault is not None:
             self._note_fault(context, answer)
-        self._record(context, status, body, (perf_counter() - started) * 1000)
-        if incoming.origin != CONSOLE:
-            self._count(context, status)
+        self._recorder.record(context, status, body, (perf_counter() - started) * 1000)
         # A scenario may have webhooks of this request come before its answer (assumed D22).
         while context.request_id in world.outbox.pre_answer:
             await world.changed()
@@ -271,7 +258,7 @@ class Platform:
         assert context.fault
         if context.fault.key == "slow" and context.choice is not None:
             answer.delay_ms = context.choice.delay_ms or SLOW_MS
-        context.notes.append(f"transport fault {context.fault.key}: {context.fault.effect}")
+        context.note(f"transport fault {context.fault.key}: {context.fault.effect}")
 
     def _identify(self, incoming: IncomingRequest) -> PresentedKey:
         """The world and key that the request's key names, whether or not it may be used."""
@@ -283,7 +270,7 @@ class Platform:
             hint = key_hint(incoming.headers, self._key_format)
             return PresentedKey(None, None, f"no API key was sent{hint}")
         found = self._recognized.find(value)
-        return _NOT_FOUND[found] if isinstance(found, KeyKind) else PresentedKey(*found)
+        return found if isinstance(found, PresentedKey) else _NOT_FOUND[found]
 
     def _may_send_body(self, incoming: IncomingRequest) -> bool:
         """Whether a body that has yet to come is read: only with a usable key.
@@ -306,10 +293,10 @@ class Platform:
         reason = refusal.reason[:REASON_CHARS_MAX]
         context.decided(step, str(refusal.fault.status), reason, refusal.source)
         if not refusal.is_recorded:
-            context.events.clear()
+            context.events = ()
         context.refusal = refusal.fault.code
         if step == "authenticate" and _has_body(context.incoming):
-            context.notes.append("the body was neither read nor stored: the key is checked first")
+            context.note("the body was neither read nor stored: the key is checked first")
         body = error_body(
             refusal, self._worlds.profile, is_for_keys=is_key_path(context.incoming.path)
         )
@@ -336,74 +323,6 @@ class Platform:
             if methods:
                 headers.append((b"allow", methods.encode()))
         return headers
-
-    def _count(self, context: RequestContext, status: int) -> None:
-        """Count the request for the coverage of the key's world, if the path is one of ours."""
-        match, world = context.incoming.match, context.presented.world
-        if match is None or world is None:
-            self._worlds.coverage.answered(None, status, context.refusal, None)
-            return
-        row = match.row
-        name = row.name if row is not None and row.run is not None else None
-        world.coverage.answered(name, status, context.refusal, context.choice)
-
-    def _record(self, context: RequestContext, status: int, body: Body, duration_ms: float) -> None:
-        incoming, key = context.incoming, context.presented.key
-        profile = self._worlds.profile
-        row = incoming.match.row if incoming.match else None
-        is_literal = row is not None and row.path == incoming.path
-        path = incoming.path if is_literal else self._paths.shown(incoming.path)
-        query = unquote(incoming.query_string.decode("latin-1")) if incoming.query_string else ""
-        query = profile.scrub_start(query, ADDRESS_CHARS_MAX) if query else ""
-        if context.refusal is not None or query:
-            # Reasons and notes quote the request.
-            context.decisions = [
-                (step, word, profile.scrub_start(why, REASON_CHARS_MAX), of)
-                for step, word, why, of in context.decisions
-            ]
-            context.notes = [profile.scrub_start(note, REASON_CHARS_MAX) for note in context.notes]
-        entry = Entry(
-            context.request_id,
-            context.now,
-            incoming.method,
-            path,
-            query,
-            row.name if row else None,
-            keys.mask(key.key_last4) if key else None,
-            key.account_id if key else None,
-            status,
-            duration_ms,
-            captured(
-                # Bodies of requests without a usable key are not stored (assumed D25-bodies).
-                incoming.body if context.caller is not None else None,
-                profile,
-                row.secrets if row else (),
-                may_hold_cards=context.may_hold_cards,
-            ),
-            captured_answer(beginning_of(body), profile),
-            context.decisions,
-            tuple(context.events),
-            tuple(context.notes),
-            context.choice,
-            context.near_misses,
-            key_id=key.id if key else None,
-            origin=incoming.origin,
-            headers=self._shown_headers(incoming.shown_headers),
-        )
-        context.world.journal.add(entry)
-        if self._log_requests:
-            last = context.decisions[-1]
-            requests_log.info(
-                "%s %s %d %s %s (%s)",
-                incoming.method,
-                entry.path,
-                status,
-                context.request_id,
-                profile.scrub(last[2]),
-                last[3],
-            )
-        if context.presented.is_production:
-            log.warning("request %s: %s", context.request_id, context.presented.reason)
 
 
 def _has_body(incoming: IncomingRequest) -> bool:

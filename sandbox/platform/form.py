@@ -139,7 +139,7 @@ def _query(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
     for name in wire.name_filters(shape).intersection(sent):
         named = [value for value in sent[name] if not wire.is_unset(value)]
         if len(named) < len(sent[name]):
-            context.notes.append(f"the query parameter {name} is null, as if it was not sent")
+            context.note(f"the query parameter {name} is null, as if it was not sent")
             sent = {**sent, name: named} if named else {k: v for k, v in sent.items() if k != name}
     if context.foreign:  # assumed D35-foreign
         near = [id for id in sent["account_id"] if id not in context.foreign]
@@ -175,10 +175,10 @@ def _note_unknown(
         return
     for name in islice((name for name in sent if name not in known), UNKNOWN_NOTED_MAX):
         hint = did_you_mean(name[:80], known)
-        context.notes.append(f"the {what} {name[:80]!r} is unknown and was ignored{hint}")
+        context.note(f"the {what} {name[:80]!r} is unknown and was ignored{hint}")
     more = len(sent) - sum(name in sent for name in known) - UNKNOWN_NOTED_MAX
     if more > 0:
-        context.notes.append(f"and {more} more, of {what}s")
+        context.note(f"and {more} more, of {what}s")
 
 
 def read_object(context: RequestContext) -> dict[str, Any]:
@@ -205,7 +205,7 @@ def _refuse_production_key(context: RequestContext, sent: dict[str, Any]) -> Non
     """Refuse a production key anywhere in a body; nothing of it is stored (assumed D5)."""
     if context.world.profile.key_format.mentions_production(written_out(sent)):
         note = "a production key was sent to a sandbox, in a body; it was not stored"
-        context.notes.append(note)
+        context.note(note)
         raise Refusal(
             VALIDATION_ERROR,
             PRODUCTION_KEY.sentence,
@@ -265,4 +265,4 @@ def _missing_header(context: RequestContext, name: str) -> None:
     """Missing headers are allowed, unless the reading refuses them (assumed C7, D35-headers)."""
     if context.world.readings[MISSING_HEADERS.id] == "refused":
         raise Refusal(VALIDATION_ERROR, f"the {name} header is required", source="spec 5")
-    context.notes.append(f"the {name} header is missing; the spec demands it (spec 5)")
+    context.note(f"the {name} header is missing; the spec demands it (spec 5)")

@@ -10,14 +10,13 @@ from json import dumps
 from sandbox.domain.access import Holds
 from sandbox.domain.faults import PERMISSION_DENIED, Refusal
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.permissions import grants_of
-from sandbox.platform.operation_context import Caller
 from sandbox.platform.pipeline import usable
-from sandbox.platform.request_context import IncomingRequest, PresentedKey, RequestContext
+from sandbox.platform.request_context import IncomingRequest, RequestContext
 from sandbox.platform.router import Match
 from sandbox.platform.rows import Row
 from sandbox.platform.targets import check_visibility, find_target
 from sandbox.worlds.journal import Decision
+from sandbox.worlds.presented import PresentedKey
 from sandbox.worlds.world import World
 
 
@@ -51,8 +50,8 @@ def look(world: World, key: ApiKey, row: Row, target: str | None) -> Seen:
     )
     try:
         context.step = "authenticate"
-        usable_key, account = usable(context.presented, context.unit, context.now)
-        context.caller = Caller(usable_key, account, grants_of(usable_key.permissions))
+        _, account = usable(context.presented, context.unit, context.now)
+        context.caller = context.presented.caller(account)
         context.decided("authenticate", "ok", f"{key.id} of {account.id} may be used", "spec 5.1")
         context.step = "visibility"
         check_visibility(context, row)
@@ -62,8 +61,8 @@ def look(world: World, key: ApiKey, row: Row, target: str | None) -> Seen:
         step, status = refusal.step or context.step, refusal.fault.status
         context.decided(step, str(status), refusal.reason, refusal.source)
         missing = _missing(context, row, refusal)
-        return Seen(status, tuple(context.decisions), missing, refusal.fault.code)
-    return Seen(row.status, tuple(context.decisions), (), None)
+        return Seen(status, context.decisions, missing, refusal.fault.code)
+    return Seen(row.status, context.decisions, (), None)
 
 
 def _missing(context: RequestContext, row: Row, refusal: Refusal) -> tuple[str, ...]:

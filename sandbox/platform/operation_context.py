@@ -9,8 +9,6 @@ from sandbox.domain.access import Holds
 from sandbox.domain.accounts import Account
 from sandbox.domain.events import EVENTS, Message
 from sandbox.domain.instants import to_ms
-from sandbox.domain.keys import ApiKey
-from sandbox.domain.permissions import Grants
 from sandbox.domain.profile import Profile
 from sandbox.domain.readings.wire import UNSET_STRINGS
 from sandbox.domain.records import Record, account_id_of, id_of
@@ -21,6 +19,7 @@ from sandbox.scenarios.running import Running
 from sandbox.store.port import UnitOfWork
 from sandbox.worlds.journal import Decision
 from sandbox.worlds.memo import Memo
+from sandbox.worlds.presented import Caller
 
 
 class Draws(Protocol):
@@ -88,16 +87,7 @@ class WorldServices(Protocol):
         """Whether no world has this very key."""
 
 
-@dataclass(slots=True)
-class Caller:
-    """The caller: the key, its account, and its grants."""
-
-    key: ApiKey
-    account: Account
-    grants: Grants
-
-
-@dataclass(slots=True)
+@dataclass
 class OperationContext:
     """One operation to carry out, at the world's present time.
 
@@ -111,17 +101,18 @@ class OperationContext:
     unit: UnitOfWork
     now: datetime
     request_id: str | None
-    caller: Caller | None = None
-    holds: Holds = Holds.NONE
-    account: Account | None = None
-    record: Record | None = None
-    body: Any = None
-    query: Any = None
-    decisions: list[Decision] = field(default_factory=list)
-    events: list[str] = field(default_factory=list)
-    forced: str | None = None
-    choice: ChosenOutcome | None = None
-    near_misses: Sequence[str] = ()
+    # These stay with the class until they are set, so that making a context sets few of them.
+    caller: Caller | None = field(default=None, init=False)
+    holds: Holds = field(default=Holds.NONE, init=False)
+    account: Account | None = field(default=None, init=False)
+    record: Record | None = field(default=None, init=False)
+    body: Any = field(default=None, init=False)
+    query: Any = field(default=None, init=False)
+    decisions: tuple[Decision, ...] = field(default=(), init=False)
+    events: tuple[str, ...] = field(default=(), init=False)
+    forced: str | None = field(default=None, init=False)
+    choice: ChosenOutcome | None = field(default=None, init=False)
+    near_misses: Sequence[str] = field(default=(), init=False)
 
     @property
     def now_ms(self) -> int:
@@ -136,7 +127,7 @@ class OperationContext:
 
     def decided(self, step: str, verdict: str, reason: str, source: str) -> None:
         """Note a decision for the journal."""
-        self.decisions.append((step, verdict, reason, source))
+        self.decisions += ((step, verdict, reason, source),)
 
     def emit(self, event_type: str, record: Record) -> None:
         """Announce that this happened to the record, as it is now."""
@@ -155,4 +146,4 @@ class OperationContext:
                 shown,
             )
         )
-        self.events.append(id)
+        self.events += (id,)

@@ -16,7 +16,6 @@ order is assumed C5: no answer depends on the existence of something that the ca
 """
 
 import asyncio
-from functools import lru_cache
 from typing import Any, Final
 
 from sandbox.domain import keys
@@ -33,17 +32,15 @@ from sandbox.domain.keys import ApiKey, KeyUsage
 from sandbox.domain.payments.busy import BusyPayment
 from sandbox.domain.payments.taps import Tap
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.permissions import grants_of
 from sandbox.domain.readings.wire import UNKNOWN_ROUTES, UNSET_STRINGS
 from sandbox.domain.rendering import rows_of, to_bytes, to_parts
 from sandbox.domain.timers import TAP_EXPIRES, Timer
 from sandbox.domain.unset import filled
 from sandbox.platform.form import check_form
 from sandbox.platform.hints import path_hint
-from sandbox.platform.operation_context import Caller
 from sandbox.platform.payments.actions import PendingAction
 from sandbox.platform.payments.initiation import PendingInitiation
-from sandbox.platform.request_context import PresentedKey, RequestContext
+from sandbox.platform.request_context import RequestContext
 from sandbox.platform.router import Match
 from sandbox.platform.routes import OPERATIONS
 from sandbox.platform.rows import Row
@@ -52,6 +49,7 @@ from sandbox.platform.wire import Body, in_parts
 from sandbox.store.port import UnitOfWork
 from sandbox.store.preparing import ROWS_AT_ONCE_MAX, Unprepared
 from sandbox.worlds.journal import WaitingRequest, headers_shown_by
+from sandbox.worlds.presented import PresentedKey
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.scheduler import fire_due
 
@@ -129,12 +127,13 @@ def _prepare(context: RequestContext, worlds: Worlds, row: Row) -> None:
     """The steps before the operation: caller, target, body."""
     context.step = "authenticate"
     authenticate(context, worlds)
-    if row.narrow is None or not reached_before(context, row):
+    is_usual = row.is_about_one or row.narrow is not None
+    if not is_usual or not reached_before(context, row):
         context.step = "visibility"
         check_visibility(context, row)
         context.step = "target"
         find_target(context, row)
-        if row.narrow is not None:
+        if is_usual:
             remember(context, row)
     context.step = "body"
     check_form(context, row)
@@ -308,7 +307,7 @@ def route(context: RequestContext) -> Row:
         )
     if row.run is None:
         raise Refusal(RETIRED, reason=row.summary, source=row.source)
-    context.decisions.append(("route", "ok", row.name, row.source))
+    context.decisions += (row.found,)
     return row
 
 
@@ -324,15 +323,13 @@ def authenticate(context: RequestContext, worlds: Worlds) -> None:
     """Who calls, if the key may be used at this moment of its world."""
     presented = context.presented
     if presented.is_production:
-        context.notes.append(presented.reason)
+        context.note(presented.reason)
     key, account = usable(presented, context.unit, context.now)
-    context.caller = Caller(key, account, grants_of(key.permissions))
+    context.caller = caller = presented.caller(account)
     # An answer need not wait until this is durable.
     context.world.store.put(KeyUsage(key.id, context.now))
     worlds.touch(context.world)
-    context.decisions.append(
-        ("authenticate", "ok", _introduction(key.id, key.name, account.id), "spec 5.1")
-    )
+    context.decisions += (caller.decision,)
 
 
 def usable(presented: PresentedKey, unit: UnitOfWork, now: Instant) -> tuple[ApiKey, Account]:
@@ -357,8 +354,3 @@ def usable(presented: PresentedKey, unit: UnitOfWork, now: Instant) -> tuple[Api
             source="assumed C4",
         )
     return key, account
-
-
-@lru_cache(maxsize=256)
-def _introduction(key_id: str, name: str, account_id: str) -> str:
-    return f"key {key_id} ({name!r}) of {account_id}"

@@ -3,13 +3,13 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transport import TransportFault
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.router import Match
 from sandbox.platform.rows import Row
 from sandbox.platform.wire import Body, header, list_header
 from sandbox.worlds.journal import CLIENT, Origin
+from sandbox.worlds.presented import PresentedKey
 from sandbox.worlds.world import World
 
 Headers = list[tuple[bytes, bytes]]
@@ -49,18 +49,7 @@ class IncomingRequest:
         return list_header(self.headers, name) if self.fields is None else self.fields.get(name)
 
 
-@dataclass(slots=True)
-class PresentedKey:
-    """The API key of a request: its world and record, or the reason why it has none."""
-
-    world: World | None
-    key: ApiKey | None
-    reason: str = ""
-    source: str = "spec 5.1"
-    is_production: bool = False
-
-
-@dataclass(slots=True, kw_only=True)
+@dataclass
 class RequestContext(OperationContext):
     """The state of a request in the pipeline; each step fills in what the next ones need.
 
@@ -71,14 +60,18 @@ class RequestContext(OperationContext):
     request_id: str
     incoming: IncomingRequest
     presented: PresentedKey
-    step: str = "route"
-    fault: TransportFault | None = None
-    refusal: str | None = None
-    notes: list[str] = field(default_factory=list)
-    sent: dict[str, Any] | None = None
-    may_hold_cards: bool = True
-    cache_key: tuple[Any, ...] = ()
-    foreign: frozenset[str] = frozenset()
+    step: str = field(default="route", init=False)
+    fault: TransportFault | None = field(default=None, init=False)
+    refusal: str | None = field(default=None, init=False)
+    notes: tuple[str, ...] = field(default=(), init=False)
+    sent: dict[str, Any] | None = field(default=None, init=False)
+    may_hold_cards: bool = field(default=True, init=False)
+    cache_key: tuple[Any, ...] = field(default=(), init=False)
+    foreign: frozenset[str] = field(default=frozenset(), init=False)
+
+    def note(self, note: str) -> None:
+        """Add a note for the journal."""
+        self.notes += (note,)
 
     def begin(self) -> None:
         """A unit of work of its own, in the world's present."""
@@ -90,8 +83,7 @@ class RequestContext(OperationContext):
         self.begin()
         self.record = self.account = None
         self.foreign = frozenset()
-        del self.decisions[1:]
-        self.notes.clear()
+        self.decisions, self.notes = self.decisions[:1], ()
 
 
 @dataclass(slots=True)

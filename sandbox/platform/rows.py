@@ -5,7 +5,7 @@ visibility tests all read these rows; nothing about an endpoint is written anywh
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,6 +17,7 @@ from sandbox.domain.hierarchy import Relation, relate
 from sandbox.domain.payments.pans import CARD_FIELDS
 from sandbox.domain.profile import Profile
 from sandbox.platform.operation_context import OperationContext
+from sandbox.worlds.journal import Decision
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -144,6 +145,17 @@ class Row:
     shows_key: bool = False
     refuses: tuple[Fault, ...] = ()
     refuses_where: tuple[tuple[str, str, Fault], ...] = ()
+    found: Decision = field(init=False, compare=False)
+    """The decision that this row serves a request."""
+    is_about_one: bool = field(init=False, compare=False)
+    """Whether the path alone says what a request is about."""
+
+    def __post_init__(self) -> None:
+        """Work out what every request asks."""
+        target = self.target
+        is_about_one = target is not None and target.where == "path" and not target.others
+        object.__setattr__(self, "found", ("route", "ok", self.name, self.source))
+        object.__setattr__(self, "is_about_one", is_about_one and self.may is None)
 
 
 def is_key_path(path: str) -> bool:

@@ -47,7 +47,7 @@ def check_visibility(context: RequestContext, row: Row) -> None:
     context.holds = access.holds(context.caller.grants, row.need)
     refused = access.before_lookup(context.holds)
     if refused is None:
-        context.decisions.append(("visibility", "ok", context.holds, "spec 5.9"))
+        context.decided("visibility", "ok", context.holds, "spec 5.9")
         return
     raise _refuse(
         refused,
@@ -71,17 +71,40 @@ def _refuse(refused: Access, reason: str, details: str = "") -> Refusal:
 
 def reached_before(context: RequestContext, row: Row) -> bool:
     """Whether the same request was allowed before; if so, fill `context` as it was then."""
-    noted = len(context.notes)
+    if row.is_about_one:
+        return _reached_one_before(context, row)
+    noted = context.notes
     try:
         context.cache_key = _cache_key_of(context, row)
         known = context.world.reached.get(context.cache_key)
     except (Refusal, BadInput, TypeError):
         # The check of the body reports its mistakes later.
-        del context.notes[noted:]
+        context.notes = noted
         return False
     if known is None:
         return False
     context.holds, context.account, context.record, decisions = known
+    context.decisions += decisions
+    return True
+
+
+def _reached_one_before(context: RequestContext, row: Row) -> bool:
+    """The same for one record, which the path names: whose it is decides all the rest."""
+    target, match, caller = row.target, context.incoming.match, context.caller
+    assert target
+    assert match
+    assert caller
+    record = context.unit.get(target.kind, match.params[target.name])
+    if record is None or record.deleted_at is not None:
+        context.cache_key = ()
+        return False
+    account_id = record.id if target.kind is Account else record.account_id
+    context.cache_key = (row.name, caller.key.id, account_id)
+    known = context.world.reached.get(context.cache_key)
+    if known is None:
+        return False
+    context.holds, context.account, _, decisions = known
+    context.record = record
     context.decisions += decisions
     return True
 
@@ -101,6 +124,8 @@ def _cache_key_of(context: RequestContext, row: Row) -> tuple[Any, ...]:
 
 def remember(context: RequestContext, row: Row) -> None:
     """Cache the results of the steps for the next request of the same kind."""
+    if not context.cache_key:
+        return
     first = next(at for at, one in enumerate(context.decisions) if one[0] == "visibility")
     context.world.reached[context.cache_key] = (
         context.holds,
@@ -165,7 +190,8 @@ def _without_foreign(context: RequestContext, row: Row, named: _Named) -> _Named
     if not reached:
         return named
     context.foreign = frozenset(foreign)
-    context.notes += [f"the account {id[:80]!r} is out of reach and was ignored" for id in foreign]
+    for id in foreign:
+        context.note(f"the account {id[:80]!r} is out of reach and was ignored")
     return reached
 
 
@@ -186,7 +212,7 @@ def _must_reach(
             f"{target.kind.__name__} {id or 'own'}: {cell.reason} ({relation})",
             details=f"requires {_form(row, relation)}",
         )
-    context.decisions.append(("target", "ok", cell.reason, cell.source))
+    context.decided("target", "ok", cell.reason, cell.source)
 
 
 def _shows_deleted(context: RequestContext, target: Target) -> bool:

@@ -7,7 +7,6 @@ looks like a key is masked on the way in, so an entry never holds a key.
 import re
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Any, Final, Literal, NamedTuple, TypedDict
 
@@ -109,8 +108,7 @@ class EntryView(TypedDict):
     notes: list[str]
 
 
-@dataclass(slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One request, as it was recorded. Texts and bodies are scrubbed already."""
 
     id: str
@@ -125,9 +123,9 @@ class Entry:
     duration_ms: float
     request: bytes | None
     response: bytes | None
-    decisions: Sequence[Decision]
+    decisions: tuple[Decision, ...]
     events: tuple[str, ...] = ()
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
     choice: ChosenOutcome | None = None
     near_misses: Sequence[str] = ()
     key_id: str | None = None

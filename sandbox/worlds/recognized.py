@@ -3,8 +3,8 @@
 from typing import Final
 
 from sandbox.domain.keys import ApiKey, KeyFormat, KeyKind
+from sandbox.worlds.presented import PresentedKey
 from sandbox.worlds.registry import Worlds
-from sandbox.worlds.world import World
 
 KEYS_MAX: Final = 1_000
 """As many are remembered; then all are forgotten, and recognized anew."""
@@ -19,16 +19,18 @@ class RecognizedKeys:
     def __init__(self, worlds: Worlds, key_format: KeyFormat) -> None:
         self._worlds = worlds
         self._format = key_format
-        self._known: dict[bytes, tuple[World, str, str]] = {}
+        self._known: dict[bytes, PresentedKey] = {}
 
-    def find(self, sent: bytes) -> tuple[World, ApiKey] | KeyKind:
-        """The world and record of the key that was sent, else what kind of key it would be."""
+    def find(self, sent: bytes) -> PresentedKey | KeyKind:
+        """The key that was sent, with its world, else what kind of key it would be."""
         known = self._known.get(sent)
         if known is not None:
-            world, id, digest = known
-            key = world.store.get(ApiKey, id)
-            if key is not None and key.digest == digest and self._worlds.get(world.id) is world:
-                return world, key
+            world, key = known.world, known.key
+            assert world
+            assert key
+            now = world.store.get(ApiKey, key.id)
+            if now is key and self._worlds.get(world.id) is world:
+                return known
             del self._known[sent]
         parsed = self._format.parse(sent.decode("latin-1"))
         holder = self._worlds.holder(parsed)
@@ -36,6 +38,5 @@ class RecognizedKeys:
             return parsed.kind
         if len(self._known) >= KEYS_MAX:
             self._known.clear()
-        world, key = holder
-        self._known[sent] = world, key.id, key.digest
-        return holder
+        found = self._known[sent] = PresentedKey(*holder)
+        return found

@@ -144,6 +144,7 @@ class World:
         before, self.state = self._noted, state
         if state.switches is not before[0] or state.readings is not before[1]:
             self._noted = state.switches, state.readings
+            self._clear_memos()
             self.readings = table.in_force(self.profile.readings, state.readings)
             self.switches = switches.in_force(state.switches, self.readings)
         self.clock.state, self.queue.entries = state.clock, state.queue
