@@ -72,7 +72,7 @@ def to_bytes(value: Any) -> bytes:
 def rows_of(value: Any) -> int:
     """How many rows an answer has that may be a long list."""
     rows = value.rows if isinstance(value, WithRows) else value
-    return len(rows) if isinstance(rows, list | tuple) else 0
+    return len(rows) if isinstance(rows, (list, tuple)) else 0
 
 
 def to_parts(value: "list[Any] | WithRows") -> Iterator[bytes]:

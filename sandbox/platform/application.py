@@ -33,7 +33,14 @@ from sandbox.platform.router import Router
 from sandbox.platform.routes import OPERATIONS
 from sandbox.platform.rows import Row, is_key_path
 from sandbox.platform.security_headers import SHOWS_KEY
-from sandbox.platform.sending import AsgiWay, Way, explained, send_answer, send_whole
+from sandbox.platform.sending import (
+    AsgiWay,
+    Way,
+    explained,
+    is_sent_at_once,
+    send_answer,
+    send_whole,
+)
 from sandbox.platform.wire import (
     BadInput,
     Body,
@@ -158,7 +165,8 @@ class Platform:
         answer = await self.answer(incoming, presented, world)
         if (saver := self._worlds.saver) is not None:
             answer = await self._once_saved(answer, saver, incoming)
-        await send_answer(answer, way)
+        if not is_sent_at_once(answer, way):
+            await send_answer(answer, way)
         # Immediate follow-ups come after the answer: a batch has its result now (assumed D21).
         if world.store.next_timer() is not world.watched:
             await catch_up(world, self._worlds.slices)

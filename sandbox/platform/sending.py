@@ -77,15 +77,24 @@ class AsgiWay:
         return self._asgi
 
 
-async def send_answer(answer: Answer, way: Way) -> None:
-    """Send the answer, in one piece where that can be."""
-    if answer.delay_ms or answer.fault is not None:
-        await send_with_fault(answer, *await way.asgi())
-        return
+def is_sent_at_once(answer: Answer, way: Way) -> bool:
+    """Send the answer in one piece, if that can be; whether it was sent."""
     body = answer.body
-    if not isinstance(body, bytes) or not way.write(answer.status, answer.headers, body):
-        _, _, send = await way.asgi()
-        await send_whole(send, answer.status, answer.headers, body)
+    return (
+        answer.fault is None
+        and not answer.delay_ms
+        and isinstance(body, bytes)
+        and way.write(answer.status, answer.headers, body)
+    )
+
+
+async def send_answer(answer: Answer, way: Way) -> None:
+    """Send the answer in messages, late or with a fault where it has one."""
+    scope, receive, send = await way.asgi()
+    if answer.delay_ms or answer.fault is not None:
+        await send_with_fault(answer, scope, receive, send)
+    else:
+        await send_whole(send, answer.status, answer.headers, answer.body)
 
 
 async def send_with_fault(answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:

@@ -115,7 +115,7 @@ def _cache_key_of(context: RequestContext, row: Row) -> tuple[Any, ...]:
     assert row.narrow
     assert row.target
     assert context.caller
-    parts: list[Any] = [sent.get(name) for name in row.target.fields]
+    parts: list[Any] = list(map(sent.get, row.target.fields))
     if not _ID_OR_NOTHING.issuperset(map(type, parts)):
         # An object may name an id among other things, which have no say.
         parts = [tuple(one.ids_in(sent)) for one in row.target.all]

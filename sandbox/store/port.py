@@ -62,6 +62,9 @@ class UnitOfWork(Protocol):
     def one(self, kind: type[R], index: str, value: str) -> R | None:
         """The committed record that has this value in a unique index; None when none has."""
 
+    def newest(self, kind: type[R], index: str, value: str) -> R | None:
+        """The last created of the committed records with this value in an index; or None."""
+
     def find(
         self,
         kind: type[R],

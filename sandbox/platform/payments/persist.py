@@ -117,8 +117,7 @@ def _prompt_lasts(context: OperationContext) -> timedelta:
 
 def open_batch_of(context: OperationContext, terminal_id: str) -> Batch | None:
     """The terminal's open batch; it has one at most (assumed B1)."""
-    found, _ = context.unit.find(Batch, {"terminal_status": in_scope(terminal_id, "open")}, limit=1)
-    return found[0] if found else None
+    return context.unit.newest(Batch, "terminal_status", in_scope(terminal_id, "open"))
 
 
 def batch_for_entry(context: OperationContext, tx: Transaction) -> Batch:
@@ -136,8 +135,8 @@ def open_batch(
 ) -> Batch:
     """Open a batch and announce it. Source: spec 6.3-batch.opened; assumed B5, B6."""
     if processor_batch_id is None:
-        earlier, _ = context.unit.find(Batch, {"terminal_id": terminal.terminal_id}, limit=1)
-        processor_batch_id = next_number(earlier[0].processor_batch_id if earlier else None)
+        earlier = context.unit.newest(Batch, "terminal_id", terminal.terminal_id)
+        processor_batch_id = next_number(earlier.processor_batch_id if earlier else None)
     batch = Batch(
         id=context.world.draws.uuid(),
         account_id=terminal.account_id,

@@ -233,6 +233,9 @@ class MemoryUnit:
     def one(self, kind: type[R], index: str, value: str) -> R | None:
         return self._store._rows[kind].one(index, value)  # type: ignore[no-any-return]
 
+    def newest(self, kind: type[R], index: str, value: str) -> R | None:
+        return self._store._rows[kind].newest(index, value)  # type: ignore[no-any-return]
+
     def find(
         self,
         kind: type[R],

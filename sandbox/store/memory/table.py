@@ -133,6 +133,11 @@ class Rows:
         number = self.unique[name].get(first, {}).get(second)
         return None if number is None else self.by_number[number]
 
+    def newest(self, name: str, value: str) -> Any:
+        """The last created of the records with this value in an index; None without one."""
+        numbers = self._index(name).rows(value)
+        return self.by_number[numbers[-1]] if numbers else None
+
     def unique_values(self, id: str, record: Any) -> Claims:
         """The values that the record newly takes in unique indexes, with the index of each.
 
