@@ -13,7 +13,7 @@ from sandbox.control.rows import ControlFault, ControlRequest, must_be_known
 from sandbox.control.stream_views import Shown
 from sandbox.platform import wire
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
-from sandbox.platform.sending import ABORT
+from sandbox.platform.sending import ABORT, ON_STOP
 from sandbox.worlds.event_stream import KINDS, USUAL, StreamEvent, Subscriber
 from sandbox.worlds.world import World
 
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 STREAMS_MAX: Final = 100
 """Streams of one world that are open at a time. All that happens is written out for each of them;
 tools and tests that read along need one or two each."""
-
-ON_STOP: Final = "sandbox.on_stop"
-"""The key in the scope of a request under which a stream puts a function that ends it."""
 
 SILENCE_S: Final = 15.0
 """After this many seconds without an event the stream sends a sign of life."""

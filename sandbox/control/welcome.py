@@ -1,6 +1,5 @@
 """What a browser gets at the two addresses that people type: the way to the console."""
 
-from html import escape
 from typing import Final
 
 from starlette.types import Scope, Send
@@ -49,6 +48,9 @@ async def send_welcome(scope: Scope, send: Send, *, version: str, control_port: 
         body = b""
     else:
         status = 200
+        # For people with a browser only, so the start does without it.
+        from html import escape
+
         body = _PAGE.format(version=escape(version), port=control_port, prefix=PREFIX).encode()
         headers.append((b"content-type", b"text/html; charset=utf-8"))
     headers.append((b"content-length", b"%d" % len(body)))

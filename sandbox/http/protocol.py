@@ -11,7 +11,6 @@ import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from sandbox.control.streaming import ON_STOP
 from sandbox.http import refusals
 from sandbox.http.limits import (
     HEAD_BYTES_MAX,
@@ -26,6 +25,7 @@ from sandbox.http.transport import Flow, WholeAnswers
 from sandbox.http.upgrades import BodyOnly, framing_of
 from sandbox.http.whole import WholeProtocol
 from sandbox.platform.application import BODY_PENDING
+from sandbox.platform.sending import ON_STOP
 from sandbox.platform.wire import LARGE_BODY_BYTES
 
 _NOTED: Final = frozenset({b"host", b"expect", b"upgrade"})

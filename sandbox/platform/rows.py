@@ -7,7 +7,6 @@ visibility tests all read these rows; nothing about an endpoint is written anywh
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from sandbox.domain.access import Need
@@ -24,23 +23,6 @@ if TYPE_CHECKING:
 
 Shape = Callable[[Profile], "type[BaseModel]"]
 """Gives the shape of a body or query under a profile. It is loaded on first use."""
-
-
-class LazyModule:
-    """A module that is imported when the first of its names is used.
-
-    Rows name the classes of their bodies directly, but importing all of them would take a third of
-    the start.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __getattr__(self, name: str) -> Any:
-        """The name in the module, which is imported now at the latest."""
-        found = getattr(import_module(self._name), name)
-        setattr(self, name, found)
-        return found
 
 
 Relate = Callable[[Account, Account | None], Relation]

@@ -14,6 +14,9 @@ from sandbox.scenarios.choosing import ChosenOutcome
 ABORT: Final = "sandbox.abort"
 """Where a server that can close a connection puts how, in the scope of a request."""
 
+ON_STOP: Final = "sandbox.on_stop"
+"""Where a stream puts a function that ends it, in the scope of a request."""
+
 WHOLE_ANSWER: Final = "sandbox.whole_answer"
 """Where a server that can send an answer in one piece puts how, in the scope of a request.
 

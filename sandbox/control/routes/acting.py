@@ -2,13 +2,26 @@
 
 from typing import TYPE_CHECKING, Final
 
-from sandbox.control import agenda, exporting, marks, sending, spoiling, verifying
 from sandbox.control.rows import WORLD, ControlRow
-from sandbox.platform.rows import LazyModule
+from sandbox.platform.lazy import LazyFunctions, LazyModule
 
 if TYPE_CHECKING:
-    from sandbox.control import acting_shapes
+    from sandbox.control import (
+        acting_shapes,
+        agenda,
+        exporting,
+        marks,
+        sending,
+        spoiling,
+        verifying,
+    )
 else:
+    agenda = LazyFunctions("sandbox.control.agenda")
+    exporting = LazyFunctions("sandbox.control.exporting")
+    marks = LazyFunctions("sandbox.control.marks")
+    sending = LazyFunctions("sandbox.control.sending")
+    spoiling = LazyFunctions("sandbox.control.spoiling")
+    verifying = LazyFunctions("sandbox.control.verifying")
     acting_shapes = LazyModule("sandbox.control.acting_shapes")
 
 

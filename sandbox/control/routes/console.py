@@ -2,14 +2,19 @@
 
 from typing import TYPE_CHECKING, Final
 
-from sandbox.control import console_files, session
 from sandbox.control.rows import PREFIX, ControlRow
-from sandbox.platform.rows import LazyModule
+from sandbox.platform.lazy import LazyFunctions, LazyModule
 from sandbox.platform.security_headers import AnswerKind
 
 if TYPE_CHECKING:
-    from sandbox.control import shapes
+    from sandbox.control import (
+        console_files,
+        session,
+        shapes,
+    )
 else:
+    console_files = LazyFunctions("sandbox.control.console_files")
+    session = LazyFunctions("sandbox.control.session")
     shapes = LazyModule("sandbox.control.shapes")
 
 

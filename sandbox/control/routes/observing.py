@@ -2,13 +2,28 @@
 
 from typing import TYPE_CHECKING, Final
 
-from sandbox.control import capturing, coverage, docs, ledger, observe, report_page, streaming
 from sandbox.control.rows import PREFIX, WORLD, ControlRow
-from sandbox.platform.rows import LazyModule
+from sandbox.platform.lazy import LazyFunctions, LazyModule
 
 if TYPE_CHECKING:
-    from sandbox.control import shapes
+    from sandbox.control import (
+        capturing,
+        coverage,
+        docs,
+        ledger,
+        observe,
+        report_page,
+        shapes,
+        streaming,
+    )
 else:
+    capturing = LazyFunctions("sandbox.control.capturing")
+    coverage = LazyFunctions("sandbox.control.coverage")
+    docs = LazyFunctions("sandbox.control.docs")
+    ledger = LazyFunctions("sandbox.control.ledger")
+    observe = LazyFunctions("sandbox.control.observe")
+    report_page = LazyFunctions("sandbox.control.report_page")
+    streaming = LazyFunctions("sandbox.control.streaming")
     shapes = LazyModule("sandbox.control.shapes")
 
 

@@ -2,13 +2,25 @@
 
 from typing import TYPE_CHECKING, Final
 
-from sandbox.control import batch_schedules, payments, scenario_plays, scenarios, taps
 from sandbox.control.rows import PREFIX, WORLD, ControlRow
-from sandbox.platform.rows import LazyModule
+from sandbox.platform.lazy import LazyFunctions, LazyModule
 
 if TYPE_CHECKING:
-    from sandbox.control import acting_shapes, shapes
+    from sandbox.control import (
+        acting_shapes,
+        batch_schedules,
+        payments,
+        scenario_plays,
+        scenarios,
+        shapes,
+        taps,
+    )
 else:
+    batch_schedules = LazyFunctions("sandbox.control.batch_schedules")
+    payments = LazyFunctions("sandbox.control.payments")
+    scenario_plays = LazyFunctions("sandbox.control.scenario_plays")
+    scenarios = LazyFunctions("sandbox.control.scenarios")
+    taps = LazyFunctions("sandbox.control.taps")
     acting_shapes = LazyModule("sandbox.control.acting_shapes")
     shapes = LazyModule("sandbox.control.shapes")
 

@@ -2,13 +2,23 @@
 
 from typing import TYPE_CHECKING, Final
 
-from sandbox.control import endpoints, messages, receivers, waiting
 from sandbox.control.rows import WORLD, ControlRow
-from sandbox.platform.rows import LazyModule
+from sandbox.platform.lazy import LazyFunctions, LazyModule
 
 if TYPE_CHECKING:
-    from sandbox.control import acting_shapes, shapes
+    from sandbox.control import (
+        acting_shapes,
+        endpoints,
+        messages,
+        receivers,
+        shapes,
+        waiting,
+    )
 else:
+    endpoints = LazyFunctions("sandbox.control.endpoints")
+    messages = LazyFunctions("sandbox.control.messages")
+    receivers = LazyFunctions("sandbox.control.receivers")
+    waiting = LazyFunctions("sandbox.control.waiting")
     acting_shapes = LazyModule("sandbox.control.acting_shapes")
     shapes = LazyModule("sandbox.control.shapes")
 

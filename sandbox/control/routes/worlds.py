@@ -2,13 +2,19 @@
 
 from typing import TYPE_CHECKING, Final
 
-from sandbox.control import readings, worlds
 from sandbox.control.rows import PREFIX, WORLD, ControlRow
-from sandbox.platform.rows import LazyModule
+from sandbox.platform.lazy import LazyFunctions, LazyModule
 
 if TYPE_CHECKING:
-    from sandbox.control import look_shapes, shapes
+    from sandbox.control import (
+        look_shapes,
+        readings,
+        shapes,
+        worlds,
+    )
 else:
+    readings = LazyFunctions("sandbox.control.readings")
+    worlds = LazyFunctions("sandbox.control.worlds")
     look_shapes = LazyModule("sandbox.control.look_shapes")
     shapes = LazyModule("sandbox.control.shapes")
 

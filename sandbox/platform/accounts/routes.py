@@ -11,7 +11,8 @@ from sandbox.domain.keys import ApiKeyView
 from sandbox.platform.accounts import operations
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.directory.routes import Paths, block_rows
-from sandbox.platform.rows import Extended, LazyModule, Listing, Row, Target
+from sandbox.platform.lazy import LazyModule
+from sandbox.platform.rows import Extended, Listing, Row, Target
 
 if TYPE_CHECKING:
     from sandbox.platform.accounts import bodies

@@ -9,7 +9,8 @@ from sandbox.domain.hierarchy import relate_to_its_records, relate_with_admin_re
 from sandbox.domain.payments.transaction_json import TransactionView
 from sandbox.domain.terminals import Terminal
 from sandbox.platform.batches import operations
-from sandbox.platform.rows import Extended, LazyModule, Listing, Row, Target
+from sandbox.platform.lazy import LazyModule
+from sandbox.platform.rows import Extended, Listing, Row, Target
 
 if TYPE_CHECKING:
     from sandbox.platform.batches import bodies

@@ -10,7 +10,8 @@ from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.payments.pans import CARD_FIELDS
 from sandbox.platform.credentials import operations
 from sandbox.platform.directory.routes import Paths, block_rows
-from sandbox.platform.rows import LazyModule, Listing, Row, Target
+from sandbox.platform.lazy import LazyModule
+from sandbox.platform.rows import Listing, Row, Target
 
 if TYPE_CHECKING:
     from sandbox.platform.credentials import bodies

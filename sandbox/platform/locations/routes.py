@@ -8,8 +8,9 @@ from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.locations import Location
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.directory.routes import Paths, block_rows
+from sandbox.platform.lazy import LazyModule
 from sandbox.platform.locations import operations
-from sandbox.platform.rows import LazyModule, Listing, Row, Target
+from sandbox.platform.rows import Listing, Row, Target
 
 if TYPE_CHECKING:
     from sandbox.platform.locations import bodies

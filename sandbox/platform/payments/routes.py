@@ -16,9 +16,10 @@ from sandbox.domain.payments.transaction_json import TransactionView
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import TRANSITIONS
 from sandbox.domain.terminals import Terminal
+from sandbox.platform.lazy import LazyModule
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import actions, initiation
-from sandbox.platform.rows import LazyModule, Row, Shape, Target
+from sandbox.platform.rows import Row, Shape, Target
 
 if TYPE_CHECKING:
     from sandbox.platform.payments import bodies

@@ -10,7 +10,8 @@ from sandbox.domain.readings.directory import TERMINAL_CREATORS
 from sandbox.domain.terminals import Terminal
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.directory.routes import Paths, block_rows
-from sandbox.platform.rows import LazyModule, Listing, Row, Target
+from sandbox.platform.lazy import LazyModule
+from sandbox.platform.rows import Listing, Row, Target
 from sandbox.platform.terminals import operations
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from sandbox.domain.payments.transaction_json import AttemptView, TransactionVie
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.permissions import ACTIONS
 from sandbox.platform.directory import operations as directory
-from sandbox.platform.rows import LazyModule, Listing, Row, Target
+from sandbox.platform.lazy import LazyModule
+from sandbox.platform.rows import Listing, Row, Target
 from sandbox.platform.transactions import operations
 
 if TYPE_CHECKING:
