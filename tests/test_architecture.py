@@ -74,7 +74,7 @@ TOGETHER = [
 THIRD_PARTIES = {
     "pydantic": ("",),
     "pydantic_core": ("",),
-    "starlette": ("platform/", "control/", "surfaces.py", "app.py"),
+    "starlette": ("platform/", "control/", "http/", "surfaces.py", "app.py"),
     "uvicorn": ("http/", "server.py"),
     "uvloop": ("server.py",),
     "httptools": ("http/",),
@@ -112,6 +112,7 @@ LAZY = {
     "unicodedata": "only for text that is not ASCII",
     "fcntl": "not on Windows",
     "resource": "not on Windows",
+    "html": "only for somebody who opens the server in a browser",
     "sandbox.certificates": "only with --tls, or for an https address",
     "sandbox.store.documents": "only for files, snapshots and worlds that began from one",
     "sandbox.store.files": "only with a state file",

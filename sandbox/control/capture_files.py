@@ -10,8 +10,9 @@ from typing import Any, Final, NamedTuple, get_args, get_origin, is_typeddict
 
 from pydantic_core import from_json
 
-from sandbox.control.capturing import FORMAT, GZIP, PROGRAM, Capture
+from sandbox.control.capturing import FORMAT, PROGRAM, Capture
 from sandbox.control.report_page import CAPTURES_BELONG_HERE, whole_page
+from sandbox.control.rows import GZIP
 
 BYTES_MAX: Final = 256 * 1_048_576
 """A capture that is larger when it is unpacked is refused."""

@@ -42,8 +42,6 @@ PROGRAM: Final = "uat-sandbox"
 FORMAT: Final = 1
 """The format of captures. One that adds fields only stays the same."""
 
-GZIP: Final = "application/gzip"
-
 PAYMENTS_MAX: Final = 200
 """The newest payments, with their stories."""
 

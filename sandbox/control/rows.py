@@ -23,6 +23,7 @@ T = TypeVar("T")
 PREFIX = "/_sandbox"
 WORLD = f"{PREFIX}/worlds/{{w}}"
 JSON = "application/json"
+GZIP = "application/gzip"
 
 SNAPSHOT_BYTES_MAX: Final = 256 * 1_048_576
 """A larger snapshot is refused with 413. Source: assumed D25-bodies."""

@@ -18,12 +18,12 @@ from sandbox.http.limits import (
     PIECES_AT_ONCE_MAX,
     SLICE_BYTES,
 )
-from sandbox.http.refusals import Application, HttpFault, TooLarge, answering, last_answer
+from sandbox.http.odd_heads import OddHeads
+from sandbox.http.refusals import Application, HttpFault, TooLarge, last_answer
 from sandbox.http.timing import BODY, ENDING, HEAD, IDLE
 from sandbox.http.trailers import TRAILERS
 from sandbox.http.transport import Flow, WholeAnswers
 from sandbox.http.upgrades import BodyOnly, framing_of
-from sandbox.http.whole import WholeProtocol
 from sandbox.platform.application import BODY_PENDING
 from sandbox.platform.sending import ON_STOP
 from sandbox.platform.wire import LARGE_BODY_BYTES
@@ -31,28 +31,19 @@ from sandbox.platform.wire import LARGE_BODY_BYTES
 _NOTED: Final = frozenset({b"host", b"expect", b"upgrade"})
 """The headers that HTTP itself has to know of."""
 
-_NO_HOST = answering(refusals.NO_HOST)
-_WEBSOCKET = answering(refusals.WEBSOCKET, closes=True)
-_CROWDED = answering(refusals.CROWDED, closes=True)
 
-
-class Protocol(WholeProtocol):
+class Protocol(OddHeads):
     """A connection with limits. Each refusal has the documented shape."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.is_reserved = False
         self._beside_body = 0
         self._pieces = self._pieces_noted = 0
         self._held_bytes = 0
         self._awaits_turn = False
-        self._hosts = 0
         self._may_hold_back = False
         """Whether the next request may be answered as it is read: one of each packet, so that a
         packet full of requests does not keep other connections waiting."""
-        self._is_odd = False
-        """Whether the head of the request needs a closer check."""
-        self._keeps_alive = True
         self._rest = b""
         self._last_answer = b""
         self._is_stopping = False
@@ -269,44 +260,13 @@ class Protocol(WholeProtocol):
         elif is_usual:
             self.begin_cycle(cast(Application, self.app))
         else:
-            self._have_odd_answered()
+            self.have_odd_answered()
         if self.pipeline:
             self._under_way = self._under_way or before
             self._hold_or_read_on()
         self._stage = BODY
         self._seen = self._beside_body = self._pieces = self._pieces_noted = 0
         self.headers = TRAILERS
-
-    def _have_odd_answered(self) -> None:
-        self.begin_cycle(self._app_for_head())
-        self._keeps_alive = self.cycle.keep_alive and not self.is_reserved
-        # A client that waits for 100 Continue, and is refused instead, must not send its body.
-        self.cycle.keep_alive = self._keeps_alive and not self.expect_100_continue
-        self._is_odd = self.is_reserved
-
-    def _app_for_head(self) -> Application:
-        """What answers a request whose head is out of the ordinary. Raises TooLarge."""
-        if len(self.headers) > HEADER_FIELDS_MAX or (self._seen and self._is_head_too_large()):
-            raise TooLarge
-        if self._hosts > 1 or (not self._hosts and self.parser.get_http_version() == "1.1"):
-            return _NO_HOST
-        if self._get_upgrade() == b"websocket":
-            return _WEBSOCKET
-        if self.is_reserved:
-            self._pool.has_sent_request(self)
-            return self._serve_operator
-        return cast(Application, self.app)
-
-    def _is_head_too_large(self) -> bool:
-        size = len(self.parser.get_method()) + len(self.url) + len("  HTTP/1.1\r\n\r\n")
-        return size + sum(len(name) + len(value) + 4 for name, value in self.headers) > (
-            HEAD_BYTES_MAX
-        )
-
-    async def _serve_operator(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer on a reserved place: only requests for the control API."""
-        app = self.config.loaded_app if self._pool.is_for_control(scope) else _CROWDED
-        await app(scope, receive, send)
 
     def on_body(self, body: bytes) -> None:
         """Take a part of a body, unless its request is answered."""

@@ -16,6 +16,8 @@ class LazyModule:
 
     def __getattr__(self, name: str) -> Any:
         """The name in the module, which is imported now at the latest."""
+        if name.startswith("__"):
+            raise AttributeError(name)
         found = getattr(import_module(self._name), name)
         setattr(self, name, found)
         return found
@@ -29,6 +31,8 @@ class LazyFunctions:
 
     def __getattr__(self, name: str) -> "LazyFunction":
         """The function with this name."""
+        if name.startswith("__"):
+            raise AttributeError(name)
         return LazyFunction(self._module, name)
 
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from sandbox.control.rows import PREFIX, WORLD, ControlRow
+from sandbox.control.rows import GZIP, PREFIX, WORLD, ControlRow
 from sandbox.platform.lazy import LazyFunctions, LazyModule
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{WORLD}/capture",
         summary="Capture a world: all that can be seen of it, without keys, as gzipped JSON",
         run=capturing.read,
-        media_type=capturing.GZIP,
+        media_type=GZIP,
     ),
     ControlRow(
         name="report.page",
