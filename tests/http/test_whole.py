@@ -1,0 +1,147 @@
+"""A request that came whole is answered at once, and any other as if there were no such way."""
+
+import json
+import re
+from itertools import pairwise
+
+import pytest
+
+from tests.driving import InProcess
+from tests.http.talking import Client, Serving, serving
+
+
+@pytest.fixture(scope="module")
+def served():
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture
+def client(served):
+    with Client(served.port) as connection:
+        yield connection
+
+
+def request(served: Serving, line: str, *headers: str, body: bytes = b"") -> bytes:
+    fields = [
+        f"{line} HTTP/1.1",
+        "host: localhost",
+        "accept: application/json",
+        f"x-service-apikey: {served.key().decode()}",
+        *headers,
+    ]
+    if body:
+        fields += ["content-type: application/json", f"content-length: {len(body)}"]
+    return "\r\n".join([*fields, "", ""]).encode() + body
+
+
+def payment(served: Serving, *headers: str, amount: int = 1000, name: str = "merchant") -> bytes:
+    terminal = served.sandbox.worlds.default.cast.ids_of("terminal")[name]
+    body = json.dumps({"amount": amount, "terminal_id": terminal}).encode()
+    return request(served, "POST /v3/payment", *headers, body=body)
+
+
+def numbers(*answers) -> list[int]:
+    return [int(one.headers["x-sandbox-request-id"].removeprefix("req_")) for one in answers]
+
+
+def test_answers_of_one_packet_come_in_the_order_of_their_requests(client, served):
+    slow = payment(served, "x-sandbox-outcome: slow", amount=100)
+    quick = [payment(served, amount=200 + number) for number in range(5)]
+
+    client.send(quick[0] + slow + b"".join(quick[1:]))
+    answers = [client.answer() for _ in range(6)]
+
+    assert [one.status for one in answers] == [200] * 6
+    amounts = [json.loads(one.body)["total_amount"] for one in answers]
+    assert amounts == [200, 100, 201, 202, 203, 204]
+    assert all(before < after for before, after in pairwise(numbers(*answers)))
+
+
+def test_a_payment_that_waits_first_keeps_what_comes_behind_it_waiting(client, served):
+    client.send(payment(served, "x-sandbox-outcome: processor_timeout"))
+    client.send(request(served, "GET /v1/accounts"))
+
+    first, second = client.answer(), client.answer()
+
+    assert json.loads(first.body)["status_reason"] == "processor_timeout"
+    assert second.status == 200
+
+
+@pytest.mark.parametrize("fault", ["slow", "malformed_json", "http_503"])
+def test_a_transport_fault_is_the_same_whether_or_not_all_came_at_once(served, fault):
+    plain = InProcess(served.sandbox)
+    sent = payment(served, f"x-sandbox-outcome: {fault}")
+
+    with Client(served.port) as client:
+        at_once = client.ask(sent)
+    with Client(served.port) as client:
+        in_two = client.ask(sent[:40], sent[40:])
+
+    assert at_once.status == in_two.status
+    assert len(at_once.body) == len(in_two.body)
+    entries = plain.control("GET", "/worlds/default/requests", query="limit=2").json()["requests"]
+    assert entries[0]["decisions"] == entries[1]["decisions"]
+
+
+def test_a_connection_that_is_dropped_is_closed_without_an_answer(client, served):
+    client.send(payment(served, "x-sandbox-outcome: drop_before"))
+
+    assert client.is_closed()
+
+
+@pytest.mark.parametrize("cut", [1, 30, 120, -1])
+def test_a_request_in_two_packets_is_answered_as_one_in_one(client, served, cut):
+    sent = payment(served, amount=777)
+
+    client.send(sent[:cut])
+    whole = client.ask(sent[cut:])
+
+    assert (whole.status, json.loads(whole.body)["total_amount"]) == (200, 777)
+    assert client.ask(sent).status == 200
+
+
+def test_a_head_request_is_refused_without_a_body(client, served):
+    client.send(request(served, "HEAD /v1/accounts"))
+
+    assert client.answer(has_body=False).status == 405
+    assert client.ask(request(served, "GET /v1/accounts")).status == 200
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_a_client_that_says_it_is_the_last_request_gets_its_answer_and_the_end(served, version):
+    sent = request(served, "GET /v1/accounts", "connection: close")
+
+    with Client(served.port) as client:
+        answer = client.ask(sent.replace(b"HTTP/1.1", f"HTTP/{version}".encode()))
+
+        assert answer.status == 200
+        assert answer.headers["connection"] == "close"
+        assert client.is_closed()
+
+
+def test_a_query_and_an_escaped_path_are_read_as_ever(client, served):
+    listed = client.ask(request(served, "GET /v1/transactions?limit=1&offset=0"))
+    missing = client.ask(request(served, "GET /v1/accounts/%61%20b"))
+
+    assert len(json.loads(listed.body)) == 1
+    assert missing.status == 404
+    entry = (
+        InProcess(served.sandbox).control("GET", "/worlds/default/requests", query="limit=1").json()
+    )
+    assert entry["requests"][0]["path"] == "/v1/accounts/a b"
+
+
+def test_a_client_that_went_away_while_it_waited_does_not_hold_up_the_others(served):
+    with Client(served.port) as gone:
+        gone.send(payment(served, "x-sandbox-outcome: processor_timeout"))
+
+    with Client(served.port) as client:
+        assert client.ask(request(served, "GET /v1/accounts")).status == 200
+
+
+def test_another_host_is_refused_also_on_a_connection_that_named_the_right_one(client, served):
+    good = request(served, "GET /v1/accounts")
+    bad = re.sub(rb"host: \w+", b"host: elsewhere.example", good)
+
+    assert [client.ask(one).status for one in (good, bad, good)] == [200, 421, 200]
