@@ -14,7 +14,7 @@ from benchmarks.report import Plan, Result, Target
 from sandbox.app import Sandbox, build
 from sandbox.in_process import Exchange
 from sandbox.settings import Settings
-from sandbox.worlds.registry import Limits
+from sandbox.worlds.limits import Limits
 
 OTHERS: Final = 500
 _CALLS_PER_ROUND: Final = 30

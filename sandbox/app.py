@@ -18,9 +18,12 @@ from sandbox import __version__, library
 from sandbox.control import routes
 from sandbox.control.control import Control
 from sandbox.control.rows import PREFIX, Services
+from sandbox.control.who import Tokens
 from sandbox.descriptors import shares
 from sandbox.domain.field_types import HttpUrl
+from sandbox.domain.instants import from_ms
 from sandbox.domain.secret_text import secret_in
+from sandbox.keeping import have_secret, restore_all, saver_of, tokens_of
 from sandbox.platform.application import Platform
 from sandbox.platform.hosts import Hosts
 from sandbox.platform.inside import Inside
@@ -28,10 +31,8 @@ from sandbox.platform.payments import expiry
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.documents import read_value
-from sandbox.store.files.port import SECRET_BYTES, StateFile, StoreError
 from sandbox.store.fixture import Fixture, FixtureError
-from sandbox.store.saved_world import NotRestored, SavedWorld
-from sandbox.store.steps import run_through
+from sandbox.store.saved_world import NotRestored
 from sandbox.surfaces import Surfaces
 from sandbox.webhooks.address_guard import Guard
 from sandbox.webhooks.declared import TooManyEndpoints, declare, endpoint_of
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from sandbox.scenario_examples import Step
     from sandbox.scenario_examples.in_world import PlayedStep
     from sandbox.scenarios.shapes import Scenario
-    from sandbox.worlds.saver import Saver
 
 log = logging.getLogger("sandbox.store")
 
@@ -122,9 +122,15 @@ def build(
     )
     inside = Inside(platform)
     services = _services(
-        settings, worlds, guard, fixture, inside=inside, needs_token=token is not None
+        settings,
+        worlds,
+        guard,
+        fixture,
+        inside=inside,
+        tokens=tokens_of(token, saver, now=lambda: from_ms(int(system_clock() * 1000))),
+        system_clock=system_clock,
     )
-    control = Control(services, token=token, ticks=ticks)
+    control = Control(services, ticks=ticks)
     app = Surfaces(
         platform=platform,
         control=control,
@@ -164,7 +170,8 @@ def _services(
     fixture: Fixture,
     *,
     inside: Inside,
-    needs_token: bool,
+    tokens: Tokens,
+    system_clock: SystemClock,
 ) -> Services:
     """The services of the control API."""
     return Services(
@@ -184,7 +191,9 @@ def _services(
         play=partial(_play, inside=inside),
         why_not_to=guard.why_not_to,
         platform_url=settings.platform_url,
-        needs_token=needs_token,
+        needs_token=tokens.are_needed,
+        tokens=tokens,
+        system_clock=system_clock,
         inside=inside,
         control_document=routes.document,
         ca=settings.ca,
@@ -217,7 +226,7 @@ def _worlds(
     fixture: Fixture,
 ) -> Worlds:
     """The worlds of an earlier run, if there is a store, and `default`. Raises as `build` does."""
-    saver = None if settings.store is None else _saver(settings.store)
+    saver = None if settings.store is None else saver_of(settings.store)
     worlds = Worlds(
         profile=settings.profile,
         system_clock=system_clock,
@@ -229,72 +238,19 @@ def _worlds(
         known_keys=settings.has_known_keys,
     )
     if saver is None:
-        _have_secret(worlds, None)
+        have_secret(worlds, None)
         _begin(worlds, settings, fixture)
         return worlds
     try:
         assert settings.store is not None
         restore_all(worlds, saver.file, settings.store)
-        _have_secret(worlds, saver.file)
+        have_secret(worlds, saver.file)
         _begin(worlds, settings, fixture)
         saver.save()
     except BaseException:
         saver.file.close()
         raise
     return worlds
-
-
-def _saver(path: Path) -> "Saver":
-    """The saver of the state file, which is opened and locked. Raises StoreError."""
-    from sandbox.store.files.opening import open_file
-    from sandbox.worlds.saver import Saver
-
-    return Saver(open_file(path))
-
-
-def _have_secret(worlds: Worlds, file: StateFile | None) -> None:
-    """The secret of new worlds' keys, unless the keys are documented ones (decision 45).
-
-    A state file stores it; without a file each start makes a new one.
-    """
-    if worlds.known_keys:
-        return
-    if not worlds.secret:
-        worlds.secret = secrets.token_bytes(SECRET_BYTES)
-        if file is not None:
-            file.keep_secret(worlds.secret)
-    known = ", ".join(sorted(world.id for world in worlds if world.spec.keys_are_known))
-    if known:
-        log.warning(
-            "the API keys of these worlds are known to anybody, because they began on loopback or "
-            "with --known-keys: %s; for other keys, name another file with --store",
-            known,
-        )
-
-
-def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
-    """Fill the worlds from the file. Raises StoreError; then nothing was written."""
-    from sandbox.worlds.restore import spec_of
-
-    loaded = file.load()
-    worlds.secret = file.secret
-    for id, tables in loaded.items():
-
-        def read(table: str, id: str, world_id: str = id) -> str:
-            text = file.read(world_id, table, id)
-            if text is None:
-                raise StoreError(f"{file.name}: {world_id}.{table} has no {id}")
-            return text
-
-        saved = SavedWorld(tables, read, is_from_file=True, is_trusted=not file.is_for_people)
-        try:
-            run_through(worlds.restoring(spec_of(saved, library.fixture_of, id=id), saved))
-        except (NotRestored, FixtureError) as error:
-            from sandbox.store.files.disk import about_good_copy, cannot
-
-            why = f"world {id!r}: {error}"
-            raise cannot(path, "be read", why, about_good_copy(path)) from None
-    file.keep_good_copy()
 
 
 def _begin(worlds: Worlds, settings: Settings, fixture: Fixture) -> None:

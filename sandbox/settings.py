@@ -12,7 +12,7 @@ from sandbox.domain.clock import ClockSetting
 from sandbox.domain.profile import Profile, parse_profile
 from sandbox.store.world_state import GeneratedData
 from sandbox.tokens import TokenError, check_token
-from sandbox.worlds.registry import Limits
+from sandbox.worlds.limits import Limits
 
 _HOST_NAME: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 

@@ -46,6 +46,7 @@ _LATER: Final = {
     "tail": "sandbox.cli.tail:tail",
     "tap": "sandbox.cli.tap:tap",
     "tip": "sandbox.cli.actions:tip",
+    "token": "sandbox.cli.token:token",
     "trigger": "sandbox.cli.trigger:trigger",
     "triggers": "sandbox.cli.catalogues:triggers",
     "verify": "sandbox.cli.verify:verify",
@@ -250,6 +251,13 @@ class _ServeCommand(click.Command):
     help="Maximum number of worlds.",
 )
 @click.option(
+    "--worlds-per-team-max",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Maximum number of worlds of a team, see `sandbox token`.",
+)
+@click.option(
     "--worlds-unused-after-s",
     type=click.FloatRange(1),
     help="Drop a world that was not used for this many seconds. Default: a day; never with "
@@ -289,6 +297,7 @@ def serve(
     profile: Path | None,
     no_explain_headers: bool,
     worlds_max: int,
+    worlds_per_team_max: int,
     worlds_unused_after_s: float | None,
     journal_entries_max: int,
     log_requests: bool | None,
@@ -315,10 +324,11 @@ def serve(
     from sandbox.settings import Settings, SettingsError, read_profile
     from sandbox.store.files.port import StoreError
     from sandbox.store.fixture import FixtureError
-    from sandbox.worlds.registry import Limits
+    from sandbox.worlds.limits import Limits
 
     limits = Limits(
         worlds_max=worlds_max,
+        worlds_per_team_max=worlds_per_team_max,
         unused_after_s=worlds_unused_after_s,
         journal_entries_max=journal_entries_max,
     )

@@ -1,12 +1,16 @@
 """Bodies and queries of the control endpoints that act in a world as a client would."""
 
 import re
+from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from sandbox.domain.field_types import WebhookSecret, WorldName
+from sandbox.domain.clock import EARLIEST
+from sandbox.domain.durations import parse_duration
+from sandbox.domain.field_types import WebhookSecret, WorldId, WorldName
 from sandbox.domain.instants import Instant
+from sandbox.domain.teams import TEAM_PATTERN
 from sandbox.domain.webhooks.spoiled import TIMES_MAX
 from sandbox.webhooks.inside import ANSWER_MAX, ANSWER_MIN, ANSWERS_MAX, DELAY_MS_MAX
 
@@ -35,6 +39,31 @@ class _Act(BaseModel):
 class _Ask(BaseModel):
     # Query values arrive as text, so numbers must be parsed.
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+
+class TokenBody(_Act):
+    """A token for a team. Without `expires_at` or `expires_in` it does not expire."""
+
+    team: Annotated[str, Field(pattern=TEAM_PATTERN)]
+    name: WorldName = ""
+    expires_at: Instant | None = None
+    expires_in: Annotated[str, Field(max_length=100)] | None = None
+
+    @model_validator(mode="after")
+    def _ends_once(self) -> "TokenBody":
+        if self.expires_at is not None and self.expires_in is not None:
+            raise ValueError("expires_at and expires_in: give one of them")
+        self.end(EARLIEST)
+        return self
+
+    def end(self, now: datetime) -> datetime | None:
+        """When it expires. Raises ValueError for a duration that is none."""
+        if self.expires_in is None:
+            return self.expires_at
+        try:
+            return now + parse_duration(self.expires_in)
+        except (ValueError, OverflowError) as error:
+            raise ValueError(f"expires_in: {error}") from None
 
 
 class SendBody(_Act):
@@ -152,7 +181,7 @@ class RenameBody(_Act):
 class ForkBody(_Act):
     """The id and the name of a copy; without them the next free id, and the name of the world."""
 
-    id: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,64}$")] | None = None
+    id: WorldId | None = None
     name: WorldName | None = None
 
 

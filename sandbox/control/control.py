@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable
 from functools import cache
-from hmac import compare_digest
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Final, get_args
 
@@ -24,8 +23,10 @@ from sandbox.control.rows import (
     unknown_world,
 )
 from sandbox.control.sessions import Sessions
+from sandbox.control.who import NOBODY, THE_OPERATOR, Who
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.secret_text import CARD_NUMBER, may_hold, misplaced
+from sandbox.domain.teams import OPERATOR
 from sandbox.domain.words import nearest
 from sandbox.platform import wire
 from sandbox.platform.rare_log import RareLog
@@ -54,17 +55,15 @@ def _router() -> Router[ControlRow]:
 class Control:
     """Answers every request under `/_sandbox`.
 
-    With a `token`, all but open rows need it as a bearer token (assumed D25). With or without one,
-    they do nothing for a page of another origin (assumed D25-origins).
+    If there are `tokens`, all but open rows need one as a bearer token (assumed D25). With or
+    without them they do nothing for a page of another origin (assumed D25-origins).
     """
 
-    def __init__(
-        self, services: Services, *, token: str | None, ticks: Callable[[], float]
-    ) -> None:
+    def __init__(self, services: Services, *, ticks: Callable[[], float]) -> None:
         self._services = services
         self._router = _router()
-        self._token = None if token is None else token.encode()
-        self._sessions = Sessions(self._token, ticks)
+        self._tokens = services.tokens
+        self._sessions = Sessions(services.tokens, ticks)
         self._rare_log = RareLog(log)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -75,12 +74,22 @@ class Control:
         headers: dict[str, str] = {}
         is_stream, media_type, kind = False, JSON, AnswerKind.CONTROL
         try:
-            row, params = self._route(scope)
+            row, params, who = self._route(scope)
             # A body is read only for an endpoint and a world that exist (assumed D25-bodies).
-            self._world(params)
+            self._world(params, who)
+            request = ControlRequest(
+                services=self._services,
+                params=params,
+                root_path=scope.get("root_path", ""),
+                origin=origin_of(scope),
+                scope=scope,
+                sessions=self._sessions,
+                who=who,
+                answer_headers=headers,
+            )
             body = await self._read(row, scope, receive)
             status = row.status
-            shown = await self._carry_out(row, params, scope, receive, body, headers)
+            shown = await self._carry_out(row, request, receive, body)
             if isinstance(shown, Accepted):
                 status, shown = ACCEPTED, shown.content
             is_stream, media_type, kind = row.is_stream, row.media_type, row.answer_kind
@@ -111,12 +120,15 @@ class Control:
         """Answer a request that matches no control endpoint."""
         await _send(send, fault.status, _error(fault, self._services.worlds.profile.scrub), {})
 
-    def _route(self, scope: Scope) -> tuple[ControlRow, dict[str, str]]:
+    def _route(self, scope: Scope) -> tuple[ControlRow, dict[str, str], Who]:
+        """The row, the parameters of the path, and who asks. Raises ControlFault."""
         match = self._router.match(scope["method"], scope["path"])
+        who = self._who(scope)
         # Authentication comes before any information about what exists.
         if match is None or match.row is None or not match.row.is_open:
             self._check_origin(scope)
-            self._check_token(scope)
+            if who is None:
+                raise _unauthorized()
         elif match.row.method != "GET":
             self._check_origin(scope)
         if match is None:
@@ -131,7 +143,13 @@ class Control:
                 f"this path serves {served}",
                 headers={"allow": served},
             )
-        return match.row, match.params
+        if match.row.is_for_operator and (who is None or who.team != OPERATOR):
+            raise ControlFault(
+                403,
+                "operator_only",
+                "this needs the token of the operator of the server; yours is that of a team",
+            )
+        return match.row, match.params, who or NOBODY
 
     def _check_origin(self, scope: Scope) -> None:
         why = why_foreign(scope)
@@ -139,25 +157,21 @@ class Control:
             self._rare_log.warn("origin", f"a control request was refused (403): {why}")
             raise ControlFault(403, "foreign_origin", why)
 
-    def _check_token(self, scope: Scope) -> None:
-        """Ask for the token. The scheme is read in any case (RFC 9110, 11.1; assumed D25-token)."""
-        if self._token is None or self._sessions.is_signed_in(scope):
-            return
+    def _who(self, scope: Scope) -> Who | None:
+        """Who asks, by token or session; None if that is unknown.
+
+        The scheme is read in any case (RFC 9110, 11.1; assumed D25-token).
+        """
+        if (who := self._sessions.who(scope)) is not None:
+            return who
         try:
             sent = wire.header(scope["headers"], b"authorization") or b""
         except wire.BadInput:
             sent = b""
         scheme, _, token = sent.partition(b" ")
-        is_bearer = scheme.lower() == b"bearer"
-        if not (compare_digest(token.lstrip(b" "), self._token) and is_bearer):
-            raise ControlFault(
-                401,
-                "unauthorized",
-                "this server's control API needs its bearer token",
-                details="the server was given one (SANDBOX_TOKEN, --token-file), or printed one "
-                "at its start",
-                headers={"www-authenticate": "Bearer"},
-            )
+        if scheme.lower() == b"bearer":
+            return self._tokens.who(token.lstrip(b" "))
+        return None if self._tokens.are_needed else THE_OPERATOR
 
     async def _read(self, row: ControlRow, scope: Scope, receive: Receive) -> bytes | bytearray:
         """The body, if the endpoint takes one. A body announced as too large is not read."""
@@ -178,34 +192,20 @@ class Control:
             )
         return body
 
-    def _world(self, params: dict[str, str]) -> World | None:
+    def _world(self, params: dict[str, str], who: Who) -> World | None:
         """The world that the path names, if it names one."""
         if "w" not in params:
             return None
-        found = self._services.worlds.get(params["w"])
+        found = who.world(self._services.worlds, params["w"])
         if found is None:
-            raise unknown_world(self._services.worlds, params["w"])
+            raise unknown_world(self._services.worlds, params["w"], who)
         return found
 
     async def _carry_out(
-        self,
-        row: ControlRow,
-        params: dict[str, str],
-        scope: Scope,
-        receive: Receive,
-        body: bytes | bytearray,
-        answer_headers: dict[str, str],
+        self, row: ControlRow, request: ControlRequest, receive: Receive, body: bytes | bytearray
     ) -> Any:
-        request = ControlRequest(
-            services=self._services,
-            params=params,
-            root_path=scope.get("root_path", ""),
-            origin=origin_of(scope),
-            scope=scope,
-            sessions=self._sessions,
-            answer_headers=answer_headers,
-        )
-        request.found = self._world(params)
+        scope = request.scope
+        request.found = self._world(request.params, request.who)
         if request.found is not None:
             self._services.worlds.touch(request.found)
             # Without an event loop, or under a clock that a test moves, no alarm has rung.
@@ -225,6 +225,17 @@ class Control:
                 if row.method != "GET":
                     raise _not_written(error) from None
         return shown
+
+
+def _unauthorized() -> ControlFault:
+    return ControlFault(
+        401,
+        "unauthorized",
+        "this server's control API needs its bearer token",
+        details="the server was given one (SANDBOX_TOKEN, --token-file), or printed one "
+        "at its start",
+        headers={"www-authenticate": "Bearer"},
+    )
 
 
 async def _result(row: ControlRow, request: ControlRequest, receive: Receive) -> Any:

@@ -13,6 +13,7 @@ from sandbox.domain.faults import FAULTS, MISDIRECTED
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import STATUS_REASONS, STATUSES
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
+from sandbox.domain.teams import OPERATOR
 from sandbox.platform.routes import OPERATIONS
 from sandbox.worlds.coverage_counters import AnswerKind, CoverageCounters
 
@@ -61,10 +62,14 @@ async def of_world(request: ControlRequest) -> Coverage:
 
 
 async def of_server(request: ControlRequest) -> Coverage:
-    """The coverage of all worlds since the server started, and of requests for no world."""
-    worlds = request.services.worlds
+    """The coverage of all worlds since the server started, and of requests for no world.
+
+    A team sees that of its own worlds which are there.
+    """
+    worlds, who = request.services.worlds, request.who
     await worlds.slices.aside(request.services.scenarios)
-    return view_of(request, await worlds.slices.run(worlds.exercised()))
+    own = None if who.team == OPERATOR else who.worlds(worlds)
+    return view_of(request, await worlds.slices.run(worlds.exercised(own)))
 
 
 def view_of(request: ControlRequest, coverage: CoverageCounters) -> Coverage:

@@ -46,11 +46,12 @@ class Findings(TypedDict):
 async def find(request: ControlRequest) -> Findings:
     """Whatever has this id, name of the cast, event_id, or last four digits of a card."""
     query: FindQuery = request.query
-    worlds = list(request.services.worlds)
+    who, all_worlds = request.who, request.services.worlds
+    worlds = who.worlds(all_worlds)
     if query.world is not None:
-        world = request.services.worlds.get(query.world)
+        world = who.world(all_worlds, query.world)
         if world is None:
-            raise unknown_world(request.services.worlds, query.world)
+            raise unknown_world(all_worlds, query.world, who)
         worlds = [world]
     found: list[FoundThing] = []
     for world in worlds:

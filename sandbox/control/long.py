@@ -24,7 +24,7 @@ async def alone(request: ControlRequest) -> AsyncIterator[World]:
     async with worlds.alone.with_(id):
         request.found = worlds.get(id)
         if request.found is None:
-            raise unknown_world(worlds, id)
+            raise unknown_world(worlds, id, request.who)
         yield request.found
 
 

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, TypedDict
 
 from sandbox.control.long import alone
 from sandbox.control.rows import ControlFault, ControlRequest
-from sandbox.control.worlds import WorldView, view
+from sandbox.control.worlds import WorldView, own_id, view
 from sandbox.domain.instants import to_wire
 from sandbox.store.saved_world import NotRestored
 from sandbox.store.steps import Steps
+from sandbox.worlds.limits import TooManyWorlds, WorldTaken
 from sandbox.worlds.marks import Mark
-from sandbox.worlds.registry import TooManyWorlds, WorldTaken
 from sandbox.worlds.scheduler import catch_up
 from sandbox.worlds.world import World
 
@@ -83,9 +83,9 @@ async def fork(request: ControlRequest) -> WorldView:
     slices = worlds.slices
     async with alone(request) as world:
         parts = await slices.run(_parts(world), is_large=True)
-        spec = replace(world.spec, id=body.id or "", name=body.name or world.spec.name)
+        spec = replace(world.spec, id=own_id(request, body.id), name=body.name or world.spec.name)
     try:
-        made = await slices.run(worlds.creating(spec), is_large=True)
+        made = await slices.run(worlds.creating(spec, request.who.team), is_large=True)
     except WorldTaken as error:
         raise ControlFault(409, "world_taken", str(error)) from None
     except TooManyWorlds as error:

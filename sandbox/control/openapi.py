@@ -36,6 +36,7 @@ _TEXT: Final[Schema] = {"type": "string"}
 
 _TAGS: Final = {
     "health": "Whether the server is there",
+    "tokens": "Tokens of teams, each of which reaches its own worlds and no other",
     "worlds": "Isolated worlds, each with accounts, keys and a clock of its own",
     "overview": "A world at a glance",
     "agenda": "What falls due in a world",
@@ -92,6 +93,7 @@ _SAID: Final = {
 
 EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
     "session.begin": {"token": "the-token-of-your-server"},
+    "tokens.create": {"team": "mobile", "name": "CI of the mobile team", "expires_in": "90d"},
     "worlds.create": {"seed": 7, "clock": "2026-03-01T12:00:00Z"},
     "clock.set": {"mode": "frozen"},
     "clock.advance": {"by": "3d"},

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 from starlette.types import Scope
 
 from sandbox.control.sessions import Sessions
+from sandbox.control.who import Tokens, Who
 from sandbox.domain.words import nearest
 from sandbox.platform.inside import Inside
 from sandbox.platform.security_headers import AnswerKind
 from sandbox.platform.wire import Body
 from sandbox.store.fixture import Fixture
+from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.world import World
 
@@ -106,7 +108,8 @@ class Services:
     `why_not_to` tells why webhooks may not go to a host; None if they may. `platform_url` is the
     URL of the platform, seen from the control API, and `needs_token` says whether the control API
     requires a token. `inside` sends requests to the platform. `control_document` writes its OpenAPI
-    document. `ca` is the certificate of the server's own authority as PEM, if it has one.
+    document. `tokens` tells who uses the control API. `ca` is the certificate of the server's own
+    authority as PEM, if it has one.
     """
 
     worlds: Worlds
@@ -128,12 +131,14 @@ class Services:
     needs_token: bool
     inside: Inside
     control_document: Callable[..., dict[str, Any]]
+    tokens: Tokens
+    system_clock: SystemClock
     ca: bytes | None = None
 
 
 @dataclass(slots=True, kw_only=True)
 class ControlRequest:
-    """One control request: the world of its path, and its checked query and body.
+    """One control request: who asks, the world of the path, and the checked query and body.
 
     `root_path` is the prefix under which the sandbox is mounted in another application, `origin`
     the scheme and host by which the request came: "" where it names none. `answer_headers` go with
@@ -146,6 +151,7 @@ class ControlRequest:
     origin: str = ""
     scope: Scope
     sessions: Sessions
+    who: Who
     found: World | None = None
     answer_headers: dict[str, str] = field(default_factory=dict)
     query: Any = None
@@ -166,7 +172,8 @@ Shape = Callable[[], "type[BaseModel]"]
 class ControlRow:
     """One control endpoint.
 
-    `is_open` rows need no token; `is_raw` rows take a body as it is, up to SNAPSHOT_BYTES_MAX.
+    `is_open` rows need no token, and `is_for_operator` rows that of the operator; `is_raw` rows
+    take a body as it is, up to SNAPSHOT_BYTES_MAX.
     A function that returns `Written[A] | Accepted[B]` answers with the one or the other.
     The result of an `is_stream` row is sent piece by piece; all others answer with `media_type`.
     An `ends_with_client` row can take long, and is canceled when the client disconnects.
@@ -185,6 +192,7 @@ class ControlRow:
     query: Shape | None = None
     status: int = 200
     is_open: bool = False
+    is_for_operator: bool = False
     is_raw: bool = False
     is_stream: bool = False
     ends_with_client: bool = False
@@ -239,9 +247,9 @@ def invalid(message: str, nearest: str | None = None) -> ControlFault:
     return ControlFault(400, "validation_error", message, nearest=nearest)
 
 
-def unknown_world(worlds: Worlds, id: str) -> ControlFault:
-    """No world has this id, or none any more."""
-    known = [world.id for world in worlds]
+def unknown_world(worlds: Worlds, id: str, who: Who) -> ControlFault:
+    """No world within reach has this id, or none any more."""
+    known = [world.id for world in who.worlds(worlds)]
     return ControlFault(
         404, "unknown_world", f"there is no world {id!r}", nearest=nearest(id, known)
     )

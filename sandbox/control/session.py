@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from sandbox.control.rows import PREFIX, ControlFault, ControlRequest
 from sandbox.control.sessions import SESSION_S, WRONG_MAX, TooManyTries, WrongToken, cookie_name
+from sandbox.control.who import NOBODY, THE_OPERATOR, Who
+from sandbox.domain.teams import OPERATOR
 
 if TYPE_CHECKING:
     from sandbox.control.shapes import SessionBody
@@ -18,11 +20,13 @@ if TYPE_CHECKING:
 class SessionView:
     """What a page has to know before anything else.
 
-    `signed_in` is true too where no token is needed. `platform_url` is the address of the platform.
+    `signed_in` is true too where no token is needed. `team` is the team of the token, null for the
+    operator. `platform_url` is the address of the platform.
     """
 
     needs_token: bool
     signed_in: bool
+    team: str | None
     version: str
     platform_url: str
     api_key_header: str
@@ -30,21 +34,20 @@ class SessionView:
 
 def read(request: ControlRequest) -> SessionView:
     """Whether this browser may use the control API."""
-    services = request.services
-    needs = services.needs_token
-    return _view(request, signed_in=not needs or request.sessions.is_signed_in(request.scope))
+    return _view(request, None if request.who is NOBODY else request.who)
 
 
 def begin(request: ControlRequest) -> SessionView:
     """Exchange the token for a cookie. Raises ControlFault for a wrong one."""
     body: SessionBody = request.body
+    who = THE_OPERATOR
     if request.services.needs_token:
-        id = _begin(request, body.token)
+        id, who = _begin(request, body.token)
         request.answer_headers["set-cookie"] = _cookie(request, id, SESSION_S)
-    return _view(request, signed_in=True)
+    return _view(request, who)
 
 
-def _begin(request: ControlRequest, token: str) -> str:
+def _begin(request: ControlRequest, token: str) -> tuple[str, Who]:
     client = request.scope.get("client")
     try:
         return request.sessions.begin(token, client[0] if client else "")
@@ -72,11 +75,12 @@ def end(request: ControlRequest) -> None:
     request.answer_headers["set-cookie"] = _cookie(request, "", 0)
 
 
-def _view(request: ControlRequest, *, signed_in: bool) -> SessionView:
+def _view(request: ControlRequest, who: Who | None) -> SessionView:
     services = request.services
     return SessionView(
         needs_token=services.needs_token,
-        signed_in=signed_in,
+        signed_in=who is not None,
+        team=None if who is None or who.team == OPERATOR else who.team,
         version=services.version,
         platform_url=services.platform_url,
         api_key_header=services.worlds.profile.api_key_header,

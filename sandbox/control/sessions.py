@@ -4,12 +4,12 @@ import secrets
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from hmac import compare_digest
 from typing import Final
 from urllib.parse import urlsplit
 
 from starlette.types import Scope
 
+from sandbox.control.who import Tokens, Who
 from sandbox.platform import wire
 
 SESSION_S: Final = 12 * 3_600
@@ -40,41 +40,43 @@ class TooManyTries(Exception):
 
 @dataclass(slots=True)
 class Sessions:
-    """The sessions of one server, and who gave a wrong token lately.
+    """The sessions of one server, and who gave a wrong token lately. `ticks` counts seconds."""
 
-    `token` is the token of the control API, None if it needs none. `ticks` counts seconds.
-    """
-
-    token: bytes | None = field(repr=False)
+    tokens: Tokens = field(repr=False)
     ticks: Callable[[], float]
-    _ends: OrderedDict[str, float] = field(default_factory=OrderedDict, repr=False)
+    _open: OrderedDict[str, tuple[float, Who]] = field(default_factory=OrderedDict, repr=False)
     _wrong: OrderedDict[str, deque[float]] = field(default_factory=OrderedDict)
 
-    def is_signed_in(self, scope: Scope) -> bool:
-        """Whether the request has the cookie of a session that goes on."""
-        ends = self._ends.get(cookie_of(scope))
-        return ends is not None and self.ticks() < ends
+    def who(self, scope: Scope) -> Who | None:
+        """Who sends the request, if it has the cookie of a session that goes on."""
+        ends, who = self._open.get(cookie_of(scope), (0.0, None))
+        if who is None or self.ticks() >= ends or not self.tokens.is_still(who):
+            return None
+        return who
 
-    def begin(self, token: str, address: str) -> str:
-        """The id of a new session. Raises WrongToken, or TooManyTries after ten of those."""
-        assert self.token is not None
+    def begin(self, token: str, address: str) -> tuple[str, Who]:
+        """The id of a new session, and whose it is.
+
+        Raises WrongToken, or TooManyTries after ten of those.
+        """
         tries = self._tries(address)
         if len(tries) >= WRONG_MAX:
             raise TooManyTries(int(tries[0] + WRONG_WITHIN_S - self.ticks()) + 1)
-        if not compare_digest(token.strip().encode(), self.token):
+        who = self.tokens.who(token.strip().encode())
+        if who is None:
             tries.append(self.ticks())
             raise WrongToken
-        return self._new()
+        return self._new(who), who
 
     def end(self, scope: Scope) -> None:
         """Forget the session of this request, if it has one."""
-        self._ends.pop(cookie_of(scope), None)
+        self._open.pop(cookie_of(scope), None)
 
-    def _new(self) -> str:
+    def _new(self, who: Who) -> str:
         id = secrets.token_urlsafe(24)
-        self._ends[id] = self.ticks() + SESSION_S
-        while len(self._ends) > _SESSIONS_MAX:
-            self._ends.popitem(last=False)
+        self._open[id] = self.ticks() + SESSION_S, who
+        while len(self._open) > _SESSIONS_MAX:
+            self._open.popitem(last=False)
         return id
 
     def _tries(self, address: str) -> deque[float]:

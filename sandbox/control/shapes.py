@@ -15,6 +15,7 @@ from sandbox.domain.field_types import (
     HttpUrl,
     PositiveAmount,
     WebhookSecret,
+    WorldId,
     WorldName,
 )
 from sandbox.domain.instants import Instant, parse_rfc3339
@@ -139,7 +140,7 @@ def _or_an_instant(schema: dict[str, Any]) -> None:
 class CreateWorld(_Body):
     """How a new world begins. An instant as `clock` freezes it there (assumed D21)."""
 
-    id: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,64}$")] | None = None
+    id: WorldId | None = None
     name: WorldName | None = None
     seed: _SeedNumber | None = None
     fixture: str | None = None

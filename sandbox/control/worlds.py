@@ -15,7 +15,7 @@ from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.saved_world import NotRestored
 from sandbox.store.steps import Steps
 from sandbox.worlds.clock import ClockView
-from sandbox.worlds.registry import Protected, TooManyWorlds, WorldTaken
+from sandbox.worlds.limits import Protected, TooManyWorlds, WorldTaken
 from sandbox.worlds.scheduler import advance_to, catch_up
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import World
@@ -112,7 +112,7 @@ async def create(request: ControlRequest) -> WorldView:
     body: CreateWorld = request.body
     scenario = None if body.scenario is None else scenarios.chosen(request, body.scenario)
     spec = WorldSpec(
-        id=body.id or "",
+        id=own_id(request, body.id),
         name=body.name or "",
         seed=request.services.default_seed if body.seed is None else body.seed,
         fixture=_fixture(request, body.fixture),
@@ -123,7 +123,7 @@ async def create(request: ControlRequest) -> WorldView:
     )
     worlds = request.services.worlds
     try:
-        world = await worlds.slices.run(worlds.creating(spec), is_large=True)
+        world = await worlds.slices.run(worlds.creating(spec, request.who.team), is_large=True)
     except WorldTaken as error:
         raise ControlFault(409, "world_taken", str(error)) from None
     except TooManyWorlds as error:
@@ -138,6 +138,16 @@ async def create(request: ControlRequest) -> WorldView:
             raise
     await catch_up(world, worlds.slices)
     return view(world)
+
+
+def own_id(request: ControlRequest, name: str | None) -> str:
+    """The id of a new world with this name; empty if it has none. Raises ControlFault."""
+    if name is None:
+        return ""
+    id = request.who.meant(name)
+    if not request.who.reaches(id):
+        raise invalid(f"id: must be a plain name, or end with @{request.who.team}")
+    return id
 
 
 def _fixture(request: ControlRequest, name: str | None) -> Fixture:
@@ -179,10 +189,10 @@ def _switches(wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 async def list_all(request: ControlRequest) -> Written[Worlds]:
-    """Every world that is in use."""
+    """Every world that is in use and within reach."""
     worlds = request.services.worlds
     await worlds.slices.run(worlds.dropping_unused())
-    listed = list(worlds)
+    listed = request.who.worlds(worlds)
     answer = Worlds(worlds=[], total=len(listed))
     query: WorldsQuery = request.query
     views = map(row_of if query.shape == "row" else view, listed)

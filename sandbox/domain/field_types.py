@@ -149,6 +149,9 @@ ProcessorBatchId = Annotated[str, Limits("str", min_length=1, max_length=64)]
 Flag = Annotated[bool, Limits("bool")]
 """True or false, and no other word for them."""
 
+WorldId = Annotated[str, Limits("str", pattern=r"^[a-z0-9_-]{1,64}(@[a-z0-9_-]{1,32})?$")]
+"""The id of a world, with its team if it has one."""
+
 WorldName = Annotated[str, Limits("str", max_length=200)]
 """What people call a world."""
 

@@ -5,18 +5,27 @@ of worlds. Two worlds may have the same lookup; the secret distinguishes them.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from sandbox.domain.keys import ApiKey, ParsedKey, secret_fits
 from sandbox.domain.profile import Profile
+from sandbox.domain.teams import OPERATOR, team_of, world_of
 from sandbox.store.saved_world import NotRestored, SavedWorld
 from sandbox.store.steps import Container, Steps, let_go, run_through
 from sandbox.worlds.background import NullScheduler, Scheduler
 from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.coverage_counters import CoverageCounters
 from sandbox.worlds.lifecycle import begin_anew, end_busy_payments, fill
+from sandbox.worlds.limits import (
+    UNUSED_AFTER_S,
+    KeysTaken,
+    Limits,
+    Protected,
+    TooManyWorlds,
+    WorldTaken,
+)
 from sandbox.worlds.scheduler import TIMERS_IN_A_ROW, fire_due
 from sandbox.worlds.slices import Alone, Slices
 from sandbox.worlds.spec import WorldSpec
@@ -25,45 +34,12 @@ from sandbox.worlds.world import DEFAULT_WORLD, TimerHandler, World
 if TYPE_CHECKING:
     from sandbox.worlds.saver import Saver
 
-UNUSED_AFTER_S: Final = 86_400.0
-"""Time after which an unused world in memory is dropped. Worlds in a file stay (decision 45)."""
-WORLDS_MAX: Final = 1_000
-JOURNAL_ENTRIES_MAX: Final = 1_000
-
 SKIPPED_MAX: Final = 1_000
 """The most world numbers to skip at once because their keys are taken."""
 
 
 Ticks = Callable[[], float]
 """Seconds of a steady clock, which changes of the system clock do not affect."""
-
-
-class WorldTaken(ValueError):
-    """A world with this id is there already, or one that has its keys."""
-
-
-class KeysTaken(WorldTaken):
-    """Another world has a key that this world would have."""
-
-
-class TooManyWorlds(RuntimeError):
-    """The server holds as many worlds as it may, and all of them are in use."""
-
-
-class Protected(ValueError):
-    """The world `default` cannot be removed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """Limits: the number of worlds, the time unused, the length of a journal.
-
-    `unused_after_s` None: a day in memory, no limit if the worlds are in a file.
-    """
-
-    worlds_max: int = WORLDS_MAX
-    unused_after_s: float | None = None
-    journal_entries_max: int = JOURNAL_ENTRIES_MAX
 
 
 class Worlds:
@@ -95,7 +71,8 @@ class Worlds:
         self._by_id: dict[str, World] = {}
         # Lookup segment to the ids of the worlds that hold it; a dictionary as an ordered set.
         self._by_lookup: dict[str, dict[str, None]] = {}
-        self._numbered = 0
+        # The last number of a world without an id of its own, by team.
+        self._numbered: dict[str, int] = {}
         # The ids of worlds that are being made.
         self._reserved: set[str] = set()
         # Saving, loading, resetting and deleting a world exclude each other.
@@ -107,30 +84,30 @@ class Worlds:
         """As `creating`, at once."""
         return run_through(self.creating(spec))
 
-    def creating(self, spec: WorldSpec) -> Steps[World]:
+    def creating(self, spec: WorldSpec, team: str = OPERATOR) -> Steps[World]:
         """A new world, filled and ready.
 
-        An empty id becomes the next free `world-N` whose keys are free. Raises WorldTaken,
+        An empty id becomes the team's next free `world-N` whose keys are free. Raises WorldTaken,
         TooManyWorlds, or NotRestored if its saved world cannot be used; then nothing changed.
         """
         yield from self.dropping_unused()
         if spec.id:
             return (yield from self._create(spec))
         for _ in range(SKIPPED_MAX):
-            spec = replace(spec, id=self._free_id())
-            numbered = self._numbered
+            spec = replace(spec, id=self._free_id(team))
+            numbered = self._numbered[team]
             try:
                 return (yield from self._create(spec))
             except KeysTaken:
                 # A key of that world exists elsewhere; the next number has other keys.
                 continue
             except (WorldTaken, TooManyWorlds, NotRestored):
-                if self._numbered == numbered:
-                    self._numbered -= 1
+                if self._numbered[team] == numbered:
+                    self._numbered[team] -= 1
                 raise
         raise WorldTaken(
-            f"the keys of {SKIPPED_MAX:,} worlds up to 'world-{self._numbered}' are in use in "
-            "other worlds; give the new world an id"
+            f"the keys of {SKIPPED_MAX:,} worlds up to 'world-{self._numbered[team]}' are in use "
+            "in other worlds; give the new world an id"
         )
 
     def _create(self, spec: WorldSpec) -> Steps[World]:
@@ -141,6 +118,7 @@ class Worlds:
                 f"{len(self._by_id)} worlds are in use, which is the most that this server holds; "
                 "delete those that are done with"
             )
+        self._refuse_too_many(team_of(spec.id))
         self._reserved.add(spec.id)
         try:
             world = yield from self._make(replace(spec, keys_are_known=self.known_keys))
@@ -154,6 +132,15 @@ class Worlds:
             run_through(self._remove(world))
             raise
         return world
+
+    def _refuse_too_many(self, team: str) -> None:
+        """Raises TooManyWorlds for a team that has as many as a team may."""
+        most = self.limits.worlds_per_team_max
+        if team != OPERATOR and sum(team_of(id) == team for id in self._by_id) >= most:
+            raise TooManyWorlds(
+                f"the team has {most} worlds, which is the most that a team may have; delete those "
+                "that are done with"
+            )
 
     def _make(
         self,
@@ -229,7 +216,10 @@ class Worlds:
                 secret, its_secret = self._secret(world, key), self._secret(other, its)
                 known = secret or its_secret
                 if known is None or (secret_fits(key, known) and secret_fits(its, known)):
-                    raise NotRestored(f"api_keys, {key.id}: the world {id!r} has this key")
+                    # Nobody learns of the worlds of others.
+                    is_own = team_of(world.id) in (OPERATOR, team_of(id))
+                    whose = f"the world {id!r}" if is_own else "another world"
+                    raise NotRestored(f"api_keys, {key.id}: {whose} has this key")
 
     def _secret(self, world: World, key: ApiKey) -> str | None:
         """The secret of a key whose plaintext the world knows, and which fits; None otherwise."""
@@ -312,12 +302,14 @@ class Worlds:
         self.coverage.add(world.coverage)
         world.coverage = self.coverage
 
-    def exercised(self) -> Steps[CoverageCounters]:
-        """The coverage of all worlds since the server started."""
+    def exercised(self, of: list[World] | None = None) -> Steps[CoverageCounters]:
+        """The coverage of all worlds since the server started, or of these alone."""
         total = CoverageCounters()
-        for coverage in (self.coverage, *(world.coverage for world in self)):
+        own = [self.coverage, *(one.coverage for one in self)]
+        counted = own if of is None else [one.coverage for one in of]
+        for coverage in counted:
             yield from coverage.count()
-        for coverage in (self.coverage, *(world.coverage for world in self)):
+        for coverage in counted:
             total.add(coverage)
         return total
 
@@ -385,9 +377,9 @@ class Worlds:
             if not holders:
                 del self._by_lookup[key.lookup]
 
-    def _free_id(self) -> str:
+    def _free_id(self, team: str) -> str:
         while True:
-            self._numbered += 1
-            id = f"world-{self._numbered}"
+            self._numbered[team] = number = self._numbered.get(team, 0) + 1
+            id = world_of(team, f"world-{number}")
             if id not in self._by_id and id not in self._reserved:
                 return id

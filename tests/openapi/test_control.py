@@ -118,6 +118,7 @@ def _success(sandbox: Checked, name: str) -> int:
 
 
 MADE = {"marks": {}, "receivers": {}, "endpoints": {"url": "http://127.0.0.1:9/hook"}}
+OF_SERVER = {"tokens": {"team": "mobile"}}
 ALWAYS_THERE = {"machines": "batch", "lens": "merchant", "scenarios": "approve_all"}
 
 
@@ -129,6 +130,9 @@ def _with_id(sandbox: Checked, name: str, path: str) -> str:
     if name == "next.delete":
         queued = sandbox.control("POST", f"{WORLD}/scenario/next", {"outcome": "lost_card"})
         return path.replace("none", queued.json()["id"])
+    if kind in OF_SERVER:
+        made = sandbox.control("POST", f"/{kind}", OF_SERVER[kind])
+        return path.replace("none", made.json()["id"])
     if kind in MADE:
         made = sandbox.control("POST", f"{WORLD}/{kind}", MADE[kind])
         return path.replace("none", made.json()["id"])
@@ -216,6 +220,9 @@ def test_what_is_there_already_is_refused_as_the_document_says(sandbox):
     while sandbox.control("POST", f"{WORLD}/receivers", {}).status == 201:
         pass
     answers["receivers.create"] = sandbox.control("POST", f"{WORLD}/receivers", {}).status
+    while sandbox.control("POST", "/tokens", {"team": "mobile"}).status == 201:
+        pass
+    answers["tokens.create"] = sandbox.control("POST", "/tokens", {"team": "mobile"}).status
     answers["worlds.delete"] = sandbox.control("DELETE", WORLD).status
 
     assert answers == dict.fromkeys([row.name for row in CONTROL if 409 in row.refuses], 409)

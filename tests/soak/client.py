@@ -16,7 +16,7 @@ from sandbox.domain.readings.table import DEFAULTS
 from sandbox.domain.webhooks.deliveries import Sent
 from sandbox.platform.sending import ABORT
 from sandbox.settings import Settings
-from sandbox.worlds.registry import Limits
+from sandbox.worlds.limits import Limits
 from tests.driving import InProcess, Response
 from tests.openapi.described import Described, described
 from tests.soak.loop import BEGINNING_S, Loop

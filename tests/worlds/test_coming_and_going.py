@@ -9,7 +9,7 @@ import pytest
 
 from sandbox.app import build
 from sandbox.settings import Settings
-from sandbox.worlds.registry import Limits
+from sandbox.worlds.limits import Limits
 from tests.driving import InProcess
 from tests.worlds.worlds import add_world
 

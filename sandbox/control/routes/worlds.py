@@ -7,14 +7,18 @@ from sandbox.platform.lazy import LazyFunctions, LazyModule
 
 if TYPE_CHECKING:
     from sandbox.control import (
+        acting_shapes,
         look_shapes,
         readings,
         shapes,
+        team_tokens,
         worlds,
     )
 else:
     readings = LazyFunctions("sandbox.control.readings")
+    team_tokens = LazyFunctions("sandbox.control.team_tokens")
     worlds = LazyFunctions("sandbox.control.worlds")
+    acting_shapes = LazyModule("sandbox.control.acting_shapes")
     look_shapes = LazyModule("sandbox.control.look_shapes")
     shapes = LazyModule("sandbox.control.shapes")
 
@@ -27,6 +31,34 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Check that the server answers",
         run=worlds.health,
         is_open=True,
+    ),
+    ControlRow(
+        name="tokens.create",
+        method="POST",
+        path=f"{PREFIX}/tokens",
+        summary="Issue a token to a team",
+        run=team_tokens.create,
+        body=lambda: acting_shapes.TokenBody,
+        status=201,
+        is_for_operator=True,
+        refuses=(409,),
+    ),
+    ControlRow(
+        name="tokens.list",
+        method="GET",
+        path=f"{PREFIX}/tokens",
+        summary="List the tokens of all teams",
+        run=team_tokens.list_all,
+        is_for_operator=True,
+    ),
+    ControlRow(
+        name="tokens.delete",
+        method="DELETE",
+        path=f"{PREFIX}/tokens/{{id}}",
+        summary="Make a token of a team worthless",
+        run=team_tokens.delete,
+        status=204,
+        is_for_operator=True,
     ),
     ControlRow(
         name="worlds.create",

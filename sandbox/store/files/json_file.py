@@ -47,7 +47,7 @@ ID: Final = "_id"
 DOCUMENTS_MAX: Final = 5_000
 """Above this size the server recommends SQLite: every write rewrites the whole JSON file."""
 
-_TABLE = re.compile(r"([a-z0-9_-]{1,64})\.(.+)", re.DOTALL)
+_TABLE = re.compile(r"([a-z0-9_-]{1,64}(?:@[a-z0-9_-]{1,32})?)\.(.+)", re.DOTALL)
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _INDENTED = json.JSONEncoder(ensure_ascii=False, indent=2)
 
@@ -84,6 +84,8 @@ class JsonFile:
         self._tables: dict[Names, _Table] | None = None
         self._as_opened: bytes | None = None
         self._secret = self._new_secret = b""
+        self._tokens = ""
+        self._new_tokens: str | None = None
         self._has_warned = False
         self._hold = Hold(path)
         self._path = self._hold.path
@@ -103,6 +105,14 @@ class JsonFile:
 
     def keep_secret(self, secret: bytes) -> None:
         self._new_secret = secret
+
+    @property
+    def tokens(self) -> str:
+        self._loaded()
+        return self._tokens if self._new_tokens is None else self._new_tokens
+
+    def keep_tokens(self, tokens: str) -> None:
+        self._new_tokens = tokens
 
     def load(self) -> Mapping[str, Tables]:
         self._tables = None
@@ -144,7 +154,9 @@ class JsonFile:
         try:
             self._hold.must_be_as_seen()
             try:
-                replace_file(self._path, _pieces(after, self.secret), on_disk=self._hold.prepare)
+                replace_file(
+                    self._path, _pieces(after, self.secret, self.tokens), on_disk=self._hold.prepare
+                )
             finally:
                 self._hold.settle()
         except OSError as error:
@@ -181,7 +193,7 @@ class JsonFile:
         try:
             # TinyDB passes extra arguments on to the storage.
             with TinyDB(content, storage=StrictStorage) as database:
-                found, self._secret = _head(database, self._migrations)
+                found, self._secret, self._tokens = _head(database, self._migrations)
                 return _tables(_worlds(database, found, self._migrations))
         except (UnknownFormat, Contents, RecursionError) as error:
             why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
@@ -227,8 +239,8 @@ class JsonFile:
             )
 
 
-def _head(database: TinyDB, migrations: Migrations) -> tuple[int, bytes]:
-    """The format of the file, one that can be read, and the secret of the server, if there is one.
+def _head(database: TinyDB, migrations: Migrations) -> tuple[int, bytes, str]:
+    """The format of the file, one that can be read; secret and tokens of the server, if any.
 
     Raises UnknownFormat and Contents.
     """
@@ -237,9 +249,10 @@ def _head(database: TinyDB, migrations: Migrations) -> tuple[int, bytes]:
         raise Contents(f"table {FILE!r} does not say that {PROGRAM} has written it")
     found = check_format(about.get("format"), FORMAT, migrations)
     try:
-        return found, read_secret(about.get("secret"))
+        secret = read_secret(about.get("secret"))
     except ValueError:
         raise Contents(f"table {FILE!r}: secret is not {2 * SECRET_BYTES} hex digits") from None
+    return found, secret, _COMPACT.encode(about["tokens"]) if "tokens" in about else ""
 
 
 def _worlds(
@@ -315,11 +328,13 @@ def _table(names: Names, saved: Mapping[str, _Row]) -> _Table:
     return _Table(ordered, b"".join([head, b",\n".join(lines), b"\n  }"]))
 
 
-def _pieces(tables: Mapping[Names, _Table], secret: bytes) -> Iterator[bytes]:
+def _pieces(tables: Mapping[Names, _Table], secret: bytes, tokens: str) -> Iterator[bytes]:
     """The whole file."""
     about = {"program": PROGRAM, "format": FORMAT, "version": __version__}
     if secret:
         about["secret"] = secret.hex()
+    if tokens:
+        about["tokens"] = json.loads(tokens)
     text = _INDENTED.encode({FILE: {"1": about}})
     yield _utf8(text.removesuffix("\n}"))
     for table in tables.values():

@@ -56,6 +56,8 @@ def copy(source: StateFile, target: StateFile) -> None:
     if source.secret:
         # The keys of the worlds are made of it.
         target.keep_secret(source.secret)
+    if source.tokens:
+        target.keep_tokens(source.tokens)
     target.write(changes)
 
 

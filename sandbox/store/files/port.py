@@ -126,6 +126,16 @@ class StateFile(Protocol):
     def keep_secret(self, secret: bytes) -> None:
         """Have the next write put this secret into the file, in place of the one it has."""
 
+    @property
+    def tokens(self) -> str:
+        """The tokens of teams as JSON, as `team_tokens` writes them; empty if there are none.
+
+        Raises StoreError.
+        """
+
+    def keep_tokens(self, tokens: str) -> None:
+        """Have the next write put these tokens into the file, in place of those it has."""
+
     def load(self) -> Mapping[str, Tables]:
         """All worlds by id, without the tables of RECORDS. Raises StoreError.
 

@@ -111,6 +111,13 @@ class SqliteFile:
     def keep_secret(self, secret: bytes) -> None:
         self._head.keep(secret)
 
+    @property
+    def tokens(self) -> str:
+        return self._head.tokens
+
+    def keep_tokens(self, tokens: str) -> None:
+        self._head.keep_tokens(tokens)
+
     def load(self) -> Mapping[str, Tables]:
         self._places = None
         # Garbage collection would scan all rows read so far again and again, and find nothing.
@@ -172,7 +179,7 @@ class SqliteFile:
             execute("BEGIN IMMEDIATE")
             self._only.check()
             self._digests.begin()
-            self._head.put_secret()
+            self._head.put()
             for change in changes:
                 self._apply(places, change)
             execute("COMMIT")

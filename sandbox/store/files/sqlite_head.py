@@ -1,4 +1,4 @@
-"""The table meta of `state.db`: the program that wrote it, its format, and a secret."""
+"""The table meta of `state.db`: the program that wrote it, its format, a secret, and tokens."""
 
 import sqlite3
 from typing import Final
@@ -13,11 +13,13 @@ PROGRAM: Final = "uat-sandbox"
 
 
 class Head:
-    """The table meta of one file. A new secret is written with the next commit."""
+    """The table meta of one file. A new secret and new tokens are written with the next commit."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
         self._secret = self._new_secret = b""
+        self._tokens = ""
+        self._new_tokens: str | None = None
 
     def look(self, migrations: Migrations) -> int | None:
         """The format of the file, one that can be read; None where the file is new.
@@ -36,6 +38,7 @@ class Head:
         version = meta.get("format", "")
         found = check_format(int(version) if version.isdecimal() else version, FORMAT, migrations)
         self._secret = _read(meta.get("secret"))
+        self._tokens = meta.get("tokens", "")
         return found
 
     def sign(self) -> None:
@@ -52,14 +55,26 @@ class Head:
         """Have the next commit write this secret."""
         self._new_secret = secret
 
-    def put_secret(self) -> None:
-        """Write a new secret. Called within a transaction. Raises sqlite3.Error."""
+    @property
+    def tokens(self) -> str:
+        """The tokens of teams; empty if there are none."""
+        return self._tokens if self._new_tokens is None else self._new_tokens
+
+    def keep_tokens(self, tokens: str) -> None:
+        """Have the next commit write these tokens."""
+        self._new_tokens = tokens
+
+    def put(self) -> None:
+        """Write what is new. Called within a transaction. Raises sqlite3.Error."""
         if self._new_secret:
             self._database.execute(PUT_META, ("secret", _with_sum(self._new_secret)))
+        if self._new_tokens is not None:
+            self._database.execute(PUT_META, ("tokens", self._new_tokens))
 
     def committed(self) -> None:
         """The transaction was committed."""
         self._secret, self._new_secret = self.secret, b""
+        self._tokens, self._new_tokens = self.tokens, None
 
 
 def _with_sum(secret: bytes) -> str:

@@ -1,0 +1,92 @@
+"""What a state file keeps of a server: its worlds, its secret, and the tokens of its teams."""
+
+import logging
+import secrets
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sandbox import library
+from sandbox.control.who import Tokens
+from sandbox.store import team_tokens
+from sandbox.store.files.port import SECRET_BYTES, StateFile, StoreError
+from sandbox.store.fixture import FixtureError
+from sandbox.store.saved_world import NotRestored, SavedWorld
+from sandbox.store.steps import run_through
+from sandbox.worlds.registry import Worlds
+
+if TYPE_CHECKING:
+    from sandbox.worlds.saver import Saver
+
+log = logging.getLogger("sandbox.store")
+
+
+def saver_of(path: Path) -> "Saver":
+    """The saver of the state file, which is opened and locked. Raises StoreError."""
+    from sandbox.store.files.opening import open_file
+    from sandbox.worlds.saver import Saver
+
+    return Saver(open_file(path))
+
+
+def have_secret(worlds: Worlds, file: StateFile | None) -> None:
+    """The secret of new worlds' keys, unless the keys are documented ones (decision 45).
+
+    A state file stores it; without a file each start makes a new one.
+    """
+    if worlds.known_keys:
+        return
+    if not worlds.secret:
+        worlds.secret = secrets.token_bytes(SECRET_BYTES)
+        if file is not None:
+            file.keep_secret(worlds.secret)
+    known = ", ".join(sorted(world.id for world in worlds if world.spec.keys_are_known))
+    if known:
+        log.warning(
+            "the API keys of these worlds are known to anybody, because they began on loopback or "
+            "with --known-keys: %s; for other keys, name another file with --store",
+            known,
+        )
+
+
+def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
+    """Fill the worlds from the file. Raises StoreError; then nothing was written."""
+    from sandbox.worlds.restore import spec_of
+
+    loaded = file.load()
+    worlds.secret = file.secret
+    for id, tables in loaded.items():
+
+        def read(table: str, id: str, world_id: str = id) -> str:
+            text = file.read(world_id, table, id)
+            if text is None:
+                raise StoreError(f"{file.name}: {world_id}.{table} has no {id}")
+            return text
+
+        saved = SavedWorld(tables, read, is_from_file=True, is_trusted=not file.is_for_people)
+        try:
+            run_through(worlds.restoring(spec_of(saved, library.fixture_of, id=id), saved))
+        except (NotRestored, FixtureError) as error:
+            from sandbox.store.files.disk import about_good_copy, cannot
+
+            why = f"world {id!r}: {error}"
+            raise cannot(path, "be read", why, about_good_copy(path)) from None
+    file.keep_good_copy()
+
+
+def tokens_of(
+    operators: str | None, saver: "Saver | None", *, now: Callable[[], datetime]
+) -> Tokens:
+    """The token of the operator, and those of teams that the state file has. Raises StoreError."""
+    try:
+        teams = [] if saver is None else team_tokens.read(saver.file.tokens)
+    except ValueError as error:
+        assert saver is not None
+        raise StoreError(f"{saver.file.name} cannot be read: {error}") from None
+    return Tokens(
+        None if operators is None else operators.encode(),
+        teams,
+        keep=(lambda _: None) if saver is None else saver.keep_tokens,
+        now=now,
+    )

@@ -1,0 +1,67 @@
+"""The tokens of teams, as a server keeps them: their digests, never the tokens themselves."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+
+from pydantic_core import from_json, to_json
+
+from sandbox.domain.instants import parse_rfc3339, to_wire
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamToken:
+    """A token by which a team uses the control API. `digest` is its SHA-256 in hex digits."""
+
+    id: str
+    team: str
+    name: str
+    digest: str
+    created_at: datetime
+    expires_at: datetime | None
+
+    def is_valid_at(self, now: datetime) -> bool:
+        """Whether it has not expired. The boundary itself is expired, as for API keys."""
+        return self.expires_at is None or now < self.expires_at
+
+
+def digest_of(token: bytes) -> str:
+    """The digest by which a token is found. Tokens are random, so it needs no salt."""
+    return sha256(token).hexdigest()
+
+
+def written(tokens: Iterable[TeamToken]) -> str:
+    """The tokens as a state file has them; empty if there are none."""
+    listed = [
+        {
+            "id": one.id,
+            "team": one.team,
+            "name": one.name,
+            "digest": one.digest,
+            "created_at": to_wire(one.created_at),
+            "expires_at": None if one.expires_at is None else to_wire(one.expires_at),
+        }
+        for one in tokens
+    ]
+    return to_json(listed).decode() if listed else ""
+
+
+def read(text: str) -> list[TeamToken]:
+    """The tokens of a state file. Raises ValueError if they are no tokens."""
+    if not text:
+        return []
+    try:
+        return [
+            TeamToken(
+                id=one["id"],
+                team=one["team"],
+                name=one["name"],
+                digest=one["digest"],
+                created_at=parse_rfc3339(one["created_at"]),
+                expires_at=None if one["expires_at"] is None else parse_rfc3339(one["expires_at"]),
+            )
+            for one in from_json(text)
+        ]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"tokens: {type(error).__name__}: {error}") from None

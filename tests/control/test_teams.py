@@ -1,0 +1,364 @@
+"""Teams share a server, and none finds a trace of another. Source: assumed D25-teams."""
+
+import json
+import re
+
+import pytest
+
+from sandbox.app import build
+from sandbox.control.routes import CONTROL
+from sandbox.in_process import Response
+from sandbox.settings import Settings
+from sandbox.worlds.limits import Limits
+from tests.driving import InProcess, Served, serving
+
+OPERATORS = "open-sesame-open-sesame"
+NOW_S = 1_772_366_400.0
+HOUR_S = 3_600.0
+TRACES = ("secret-plans", "@web", "Plans of the others")
+
+
+class Clock:
+    now_s = NOW_S
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+class Caller:
+    """Somebody with a token, or without one."""
+
+    def __init__(self, sandbox: InProcess, token: str | None, cookie: str = "") -> None:
+        self._sandbox = sandbox
+        self._headers = [] if token is None else [(b"authorization", f"Bearer {token}".encode())]
+        if cookie:
+            self._headers.append((b"cookie", cookie.encode()))
+
+    def ask(self, method: str, path: str, body=..., *, query: str = "") -> Response:
+        return self._sandbox.ask(
+            method, f"/_sandbox{path}", json_body=body, query=query, headers=self._headers
+        )
+
+    def world(self, id: str | None = None, **more) -> dict:
+        made = self.ask("POST", "/worlds", ({} if id is None else {"id": id}) | more)
+        assert made.status == 201, made.body
+        return made.json()
+
+    def ids(self) -> list[str]:
+        return [one["id"] for one in self.ask("GET", "/worlds").json()["worlds"]]
+
+
+class Shared:
+    """A server that two teams share."""
+
+    def __init__(self, **settings) -> None:
+        self.clock = Clock()
+        self.sandbox = InProcess(
+            build(Settings(host="0.0.0.0", token=OPERATORS, **settings), system_clock=self.clock)
+        )
+        self.operator = Caller(self.sandbox, OPERATORS)
+        self.mobile = self.team("mobile")
+        self.web = self.team("web")
+
+    def issue(self, team: str, **more) -> dict:
+        made = self.operator.ask("POST", "/tokens", {"team": team} | more)
+        assert made.status == 201, made.body
+        return made.json()
+
+    def team(self, name: str) -> Caller:
+        return Caller(self.sandbox, self.issue(name)["token"])
+
+
+@pytest.fixture
+def shared() -> Shared:
+    return Shared()
+
+
+# --- whose a world is -------------------------------------------------------------------------
+
+
+@pytest.mark.proves("assumed D25-teams")
+def test_each_team_sees_the_worlds_that_it_made_and_the_operator_sees_all(shared):
+    shared.mobile.world("checkout")
+    shared.web.world("checkout")
+
+    assert shared.mobile.ids() == ["checkout@mobile"]
+    assert shared.web.ids() == ["checkout@web"]
+    assert shared.operator.ids() == ["default", "checkout@mobile", "checkout@web"]
+
+
+def test_a_team_calls_its_worlds_by_their_plain_names_or_their_ids(shared):
+    made = shared.mobile.world("default")
+
+    by_name = shared.mobile.ask("GET", "/worlds/default").json()
+    by_id = shared.mobile.ask("GET", "/worlds/default@mobile").json()
+
+    assert made["id"] == by_name["id"] == by_id["id"] == "default@mobile"
+    assert shared.operator.ask("GET", "/worlds/default").json()["id"] == "default"
+
+
+def test_worlds_without_an_id_are_numbered_for_each_team_alone(shared):
+    assert [shared.web.world()["id"] for _ in range(3)][-1] == "world-3@web"
+    assert shared.mobile.world()["id"] == "world-1@mobile"
+    assert shared.operator.world()["id"] == "world-1"
+
+
+def test_worlds_of_the_same_name_have_keys_of_their_own(shared):
+    one, other = (team.world("checkout") for team in (shared.mobile, shared.web))
+
+    assert one["keys"]["merchant"]["key"] != other["keys"]["merchant"]["key"]
+    answer = shared.sandbox.ask("GET", "/v1/accounts", key=one["keys"]["partner"]["key"])
+    assert answer.status == 200
+    assert shared.mobile.ask("GET", "/worlds/checkout/requests").json()["total"] == 1
+    assert shared.web.ask("GET", "/worlds/checkout/requests").json()["total"] == 0
+
+
+@pytest.mark.parametrize("id", ["plans@web", "plans@mobile@web", "plans@", "@mobile", "Plans"])
+def test_a_team_makes_no_world_under_another_name(shared, id):
+    made = shared.mobile.ask("POST", "/worlds", {"id": id})
+    shared.mobile.world("mine")
+    forked = shared.mobile.ask("POST", "/worlds/mine/fork", {"id": id})
+
+    assert (made.status, forked.status) == (400, 400)
+    assert shared.operator.ids() == ["default", "mine@mobile"]
+
+
+def test_the_operator_makes_worlds_for_a_team_and_copies_of_them(shared):
+    shared.operator.world("given@mobile")
+    copy = shared.operator.ask("POST", "/worlds/given@mobile/fork", {}).json()
+
+    assert shared.mobile.ids() == ["given@mobile"]
+    assert copy["id"] == "world-1"
+
+
+def test_a_team_has_so_many_worlds_and_another_has_room(shared):
+    small = Shared(limits=Limits(worlds_per_team_max=2))
+    for _ in range(2):
+        small.mobile.world()
+
+    refused = small.mobile.ask("POST", "/worlds", {})
+
+    assert refused.status == 409
+    assert "2 worlds, which is the most that a team may have" in refused.json()["message"]
+    small.web.world()
+    small.operator.world()
+
+
+# --- no trace ---------------------------------------------------------------------------------
+
+
+def _path(row, world: str) -> str:
+    path = row.path.removeprefix("/_sandbox").replace("{w}", world)
+    return re.sub(r"{\w+}", "none", path)
+
+
+@pytest.fixture(scope="module")
+def secretive() -> Shared:
+    """A server on which another team has a world with a payment, a scenario and an endpoint."""
+    shared = Shared()
+    made = shared.web.world("secret-plans", name="Plans of the others")
+    key, terminal = made["keys"]["merchant"]["key"], made["terminals"]["merchant"]
+    body = {"amount": 4711, "terminal_id": terminal}
+    assert shared.sandbox.ask("POST", "/v3/payment", key=key, json_body=body).status == 200
+    shared.web.ask("PUT", "/worlds/secret-plans/scenario", {"toml": 'name = "Plans of the others"'})
+    return shared
+
+
+WITH_WORLD = [row for row in CONTROL if "{w}" in row.path]
+WITHOUT = [row for row in CONTROL if "{w}" not in row.path]
+
+
+@pytest.mark.proves("assumed D25-teams")
+@pytest.mark.parametrize("row", WITH_WORLD, ids=lambda row: row.name)
+def test_a_world_of_others_is_answered_as_one_that_there_is_not(secretive, row):
+    body = {} if row.body is not None or row.is_raw else ...
+
+    def refused(world: str) -> tuple[int, str]:
+        answer = secretive.mobile.ask(row.method, _path(row, world), body)
+        return answer.status, answer.body.decode().replace(world, "W")
+
+    nowhere = refused("nowhere-at-all")
+
+    assert nowhere[0] == 404
+    for world in ("secret-plans", "secret-plans@web", "default"):
+        assert refused(world) == nowhere
+
+
+@pytest.mark.parametrize("row", WITHOUT, ids=lambda row: row.name)
+def test_no_answer_about_the_server_tells_of_a_world_of_others(secretive, row):
+    body = {} if row.body is not None else ...
+    query = "q=4711" if row.name == "find" else ""
+
+    answer = secretive.mobile.ask(row.method, _path(row, "none"), body, query=query)
+
+    assert [trace for trace in TRACES if trace in answer.body.decode()] == []
+
+
+def test_nothing_is_found_in_a_world_of_others_and_nothing_is_counted(secretive):
+    sold = secretive.web.ask("GET", "/worlds/secret-plans/payments").json()["payments"][0]
+    id = sold["id"]
+
+    def find(caller: Caller, query: str) -> Response:
+        return caller.ask("GET", "/find", query=query)
+
+    assert find(secretive.web, f"q={id}").json()["found"][0]["world"] == "secret-plans@web"
+    assert find(secretive.mobile, f"q={id}").json() == {"found": [], "more": False}
+    assert find(secretive.mobile, f"q={id}&world=secret-plans@web").status == 404
+    counted = secretive.mobile.ask("GET", "/coverage").json()
+    assert all(section["exercised"] == {} for section in counted.values())
+    mine = secretive.web.ask("GET", "/coverage").json()
+    assert mine["operations"]["exercised"] == {"payments.create": 1}
+
+
+def test_a_name_that_resembles_one_of_others_is_given_no_hint(secretive):
+    answer = secretive.mobile.ask("GET", "/worlds/secret-plan").json()
+
+    assert "nearest" not in answer
+
+
+def test_a_snapshot_with_a_key_of_others_says_nothing_of_their_world(secretive):
+    saved = secretive.web.ask("GET", "/worlds/secret-plans/snapshot").json()
+    secretive.mobile.world("copy")
+
+    refused = secretive.mobile.ask("PUT", "/worlds/copy/snapshot", saved)
+
+    # The name is in the document that was sent.
+    assert [trace for trace in TRACES[:2] if trace in refused.body.decode()] == []
+
+
+# --- tokens -----------------------------------------------------------------------------------
+
+
+def test_a_token_is_shown_once_and_kept_as_a_digest(shared):
+    issued = shared.issue("mobile", name="CI")
+    listed = shared.operator.ask("GET", "/tokens")
+
+    assert issued["token"].startswith("sbx_")
+    assert len(issued["token"]) > 30
+    newest = listed.json()["tokens"][-1]
+    assert newest == {name: value for name, value in issued.items() if name != "token"}
+    assert issued["token"] not in listed.body.decode()
+    kept = shared.sandbox.sandbox.app._control._tokens._by_digest
+    assert issued["token"] not in repr(kept)
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in CONTROL if row.is_for_operator], ids=lambda row: row.name
+)
+def test_only_the_operator_has_a_hand_in_tokens(shared, row):
+    body = {"team": "mobile"} if row.body is not None else ...
+
+    refused = shared.mobile.ask(row.method, _path(row, "none"), body)
+
+    assert refused.status == 403
+    assert refused.json()["error"] == "operator_only"
+    assert "of the operator" in refused.json()["message"]
+
+
+def test_a_deleted_token_is_worthless_at_once_and_its_worlds_stay(shared):
+    issued = shared.issue("mobile")
+    caller = Caller(shared.sandbox, issued["token"])
+    caller.world("checkout")
+
+    assert shared.operator.ask("DELETE", f"/tokens/{issued['id']}").status == 204
+
+    assert caller.ask("GET", "/worlds").status == 401
+    assert shared.mobile.ids() == ["checkout@mobile"]
+    assert shared.operator.ask("DELETE", f"/tokens/{issued['id']}").status == 404
+
+
+@pytest.mark.parametrize("ends", [{"expires_in": "1h"}, {"expires_at": "2026-03-01T13:00:00Z"}])
+def test_a_token_expires_at_its_moment(shared, ends):
+    issued = shared.issue("mobile", **ends)
+    caller = Caller(shared.sandbox, issued["token"])
+
+    shared.clock.now_s = NOW_S + HOUR_S - 0.001
+    before = caller.ask("GET", "/worlds").status
+    shared.clock.now_s = NOW_S + HOUR_S
+    after = caller.ask("GET", "/worlds").status
+
+    assert issued["expires_at"] == "2026-03-01T13:00:00.000Z"
+    assert (before, after) == (200, 401)
+    assert shared.operator.ask("GET", "/tokens").json()["tokens"][-1]["expired"] is True
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({"team": ""}, "team"),
+        ({"team": "Mobile"}, "team"),
+        ({"team": "a" * 33}, "team"),
+        ({"team": "a@b"}, "team"),
+        ({}, "team"),
+        ({"team": "mobile", "expires_in": "soon"}, "expires_in"),
+        ({"team": "mobile", "expires_in": "P99999999D"}, "expires_in"),
+        ({"team": "mobile", "expires_at": "2020-01-01T00:00:00Z"}, "must lie ahead"),
+        ({"team": "mobile", "expires_in": "1d", "expires_at": "2030-01-01T00:00:00Z"}, "one of"),
+    ],
+)
+def test_a_token_that_cannot_be_is_refused_in_words(shared, body, says):
+    before = shared.operator.ask("GET", "/tokens").json()["total"]
+
+    refused = shared.operator.ask("POST", "/tokens", body)
+
+    assert refused.status == 400
+    assert says in refused.json()["message"] + refused.json()["details"]
+    assert shared.operator.ask("GET", "/tokens").json()["total"] == before
+
+
+def test_a_browser_signs_in_for_a_team_and_loses_its_session_with_the_token(shared):
+    shared.mobile.world("checkout")
+    issued = shared.issue("mobile")
+
+    begun = Caller(shared.sandbox, None).ask("POST", "/session", {"token": issued["token"]})
+    cookie = begun.headers["set-cookie"].split(";")[0]
+    browser = Caller(shared.sandbox, None, cookie)
+
+    assert begun.json()["team"] == "mobile"
+    assert browser.ask("GET", "/session").json()["team"] == "mobile"
+    assert browser.ids() == ["checkout@mobile"]
+    assert browser.ask("GET", "/tokens").status == 403
+    shared.operator.ask("DELETE", f"/tokens/{issued['id']}")
+    assert browser.ask("GET", "/worlds").status == 401
+    assert browser.ask("GET", "/session").json()["signed_in"] is False
+
+
+def test_where_no_token_is_needed_a_team_still_sees_its_own_worlds_alone():
+    sandbox = InProcess(build(Settings()))
+    anybody = Caller(sandbox, None)
+    issued = anybody.ask("POST", "/tokens", {"team": "mobile"}).json()
+
+    assert Caller(sandbox, issued["token"]).ids() == []
+    assert anybody.ids() == ["default"]
+
+
+@pytest.mark.parametrize("name", ["state.db", "state.json"])
+def test_tokens_and_worlds_of_teams_outlive_a_server_that_is_killed(tmp_path, name):
+    path = tmp_path / name
+
+    def ids(server: Served, token: str) -> list[str]:
+        listed = server.control("GET", "/worlds", headers={"authorization": f"Bearer {token}"})
+        return [one["id"] for one in listed.json()["worlds"]]
+
+    with serving("--store", str(path)) as server:
+        issued = server.control("POST", "/tokens", json={"team": "mobile"}).json()
+        gone = server.control("POST", "/tokens", json={"team": "web"}).json()
+        by = {"authorization": f"Bearer {issued['token']}"}
+        server.control("POST", "/worlds", json={"id": "checkout"}, headers=by)
+        assert server.control("DELETE", f"/tokens/{gone['id']}").status_code == 204
+        server.process.kill()
+
+    with serving("--store", str(path)) as server:
+        assert ids(server, issued["token"]) == ["checkout@mobile"]
+        assert "default" in ids(server, gone["token"])
+    assert issued["token"] not in path.read_bytes().decode("latin-1")
+
+
+def test_damaged_tokens_of_a_file_are_no_open_door(tmp_path):
+    path = tmp_path / "state.json"
+    path.write_text(
+        json.dumps({"file": {"1": {"program": "uat-sandbox", "format": 2, "tokens": [{"id": 1}]}}})
+    )
+
+    with pytest.raises(Exception, match="cannot be read: tokens"):
+        build(Settings(host="0.0.0.0", token=OPERATORS, store=path))
