@@ -31,6 +31,14 @@ _SECRETS: Final = (
 )
 _WORLD: Final = "/_sandbox/worlds/default"
 _HOOK: Final = {"url": "http://127.0.0.1:9/hook"}
+_TOKEN: Final = {
+    "id": "tok_4f2a9c01b7d3",
+    "team": "mobile",
+    "name": "CI of the mobile team",
+    "created_at": "2026-03-01T12:00:00.000Z",
+    "expires_at": "2026-05-30T12:00:00.000Z",
+    "expired": False,
+}
 _TAP: Final = {
     "transaction_id": NOWHERE,
     "operation": "sale",
@@ -58,6 +66,8 @@ _FIXED: Final = {
     "openapi.control": {"openapi": VERSION, "info": {"title": "Control API of uat-sandbox"}},
     "openapi.platform": {"openapi": VERSION, "info": {"title": "Card payment platform"}},
     "scenario.schema": {"$schema": DIALECT, "type": "object"},
+    "tokens.create": {**_TOKEN, "token": "sbx_" + "x" * 32},
+    "tokens.list": {"tokens": [_TOKEN], "total": 1},
     "snapshot.read": {"format": "uat-sandbox-snapshot"},
     "scenario.prove": {
         "name": "Approve everything",
@@ -95,7 +105,8 @@ _FIXED: Final = {
         "now": NOW,
     },
 }
-"""Answers of rows that wait for an event loop, and the beginnings of whole documents."""
+"""Answers of rows that wait for an event loop or tell the time of the machine, and the beginnings of
+whole documents."""
 
 
 def files() -> dict[Path, str]:

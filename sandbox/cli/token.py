@@ -54,7 +54,13 @@ def new(
 @at_server
 @json_option
 def list_all(*, url: str, token: str | None, as_json: bool) -> None:
-    """List the tokens of all teams. None is shown in plain text."""
+    """List the tokens of all teams. None is shown in plain text.
+
+    \b
+    Examples:
+      sandbox token list
+      sandbox token list --json
+    """
     found = Remote(url=url, token=token).read("GET", "/tokens")
     if as_json:
         show_json(found)
@@ -79,7 +85,12 @@ def list_all(*, url: str, token: str | None, as_json: bool) -> None:
 @at_server
 @json_option
 def delete(id: str, *, url: str, token: str | None, as_json: bool) -> None:
-    """Make the token with this ID worthless, at once. Its team's worlds stay."""
+    """Make the token with this ID worthless, at once. Its team's worlds stay.
+
+    \b
+    Example:
+      sandbox token delete tok_4f2a9c01b7d3
+    """
     Remote(url=url, token=token).read("DELETE", f"/tokens/{quote(id, safe='')}")
     if as_json:
         show_json({"id": id, "deleted": True})

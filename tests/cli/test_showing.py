@@ -82,6 +82,8 @@ def test_every_command_that_asks_a_server_says_when_there_is_none(words):
             "refund": ["last"],
             "reverse": ["last"],
             "tip": ["last", "2"],
+            "token delete": ["tok_4f2a9c01b7d3"],
+            "token new": ["mobile"],
             "trigger": ["transaction.sale"],
             "world capture": ["world.gz"],
             "world load": ["-"],

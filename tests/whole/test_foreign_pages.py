@@ -182,6 +182,7 @@ class Target:
         self.ids = {
             "endpoints": "mine",
             "receivers": "inside",
+            "tokens": "none",
             "messages": self.newest("messages"),
             "requests": self.newest("requests"),
             "batches": self.sale["batch_id"],

@@ -693,6 +693,15 @@ declare namespace Api {
     description?: string | null;
     event_types?: Array<string>;
   };
+  type NewToken = {
+    id: string;
+    team: string;
+    name: string;
+    created_at: string;
+    expires_at: string | null;
+    expired: boolean;
+    token: string;
+  };
   type NextOutcome = {
     outcome?: string | null;
     operation?: Operation | null;
@@ -1082,6 +1091,7 @@ declare namespace Api {
   type SessionView = {
     needs_token: boolean;
     signed_in: boolean;
+    team: string | null;
     version: string;
     platform_url: string;
     api_key_header: string;
@@ -1177,6 +1187,24 @@ declare namespace Api {
   };
   type TipCaptureMode = "sale" | "capture" | "adjust";
   type TipType = "fixed" | "percentage";
+  type TokenBody = {
+    team: string;
+    name?: string;
+    expires_at?: string | null;
+    expires_in?: string | null;
+  };
+  type TokenView = {
+    id: string;
+    team: string;
+    name: string;
+    created_at: string;
+    expires_at: string | null;
+    expired: boolean;
+  };
+  type TokensOfTeams = {
+    tokens: Array<TokenView>;
+    total: number;
+  };
   type Totals = {
     payments: number;
     messages: number;
@@ -1301,6 +1329,24 @@ declare namespace Api {
       path: ["health"];
       body: undefined;
       answer: Health;
+    };
+    "tokens.create": {
+      method: "POST";
+      path: ["tokens"];
+      body: TokenBody;
+      answer: NewToken;
+    };
+    "tokens.list": {
+      method: "GET";
+      path: ["tokens"];
+      body: undefined;
+      answer: TokensOfTeams;
+    };
+    "tokens.delete": {
+      method: "DELETE";
+      path: ["tokens", string];
+      body: undefined;
+      answer: null;
     };
     "worlds.create": {
       method: "POST";
