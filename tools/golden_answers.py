@@ -105,7 +105,7 @@ _FIXED: Final = {
         "now": NOW,
     },
 }
-"""Answers of rows that wait for an event loop or tell the time of the machine, and the beginnings of
+"""Answers of rows that wait for an event loop or have the machine's time, and the beginnings of
 whole documents."""
 
 

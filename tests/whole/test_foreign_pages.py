@@ -182,7 +182,7 @@ class Target:
         self.ids = {
             "endpoints": "mine",
             "receivers": "inside",
-            "tokens": "none",
+            "tokens": str(server.control("POST", "/tokens", json={"team": "a"}).json()["id"]),
             "messages": self.newest("messages"),
             "requests": self.newest("requests"),
             "batches": self.sale["batch_id"],
