@@ -371,3 +371,25 @@ def test_a_world_whose_texts_are_attacks_shows_them_as_text(page, server):
 
     assert dialogs == []
     assert len(payments) > 0
+
+
+@pytest.mark.proves("assumed D25-teams")
+def test_a_team_signs_in_and_sees_its_own_worlds(page):
+    with serving("--clock", NOW, "--token", "open-sesame-open-sesame") as server:
+        by = {"authorization": "Bearer open-sesame-open-sesame"}
+        issued = server.control("POST", "/tokens", json={"team": "mobile"}, headers=by).json()
+        server.control("POST", "/worlds", json={"id": "plans@web"}, headers=by)
+        page.goto(f"{server.facts['control_url']}/#token={issued['token']}")
+        expect(page.get_by_role("heading", level=1)).to_have_text("There is no world default")
+
+        page.get_by_role("link", name="All worlds, and new ones").click()
+        page.get_by_label("Id, or none to have one made up").fill("checkout")
+        page.get_by_role("button", name="Make it").click()
+        expect(page.locator(".live")).to_have_text("live")
+        page.get_by_role("link", name="Worlds", exact=True).click()
+
+        expect(page.get_by_role("heading", name="All worlds of the team mobile")).to_be_visible()
+        listed = page.locator("table").first
+        expect(listed).to_contain_text("checkout@mobile")
+        expect(listed.get_by_role("row")).to_have_count(2)
+        expect(page.locator("body")).not_to_contain_text("plans")

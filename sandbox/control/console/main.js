@@ -159,7 +159,7 @@ function Gone() {
   return html`<main class="room"><h1 tabindex="-1">There is no world ${route.value.world}</h1>
     <div class="panel pad"><p>${message}.
     ${nearest && html` Did you mean <${Go} world=${nearest}>${nearest}<//>?`}</p>
-    ${worlds.length ? html`<p>This server has:</p><ul>${worlds.map(({ id, name }) => html`<li key=${id}>
+    ${worlds.length ? html`<p>${session.value?.team ? `The team ${session.value.team} has:` : "This server has:"}</p><ul>${worlds.map(({ id, name }) => html`<li key=${id}>
       <${Go} world=${id}>${id}<//> ${name}</li>`)}</ul>` : ""}
     <p><${Go} room="worlds">All worlds, and new ones<//></p></div></main>`;
 }

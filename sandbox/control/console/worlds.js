@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld, raw } from "./api.js";
 import { Marks } from "./marks.js";
 import { go, route } from "./route.js";
-import { act, beat, enter, world } from "./state.js";
+import { act, beat, enter, session, world } from "./state.js";
 import { Act, Go, html, Icon, Panel, say, Sure, Trouble } from "./ui.js";
 import { day, time } from "./words.js";
 
@@ -98,6 +98,12 @@ function This({ again }) {
       a world of it, here or on another server. A fork has keys of its own.</p></div><//>`;
 }
 
+/** What a list of worlds is headed by: a team sees its own. */
+function whose() {
+  const team = session.value?.team;
+  return team ? `All worlds of the team ${team}` : "All worlds of this server";
+}
+
 export function Worlds() {
   const [list, setList] = useState([]);
   const [error, setError] = useState(null);
@@ -110,7 +116,7 @@ export function Worlds() {
   return html`<div class="row wrap"><h1 tabindex="-1">Worlds</h1><span class="qq">${list.length}</span>
     <span class="q">another world opens in the room from which you came, ${room.value}</span></div>
   <${Trouble} error=${error} />
-  <${Panel} title="All worlds of this server" about="what happens in one, no other sees"><div class="scroll" tabindex="0"><table><thead><tr>
+  <${Panel} title=${whose()} about="what happens in one, no other sees"><div class="scroll" tabindex="0"><table><thead><tr>
     <th>world</th><th>name</th><th>clock</th><th>scenario</th><th class="r">payments</th><th class="r">requests</th><th class="r">refused</th>
     <th><span class="vh">Actions</span></th></tr></thead><tbody>
     ${list.map((one) => html`<${Row} key=${one.id} one=${one} here=${one.id === here} again=${again} />`)}</tbody></table></div><//>
