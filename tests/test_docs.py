@@ -12,6 +12,7 @@ from sandbox.control.routes import CONTROL
 from sandbox.control.shapes import WAIT_S_MAX
 from sandbox.control.streaming import STREAMS_MAX
 from sandbox.control.waiting import WAITS_MAX
+from sandbox.control.who import TOKENS_MAX
 from sandbox.domain.batches import BATCH_LIFE, REASONS
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.outcomes import INITIATING, OUTCOMES, Operation
@@ -34,7 +35,7 @@ from sandbox.worlds.coverage_counters import SCENARIOS_MAX
 from sandbox.worlds.dispatcher import UNDER_WAY_MAX
 from sandbox.worlds.event_stream import WAITING_MAX
 from sandbox.worlds.journal import CAPTURE_BYTES_MAX, REASON_CHARS_MAX
-from sandbox.worlds.limits import JOURNAL_ENTRIES_MAX, WORLDS_MAX
+from sandbox.worlds.limits import JOURNAL_ENTRIES_MAX, WORLDS_MAX, WORLDS_PER_TEAM_MAX
 from sandbox.worlds.marks import MARKS_MAX
 from tools.generate import (
     FOLDER,
@@ -54,6 +55,8 @@ CONTROL_GUIDE = ROOT / "docs" / "guides" / "control-api.md"
 
 LIMITS = {
     "worlds of a server": WORLDS_MAX,
+    "worlds of a team": WORLDS_PER_TEAM_MAX,
+    "tokens of teams": TOKENS_MAX,
     "requests in the journal of a world": JOURNAL_ENTRIES_MAX,
     "bytes of a body, of a request or an answer, in the journal": CAPTURE_BYTES_MAX,
     "characters of a reason in the journal": REASON_CHARS_MAX,
