@@ -1,5 +1,7 @@
 """Whether payments cost more where there are many: 200,000 transactions against 1,000.
 
+BENCH_PAYMENTS=1000000 measures with a million.
+
 Run as `python -m benchmarks.payments` it is the process that holds both worlds: it reads an order
 from its standard input, and writes what it measured to its standard output. Both worlds are filled
 through the API and asked in turn, without a socket; costs are processor time of the application.
@@ -8,6 +10,7 @@ process: together they start it once.
 """
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -24,12 +27,12 @@ from benchmarks.report import Plan, Result, Target, compared
 from benchmarks.serving import BenchmarkError
 from sandbox.in_process import Exchange
 
-MANY: Final = 200_000
+MANY: Final = int(os.environ.get("BENCH_PAYMENTS", "200000"))
 FEW: Final = 1_000
 _PER_ROUND: Final = 50
 _PAGE: Final = 20
 _TARGET: Final = Target(bound=1.5)
-_WITHIN_S: Final = 900
+_WITHIN_S: Final = 900 + MANY // 500
 
 _DAY_MS: Final = 86_400_000
 _START_MS: Final = int(FIRST_DAY.timestamp() * 1000) + DAYS // 3 * _DAY_MS
