@@ -30,7 +30,7 @@ _NAMES: Final[dict[What, str]] = {
     "sale": "a sale, instructions",
 }
 _TARGETS: Final[dict[What, Target]] = {
-    "read": Target(bound=1.3),
+    "read": Target(bound=1.2),
     "sale": Target(bound=2.7),
 }
 

@@ -14,7 +14,7 @@ from benchmarks.serving import SAME_AS_SANDBOX, Server, ask, request
 
 _PATH: Final = "/v3/payment"
 _ROUND_S: Final = 1.0
-_TARGET: Final = Target(bound=0.4, is_floor=True)
+_TARGET: Final = Target(bound=0.5, is_floor=True)
 
 
 def run(plan: Plan) -> list[Result]:

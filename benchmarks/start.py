@@ -7,7 +7,7 @@ disturbs less (the system counts it in steps of 10 ms).
 from benchmarks import serving
 from benchmarks.report import Plan, Result, Target, compared
 
-_TARGET = Target(bound=2.0)
+_TARGET = Target(bound=1.5)
 _Waited = tuple[float, float]
 
 

@@ -19,7 +19,7 @@ _ROUND_S: Final = 1.5
 _FILL_S: Final = 3.0
 _SALES: Final = 200
 
-_DELIVERIES: Final = Target(bound=1_000, of="figure", is_floor=True)
+_DELIVERIES: Final = Target(bound=2_000, of="figure", is_floor=True)
 _KEPT: Final = Target(bound=0.7, is_floor=True)
 _SOON_MS: Final = Target(bound=20, of="figure")
 
