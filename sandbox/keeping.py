@@ -3,6 +3,7 @@
 import logging
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,12 +18,14 @@ from sandbox.store.steps import run_through
 from sandbox.worlds.registry import Worlds
 
 if TYPE_CHECKING:
-    from sandbox.worlds.saver import Saver
+    from sandbox.worlds.background import Saver
+    from sandbox.worlds.saver import Saver as FileSaver
+    from sandbox.worlds.world import World
 
 log = logging.getLogger("sandbox.store")
 
 
-def saver_of(path: Path) -> "Saver":
+def saver_of(path: Path) -> "FileSaver":
     """The saver of the state file, which is opened and locked. Raises StoreError."""
     from sandbox.store.files.opening import open_file
     from sandbox.worlds.saver import Saver
@@ -76,17 +79,27 @@ def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
 
 
 def tokens_of(
-    operators: str | None, saver: "Saver | None", *, now: Callable[[], datetime]
+    operators: str | None,
+    teams: str,
+    saver: "Saver[World] | None",
+    *,
+    now: Callable[[], datetime],
 ) -> Tokens:
-    """The token of the operator, and those of teams that the state file has. Raises StoreError."""
+    """The token of the operator, and those of teams as they were kept. Raises StoreError."""
     try:
-        teams = [] if saver is None else team_tokens.read(saver.file.tokens)
+        known = team_tokens.read(teams)
     except ValueError as error:
         assert saver is not None
-        raise StoreError(f"{saver.file.name} cannot be read: {error}") from None
+        raise StoreError(f"{saver.name} cannot be read: {error}") from None
     return Tokens(
         None if operators is None else operators.encode(),
-        teams,
+        known,
         keep=(lambda _: None) if saver is None else saver.keep_tokens,
         now=now,
     )
+
+
+def renew(tokens: Tokens, teams: str) -> None:
+    """Take these tokens of teams, which another server has kept."""
+    with suppress(ValueError):
+        tokens.renew(team_tokens.read(teams))

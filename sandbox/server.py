@@ -7,7 +7,7 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -59,10 +59,12 @@ class _Server(uvicorn.Server):
         *,
         on_ready: Callable[[], None],
         beside: Callable[[], Coroutine[Any, Any, None]] | None,
+        leave: Callable[[], Awaitable[None]] | None,
     ) -> None:
         super().__init__(config)
         self._on_ready = on_ready
         self._beside = beside
+        self._leave = leave
         self._task: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -79,9 +81,11 @@ class _Server(uvicorn.Server):
                 self._task = asyncio.create_task(self._beside())
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End the task, then the server."""
+        """End the task, hand the worlds over, then end the server."""
         if self._task is not None:
             self._task.cancel()
+        if self._leave is not None:
+            await self._leave()
         await super().shutdown(sockets)
 
 
@@ -104,6 +108,7 @@ def serve(settings: Settings) -> None:
             _config(sandbox.app, pool_of(sandbox, settings), tls),
             on_ready=lambda: announce(sandbox, settings),
             beside=None if watcher is None else partial(watcher.watch, sandbox.worlds.default),
+            leave=sandbox.leave,
         ).run(sockets)
 
 

@@ -16,6 +16,8 @@ from sandbox.worlds.limits import Limits
 
 _HOST_NAME: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 
+_URL: Final = re.compile(r"http://[A-Za-z0-9._:\[\]-]+")
+
 LogFormat = Literal["text", "json"]
 
 
@@ -40,7 +42,9 @@ class Settings:
     files for. `known_keys` gives worlds the documented keys even if
     others can reach the server. `tls` serves HTTPS, with the certificate of `tls_cert` and
     `tls_key`, or else with one of an authority in `tls_folder`; `ca` is the authority's
-    certificate as PEM, once there is one.
+    certificate as PEM, once there is one. `store` is a state file; in its place `database` is the
+    URL of a PostgreSQL database whose worlds several servers share. There a server is known by
+    its `server_name`, and the others reach it at the URL `advertise`.
 
     Raises SettingsError for an unusable token or host, and if there is no file to watch.
     """
@@ -63,6 +67,9 @@ class Settings:
     webhooks: tuple[str, ...] = ()
     scenario: str | None = None
     store: Path | None = None
+    database: str | None = field(default=None, repr=False)
+    advertise: str | None = None
+    server_name: str | None = None
     watch: bool = False
     shared: bool = False
     bound_address: str | None = None
@@ -90,6 +97,10 @@ class Settings:
                 )
         if self.watch and self.scenario is None:
             raise SettingsError("--watch: there is no file to watch; name one with --scenario")
+        if self.advertise is not None and not _URL.fullmatch(self.advertise):
+            raise SettingsError(
+                f"--advertise: {self.advertise!r} is no URL; write it like http://sandbox-1:8080"
+            )
         if self.tls_key is not None and self.tls_cert is None:
             raise SettingsError("--tls-key: there is no certificate; name one with --tls-cert")
 
@@ -127,12 +138,34 @@ class Settings:
         return "https" if self.is_tls else "http"
 
     @property
+    def advertised_url(self) -> str:
+        """The URL at which other servers reach the platform of this one."""
+        return self.advertise or self._url_at(self.port)
+
+    @property
+    def advertised_control_url(self) -> str:
+        """The URL at which other servers reach the control API of this one."""
+        if self.control_port is None:
+            return self.advertised_url
+        if self.advertise is None:
+            return self._url_at(self.control_port)
+        return f"{self.advertise.rpartition(':')[0]}:{self.control_port}"
+
+    def _url_at(self, port: int) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{port}"
+
+    @property
     def platform_url(self) -> str:
         """The URL of the platform, for readers of the control API."""
         if self.control_port is None:
             return "/"
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self.scheme}://{host}:{self.port}"
+        return self._url_at(self.port)
+
+
+def is_database(store: str | None) -> bool:
+    """Whether this names a PostgreSQL database, and no state file."""
+    return store is not None and store.startswith(("postgresql://", "postgres://"))
 
 
 def read_profile(path: Path) -> Profile:

@@ -42,7 +42,7 @@ class Surfaces:
         control_port: int | None,
         hosts: Hosts | None,
         version: str,
-        on_begin: Callable[[], None],
+        on_begin: Callable[[], Awaitable[None] | None],
         on_end: Sequence[Callable[[], Awaitable[None]]],
     ) -> None:
         self._platform = platform
@@ -58,7 +58,8 @@ class Surfaces:
     @asynccontextmanager
     async def lifespan(self, _: object = None) -> AsyncIterator[None]:
         """Continue the work of an earlier run; at the end write the remaining changes."""
-        self._on_begin()
+        if (beginning := self._on_begin()) is not None:
+            await beginning
         yield
         for end in self._on_end:
             await end()

@@ -174,10 +174,22 @@ class _ServeCommand(click.Command):
 )
 @click.option(
     "--store",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
+    metavar="FILE|URL",
     help="Keep all worlds in this file, and continue from it: state.json to read and edit, "
-    "state.db for more than a thousand documents.",
+    "state.db for more than a thousand documents. With a URL like postgresql://user@host/name, "
+    "several servers share the worlds of that database.",
+)
+@click.option(
+    "--advertise",
+    metavar="URL",
+    help="URL at which the other servers of a postgresql:// store reach this one. Default: "
+    "--host and --port.",
+)
+@click.option(
+    "--name",
+    "server_name",
+    metavar="NAME",
+    help="Name of this server among those of a postgresql:// store, for people and load balancers.",
 )
 @token_options
 @click.option(
@@ -301,6 +313,7 @@ def serve(
     worlds_unused_after_s: float | None,
     journal_entries_max: int,
     log_requests: bool | None,
+    store: str | None,
     **options: Any,
 ) -> None:
     """Serve the platform and the control API until interrupted.
@@ -321,7 +334,7 @@ def serve(
     from sandbox.domain.profile import Profile
     from sandbox.scenarios.loading import ScenarioError
     from sandbox.server import serve as run
-    from sandbox.settings import Settings, SettingsError, read_profile
+    from sandbox.settings import Settings, SettingsError, is_database, read_profile
     from sandbox.store.files.port import StoreError
     from sandbox.store.fixture import FixtureError
     from sandbox.worlds.limits import Limits
@@ -338,6 +351,8 @@ def serve(
                 profile=read_profile(profile) if profile else Profile(),
                 explain_headers=not no_explain_headers,
                 limits=limits,
+                database=store if is_database(store) else None,
+                store=None if store is None or is_database(store) else Path(store),
                 log_requests=sys.stderr.isatty() if log_requests is None else log_requests,
                 **options,
             )

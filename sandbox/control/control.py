@@ -2,13 +2,14 @@
 
 import logging
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from pydantic_core import ValidationError, to_json
 from starlette.types import Receive, Scope, Send
 
+from sandbox.control.carried import CarriedRequests, unavailable
 from sandbox.control.origins import origin_of, why_foreign
 from sandbox.control.routes import CONTROL
 from sandbox.control.rows import (
@@ -32,7 +33,8 @@ from sandbox.platform import wire
 from sandbox.platform.rare_log import RareLog
 from sandbox.platform.router import Router
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
-from sandbox.store.files.port import StoreError
+from sandbox.store.files.port import StoreError, Unavailable
+from sandbox.worlds.elsewhere import WorldLost
 from sandbox.worlds.scheduler import catch_up
 from sandbox.worlds.world import World
 
@@ -65,6 +67,9 @@ class Control:
         self._tokens = services.tokens
         self._sessions = Sessions(services.tokens, ticks)
         self._rare_log = RareLog(log)
+        self._carried: CarriedRequests | None = None
+        if services.elsewhere is not None:
+            self._carried = CarriedRequests(services.worlds, services.elsewhere)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request. Only HTTP is spoken here."""
@@ -75,6 +80,10 @@ class Control:
         is_stream, media_type, kind = False, JSON, AnswerKind.CONTROL
         try:
             row, params, who = self._route(scope)
+            if self._carried is not None and await self._carried.answers(
+                row, params, who, partial(self._read, row, scope, receive), (scope, receive, send)
+            ):
+                return
             # A body is read only for an endpoint and a world that exist (assumed D25-bodies).
             self._world(params, who)
             request = ControlRequest(
@@ -100,13 +109,9 @@ class Control:
             scrub = self._services.worlds.profile.scrub_start
             status, shown = fault.status, _error(fault, lambda text: scrub(text, TEXT_CHARS_MAX))
             headers = fault.headers
-        except StoreError as error:
-            if self._services.worlds.saver is not None:
-                self._services.worlds.saver.note_unread(error)
-            damaged = ControlFault(
-                500, "not_read", "a part of the state file cannot be read", details=str(error)
-            )
-            status, shown = damaged.status, _error(damaged, str)
+        except (StoreError, WorldLost) as error:
+            away = self._of_the_store(error)
+            status, shown, headers = away.status, _error(away, str), away.headers
         except Exception:
             log.exception("a control request failed: a defect of the sandbox")
             failed = ControlFault(500, "internal_error", "The sandbox failed; its log says why.")
@@ -115,6 +120,16 @@ class Control:
             await shown.deliver(scope, receive, send)
         else:
             await _send(send, status, shown, headers, media_type, kind)
+
+    def _of_the_store(self, error: StoreError | WorldLost) -> ControlFault:
+        """What to say when worlds cannot be read, or another server may have this one."""
+        if isinstance(error, WorldLost | Unavailable):
+            return unavailable(error)
+        if self._services.worlds.saver is not None:
+            self._services.worlds.saver.note_unread(error)
+        return ControlFault(
+            500, "not_read", "a part of the state file cannot be read", details=str(error)
+        )
 
     async def refuse(self, send: Send, fault: ControlFault) -> None:
         """Answer a request that matches no control endpoint."""
@@ -219,7 +234,12 @@ class Control:
         shown = await _result(row, request, receive)
         if (saver := self._services.worlds.saver) is not None:
             try:
-                await saver.saved()
+                found = request.found
+                # Another state may have taken its place under the same id.
+                now = None if found is None else self._services.worlds.get(found.id) or found
+                await saver.saved(now)
+            except Unavailable:
+                raise
             except StoreError as error:
                 # Reading still works.
                 if row.method != "GET":

@@ -14,6 +14,7 @@ from sandbox.platform.security_headers import AnswerKind
 from sandbox.platform.wire import Body
 from sandbox.store.fixture import Fixture
 from sandbox.worlds.clock import SystemClock
+from sandbox.worlds.elsewhere import Elsewhere
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.world import World
 
@@ -109,7 +110,7 @@ class Services:
     URL of the platform, seen from the control API, and `needs_token` says whether the control API
     requires a token. `inside` sends requests to the platform. `control_document` writes its OpenAPI
     document. `tokens` tells who uses the control API. `ca` is the certificate of the server's own
-    authority as PEM, if it has one.
+    authority as PEM, if it has one. `elsewhere` are the other servers, if worlds are shared.
     """
 
     worlds: Worlds
@@ -134,6 +135,7 @@ class Services:
     tokens: Tokens
     system_clock: SystemClock
     ca: bytes | None = None
+    elsewhere: Elsewhere | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -172,6 +174,7 @@ Shape = Callable[[], "type[BaseModel]"]
 class ControlRow:
     """One control endpoint.
 
+    `is_for_default` rows are answered by the server that has the world `default`.
     `is_open` rows need no token, and `is_for_operator` rows that of the operator; `is_raw` rows
     take a body as it is, up to SNAPSHOT_BYTES_MAX.
     A function that returns `Written[A] | Accepted[B]` answers with the one or the other.
@@ -193,6 +196,7 @@ class ControlRow:
     status: int = 200
     is_open: bool = False
     is_for_operator: bool = False
+    is_for_default: bool = False
     is_raw: bool = False
     is_stream: bool = False
     ends_with_client: bool = False

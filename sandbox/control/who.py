@@ -123,6 +123,10 @@ class Tokens:
         self._keep(written(self._by_digest.values()))
         return True
 
+    def renew(self, teams: list[TeamToken]) -> None:
+        """Take these tokens of teams in place of those so far: another server has changed them."""
+        self._by_digest = {one.digest: one for one in teams}
+
     def listed(self) -> list[TeamToken]:
         """The tokens of all teams, oldest first."""
         return list(self._by_digest.values())

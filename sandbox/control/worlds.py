@@ -1,5 +1,6 @@
 """Control endpoints on worlds, their clocks and switches."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NewType, TypedDict
 
 from sandbox.control import scenarios
@@ -123,7 +124,7 @@ async def create(request: ControlRequest) -> WorldView:
     )
     worlds = request.services.worlds
     try:
-        world = await worlds.slices.run(worlds.creating(spec, request.who.team), is_large=True)
+        world = await _made(request, spec)
     except WorldTaken as error:
         raise ControlFault(409, "world_taken", str(error)) from None
     except TooManyWorlds as error:
@@ -138,6 +139,16 @@ async def create(request: ControlRequest) -> WorldView:
             raise
     await catch_up(world, worlds.slices)
     return view(world)
+
+
+async def _made(request: ControlRequest, spec: WorldSpec) -> World:
+    """The new world. Raises WorldTaken, TooManyWorlds or NotRestored."""
+    worlds, team = request.services.worlds, request.who.team
+    if (elsewhere := request.services.elsewhere) is None:
+        return await worlds.slices.run(worlds.creating(spec, team), is_large=True)
+    async with elsewhere.reserved(spec.id, team) as id:
+        spec = replace(spec, id=id)
+        return await worlds.slices.run(worlds.creating(spec, team), is_large=True)
 
 
 def own_id(request: ControlRequest, name: str | None) -> str:

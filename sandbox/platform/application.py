@@ -4,7 +4,7 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import cache
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from starlette.types import Receive, Scope, Send
 
@@ -13,10 +13,12 @@ from sandbox.domain.faults import (
     METHOD_NOT_ALLOWED,
     NOT_READ,
     NOT_WRITTEN,
+    UNAVAILABLE,
     Refusal,
 )
 from sandbox.domain.keys import KeyKind
 from sandbox.domain.payments.transport import SLOW_MS, TRANSPORT_FAULTS
+from sandbox.platform.carried import CarriedRequests, refused
 from sandbox.platform.errors import error_body
 from sandbox.platform.form import OUTCOME_HEADER
 from sandbox.platform.hints import key_hint
@@ -49,7 +51,9 @@ from sandbox.platform.wire import (
     read_body,
     size_of,
 )
-from sandbox.store.files.port import StoreError
+from sandbox.store.files.port import StoreError, Unavailable
+from sandbox.worlds.background import Saver
+from sandbox.worlds.elsewhere import Elsewhere, WorldLost
 from sandbox.worlds.journal import (
     REASON_CHARS_MAX,
 )
@@ -58,9 +62,6 @@ from sandbox.worlds.recognized import RecognizedKeys
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.scheduler import TIMERS_IN_A_ROW, catch_up, fire_due
 from sandbox.worlds.world import World
-
-if TYPE_CHECKING:
-    from sandbox.worlds.saver import Saver
 
 BODY_PENDING: Final = "sandbox.body_pending"
 """In the scope of a request of which a part of the body had not come when it began."""
@@ -111,12 +112,14 @@ class Platform:
         turn: Callable[[], Awaitable[None] | None] = lambda: None,
         explain_headers: bool = True,
         log_requests: bool = False,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
         self._worlds = worlds
         self._turn = turn
         self._router = _router() if rows is OPERATIONS else Router(rows)
         self._key_header = worlds.profile.api_key_header_bytes
         self._key_format = worlds.profile.key_format
+        self._carried = None if elsewhere is None else CarriedRequests(elsewhere, worlds.profile)
         self._recognized = RecognizedKeys(worlds, self._key_format)
         self._explain_headers = explain_headers
         self._recorder = Recorder(worlds, log_requests=log_requests)
@@ -158,13 +161,17 @@ class Platform:
         if (turn := self._turn()) is not None:
             await turn
         presented = self._identify(incoming)
+        if presented.world is None and self._carried is not None:
+            if await self._carried.answers(incoming, way):
+                return
+            presented = self._identify(incoming)
         # A request without a known key goes into the journal of `default` (assumed D25).
         world = presented.world or self._worlds.default
         if len(fire_due(world)) == TIMERS_IN_A_ROW:
             await catch_up(world, self._worlds.slices)
         answer = await self.answer(incoming, presented, world)
         if (saver := self._worlds.saver) is not None:
-            answer = await self._once_saved(answer, saver, incoming)
+            answer = await self._once_saved(answer, saver, incoming, world)
         if not is_sent_at_once(answer, way):
             await send_answer(answer, way)
         # Immediate follow-ups come after the answer: a batch has its result now (assumed D21).
@@ -181,7 +188,7 @@ class Platform:
         await catch_up(world, self._worlds.slices)
         answer = await self.answer(incoming, presented, world, request_id)
         if (saver := self._worlds.saver) is not None:
-            answer = await self._once_saved(answer, saver, incoming)
+            answer = await self._once_saved(answer, saver, incoming, world)
         await catch_up(world, self._worlds.slices)
         return answer
 
@@ -194,7 +201,11 @@ class Platform:
 
     async def _take_body(self, incoming: IncomingRequest, scope: Scope, receive: Receive) -> None:
         """Read the body of a request whose row has one. Raises ClientGone."""
-        if BODY_PENDING in scope and not self._may_send_body(incoming):
+        if (
+            BODY_PENDING in scope
+            and (self._carried is None or not await self._carried.knows(incoming))
+            and not self._may_send_body(incoming)
+        ):
             # It is refused at once: nothing may come in between that makes its key usable.
             return
         incoming.body = await read_body(receive, turn=self._worlds.slices.whole_turn)
@@ -239,26 +250,28 @@ class Platform:
         return answer
 
     async def _once_saved(
-        self, answer: Answer, saver: "Saver", incoming: IncomingRequest
+        self, answer: Answer, saver: Saver[World], incoming: IncomingRequest, world: World
     ) -> Answer:
-        """The answer, once its changes are in the state file; a refusal if they cannot be written.
+        """The answer, once its changes are written; a refusal if they cannot be.
 
-        Reading still works while the file cannot be written.
+        Reading still works while a file cannot be written. A world that another server may have
+        is not answered for: the connection is closed, as if this server had died.
         """
         try:
-            await saver.saved()
-        except StoreError:
-            if incoming.method == "GET":
+            await saver.saved(world)
+        except WorldLost:
+            if self._worlds.saver is None or world is self._worlds.likeness:
                 return answer
+            return Answer(0, b"", [], TRANSPORT_FAULTS["drop_after"])
+        except Unavailable:
+            return refused(Refusal(UNAVAILABLE), incoming.path, self._worlds.profile)
+        except StoreError:
             # The log has the reason; the client must not learn about files.
-            body = error_body(
-                Refusal(NOT_WRITTEN), self._worlds.profile, is_for_keys=is_key_path(incoming.path)
+            return (
+                answer
+                if incoming.method == "GET"
+                else refused(Refusal(NOT_WRITTEN), incoming.path, self._worlds.profile)
             )
-            headers = [
-                (b"content-type", b"application/json"),
-                (b"content-length", b"%d" % len(body)),
-            ]
-            return Answer(NOT_WRITTEN.status, body, headers)
         return answer
 
     def _note_fault(self, context: RequestContext, answer: Answer) -> None:

@@ -100,18 +100,25 @@ async def send_answer(answer: Answer, way: Way) -> None:
         await send_whole(send, answer.status, answer.headers, answer.body)
 
 
+async def close_connection(
+    scope: Scope, receive: Receive, why: str = "another server broke off"
+) -> None:
+    """Close the connection without an answer, or in the middle of one. Raises ConnectionClosed."""
+    abort = scope.get(ABORT)
+    if abort is None:
+        raise ConnectionClosed(why)
+    abort()
+    # The server must notice before this returns, or it would send an answer itself.
+    await until_gone(receive)
+
+
 async def send_with_fault(answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
     """Send the answer late, cut off, or not at all. Source: assumed 5.3."""
     if answer.delay_ms:
         await asyncio.sleep(answer.delay_ms / 1000)
     fault = answer.fault
     if fault is not None and fault.key in ("drop_before", "drop_after"):
-        abort = scope.get(ABORT)
-        if abort is None:
-            raise ConnectionClosed(f"the transport fault {fault.key} was requested")
-        abort()
-        # The server must notice before this returns, or it would send an answer itself.
-        await until_gone(receive)
+        await close_connection(scope, receive, f"the transport fault {fault.key} was requested")
         return
     body, headers = answer.body, answer.headers
     if fault is not None and fault.key == "malformed_json":

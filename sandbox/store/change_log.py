@@ -54,6 +54,11 @@ class ChangeLog:
         self._begins = False
         self.forget()
 
+    @property
+    def begins(self) -> bool:
+        """Whether everything is to be written."""
+        return self._begins
+
     def forget(self) -> None:
         """The store is as the file has it."""
         self._changed: dict[tuple[str, str], Rows] = {}

@@ -22,11 +22,33 @@ class Scheduler(Protocol[W]):
         """Call this after so many seconds of the system clock; returns a function that cancels."""
 
 
-class Durability(Protocol):
-    """Makes changes durable."""
+class Saver(Protocol[W]):
+    """Writes the changes of worlds of type W to where they are kept."""
 
-    async def saved(self) -> None:
-        """Wait until all changes so far are written. Raises StoreError."""
+    @property
+    def name(self) -> str:
+        """What it writes to, for messages."""
+
+    def follow(self, world: W, *, is_in_file: bool) -> None:
+        """Write every change of the world from now on, and all of it unless it is there."""
+
+    def forget(self, world_id: str) -> None:
+        """The world was deleted."""
+
+    async def saved(self, world: W | None = None) -> None:
+        """Wait until all changes of the world so far are written; without one, of all worlds.
+
+        Raises StoreError, and WorldLost if another server has the world now.
+        """
+
+    def note_unread(self, error: Exception) -> None:
+        """Log a document that could not be read."""
+
+    def keep_tokens(self, tokens: str) -> None:
+        """Write these tokens of teams in place of those that are there."""
+
+    async def close(self) -> None:
+        """Write what remains, and write nothing any more."""
 
 
 class NullScheduler:

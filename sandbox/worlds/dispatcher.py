@@ -20,6 +20,7 @@ from sandbox.webhooks.inside import is_inside
 from sandbox.webhooks.jobs import Job
 from sandbox.webhooks.sender import Sending
 from sandbox.webhooks.signing import headers_of
+from sandbox.worlds.elsewhere import WorldLost
 from sandbox.worlds.scheduler import fire_due
 from sandbox.worlds.world import World
 
@@ -193,7 +194,7 @@ class Dispatcher:
         try:
             if world.saver is not None:
                 # Don't send messages that are not durable yet.
-                await world.saver.saved()
+                await world.saver.saved(world)
             body = world.outbox.body(job.message)
             sent_at = world.system_clock()
             headers, body = self._written(world, job, endpoint, body, sent_at)
@@ -201,6 +202,9 @@ class Dispatcher:
             if not sent.is_unreachable:
                 head = head_of(self._prefix, headers, body, sent_at=sent_at, then=job.then)
                 sent = sent._replace(head=head)
+        except WorldLost:
+            # Whoever has the world now sends it.
+            return
         except StoreError as error:
             sent = Sent(None, 0, "", f"not sent: {error}"[:500])
         except asyncio.CancelledError:

@@ -7,14 +7,14 @@ of worlds. Two worlds may have the same lookup; the secret distinguishes them.
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sandbox.domain.keys import ApiKey, ParsedKey, secret_fits
 from sandbox.domain.profile import Profile
 from sandbox.domain.teams import OPERATOR, team_of, world_of
 from sandbox.store.saved_world import NotRestored, SavedWorld
 from sandbox.store.steps import Container, Steps, let_go, run_through
-from sandbox.worlds.background import NullScheduler, Scheduler
+from sandbox.worlds.background import NullScheduler, Saver, Scheduler
 from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.coverage_counters import CoverageCounters
 from sandbox.worlds.lifecycle import begin_anew, end_busy_payments, fill
@@ -30,9 +30,6 @@ from sandbox.worlds.scheduler import TIMERS_IN_A_ROW, fire_due
 from sandbox.worlds.slices import Alone, Slices
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import DEFAULT_WORLD, TimerHandler, World
-
-if TYPE_CHECKING:
-    from sandbox.worlds.saver import Saver
 
 SKIPPED_MAX: Final = 1_000
 """The most world numbers to skip at once because their keys are taken."""
@@ -53,7 +50,7 @@ class Worlds:
         limits: Limits,
         scheduler: Scheduler[World],
         on_timer: TimerHandler,
-        saver: "Saver | None" = None,
+        saver: Saver[World] | None = None,
         ticks: Ticks = monotonic,
         known_keys: bool = True,
     ) -> None:
@@ -77,6 +74,8 @@ class Worlds:
         self._reserved: set[str] = set()
         # Saving, loading, resetting and deleting a world exclude each other.
         self.alone = Alone()
+        # The world `default` as it begins, if another server may have it.
+        self.likeness: World | None = None
         # Counts of deleted and reset worlds, and of requests for no world.
         self.coverage = CoverageCounters()
 
@@ -246,8 +245,15 @@ class Worlds:
 
     @property
     def default(self) -> World:
-        """The world that is always there."""
-        return self._by_id[DEFAULT_WORLD]
+        """The world that is always there; where other servers may have it, one that began alike."""
+        default = self._by_id.get(DEFAULT_WORLD) or self.likeness
+        assert default is not None
+        return default
+
+    def sketch(self, spec: WorldSpec) -> World:
+        """A world as it would begin, which is not in use."""
+        spec = replace(spec, keys_are_known=self.known_keys)
+        return run_through(self._make(spec, scheduler=NullScheduler()))
 
     def __iter__(self) -> Iterator[World]:
         return iter(tuple(self._by_id.values()))
@@ -261,14 +267,22 @@ class Worlds:
             yield from self._remove(world)
 
     def _remove(self, world: World) -> Steps[None]:
-        del self._by_id[world.id]
         if self.saver is not None:
             self.saver.forget(world.id)
+        yield from self._close(world)
+
+    def _close(self, world: World) -> Steps[None]:
+        del self._by_id[world.id]
         self._count_in(world)
         self._forget_keys(world)
         left = world.close()
         self._scheduler.arm_wakeup(world, None)
         yield from let_go(left)
+
+    def evicting(self, world: World) -> Steps[None]:
+        """Forget the world without deleting it: another server has it, or shall have it."""
+        if self._by_id.get(world.id) is world:
+            yield from self._close(world)
 
     def resetting(self, world: World) -> Steps[None]:
         """Reset the world to its fixture, with the same keys.
@@ -294,8 +308,13 @@ class Worlds:
             # No request waits yet.
             while len(fire_due(world)) == TIMERS_IN_A_ROW:
                 pass
-            for endpoint_id in world.outbox.endpoints:
-                self._scheduler.work(world, endpoint_id)
+            self.wake_one(world)
+
+    def wake_one(self, world: World) -> None:
+        """Continue the unfinished work of this world."""
+        fire_due(world)
+        for endpoint_id in world.outbox.endpoints:
+            self._scheduler.work(world, endpoint_id)
 
     def _count_in(self, world: World) -> None:
         """Keep the counts of a world that is removed, and of its last requests."""

@@ -38,8 +38,15 @@ class Saver:
         self._under_way: asyncio.Task[None] | None = None
         self._soon: asyncio.TimerHandle | None = None
         self._noted = self._written = 0
+        # Up to which change each world has to be written.
+        self._noted_of: dict[str, int] = {}
         self.problem: str | None = None
         self._unread: set[str] = set()
+
+    @property
+    def name(self) -> str:
+        """The name and kind of the file."""
+        return self._file.name
 
     @property
     def file(self) -> StateFile:
@@ -60,6 +67,7 @@ class Saver:
     def _note(self, world_id: str) -> None:
         """The world has changed."""
         self._noted += 1
+        self._noted_of[world_id] = self._noted
         self._dirty[world_id] = None
         if self._soon is None:
             try:
@@ -71,6 +79,7 @@ class Saver:
     def forget(self, world_id: str) -> None:
         """The world was deleted."""
         self._noted += 1
+        self._noted_of[world_id] = self._noted
         self._dirty.pop(world_id, None)
         self._logs.pop(world_id, None)
         self._gone[world_id] = None
@@ -88,9 +97,12 @@ class Saver:
 
     # --- writing
 
-    async def saved(self) -> None:
-        """Wait until all changes noted so far are written. Raises StoreError."""
-        wanted = self._noted
+    async def saved(self, world: World | None = None) -> None:
+        """Wait until all changes of the world so far are written; without one, of all worlds.
+
+        Raises StoreError.
+        """
+        wanted = self._noted if world is None else self._noted_of.get(world.id, 0)
         while self._written < wanted:
             if self._under_way is None:
                 if not self._is_slow:
@@ -160,7 +172,7 @@ class Saver:
             log.error("%s", error)
         self.problem = str(error)
 
-    def note_unread(self, error: StoreError) -> None:
+    def note_unread(self, error: Exception) -> None:
         """Log a document that could not be read, once, however often it is requested."""
         message = str(error)
         if message not in self._unread and len(self._unread) < UNREAD_MAX:

@@ -31,7 +31,7 @@ from sandbox.store.steps import Container, Steps
 from sandbox.store.world_state import WorldState
 from sandbox.webhooks.inside import Inbox
 from sandbox.webhooks.outbox import Outbox
-from sandbox.worlds.background import Durability, Scheduler
+from sandbox.worlds.background import Saver, Scheduler
 from sandbox.worlds.change_signal import ChangeSignal
 from sandbox.worlds.clock import Clock, SystemClock
 from sandbox.worlds.coverage_counters import CoverageCounters
@@ -90,7 +90,7 @@ class World:
             on_messages=self._announce,
         )
         # Makes the changes durable once the world is in use, if there is a state file.
-        self.saver: Durability | None = None
+        self.saver: Saver[World] | None = None
         self._scheduler = scheduler
         self.on_timer = on_timer
         # The keys that were stored before there was anyone to notify.

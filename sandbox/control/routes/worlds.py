@@ -40,6 +40,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         run=team_tokens.create,
         body=lambda: acting_shapes.TokenBody,
         status=201,
+        is_for_default=True,
         is_for_operator=True,
         refuses=(409,),
     ),
@@ -49,6 +50,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         path=f"{PREFIX}/tokens",
         summary="List the tokens of all teams",
         run=team_tokens.list_all,
+        is_for_default=True,
         is_for_operator=True,
     ),
     ControlRow(
@@ -58,6 +60,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Make a token of a team worthless",
         run=team_tokens.delete,
         status=204,
+        is_for_default=True,
         is_for_operator=True,
     ),
     ControlRow(

@@ -105,6 +105,10 @@ class StoreError(Exception):
     """A file cannot be read or written; the message gives its name, the reason and the remedy."""
 
 
+class Unavailable(StoreError):
+    """What keeps the worlds cannot be reached at the moment; it is worth trying again."""
+
+
 class StateFile(Protocol):
     """A file that keeps the worlds of one server."""
 

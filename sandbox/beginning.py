@@ -1,0 +1,199 @@
+"""How a server begins: the worlds of an earlier run, and `default` as the settings have it."""
+
+import logging
+from collections.abc import Sequence
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from sandbox import library
+from sandbox.domain.field_types import HttpUrl
+from sandbox.domain.secret_text import secret_in
+from sandbox.keeping import have_secret, restore_all, saver_of
+from sandbox.platform.payments import expiry
+from sandbox.scenarios.loading import ScenarioError
+from sandbox.settings import Settings, SettingsError
+from sandbox.store.documents import read_value
+from sandbox.store.fixture import Fixture, FixtureError
+from sandbox.store.saved_world import NotRestored
+from sandbox.webhooks.address_guard import Guard
+from sandbox.webhooks.declared import TooManyEndpoints, declare, endpoint_of
+from sandbox.worlds.background import Saver, Scheduler
+from sandbox.worlds.clock import SystemClock
+from sandbox.worlds.registry import Ticks, Worlds
+from sandbox.worlds.scenarios import run_scenario
+from sandbox.worlds.spec import WorldSpec
+from sandbox.worlds.world import DEFAULT_WORLD, World
+
+if TYPE_CHECKING:
+    from sandbox.sharing import Agreed
+
+log = logging.getLogger("sandbox.store")
+
+
+def fixture_of(settings: Settings) -> Fixture:
+    """The fixture of the world `default`. Raises FixtureError."""
+    fixture = library.fixture_or_file(settings.fixture)
+    if fixture.document is not None:
+        from sandbox.worlds.secret_documents import refuse_secrets_of_fixture
+
+        try:
+            refuse_secrets_of_fixture(fixture.document, settings.profile.key_format)
+        except NotRestored as error:
+            raise FixtureError(f"{settings.fixture}: {error}") from None
+    return fixture
+
+
+def worlds_of(
+    settings: Settings,
+    system_clock: SystemClock,
+    ticks: Ticks,
+    scheduler: Scheduler[World],
+    saver: Saver[World] | None,
+) -> Worlds:
+    """No worlds yet."""
+    return Worlds(
+        profile=settings.profile,
+        system_clock=system_clock,
+        ticks=ticks,
+        limits=settings.limits,
+        scheduler=scheduler,
+        on_timer=expiry.carry_out,
+        saver=saver,
+        known_keys=settings.has_known_keys,
+    )
+
+
+def own_worlds(
+    settings: Settings,
+    system_clock: SystemClock,
+    ticks: Ticks,
+    scheduler: Scheduler[World],
+    fixture: Fixture,
+) -> tuple[Worlds, str]:
+    """The worlds of an earlier run, if there is a state file, and `default`.
+
+    Returns the tokens of teams as well, as the file has them. Raises as `build` does.
+    """
+    if settings.store is None:
+        worlds = worlds_of(settings, system_clock, ticks, scheduler, None)
+        have_secret(worlds, None)
+        begin(worlds, settings, fixture)
+        return worlds, ""
+    saver = saver_of(settings.store)
+    worlds = worlds_of(settings, system_clock, ticks, scheduler, saver)
+    try:
+        restore_all(worlds, saver.file, settings.store)
+        have_secret(worlds, saver.file)
+        begin(worlds, settings, fixture)
+        saver.save()
+        return worlds, saver.file.tokens
+    except BaseException:
+        saver.file.close()
+        raise
+
+
+def shared_worlds(
+    settings: Settings,
+    system_clock: SystemClock,
+    ticks: Ticks,
+    scheduler: Scheduler[World],
+    fixture: Fixture,
+    *,
+    saver: Saver[World],
+    agreed: "Agreed",
+) -> Worlds:
+    """No worlds yet: they are in the database. Raises FixtureError."""
+    worlds = worlds_of(settings, system_clock, ticks, scheduler, saver)
+    worlds.secret = agreed.secret
+    try:
+        worlds.likeness = worlds.sketch(_spec(settings, fixture))
+    except NotRestored as error:
+        raise FixtureError(f"{settings.fixture}: {error}") from None
+    return worlds
+
+
+def _spec(settings: Settings, fixture: Fixture) -> WorldSpec:
+    return WorldSpec(
+        id=DEFAULT_WORLD,
+        fixture=fixture,
+        seed=settings.seed,
+        clock=settings.clock,
+        generated_data=settings.generated_data,
+    )
+
+
+def begin(worlds: Worlds, settings: Settings, fixture: Fixture) -> None:
+    """The world `default` as the settings have it, unless an earlier run left one."""
+    saved = worlds.get(DEFAULT_WORLD)
+    if saved is not None and (unheard := _not_heeded(settings, saved.spec)):
+        log.warning(
+            "%s did not apply: the state file holds the world 'default' already; reset it, or "
+            "name another file",
+            ", ".join(unheard),
+        )
+    try:
+        default = saved or worlds.create(_spec(settings, fixture))
+    except NotRestored as error:
+        raise FixtureError(f"{settings.fixture}: {error}") from None
+    _register(settings.webhooks, default)
+    if settings.scenario is not None:
+        _run(settings.scenario, default)
+
+
+def check_webhooks(settings: Settings, guard: Guard) -> None:
+    """Raises SettingsError for a URL that no webhook may go to."""
+    for url in settings.webhooks:
+        try:
+            read_value(HttpUrl, url)
+        except ValueError as error:
+            raise SettingsError(f"--webhook: {url[:200]!r}: {error}") from None
+        if secret := secret_in(unquote(url), settings.profile.key_format):
+            raise SettingsError(f"--webhook: {secret.sentence}")
+        if problem := guard.why_not_to(urlsplit(url).hostname or ""):
+            raise SettingsError(f"--webhook: {problem}")
+
+
+def _register(urls: Sequence[str], world: World) -> None:
+    """Have webhooks go to these URLs, unless they do already. Raises SettingsError."""
+    taken = {one.url for one in world.outbox.endpoints.values()}
+    new = [url for url in dict.fromkeys(urls) if url not in taken]
+    ids = (f"start-{number}" for number in count(1))
+    free = (id for id in ids if id not in world.outbox.endpoints)
+    try:
+        declare(
+            world.store,
+            [
+                endpoint_of(
+                    next(free),
+                    {"url": url, "description": "given at the start"},
+                    created_at=world.now(),
+                    named_chars=world.draws.named_chars,
+                )
+                for url in new
+            ],
+        )
+    except TooManyEndpoints as error:
+        raise SettingsError(f"--webhook: {error}") from None
+
+
+def _not_heeded(settings: Settings, began: WorldSpec) -> list[str]:
+    """The given options that only apply to new worlds, and differ from this world's beginning."""
+    usual = Settings()
+    told = {
+        "--fixture": (Path(settings.fixture).stem, began.fixture.name, usual.fixture),
+        "--seed": (settings.seed, began.seed, usual.seed),
+        "--clock": (settings.clock, began.clock, usual.clock),
+        "--invent": (settings.generated_data, began.generated_data, usual.generated_data),
+    }
+    return [option for option, (given, *others) in told.items() if given not in others]
+
+
+def _run(name_or_path: str, world: World) -> None:
+    """Have the scenario run in the world. Raises ScenarioError."""
+    scenario = library.scenario_or_file(name_or_path)
+    try:
+        run_scenario(world, scenario)
+    except ScenarioError as error:
+        raise ScenarioError(f"{name_or_path}: {error}", error.nearest) from None

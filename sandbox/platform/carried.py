@@ -1,0 +1,78 @@
+"""Requests for worlds that other servers have."""
+
+from typing import Final
+
+from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE, Refusal
+from sandbox.domain.profile import Profile
+from sandbox.platform.errors import error_body
+from sandbox.platform.request_context import Answer, Headers, IncomingRequest
+from sandbox.platform.rows import is_key_path
+from sandbox.platform.sending import Way, send_answer
+from sandbox.platform.wire import BadInput
+from sandbox.store.files.port import Unavailable
+from sandbox.worlds.elsewhere import Elsewhere
+
+FORWARDED: Final = b"x-sandbox-forwarded"
+"""The header of a request that another server has sent on. It is not sent on again."""
+
+_NOT_HERE: Final = Refusal(MISDIRECTED, "another server has the world")
+
+
+def was_carried(headers: Headers) -> bool:
+    """Whether another server has sent this request on."""
+    return any(name == FORWARDED for name, _ in headers)
+
+
+def refused(refusal: Refusal, path: str, profile: Profile) -> Answer:
+    """An answer that no journal has."""
+    body = error_body(refusal, profile, is_for_keys=is_key_path(path))
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    if refusal.fault is UNAVAILABLE:
+        headers.append((b"retry-after", b"1"))
+    return Answer(refusal.fault.status, body, headers)
+
+
+class CarriedRequests:
+    """Has other servers answer the requests of the platform whose worlds they have."""
+
+    def __init__(self, elsewhere: Elsewhere, profile: Profile) -> None:
+        self._elsewhere = elsewhere
+        self._profile = profile
+        self._key_header = profile.api_key_header_bytes
+
+    async def knows(self, incoming: IncomingRequest) -> bool:
+        """Whether another server has the world of the key."""
+        try:
+            return await self._url(incoming) is not None
+        except Unavailable:
+            return False
+
+    async def answers(self, incoming: IncomingRequest, way: Way) -> bool:
+        """Whether the request was answered. If not, the world of its key is here now."""
+        path, profile = incoming.path, self._profile
+        try:
+            while (url := await self._url(incoming)) is not None:
+                if was_carried(incoming.headers):
+                    answer = refused(_NOT_HERE, path, profile)
+                    answer.headers.append((FORWARDED, b"1"))
+                    await send_answer(answer, way)
+                    return True
+                scope, receive, send = await way.asgi()
+                if await self._elsewhere.carry(
+                    url, scope, receive, send, bytes(incoming.body or b"")
+                ):
+                    return True
+        except Unavailable:
+            # The log has the reason.
+            await send_answer(refused(Refusal(UNAVAILABLE), path, profile), way)
+            return True
+        return False
+
+    async def _url(self, incoming: IncomingRequest) -> str | None:
+        """The server that has the world of the key, unless it is this one. Raises Unavailable."""
+        try:
+            sent = incoming.header(self._key_header) or b""
+        except BadInput:
+            sent = b""
+        key = self._profile.key_format.parse(sent.decode("latin-1"))
+        return await self._elsewhere.have_key(sent, key)

@@ -1,0 +1,1 @@
+"""Many servers that share the worlds of one PostgreSQL database."""

@@ -1,0 +1,146 @@
+"""Requests that another server answers: sent on as they came, and their answers passed back."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    import aiohttp
+
+FORWARDED: Final = "x-sandbox-forwarded"
+"""The header of a request that was sent on once: whoever gets it answers, or says 421."""
+SERVER: Final = b"x-sandbox-server"
+"""The header of an answer that another server gave: its name, for balancers that learn."""
+
+NOT_HERE: Final = 421
+
+_CONNECT_S: Final = 2.0
+_KEPT_S: Final = 3.0
+"""Shorter than a server keeps an idle connection, so no request meets one that is being closed."""
+_OF_THE_CONNECTION: Final = frozenset(
+    (
+        *(b"connection", b"keep-alive", b"transfer-encoding", b"upgrade", b"expect", b"te"),
+        *(b"trailer", b"content-length", FORWARDED.encode()),
+    )
+)
+_LEFT_OUT: Final = (b"connection", b"keep-alive", b"transfer-encoding")
+
+
+class Refused(Exception):
+    """Nobody listens at the address; nothing was sent."""
+
+
+class Carrier:
+    """Connections to the other servers, which are kept."""
+
+    def __init__(self, abort: Callable[[Any, Any], Awaitable[None]]) -> None:
+        self._session: aiohttp.ClientSession | None = None
+        self._abort = abort
+        self._under_way: dict[str, set[asyncio.Task[bool]]] = {}
+
+    async def carry(
+        self, url: str, name: str, scope: Any, receive: Any, send: Any, body: bytes
+    ) -> bool:
+        """Have the server at this URL answer; False if it does not have the world any more.
+
+        The `body` was read already. If the connection to that server breaks before or in its
+        answer, so does that of the client. Raises Refused if nobody listens there.
+        """
+        task = asyncio.ensure_future(self._exchange(url, name, scope, send, body))
+        leaving = asyncio.ensure_future(_until_gone(receive))
+        under_way = self._under_way.setdefault(url, set())
+        under_way.add(task)
+        try:
+            await asyncio.wait({task, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            leaving.cancel()
+            # A client that is gone needs no answer.
+            return not task.done() or await self._result(task, scope, receive)
+        finally:
+            under_way.discard(task)
+            if not under_way:
+                self._under_way.pop(url, None)
+            leaving.cancel()
+            task.cancel()
+
+    async def _result(self, task: "asyncio.Task[bool]", scope: Any, receive: Any) -> bool:
+        import aiohttp
+
+        try:
+            return task.result()
+        except aiohttp.ClientConnectorError as error:
+            raise Refused(str(error)) from error
+        except (aiohttp.ClientError, OSError, asyncio.CancelledError):
+            await self._abort(scope, receive)
+            return True
+
+    async def _exchange(self, url: str, name: str, scope: Any, send: Any, body: bytes) -> bool:
+        from yarl import URL
+
+        target = quote(scope["path"], safe="/:@!$&'()*+,;=~-._")
+        if scope["query_string"]:
+            target += "?" + scope["query_string"].decode("latin-1")
+        headers = [
+            (key.decode("latin-1"), value.decode("latin-1"))
+            for key, value in scope["headers"]
+            if key not in _OF_THE_CONNECTION
+        ]
+        headers.append((FORWARDED, "1"))
+        if body:
+            headers.append(("content-length", str(len(body))))
+        async with self._open().request(
+            scope["method"],
+            URL(url + target, encoded=True),
+            headers=headers,
+            data=body or None,
+            allow_redirects=False,
+        ) as answer:
+            if answer.status == NOT_HERE and FORWARDED in answer.headers:
+                return False
+            await _pass_on(answer, name, send)
+        return True
+
+    def _open(self) -> "aiohttp.ClientSession":
+        import aiohttp
+
+        if self._session is None or self._session.closed:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_S),
+                timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=_CONNECT_S),
+                auto_decompress=False,
+                skip_auto_headers=("user-agent", "accept", "accept-encoding", "content-type"),
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
+        return self._session
+
+    @property
+    def urls(self) -> set[str]:
+        """The servers at which something is under way."""
+        return set(self._under_way)
+
+    def cut(self, url: str) -> None:
+        """End what is under way at a server that is gone."""
+        for task in list(self._under_way.pop(url, ())):
+            task.cancel()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._session is not None:
+            await self._session.close()
+
+
+async def _pass_on(answer: "aiohttp.ClientResponse", name: str, send: Any) -> None:
+    headers = [
+        (key.lower(), value) for key, value in answer.raw_headers if key.lower() not in _LEFT_OUT
+    ]
+    headers.append((SERVER, name.encode("latin-1", "replace")))
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    async for chunk in answer.content.iter_any():
+        await send({"type": "http.response.body", "body": chunk, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _until_gone(receive: Any) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        # What sends without end leaves others their turn.
+        await asyncio.sleep(0)

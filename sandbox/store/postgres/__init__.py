@@ -1,0 +1,1 @@
+"""Worlds in a PostgreSQL database, which several servers share."""

@@ -1,0 +1,41 @@
+"""Worlds that several servers share: what this server asks about the others."""
+
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol
+
+from sandbox.domain.keys import ParsedKey
+
+
+class WorldLost(Exception):
+    """Another server has the world, so nothing that this one knows of it may be answered.
+
+    What was carried out here meanwhile may have been written before, or not.
+    """
+
+
+class Elsewhere(Protocol):
+    """The other servers. Worlds move between them; one server has a world at a time.
+
+    All of this raises Unavailable while nobody can tell.
+    """
+
+    async def have_world(self, id: str) -> str | None:
+        """Have the world be here; else the URL of the control API of the server that has it.
+
+        None as well if there is no such world.
+        """
+
+    async def have_key(self, sent: bytes, key: ParsedKey) -> str | None:
+        """Have the world of this key be here; else the URL of the server that has it.
+
+        A key of no world leads to `default`, whose journal has the requests of strangers.
+        """
+
+    async def carry(self, url: str, scope: Any, receive: Any, send: Any, body: bytes) -> bool:
+        """Have that server answer the request; False if it does not have the world any more."""
+
+    def reserved(self, id: str, team: str) -> AbstractAsyncContextManager[str]:
+        """The id of a world that is made inside the block; nobody else makes one with it.
+
+        An empty id becomes the team's next free one. Raises WorldTaken and TooManyWorlds.
+        """
