@@ -1,5 +1,6 @@
 """Requests for worlds that other servers have."""
 
+import asyncio
 from typing import Final
 
 from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE, Refusal
@@ -50,6 +51,8 @@ class CarriedRequests:
     async def answers(self, incoming: IncomingRequest, way: Way) -> bool:
         """Whether the request was answered. If not, the world of its key is here now."""
         path, profile = incoming.path, self._profile
+        scope, receive, send = await way.asgi()
+        body = bytes(incoming.body or b"")
         try:
             while (url := await self._url(incoming)) is not None:
                 if was_carried(incoming.headers):
@@ -57,10 +60,7 @@ class CarriedRequests:
                     answer.headers.append((FORWARDED, b"1"))
                     await send_answer(answer, way)
                     return True
-                scope, receive, send = await way.asgi()
-                if await self._elsewhere.carry(
-                    url, scope, receive, send, bytes(incoming.body or b"")
-                ):
+                if await self._elsewhere.carry(url, scope, receive, send, body):
                     return True
         except Unavailable:
             # The log has the reason.
@@ -70,6 +70,8 @@ class CarriedRequests:
 
     async def _url(self, incoming: IncomingRequest) -> str | None:
         """The server that has the world of the key, unless it is this one. Raises Unavailable."""
+        # From here on a task does the work, which the clients of databases and of HTTP need.
+        await asyncio.sleep(0)
         try:
             sent = incoming.header(self._key_header) or b""
         except BadInput:
