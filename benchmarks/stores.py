@@ -102,12 +102,12 @@ def fill(file: Path, count: int) -> None:
     from benchmarks.filling import filled
     from benchmarks.in_process import as_served
     from sandbox.store.files.opening import open_file
-    from sandbox.worlds.saver import Saver
+    from sandbox.worlds.saver import FileSaver
 
     sandbox = as_served()
     filled(sandbox, "many", count)
     started_s = perf_counter()
-    saver = Saver(open_file(file))
+    saver = FileSaver(open_file(file))
     for world in sandbox.worlds:
         saver.follow(world, is_in_file=False)
     saver.save()

@@ -31,7 +31,6 @@ from sandbox.webhooks.sender import Sender, Sending
 from sandbox.worlds.background import Scheduler
 from sandbox.worlds.clock import SystemClock, system_seconds
 from sandbox.worlds.dispatcher import Dispatcher
-from sandbox.worlds.elsewhere import Elsewhere
 from sandbox.worlds.registry import Ticks, Worlds
 from sandbox.worlds.world import World
 
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from sandbox.scenario_examples import Step
     from sandbox.scenario_examples.in_world import PlayedStep
     from sandbox.scenarios.shapes import Scenario
+    from sandbox.servers.fleet import Fleet
     from sandbox.sharing import Sharing
 
 log = logging.getLogger("sandbox.store")
@@ -101,12 +101,8 @@ def build(
         header_prefix=settings.profile.webhook_header_prefix,
     )
     beginning.check_webhooks(settings, guard)
-    sharing: Sharing | None = None
-    if settings.database is None:
-        worlds, teams = beginning.own_worlds(settings, system_clock, ticks, dispatcher, fixture)
-    else:
-        sharing, worlds, teams = _shared(settings, ticks, dispatcher, fixture)
-        system_clock = sharing.clock
+    kept = _kept(settings, system_clock, ticks, dispatcher, fixture)
+    worlds, fleet = kept.worlds, kept.fleet
     token = settings.token
     if token is None and not settings.is_private:
         token = secrets.token_urlsafe(24)
@@ -115,33 +111,26 @@ def build(
         turn=dispatcher.turn,
         explain_headers=settings.explain_headers,
         log_requests=settings.log_requests,
-        elsewhere=None if sharing is None else sharing.fleet,
+        elsewhere=fleet,
     )
     inside = Inside(platform)
-    now = lambda: from_ms(int(system_clock() * 1000))  # noqa: E731
-    tokens = tokens_of(token, teams, worlds.saver, now=now)
-    if sharing is not None:
-        sharing.on_tokens = partial(renew, tokens)
     services = _services(
         settings,
-        worlds,
+        kept,
         guard,
         fixture,
         inside=inside,
-        tokens=tokens,
-        system_clock=system_clock,
-        elsewhere=None if sharing is None else sharing.fleet,
+        tokens=kept.tokens_with(token),
     )
-    control = Control(services, ticks=ticks)
     app = Surfaces(
         platform=platform,
-        control=control,
+        control=Control(services, ticks=ticks),
         control_port=settings.control_port,
         # A client with the token is no page of another site.
         hosts=Hosts((settings.host, *settings.allow_hosts)) if token is None else None,
         version=__version__,
-        on_begin=worlds.wake if sharing is None else sharing.fleet.begin,
-        on_end=[inside.close, dispatcher.close, *_closers(worlds, sharing)],
+        on_begin=worlds.wake if fleet is None else fleet.begin,
+        on_end=[inside.close, dispatcher.close, *kept.closers],
     )
     return Sandbox(
         app=app,
@@ -149,14 +138,58 @@ def build(
         worlds=worlds,
         token=token,
         store=services.store,
-        leave=None if sharing is None else sharing.fleet.leave,
+        leave=None if fleet is None else fleet.leave,
     )
 
 
-def _shared(
-    settings: Settings, ticks: Ticks, scheduler: Scheduler[World], fixture: Fixture
-) -> "tuple[Sharing, Worlds, str]":
-    """A server among others, its worlds, and the tokens of teams. Raises as `build` does."""
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """The worlds, the clock, and what was kept of the tokens of teams.
+
+    `sharing` connects the server with others, if they share worlds.
+    """
+
+    worlds: Worlds
+    clock: SystemClock
+    teams: str
+    sharing: "Sharing | None" = None
+
+    @property
+    def fleet(self) -> "Fleet | None":
+        """The servers that share worlds, if they do."""
+        return None if self.sharing is None else self.sharing.fleet
+
+    @property
+    def closers(self) -> list[Callable[[], Awaitable[None]]]:
+        """What is to be done at the end."""
+        if self.fleet is not None:
+            return [self.fleet.close]
+        return [] if self.worlds.saver is None else [self.worlds.saver.close]
+
+    def tokens_with(self, operators: str | None) -> Tokens:
+        """All tokens of the control API. Raises StoreError."""
+        tokens = tokens_of(
+            operators,
+            self.teams,
+            self.worlds.saver,
+            now=lambda: from_ms(int(self.clock() * 1000)),
+        )
+        if self.sharing is not None:
+            self.sharing.on_tokens = partial(renew, tokens)
+        return tokens
+
+
+def _kept(
+    settings: Settings,
+    system_clock: SystemClock,
+    ticks: Ticks,
+    scheduler: Scheduler[World],
+    fixture: Fixture,
+) -> _Kept:
+    """The worlds as the settings have them. Raises as `build` does."""
+    if settings.database is None:
+        own = beginning.own_worlds(settings, system_clock, ticks, scheduler, fixture)
+        return _Kept(own[0], system_clock, own[1])
     from sandbox.sharing import Sharing, agree
 
     agreed = agree(settings, fixture)
@@ -175,27 +208,20 @@ def _shared(
         agreed=agreed,
     )
     sharing.connect(worlds)
-    return sharing, worlds, agreed.tokens
-
-
-def _closers(worlds: Worlds, sharing: "Sharing | None") -> list[Callable[[], Awaitable[None]]]:
-    if sharing is not None:
-        return [sharing.fleet.close]
-    return [] if worlds.saver is None else [worlds.saver.close]
+    return _Kept(worlds, sharing.clock, agreed.tokens, sharing)
 
 
 def _services(
     settings: Settings,
-    worlds: Worlds,
+    kept: _Kept,
     guard: Guard,
     fixture: Fixture,
     *,
     inside: Inside,
     tokens: Tokens,
-    system_clock: SystemClock,
-    elsewhere: Elsewhere | None,
 ) -> Services:
     """The services of the control API."""
+    worlds = kept.worlds
     return Services(
         worlds=worlds,
         version=__version__,
@@ -215,11 +241,11 @@ def _services(
         platform_url=settings.platform_url,
         needs_token=tokens.are_needed,
         tokens=tokens,
-        system_clock=system_clock,
+        system_clock=kept.clock,
         inside=inside,
         control_document=routes.document,
         ca=settings.ca,
-        elsewhere=elsewhere,
+        elsewhere=kept.fleet,
     )
 
 

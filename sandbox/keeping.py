@@ -19,7 +19,7 @@ from sandbox.worlds.registry import Worlds
 
 if TYPE_CHECKING:
     from sandbox.worlds.background import Saver
-    from sandbox.worlds.saver import Saver as FileSaver
+    from sandbox.worlds.saver import FileSaver
     from sandbox.worlds.world import World
 
 log = logging.getLogger("sandbox.store")
@@ -28,9 +28,9 @@ log = logging.getLogger("sandbox.store")
 def saver_of(path: Path) -> "FileSaver":
     """The saver of the state file, which is opened and locked. Raises StoreError."""
     from sandbox.store.files.opening import open_file
-    from sandbox.worlds.saver import Saver
+    from sandbox.worlds.saver import FileSaver
 
-    return Saver(open_file(path))
+    return FileSaver(open_file(path))
 
 
 def have_secret(worlds: Worlds, file: StateFile | None) -> None:

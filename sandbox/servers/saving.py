@@ -9,18 +9,18 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
 import asyncpg
 
 from sandbox.domain.payments.transactions import Transaction
+from sandbox.servers.held import Batch, Held, due_s
 from sandbox.servers.membership import Membership
 from sandbox.store.change_log import ChangeLog
 from sandbox.store.files.port import Change, StoreError, Unavailable
 from sandbox.store.postgres import commits
-from sandbox.store.postgres.commits import Head
+from sandbox.store.postgres.commits import CommitHead
 from sandbox.store.postgres.database import AWAY, Database
 from sandbox.store.postgres.rows import Places, Written, write
 from sandbox.store.steps import run_through
@@ -35,41 +35,6 @@ _AGAIN_S: Final = 0.1
 _AGAIN_MAX_S: Final = 1.0
 
 log = logging.getLogger("sandbox.servers")
-
-
-@dataclass(slots=True, eq=False)
-class Held:
-    """A world that this server has: under which epoch, and how much of it is written.
-
-    `n` is the number of the last commit. `noted` and `written` count its changes. While it
-    `is_busy`, all of it is being written, and later changes wait.
-    """
-
-    world: World
-    epoch: int
-    wid: int
-    n: int
-    places: Places
-    log: ChangeLog | None = None
-    noted: int = 0
-    written: int = 0
-    is_lost: bool = False
-    is_gone: bool = False
-    is_busy: bool = False
-    waiting: list["asyncio.Future[None]"] = field(default_factory=list)
-
-    @property
-    def begins(self) -> bool:
-        """Whether all of it has to be written."""
-        return self.log is not None and self.log.begins
-
-
-@dataclass(slots=True)
-class _Batch:
-    """The changes of some worlds, to be written with one statement."""
-
-    held: list[tuple[Held, Head, int]]
-    rows: Written
 
 
 class SharedSaver:
@@ -233,9 +198,9 @@ class SharedSaver:
         if batch.held:
             await self._until_it_works(partial(self._commit, batch))
 
-    def _batch(self) -> _Batch:
+    def _batch(self) -> Batch:
         """The changes of all worlds, taken from their logs."""
-        batch = _Batch([], Written())
+        batch = Batch([], Written())
         dirty, self._dirty = self._dirty, {}
         for held in sorted(dirty, key=lambda one: one.world.id):
             if held.is_lost:
@@ -252,10 +217,10 @@ class SharedSaver:
                 batch.held.append((held, self._head(held, change, held.wid, batch.rows), noted))
         return batch
 
-    def _head(self, held: Held, change: Change, wid: int, rows: Written) -> Head:
+    def _head(self, held: Held, change: Change, wid: int, rows: Written) -> CommitHead:
         held.n += 1
         world = held.world
-        return Head(
+        return CommitHead(
             id=world.id,
             wid=wid,
             epoch=held.epoch,
@@ -266,7 +231,7 @@ class SharedSaver:
             due_s=due_s(world),
         )
 
-    async def _commit(self, batch: _Batch) -> None:
+    async def _commit(self, batch: Batch) -> None:
         heads = [head for _, head, _ in batch.held]
         async with self._database.connection() as connection:
             ours = await commits.commit(connection, heads, batch.rows)
@@ -396,13 +361,3 @@ class SharedSaver:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def due_s(world: World) -> float | None:
-    """The seconds until something happens in the world without a request; None if nothing will."""
-    if not world.outbox.is_idle:
-        return 0.0
-    timer = world.store.next_timer()
-    if timer is None or world.clock.mode == "frozen":
-        return None
-    return max(0.0, (timer.due - world.clock.now()).total_seconds() / world.clock.rate)

@@ -336,10 +336,6 @@ class Worlds:
         """Note that the world is in use now."""
         world.touched_s = self._ticks()
 
-    def drop_unused(self) -> None:
-        """As `dropping_unused`, at once."""
-        run_through(self.dropping_unused())
-
     def dropping_unused(self) -> Steps[None]:
         """Drop the worlds that were unused for longer than the limit.
 

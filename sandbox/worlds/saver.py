@@ -23,7 +23,7 @@ UNREAD_MAX: Final = 100
 log = logging.getLogger("sandbox.store")
 
 
-class Saver:
+class FileSaver:
     """Writes the changes of all worlds of a server to one file."""
 
     def __init__(self, file: StateFile) -> None:

@@ -4,7 +4,6 @@ import contextlib
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -164,5 +163,3 @@ class FleetOrdeal(Ordeal):
             names = {"owner": [owner], "entry": [other], "both": [owner, other]}[killed]
             for name in names:
                 running[name][1].kill()
-
-

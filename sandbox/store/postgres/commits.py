@@ -18,7 +18,7 @@ CHUNK_ROWS: Final = 1_000
 """The most rows of one statement when a whole world is written."""
 
 
-class Head(NamedTuple):
+class CommitHead(NamedTuple):
     """What a commit says of a world beside its rows.
 
     `n` is the number of this commit. `due_s` are the seconds until something happens in the world
@@ -96,7 +96,7 @@ $3::text[], $4::text[], $5::text[])"
 
 
 async def commit(
-    connection: "asyncpg.Connection", heads: Sequence[Head], rows: Written
+    connection: "asyncpg.Connection", heads: Sequence[CommitHead], rows: Written
 ) -> set[int]:
     """Write the changes of these worlds; returns the `wid` of those that are still ours.
 
@@ -120,7 +120,7 @@ async def new_wid(connection: "asyncpg.Connection") -> int:
     return int(await connection.fetchval("SELECT nextval('uat_sandbox.wids')"))
 
 
-async def commit_anew(connection: "asyncpg.Connection", head: Head, rows: Written) -> bool:
+async def commit_anew(connection: "asyncpg.Connection", head: CommitHead, rows: Written) -> bool:
     """Write a whole world in place of what is there; False if it is no longer ours.
 
     Its rows get the new `wid` of the head. Those with the former one are deleted later.
