@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -108,7 +109,8 @@ def shared_worlds(
     worlds = worlds_of(settings, system_clock, ticks, scheduler, saver)
     worlds.secret = agreed.secret
     try:
-        worlds.likeness = worlds.sketch(_spec(settings, fixture))
+        spec = replace(_spec(settings, fixture), keys_are_known=worlds.known_keys)
+        worlds.likeness = worlds.sketch(spec)
     except NotRestored as error:
         raise FixtureError(f"{settings.fixture}: {error}") from None
     return worlds

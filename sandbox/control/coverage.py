@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final, TypedDict
 
+from sandbox.control.gathering import added, others_of, said_elsewhere
 from sandbox.control.rows import ControlRequest
 from sandbox.domain.events import EVENTS
 from sandbox.domain.faults import FAULTS, MISDIRECTED
@@ -69,7 +70,12 @@ async def of_server(request: ControlRequest) -> Coverage:
     worlds, who = request.services.worlds, request.who
     await worlds.slices.aside(request.services.scenarios)
     own = None if who.team == OPERATOR else who.worlds(worlds)
-    return view_of(request, await worlds.slices.run(worlds.exercised(own)))
+    shown = view_of(request, await worlds.slices.run(worlds.exercised(own)))
+    if (others := others_of(request)) is not None:
+        all_said = [shown, *(await said_elsewhere(request, others))]
+        for section in Coverage.__annotations__:
+            shown[section] = added(said[section] for said in all_said)  # type: ignore[literal-required]
+    return shown
 
 
 def view_of(request: ControlRequest, coverage: CoverageCounters) -> Coverage:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, TypedDict
 
 from sandbox.control.finding import found_in
+from sandbox.control.gathering import others_of, said_elsewhere
 from sandbox.control.rows import PREFIX, ControlRequest, unknown_world
 from sandbox.domain.accounts import Account
 from sandbox.domain.batches import Batch
@@ -59,6 +60,9 @@ async def find(request: ControlRequest) -> Findings:
         found += [_payment(world, tx) for tx in await _payments(request, world, query.q)]
         if len(found) > FOUND_MAX:
             break
+    if query.world is None and (others := others_of(request)) is not None:
+        for said in await said_elsewhere(request, others):
+            found += said["found"]
     return {"found": found[:FOUND_MAX], "more": len(found) > FOUND_MAX}
 
 

@@ -2,9 +2,11 @@
 
 from typing import Final, TypedDict
 
+from sandbox.control.gathering import clock_of, state_of
 from sandbox.control.rows import ControlRequest
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.worlds.clock import ClockView
+from sandbox.worlds.elsewhere import KeptWorld
 from sandbox.worlds.world import World
 
 _REFUSED_FROM: Final = 400
@@ -47,6 +49,20 @@ def row_of(world: World) -> WorldRow:
             for (_, status, *_rest), count in world.coverage.answers.items()
             if status == 0 or status >= _REFUSED_FROM
         ),
+    }
+
+
+def row_of_kept(request: ControlRequest, kept: KeptWorld) -> WorldRow:
+    """A world that no server has, as lists show it."""
+    state = state_of(kept)
+    return {
+        "id": kept.id,
+        "name": state.begins.name,
+        "clock": clock_of(request, state).view(),
+        "scenario": None if state.scenario is None else state.scenario.get("name"),
+        "payments": kept.payments,
+        "requests": kept.requests,
+        "refused": 0,
     }
 
 

@@ -4,10 +4,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NewType, TypedDict
 
 from sandbox.control import scenarios
+from sandbox.control.gathering import (
+    clock_of,
+    kept_elsewhere,
+    others_of,
+    said_elsewhere,
+    sketch_of,
+    state_of,
+)
 from sandbox.control.long import alone, written_list
 from sandbox.control.readings import own_readings, readings_apart
 from sandbox.control.rows import ControlFault, ControlRequest, Document, Written, invalid
-from sandbox.control.world_rows import WorldRow, row_of
+from sandbox.control.world_rows import WorldRow, row_of, row_of_kept
 from sandbox.domain import switches
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import to_wire
@@ -16,6 +24,7 @@ from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.saved_world import NotRestored
 from sandbox.store.steps import Steps
 from sandbox.worlds.clock import ClockView
+from sandbox.worlds.elsewhere import Elsewhere
 from sandbox.worlds.limits import Protected, TooManyWorlds, WorldTaken
 from sandbox.worlds.scheduler import advance_to, catch_up
 from sandbox.worlds.spec import WorldSpec
@@ -204,10 +213,31 @@ async def list_all(request: ControlRequest) -> Written[Worlds]:
     worlds = request.services.worlds
     await worlds.slices.run(worlds.dropping_unused())
     listed = request.who.worlds(worlds)
-    answer = Worlds(worlds=[], total=len(listed))
     query: WorldsQuery = request.query
     views = map(row_of if query.shape == "row" else view, listed)
+    if (others := others_of(request)) is not None:
+        views = await _with_others(request, others, list(views))
+        return await worlds.slices.run(
+            written_list(Worlds(worlds=[], total=len(views)), "worlds", views)
+        )
+    answer = Worlds(worlds=[], total=len(listed))
     return await worlds.slices.run(written_list(answer, "worlds", views))
+
+
+async def _with_others(
+    request: ControlRequest, others: Elsewhere, own: list[WorldView | WorldRow]
+) -> list[WorldView | WorldRow]:
+    """These worlds and those that other servers have, or none has; by id."""
+    query: WorldsQuery = request.query
+    for said in await said_elsewhere(request, others):
+        own += said["worlds"]
+    for kept in await kept_elsewhere(request, others, {one["id"] for one in own}):
+        if query.shape == "row":
+            own.append(row_of_kept(request, kept))
+        else:
+            sketch = await request.services.worlds.slices.run(sketch_of(request, kept))
+            own.append(view(sketch) | {"clock": clock_of(request, state_of(kept)).view()})
+    return sorted(own, key=lambda one: one["id"])
 
 
 def read(request: ControlRequest) -> WorldView:

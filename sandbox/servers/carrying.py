@@ -1,7 +1,7 @@
 """Requests that another server answers: sent on as they came, and their answers passed back."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -16,6 +16,7 @@ SERVER: Final = b"x-sandbox-server"
 NOT_HERE: Final = 421
 
 _CONNECT_S: Final = 2.0
+_ASK_S: Final = 10.0
 _KEPT_S: Final = 3.0
 """Shorter than a server keeps an idle connection, so no request meets one that is being closed."""
 _OF_THE_CONNECTION: Final = frozenset(
@@ -99,6 +100,24 @@ class Carrier:
                 return False
             await _pass_on(answer, name, send)
         return True
+
+    async def ask(
+        self, url: str, target: str, headers: Sequence[tuple[bytes, bytes]]
+    ) -> bytes | None:
+        """What a server answers to a GET about its own worlds; None if it does not answer well."""
+        import aiohttp
+        from yarl import URL
+
+        sent = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
+        try:
+            async with self._open().get(
+                URL(url + target, encoded=True),
+                headers=[*sent, (FORWARDED, "1")],
+                timeout=aiohttp.ClientTimeout(total=_ASK_S, sock_connect=_CONNECT_S),
+            ) as answer:
+                return await answer.read() if answer.ok else None
+        except (aiohttp.ClientError, OSError, TimeoutError):
+            return None
 
     def _open(self) -> "aiohttp.ClientSession":
         import aiohttp

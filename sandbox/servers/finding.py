@@ -44,6 +44,27 @@ LEFT JOIN uat_sandbox.servers s ON s.id = w.owner
 WHERE k.lookup = $1 AND w.n > 0 ORDER BY w.id"""
 
 
+_BESIDE: Final = """
+SELECT id, state, payments, requests FROM uat_sandbox.worlds
+WHERE n > 0 AND state IS NOT NULL AND NOT id = ANY($1) ORDER BY id"""
+_SERVERS: Final = """
+SELECT s.name, s.url, s.state, s.version, s.started_at,
+    (SELECT count(*) FROM uat_sandbox.worlds w WHERE w.owner = s.id)
+FROM uat_sandbox.servers s WHERE s.state <> 'dead' AND s.beat_until > now() ORDER BY s.name, s.id"""
+
+
+async def kept_beside(connection: "asyncpg.Connection", known: list[str]) -> "list[asyncpg.Record]":
+    """Id, state, payments and requests of all worlds but these."""
+    rows: list[asyncpg.Record] = await connection.fetch(_BESIDE, known)
+    return rows
+
+
+async def servers(connection: "asyncpg.Connection") -> "list[asyncpg.Record]":
+    """Name, URL, state, version, start and number of worlds of the servers that live."""
+    rows: list[asyncpg.Record] = await connection.fetch(_SERVERS)
+    return rows
+
+
 async def of_id(connection: "asyncpg.Connection", id: str) -> Whereabouts | None:
     """Where the world with this id is; None if there is none."""
     row = await connection.fetchrow(_OF_ID, id)

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ from sandbox.store.postgres.database import AWAY, Database
 from sandbox.store.postgres.loading import load
 from sandbox.store.postgres.rows import Places
 from sandbox.store.saved_world import NotRestored
+from sandbox.worlds.elsewhere import KeptWorld, ServerRow
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.restore import FixtureOf, spec_of
 from sandbox.worlds.spec import DEFAULT_WORLD
@@ -70,14 +71,14 @@ class Fleet:
 
     async def exists(self, id: str) -> bool:
         """Whether there is such a world, on whatever server. Raises Unavailable."""
-        return await self._ask(lambda connection: finding.of_id(connection, id)) is not None
+        return await self._fetch(finding.of_id, id) is not None
 
     async def have_world(self, id: str, *, for_control: bool = True) -> str | None:
         """Have the world be here; else the URL of the server that has it; None without one."""
         for _ in range(_TRIES):
             if self._worlds.get(id) is not None:
                 return None
-            found = await self._ask(lambda connection: finding.of_id(connection, id))
+            found: Whereabouts | None = await self._fetch(finding.of_id, id)
             if found is None:
                 return None
             url = await self._reach(found, for_control=for_control)
@@ -91,7 +92,7 @@ class Fleet:
             return url
         known = None
         if key.kind in (KeyKind.V5, KeyKind.LEGACY):
-            known = await self._ask(lambda connection: finding.of_key(connection, key))
+            known = await self._fetch(finding.of_key, key)
         id = DEFAULT_WORLD if known is None else known.id
         url = await self.have_world(id, for_control=False)
         if url is not None and known is not None:
@@ -99,15 +100,6 @@ class Fleet:
                 self._routes.clear()
             self._routes[sent] = url
         return url
-
-    async def _ask(
-        self, question: Callable[[Any], Awaitable[Whereabouts | None]]
-    ) -> Whereabouts | None:
-        try:
-            async with self._database.connection() as connection:
-                return await question(connection)
-        except (*AWAY, asyncpg.PostgresError) as error:
-            raise self._database.unreachable(error) from error
 
     async def _reach(self, found: Whereabouts, *, for_control: bool) -> str | None:
         """The URL of the server that has the world; None once it is here, or if nobody knows."""
@@ -241,6 +233,44 @@ class Fleet:
 
     def _forget_routes(self, url: str) -> None:
         self._routes = {sent: other for sent, other in self._routes.items() if other != url}
+
+    # --- all servers
+
+    @property
+    def name(self) -> str:
+        """The name of this server."""
+        return self.membership.name
+
+    @property
+    def is_current(self) -> bool:
+        """Whether this server is in contact with the others."""
+        return self.membership.is_current and not self.membership.is_leaving
+
+    async def ask_all(
+        self, path: str, query: bytes, headers: Sequence[tuple[bytes, bytes]]
+    ) -> list[bytes]:
+        """What the other servers answer to this GET."""
+        target = path + ("?" + query.decode("latin-1") if query else "")
+        asked = [
+            self._carrier.ask(one.control_url, target, headers) for one in self.membership.others
+        ]
+        return [body for body in await asyncio.gather(*asked) if body is not None]
+
+    async def kept_beside(self, known: Iterable[str]) -> list[KeptWorld]:
+        """All worlds but the known ones, by id."""
+        rows = await self._fetch(finding.kept_beside, list(known))
+        return [KeptWorld(*row) for row in rows]
+
+    async def servers(self) -> list[ServerRow]:
+        """All servers that live, by name."""
+        return [ServerRow(*row) for row in await self._fetch(finding.servers)]
+
+    async def _fetch(self, question: Callable[..., Awaitable[Any]], *values: Any) -> Any:
+        try:
+            async with self._database.connection() as connection:
+                return await question(connection, *values)
+        except (*AWAY, asyncpg.PostgresError) as error:
+            raise self._database.unreachable(error) from error
 
     # --- life
 

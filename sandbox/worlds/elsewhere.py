@@ -1,7 +1,9 @@
 """Worlds that several servers share: what this server asks about the others."""
 
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol
 
 from sandbox.domain.keys import ParsedKey
 
@@ -11,6 +13,29 @@ class WorldLost(Exception):
 
     What was carried out here meanwhile may have been written before, or not.
     """
+
+
+class KeptWorld(NamedTuple):
+    """A world that this server does not have, as it was last written.
+
+    `state` is the document of its state.
+    """
+
+    id: str
+    state: str
+    payments: int
+    requests: int
+
+
+class ServerRow(NamedTuple):
+    """One of the servers: its name, address and state, since when, and how many worlds it has."""
+
+    name: str
+    url: str
+    state: str
+    version: str
+    started_at: datetime
+    worlds: int
 
 
 class Elsewhere(Protocol):
@@ -33,6 +58,25 @@ class Elsewhere(Protocol):
 
     async def carry(self, url: str, scope: Any, receive: Any, send: Any, body: bytes) -> bool:
         """Have that server answer the request; False if it does not have the world any more."""
+
+    async def ask_all(
+        self, path: str, query: bytes, headers: Sequence[tuple[bytes, bytes]]
+    ) -> list[bytes]:
+        """The bodies of what the other servers answer to this GET; one that fails says nothing."""
+
+    async def kept_beside(self, known: Iterable[str]) -> list[KeptWorld]:
+        """All worlds but the known ones, by id."""
+
+    async def servers(self) -> list[ServerRow]:
+        """All servers that live, by name."""
+
+    @property
+    def name(self) -> str:
+        """The name of this server."""
+
+    @property
+    def is_current(self) -> bool:
+        """Whether this server is in contact with the others, so it may answer."""
 
     def reserved(self, id: str, team: str) -> AbstractAsyncContextManager[str]:
         """The id of a world that is made inside the block; nobody else makes one with it.

@@ -252,7 +252,6 @@ class Worlds:
 
     def sketch(self, spec: WorldSpec) -> World:
         """A world as it would begin, which is not in use."""
-        spec = replace(spec, keys_are_known=self.known_keys)
         return run_through(self._make(spec, scheduler=NullScheduler()))
 
     def __iter__(self) -> Iterator[World]:
