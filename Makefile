@@ -86,7 +86,7 @@ dist: $(VENV)/.developed ## Build the wheels and source distributions, of the se
 	@ls dist/*
 
 lock: $(VENV)/.developed ## Resolve the dependencies anew into requirements/
-	@$(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --custom-compile-command 'make lock' pyproject.toml --output-file requirements/run.lock
+	@$(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --custom-compile-command 'make lock' pyproject.toml --extra postgres --output-file requirements/run.lock
 	@$(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --custom-compile-command 'make lock' pyproject.toml --group dev --output-file requirements/dev.lock
 
 clean: ## Remove what the above made

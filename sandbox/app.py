@@ -18,7 +18,7 @@ from sandbox.control.rows import PREFIX, Services
 from sandbox.control.who import Tokens
 from sandbox.descriptors import shares
 from sandbox.domain.instants import from_ms
-from sandbox.keeping import renew, tokens_of
+from sandbox.keeping import must_have_driver, renew, tokens_of
 from sandbox.platform.application import Platform
 from sandbox.platform.hosts import Hosts
 from sandbox.platform.inside import Inside
@@ -190,6 +190,7 @@ def _kept(
     if settings.database is None:
         own = beginning.own_worlds(settings, system_clock, ticks, scheduler, fixture)
         return _Kept(own[0], system_clock, own[1])
+    must_have_driver()
     from sandbox.sharing import Sharing, agree
 
     agreed = agree(settings, fixture)

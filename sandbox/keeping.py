@@ -5,11 +5,13 @@ import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandbox import library
 from sandbox.control.who import Tokens
+from sandbox.settings import is_database
 from sandbox.store import team_tokens
 from sandbox.store.files.port import SECRET_BYTES, StateFile, StoreError
 from sandbox.store.fixture import FixtureError
@@ -31,6 +33,27 @@ def saver_of(path: Path) -> "FileSaver":
     from sandbox.worlds.saver import FileSaver
 
     return FileSaver(open_file(path))
+
+
+def opened(store: str) -> StateFile:
+    """A state file, or the worlds of a database that no server uses. Raises StoreError."""
+    from sandbox.store.files.opening import open_file
+
+    if not is_database(store):
+        return open_file(Path(store))
+    must_have_driver()
+    from sandbox.store.postgres.converting import IdleDatabase
+
+    return IdleDatabase(store)
+
+
+def shown_name(store: str) -> str:
+    """A store in messages, without a password."""
+    if not is_database(store):
+        return store
+    from sandbox.store.postgres.database import name_of
+
+    return name_of(store)
 
 
 def have_secret(worlds: Worlds, file: StateFile | None) -> None:
@@ -97,6 +120,15 @@ def tokens_of(
         keep=(lambda _: None) if saver is None else saver.keep_tokens,
         now=now,
     )
+
+
+def must_have_driver() -> None:
+    """Raises StoreError where the package that speaks with PostgreSQL is not installed."""
+    if find_spec("asyncpg") is None:
+        raise StoreError(
+            "--store: PostgreSQL needs the package asyncpg; install it with "
+            "pip install 'uat-sandbox[postgres]'"
+        )
 
 
 def renew(tokens: Tokens, teams: str) -> None:

@@ -88,47 +88,61 @@ def load(file: Path, *, world_id: str, url: str, token: str | None, as_json: boo
 
 
 @world.command()
-@click.argument("source", type=click.Path(path_type=Path))
-@click.argument("target", type=click.Path(path_type=Path))
+@click.argument("source")
+@click.argument("target")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def convert(source: Path, target: Path, *, as_json: bool) -> None:
+def convert(source: str, target: str, *, as_json: bool) -> None:
     """Convert a state file to another kind, which the name of TARGET selects.
 
-    No server may be using SOURCE, and TARGET must not hold worlds.
+    Either may be a URL like postgresql://user@host/name. No server may be using SOURCE or TARGET,
+    and TARGET must not hold worlds.
 
     \b
-    Example:
+    Examples:
       sandbox world convert state.json state.db
+      sandbox world convert state.db postgresql://sandbox@db.internal/sandbox
     """
-    from sandbox.store.files.opening import copy, open_file
+    from sandbox.keeping import shown_name
+    from sandbox.settings import is_database
     from sandbox.store.files.port import StoreError
 
-    if not source.exists():
+    if not is_database(source) and not Path(source).exists():
         refuse(f"{source}: there is no such file")
-    if target.exists() and target.samefile(source):
+    is_file = not is_database(target)
+    if is_file and Path(target).exists() and _is_same(target, source):
         refuse(f"{target}: is the file that is to be converted; name another")
-    is_new = not target.exists()
+    is_new = is_file and not Path(target).exists()
     try:
-        with (
-            working(f"converting {source.name}"),
-            closing(open_file(source)) as before,
-            closing(open_file(target)) as after,
-        ):
-            try:
-                copy(before, after)
-            except StoreError:
-                if is_new:
-                    # Opening it may have created it.
-                    target.unlink(missing_ok=True)
-                raise
-            worlds = sorted(after.load())
+        with working(f"converting {shown_name(source)}"):
+            worlds = _converted(source, target, is_new=is_new)
     except StoreError as error:
         refuse(str(error))
     _tell(
-        {"source": str(source), "target": str(target), "worlds": worlds},
-        f"{target} has {', '.join(worlds) or 'no world'}",
+        {"source": shown_name(source), "target": shown_name(target), "worlds": worlds},
+        f"{shown_name(target)} has {', '.join(worlds) or 'no world'}",
         as_json=as_json,
     )
+
+
+def _is_same(target: str, source: str) -> bool:
+    return Path(target) == Path(source) or Path(target).samefile(source)
+
+
+def _converted(source: str, target: str, *, is_new: bool) -> list[str]:
+    """Copy all worlds; returns their ids. Raises StoreError."""
+    from sandbox.keeping import opened
+    from sandbox.store.files.opening import copy
+    from sandbox.store.files.port import StoreError
+
+    with closing(opened(source)) as before, closing(opened(target)) as after:
+        try:
+            copy(before, after)
+        except StoreError:
+            if is_new:
+                # Opening it may have created it.
+                Path(target).unlink(missing_ok=True)
+            raise
+        return sorted(after.load())
 
 
 def _why(error: Exception) -> str:

@@ -23,7 +23,7 @@ from sandbox.control.rows import (
     Written,
     unknown_world,
 )
-from sandbox.control.sessions import Sessions
+from sandbox.control.sessions import Sessions, SharedSessions
 from sandbox.control.who import NOBODY, THE_OPERATOR, Who
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.secret_text import CARD_NUMBER, may_hold, misplaced
@@ -66,6 +66,9 @@ class Control:
         self._router = _router()
         self._tokens = services.tokens
         self._sessions = Sessions(services.tokens, ticks)
+        if services.elsewhere is not None:
+            clock, secret = services.system_clock, services.worlds.secret
+            self._sessions = SharedSessions(services.tokens, clock, secret)
         self._rare_log = RareLog(log)
         self._carried: CarriedRequests | None = None
         if services.elsewhere is not None:

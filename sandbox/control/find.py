@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, TypedDict
 
 from sandbox.control.finding import found_in
-from sandbox.control.gathering import others_of, said_elsewhere
+from sandbox.control.gathering import kept_elsewhere, others_of, said_elsewhere
 from sandbox.control.rows import PREFIX, ControlRequest, unknown_world
 from sandbox.domain.accounts import Account
 from sandbox.domain.batches import Batch
@@ -15,10 +15,14 @@ from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.terminals import Terminal
 from sandbox.store.port import Where
 from sandbox.store.tables import LAST_DIGITS
+from sandbox.worlds.elsewhere import Elsewhere
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
     from sandbox.control.look_shapes import FindQuery
+
+TAKEN_OVER_MAX: Final = 100
+"""The most worlds without a server to take over for one search."""
 
 FOUND_MAX: Final = 50
 """The most things of one answer."""
@@ -47,23 +51,36 @@ class Findings(TypedDict):
 async def find(request: ControlRequest) -> Findings:
     """Whatever has this id, name of the cast, event_id, or last four digits of a card."""
     query: FindQuery = request.query
-    who, all_worlds = request.who, request.services.worlds
+    who, all_worlds, others = request.who, request.services.worlds, others_of(request)
+    if others is not None:
+        await _have_those_of_nobody(request, others)
     worlds = who.worlds(all_worlds)
     if query.world is not None:
         world = who.world(all_worlds, query.world)
+        if world is None and others is not None:
+            for said in await said_elsewhere(request, others):
+                return Findings(found=said["found"], more=said["more"])
         if world is None:
             raise unknown_world(all_worlds, query.world, who)
-        worlds = [world]
+        worlds, others = [world], None
     found: list[FoundThing] = []
     for world in worlds:
         found += _by_id(world, query.q)
         found += [_payment(world, tx) for tx in await _payments(request, world, query.q)]
         if len(found) > FOUND_MAX:
             break
-    if query.world is None and (others := others_of(request)) is not None:
+    if others is not None:
         for said in await said_elsewhere(request, others):
             found += said["found"]
     return {"found": found[:FOUND_MAX], "more": len(found) > FOUND_MAX}
+
+
+async def _have_those_of_nobody(request: ControlRequest, others: Elsewhere) -> None:
+    """Take over worlds that no server has, so that they are looked into: so many at a time."""
+    own = [world.id for world in request.services.worlds]
+    kept = await kept_elsewhere(request, others, own)
+    for one in [one for one in kept if not one.is_held][:TAKEN_OVER_MAX]:
+        await others.have_world(one.id)
 
 
 async def _payments(request: ControlRequest, world: World, q: str) -> list[Transaction]:

@@ -1,9 +1,12 @@
 """Who is signed in with a browser: a cookie in place of the token, and who gave a wrong one."""
 
+import hmac
 import secrets
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from hashlib import sha256
+from hmac import compare_digest
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -87,6 +90,46 @@ class Sessions:
         while tries and tries[0] <= self.ticks() - WRONG_WITHIN_S:
             tries.popleft()
         return tries
+
+
+class SharedSessions(Sessions):
+    """Sessions that every server knows which has the same secret: the cookie says whose it is.
+
+    Who signs out is forgotten by this server alone; the browser has no cookie any more.
+    """
+
+    def __init__(self, tokens: Tokens, ticks: Callable[[], float], secret: bytes) -> None:
+        super().__init__(tokens, ticks)
+        self._secret = sha256(b"sessions" + secret).digest()
+        self._ended: OrderedDict[str, None] = OrderedDict()
+
+    def who(self, scope: Scope) -> Who | None:
+        """Who sends the request, if a server has signed its cookie."""
+        cookie = cookie_of(scope)
+        said, _, seal = cookie.rpartition(".")
+        if not said or cookie in self._ended or not _is_same(seal, self._seal(said)):
+            return None
+        ends, team, token_id, _ = said.split(".")
+        who = Who(team, token_id)
+        return who if self.ticks() < float(ends) and self.tokens.is_still(who) else None
+
+    def end(self, scope: Scope) -> None:
+        """Take this session for ended."""
+        self._ended[cookie_of(scope)] = None
+        while len(self._ended) > _SESSIONS_MAX:
+            self._ended.popitem(last=False)
+
+    def _new(self, who: Who) -> str:
+        ends = int(self.ticks() + SESSION_S)
+        said = f"{ends}.{who.team}.{who.token_id}.{secrets.token_urlsafe(9)}"
+        return f"{said}.{self._seal(said)}"
+
+    def _seal(self, said: str) -> str:
+        return hmac.new(self._secret, said.encode("latin-1"), sha256).hexdigest()
+
+
+def _is_same(one: str, other: str) -> bool:
+    return compare_digest(one.encode("latin-1"), other.encode("latin-1"))
 
 
 def cookie_of(scope: Scope) -> str:

@@ -1,9 +1,11 @@
 """Control endpoints on worlds, their clocks and switches."""
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NewType, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NewType, NotRequired, TypedDict
 
 from sandbox.control import scenarios
+from sandbox.control.carried import unavailable
 from sandbox.control.gathering import (
     clock_of,
     kept_elsewhere,
@@ -20,6 +22,7 @@ from sandbox.domain import switches
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import to_wire
 from sandbox.domain.words import nearest
+from sandbox.store.files.port import Unavailable
 from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.saved_world import NotRestored
 from sandbox.store.steps import Steps
@@ -36,11 +39,17 @@ if TYPE_CHECKING:
 
 
 class Health(TypedDict):
-    """That the server answers; `store` is `memory`, or the name of the state file."""
+    """That the server answers; `store` is `memory`, or the name of the state file.
+
+    `server` is the name of a server that shares worlds with others, and `worlds` how many of them
+    it has.
+    """
 
     status: Literal["ok"]
     version: str
     store: str
+    server: NotRequired[str]
+    worlds: NotRequired[int]
 
 
 class KeyOfCast(TypedDict):
@@ -113,8 +122,19 @@ def view(world: World) -> WorldView:
 
 
 def health(request: ControlRequest) -> Health:
-    """That the server answers, its version, and its store."""
-    return {"status": "ok", "version": request.services.version, "store": request.services.store}
+    """That the server answers, its version, and its store.
+
+    One that shares worlds is not healthy while it has no contact with the others, nor once it
+    leaves them.
+    """
+    services = request.services
+    shown: Health = {"status": "ok", "version": services.version, "store": services.store}
+    if (elsewhere := services.elsewhere) is not None:
+        if not elsewhere.is_current:
+            raise unavailable(Unavailable("this server has no contact with the others, or leaves"))
+        shown["server"] = elsewhere.name
+        shown["worlds"] = len(list(services.worlds))
+    return shown
 
 
 async def create(request: ControlRequest) -> WorldView:
@@ -214,12 +234,12 @@ async def list_all(request: ControlRequest) -> Written[Worlds]:
     await worlds.slices.run(worlds.dropping_unused())
     listed = request.who.worlds(worlds)
     query: WorldsQuery = request.query
-    views = map(row_of if query.shape == "row" else view, listed)
+    views: Iterable[WorldView | WorldRow]
+    views = map(row_of, listed) if query.shape == "row" else map(view, listed)
     if (others := others_of(request)) is not None:
-        views = await _with_others(request, others, list(views))
-        return await worlds.slices.run(
-            written_list(Worlds(worlds=[], total=len(views)), "worlds", views)
-        )
+        all_views = await _with_others(request, others, list(views))
+        whole = Worlds(worlds=[], total=len(all_views))
+        return await worlds.slices.run(written_list(whole, "worlds", all_views))
     answer = Worlds(worlds=[], total=len(listed))
     return await worlds.slices.run(written_list(answer, "worlds", views))
 

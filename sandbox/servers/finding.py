@@ -45,8 +45,9 @@ WHERE k.lookup = $1 AND w.n > 0 ORDER BY w.id"""
 
 
 _BESIDE: Final = """
-SELECT id, state, payments, requests FROM uat_sandbox.worlds
-WHERE n > 0 AND state IS NOT NULL AND NOT id = ANY($1) ORDER BY id"""
+SELECT w.id, w.state, w.payments, w.requests, coalesce(s.state <> 'dead', false)
+FROM uat_sandbox.worlds w LEFT JOIN uat_sandbox.servers s ON s.id = w.owner
+WHERE w.n > 0 AND w.state IS NOT NULL AND NOT w.id = ANY($1) ORDER BY w.id"""
 _SERVERS: Final = """
 SELECT s.name, s.url, s.state, s.version, s.started_at,
     (SELECT count(*) FROM uat_sandbox.worlds w WHERE w.owner = s.id)

@@ -18,13 +18,14 @@ class WorldLost(Exception):
 class KeptWorld(NamedTuple):
     """A world that this server does not have, as it was last written.
 
-    `state` is the document of its state.
+    `state` is the document of its state; `is_held` says whether another server has it.
     """
 
     id: str
     state: str
     payments: int
     requests: int
+    is_held: bool
 
 
 class ServerRow(NamedTuple):

@@ -10,12 +10,14 @@ if TYPE_CHECKING:
         acting_shapes,
         look_shapes,
         readings,
+        servers,
         shapes,
         team_tokens,
         worlds,
     )
 else:
     readings = LazyFunctions("sandbox.control.readings")
+    servers = LazyFunctions("sandbox.control.servers")
     team_tokens = LazyFunctions("sandbox.control.team_tokens")
     worlds = LazyFunctions("sandbox.control.worlds")
     acting_shapes = LazyModule("sandbox.control.acting_shapes")
@@ -31,6 +33,14 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         summary="Check that the server answers",
         run=worlds.health,
         is_open=True,
+    ),
+    ControlRow(
+        name="servers.list",
+        method="GET",
+        path=f"{PREFIX}/servers",
+        summary="List the servers that share worlds",
+        run=servers.list_all,
+        is_for_operator=True,
     ),
     ControlRow(
         name="tokens.create",
