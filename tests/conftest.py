@@ -12,6 +12,7 @@ from sandbox.domain.instants import parse_rfc3339
 from sandbox.settings import Settings
 from tests.driving import InProcess, Served, serving
 from tests.properties import examples
+from tests.servers import elsewhere
 
 # The same examples in every run: a test that fails here fails everywhere.
 settings.register_profile(
@@ -30,9 +31,15 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 100)
 
 
+def pytest_sessionfinish() -> None:
+    elsewhere.end()
+
+
 @pytest.fixture
 def sandbox() -> InProcess:
     """A fresh sandbox under the neutral profile, its clock frozen at NOW."""
+    if elsewhere.IS_TESTED:
+        return elsewhere.sandbox_elsewhere(NOW)
     frozen = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
     return InProcess(build(Settings(clock=frozen)))
 
