@@ -5,7 +5,7 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from sandbox.control.rows import ControlFault, ControlRow
+from sandbox.control.rows import ControlFault, ControlRow, unknown_among
 from sandbox.control.who import Who
 from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE
 from sandbox.platform.carried import FORWARDED, was_carried
@@ -59,6 +59,9 @@ class CarriedRequests:
                 body = bytes(await read())
             if await self._elsewhere.carry(url, *asgi, body):
                 return True
+        if self._worlds.get(id) is None and "w" in params:
+            ids = [one.id for one in await self._elsewhere.kept_beside(())]
+            raise unknown_among(ids, params["w"], who)
         return False
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from sandbox.control.long import alone
 from sandbox.control.rows import ControlFault, ControlRequest
-from sandbox.control.worlds import WorldView, own_id, view
+from sandbox.control.worlds import WorldView, made, own_id, view
 from sandbox.domain.instants import to_wire
 from sandbox.store.saved_world import NotRestored
 from sandbox.store.steps import Steps
@@ -85,15 +85,15 @@ async def fork(request: ControlRequest) -> WorldView:
         parts = await slices.run(_parts(world), is_large=True)
         spec = replace(world.spec, id=own_id(request, body.id), name=body.name or world.spec.name)
     try:
-        made = await slices.run(worlds.creating(spec, request.who.team), is_large=True)
+        begun = await made(request, spec)
     except WorldTaken as error:
         raise ControlFault(409, "world_taken", str(error)) from None
     except TooManyWorlds as error:
         raise ControlFault(409, "too_many_worlds", str(error)) from None
     try:
-        copy = await slices.run(_put(request, parts, _Copy(made.id, spec.name)), is_large=True)
+        copy = await slices.run(_put(request, parts, _Copy(begun.id, spec.name)), is_large=True)
     except NotRestored as error:
-        await slices.run(worlds.deleting(made))
+        await slices.run(worlds.deleting(begun))
         raise ControlFault(409, "not_copied", f"the world cannot be copied: {error}") from None
     await catch_up(copy, slices)
     return view(copy)

@@ -36,6 +36,7 @@ _TEXT: Final[Schema] = {"type": "string"}
 
 _TAGS: Final = {
     "health": "Whether the server is there",
+    "servers": "The servers that share worlds, where several do",
     "tokens": "Tokens of teams, each of which reaches its own worlds and no other",
     "worlds": "Isolated worlds, each with accounts, keys and a clock of its own",
     "overview": "A world at a glance",

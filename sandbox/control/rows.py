@@ -253,7 +253,12 @@ def invalid(message: str, nearest: str | None = None) -> ControlFault:
 
 def unknown_world(worlds: Worlds, id: str, who: Who) -> ControlFault:
     """No world within reach has this id, or none any more."""
-    known = [world.id for world in who.worlds(worlds)]
+    return unknown_among([world.id for world in worlds], id, who)
+
+
+def unknown_among(ids: Iterable[str], id: str, who: Who) -> ControlFault:
+    """No world of these that is within reach has this id."""
+    known = [one for one in ids if who.reaches(one)]
     return ControlFault(
         404, "unknown_world", f"there is no world {id!r}", nearest=nearest(id, known)
     )

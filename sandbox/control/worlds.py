@@ -153,7 +153,7 @@ async def create(request: ControlRequest) -> WorldView:
     )
     worlds = request.services.worlds
     try:
-        world = await _made(request, spec)
+        world = await made(request, spec)
     except WorldTaken as error:
         raise ControlFault(409, "world_taken", str(error)) from None
     except TooManyWorlds as error:
@@ -170,7 +170,7 @@ async def create(request: ControlRequest) -> WorldView:
     return view(world)
 
 
-async def _made(request: ControlRequest, spec: WorldSpec) -> World:
+async def made(request: ControlRequest, spec: WorldSpec) -> World:
     """The new world. Raises WorldTaken, TooManyWorlds or NotRestored."""
     worlds, team = request.services.worlds, request.who.team
     if (elsewhere := request.services.elsewhere) is None:

@@ -8,7 +8,6 @@ import contextlib
 import http.client
 import os
 import time
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -51,6 +50,10 @@ class Elsewhere:
 
     def begin_anew(self) -> None:
         """Have `default` be as it was at first, on the first server."""
+        for world in self.entry.control("GET", "/worlds", params={"shape": "row"}).json()["worlds"]:
+            if world["id"] != "default":
+                gone = self.entry.control("DELETE", f"/worlds/{world['id']}")
+                assert gone.status_code == 204, gone.text
         done = self.entry.control("PUT", "/worlds/default/snapshot", content=self._fresh)
         assert done.status_code == 200, done.text
         assert done.headers["x-sandbox-server"] == "owner"
@@ -69,7 +72,11 @@ class Elsewhere:
         names = {name for name, _ in scope["headers"]}
         if b"host" not in names:
             self._line.putheader("host", f"127.0.0.1:{self.port}")
-        if b"content-length" not in names and b"transfer-encoding" not in names and exchange.payload:
+        if (
+            b"content-length" not in names
+            and b"transfer-encoding" not in names
+            and exchange.payload
+        ):
             self._line.putheader("content-length", str(len(exchange.payload)))
         for name, value in scope["headers"]:
             self._line.putheader(name, value)
