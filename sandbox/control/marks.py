@@ -95,6 +95,8 @@ async def fork(request: ControlRequest) -> WorldView:
     except NotRestored as error:
         await slices.run(worlds.deleting(begun))
         raise ControlFault(409, "not_copied", f"the world cannot be copied: {error}") from None
+    # The answer waits until it is written.
+    request.found = copy
     await catch_up(copy, slices)
     return view(copy)
 

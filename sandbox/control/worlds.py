@@ -166,6 +166,8 @@ async def create(request: ControlRequest) -> WorldView:
         except ControlFault:
             await worlds.slices.run(worlds.deleting(world))
             raise
+    # The answer waits until it is written.
+    request.found = world
     await catch_up(world, worlds.slices)
     return view(world)
 

@@ -35,7 +35,9 @@ _DUE: Final = """
 SELECT w.id FROM uat_sandbox.worlds w
 WHERE w.next_due <= now() AND w.n > 0 AND w.format <= $1 AND (
     w.owner IS NULL
-    OR NOT EXISTS (SELECT FROM uat_sandbox.servers s WHERE s.id = w.owner AND s.state <> 'dead')
+    OR NOT EXISTS (
+        SELECT FROM uat_sandbox.servers s
+        WHERE s.id = w.owner AND s.state <> 'dead' AND s.beat_until > now())
 ) ORDER BY w.next_due LIMIT $2"""
 
 _ABANDONED: Final = """

@@ -22,6 +22,7 @@ class Whereabouts(NamedTuple):
     is_silent: bool
     url: str
     control_url: str
+    name: str
     format: int
 
     @property
@@ -32,13 +33,14 @@ class Whereabouts(NamedTuple):
 
 _OF_ID: Final = """
 SELECT w.id, w.epoch, w.owner, coalesce(s.state <> 'dead', false),
-    coalesce(s.beat_until < now(), true), coalesce(s.url, ''), coalesce(s.control_url, ''), w.format
+    coalesce(s.beat_until < now(), true), coalesce(s.url, ''), coalesce(s.control_url, ''),
+    coalesce(s.name, ''), w.format
 FROM uat_sandbox.worlds w LEFT JOIN uat_sandbox.servers s ON s.id = w.owner
 WHERE w.id = $1 AND w.n > 0"""
 _OF_LOOKUP: Final = """
 SELECT w.id, w.epoch, w.owner, coalesce(s.state <> 'dead', false),
     coalesce(s.beat_until < now(), true), coalesce(s.url, ''), coalesce(s.control_url, ''),
-    w.format, k.salt, k.digest
+    coalesce(s.name, ''), w.format, k.salt, k.digest
 FROM uat_sandbox.keys k JOIN uat_sandbox.worlds w ON w.wid = k.wid
 LEFT JOIN uat_sandbox.servers s ON s.id = w.owner
 WHERE k.lookup = $1 AND w.n > 0 ORDER BY w.id"""
@@ -48,6 +50,9 @@ _BESIDE: Final = """
 SELECT w.id, w.state, w.payments, w.requests, coalesce(s.state <> 'dead', false)
 FROM uat_sandbox.worlds w LEFT JOIN uat_sandbox.servers s ON s.id = w.owner
 WHERE w.n > 0 AND w.state IS NOT NULL AND NOT w.id = ANY($1) ORDER BY w.id"""
+_OTHERS: Final = """
+SELECT control_url FROM uat_sandbox.servers
+WHERE state <> 'dead' AND beat_until > now() AND id <> $1 ORDER BY id"""
 _SERVERS: Final = """
 SELECT s.name, s.url, s.state, s.version, s.started_at,
     (SELECT count(*) FROM uat_sandbox.worlds w WHERE w.owner = s.id)
@@ -58,6 +63,12 @@ async def kept_beside(connection: "asyncpg.Connection", known: list[str]) -> "li
     """Id, state, payments and requests of all worlds but these."""
     rows: list[asyncpg.Record] = await connection.fetch(_BESIDE, known)
     return rows
+
+
+async def others(connection: "asyncpg.Connection", me: int) -> list[str]:
+    """Where the control APIs of the other servers are that live."""
+    rows = await connection.fetch(_OTHERS, me)
+    return [row["control_url"] for row in rows]
 
 
 async def servers(connection: "asyncpg.Connection") -> "list[asyncpg.Record]":

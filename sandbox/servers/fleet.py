@@ -62,6 +62,8 @@ class Fleet:
         self._fixture_of = fixture_of
         self._beginning = beginning
         self._routes: dict[bytes, str] = {}
+        # The names of servers by their URLs, for balancers.
+        self._names: dict[str, str] = {}
         self._claiming: dict[str, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -105,6 +107,7 @@ class Fleet:
         """The URL of the server that has the world; None once it is here, or if nobody knows."""
         me = self.membership
         if found.is_owned and not found.is_silent and found.owner != me.id:
+            self._names[found.url] = self._names[found.control_url] = found.name
             return found.control_url if for_control else found.url
         if found.is_too_new:
             raise Unavailable(
@@ -204,7 +207,7 @@ class Fleet:
             (one for one in self.membership.peers.values() if url in (one.url, one.control_url)),
             None,
         )
-        name = "" if peer is None else peer.name
+        name = self._names.get(url, "")
         for _ in range(2):
             try:
                 if await self._carrier.carry(url, name, scope, receive, send, body):
@@ -251,9 +254,8 @@ class Fleet:
     ) -> list[bytes]:
         """What the other servers answer to this GET."""
         target = path + ("?" + query.decode("latin-1") if query else "")
-        asked = [
-            self._carrier.ask(one.control_url, target, headers) for one in self.membership.others
-        ]
+        urls = await self._fetch(finding.others, self.membership.id)
+        asked = [self._carrier.ask(url, target, headers) for url in urls]
         return [body for body in await asyncio.gather(*asked) if body is not None]
 
     async def kept_beside(self, known: Iterable[str]) -> list[KeptWorld]:

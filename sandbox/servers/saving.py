@@ -60,6 +60,8 @@ class SharedSaver:
         # What has changes; a dictionary as an ordered set.
         self._dirty: dict[Held, None] = {}
         self._tokens: str | None = None
+        self._tokens_written = asyncio.Event()
+        self._tokens_written.set()
         self._work = asyncio.Event()
         self._writer: asyncio.Task[None] | None = None
         self._whole: set[asyncio.Task[None]] = set()
@@ -126,19 +128,19 @@ class SharedSaver:
     def keep_tokens(self, tokens: str) -> None:
         """Write these tokens of teams in place of those that are there."""
         self._tokens = tokens
+        self._tokens_written.clear()
         self._work.set()
 
     # --- waiting
 
     async def saved(self, world: World | None = None) -> None:
-        """Wait until all changes of the world so far are written; without one, of all worlds.
+        """Wait until all changes of the world so far are written; without one, the tokens.
 
-        Raises WorldLost if another server has it now or may have it, and StoreError while nothing
+        Raises WorldLost if another server has it now or may have it, and Unavailable while nothing
         can be written.
         """
         if world is None:
-            for held in list(self._dirty):
-                await self._saved(held)
+            await self._saved_tokens()
             return
         held_now = self._held.get(world.id) or self._going(world)
         if held_now is None or held_now.world is not world:
@@ -146,6 +148,12 @@ class SharedSaver:
         if not self._membership.is_current:
             raise Unavailable("this server has no contact with the others at the moment")
         await self._saved(held_now)
+
+    async def _saved_tokens(self) -> None:
+        try:
+            await asyncio.wait_for(self._tokens_written.wait(), PATIENCE_S)
+        except TimeoutError:
+            raise Unavailable(self.problem or "nothing can be written") from None
 
     def _going(self, world: World) -> Held | None:
         """The world that is being deleted."""
@@ -317,6 +325,7 @@ class SharedSaver:
             await put_meta(connection, "tokens", tokens)
         if self._tokens is tokens:
             self._tokens = None
+            self._tokens_written.set()
 
     async def _until_it_works(self, attempt: Callable[[], Awaitable[None]]) -> None:
         """Try until PostgreSQL answers. What is under way is tried again as it is."""

@@ -1,7 +1,7 @@
 """The tests of one sandbox, asked of a server that has no world: another one has them all.
 
-With SANDBOX_TESTED=elsewhere the fixture `sandbox` is such a one. Tests that look into the process of
-a sandbox, where there is nothing to be seen then, are skipped.
+With SANDBOX_TESTED=elsewhere the fixture `sandbox` is such a one. Tests that look into the process
+of a sandbox, where there is nothing to be seen then, are skipped.
 """
 
 import contextlib

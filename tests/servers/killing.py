@@ -1,4 +1,4 @@
-"""Load on two servers that share worlds, of which one or both are killed or stopped in its midst."""
+"""Load on two servers that share worlds, of which one or both are killed in its midst."""
 
 import contextlib
 import signal

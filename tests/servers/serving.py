@@ -18,7 +18,7 @@ def command(url: str, *options: str) -> list[str]:
 
 @contextlib.contextmanager
 def serving(url: str, folder: Path, name: str, *options: str) -> Iterator[SavedWorld]:
-    """A server of that name on that database, ready; ended when the block ends, if it still runs."""
+    """A server of that name on that database, ready; ended when the block ends."""
     log = folder / f"{name}.log"
     process = Process(command(url, "--name", name, *options), stderr=log)
     try:

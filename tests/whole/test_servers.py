@@ -1,0 +1,384 @@
+"""Servers that share the worlds of one PostgreSQL database, for those who run and use them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.processes import run
+from tests.servers.cutting import Cutter
+from tests.servers.postgres import Postgres, serving_postgres
+from tests.servers.serving import refused, serving
+from tests.state.saved_worlds import SavedWorld
+from tests.webhooks.receiving import receiving
+
+LEASE_S = 5.0
+WAITS_S = 15.0
+SUITES = ("payments", "directory", "platform", "readings", "control")
+DIFFERS = {
+    "test_create_app": "builds applications of its own",
+    "test_coverage": "counts of the server go on from one test to the next",
+    "test_health_says_version_and_store": "one that shares worlds says more",
+    "HEAD-/health": "a client of HTTP takes no body with HEAD",
+    "test_the_log_says_each_kind_once_a_minute_in_one_line": "the log is that of another process",
+}
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Postgres]:
+    with serving_postgres() as postgres:
+        yield postgres
+
+
+@pytest.fixture
+def url(postgres: Postgres) -> str:
+    return postgres.new_database()
+
+
+@pytest.fixture
+def two(url: str, tmp_path: Path) -> Iterator[tuple[SavedWorld, SavedWorld]]:
+    """Two servers; the first has the world `default`."""
+    with serving(url, tmp_path, "one") as one, serving(url, tmp_path, "two") as other:
+        yield one, other
+
+
+def pay(server: SavedWorld, **more: Any) -> httpx2.Response:
+    body = {"amount": 1_000, "terminal_id": server.facts["terminals"]["merchant"], **more}
+    return server.ask("POST", "/v3/payment", key="merchant", json=body, timeout=30)
+
+
+def until(has_come: Callable[[], bool], within_s: float = WAITS_S) -> float:
+    """Wait until it is so; returns how long it took."""
+    began = time.monotonic()
+    while not has_come():
+        assert time.monotonic() - began < within_s
+        threading.Event().wait(0.02)
+    return time.monotonic() - began
+
+
+def works(server: SavedWorld) -> bool:
+    try:
+        return pay(server).status_code == 200
+    except httpx2.TransportError:
+        return False
+
+
+def payments(server: SavedWorld) -> set[str]:
+    found = server.ask("GET", "/v2/transactions", key="merchant", params={"limit": 200}).json()
+    return {one["transaction_id"] for one in found["transactions"]}
+
+
+# --- one world, several doors -----------------------------------------------------------------
+
+
+def test_the_suites_pass_on_a_server_that_has_no_world():
+    folders = [f"tests/{name}" for name in SUITES]
+    unless = " and ".join(f"not {name}" for name in DIFFERS if "/" not in name)
+    command = [sys.executable, "-m", "pytest", *folders, "-n", "2", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [*command, "--tb=short", "-k", unless],
+        env={**os.environ, "SANDBOX_TESTED": "elsewhere"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR "))]
+    assert [line for line in failed if not any(name in line for name in DIFFERS)] == [], (
+        done.stdout[-3_000:]
+    )
+    assert " passed" in done.stdout.splitlines()[-1]
+
+
+def test_a_payment_is_made_through_either_and_read_through_the_other(two):
+    one, other = two
+
+    made = {pay(server).json()["transaction_id"] for server in (one, other, one)}
+
+    assert made == payments(one) == payments(other)
+
+
+def test_an_answer_that_another_server_gave_names_it_for_balancers(two):
+    one, other = two
+
+    assert "x-sandbox-server" not in pay(one).headers
+    assert pay(other).headers["x-sandbox-server"] == "one"
+
+
+def test_a_world_is_had_by_the_server_at_which_it_was_made_and_found_from_all(two):
+    one, other = two
+    made = other.control("POST", "/worlds", json={"id": "mine", "seed": 7}).json()
+
+    key = made["keys"]["merchant"]["key"]
+    paid = one.ask(
+        "POST",
+        "/v3/payment",
+        key=None,
+        headers={"x-service-apikey": key},
+        json={"amount": 5, "terminal_id": made["terminals"]["merchant"]},
+    )
+
+    assert (paid.status_code, paid.headers["x-sandbox-server"]) == (200, "two")
+    listed = one.control("GET", "/worlds").json()
+    assert [world["id"] for world in listed["worlds"]] == ["default", "mine"]
+    assert listed["worlds"][1] | {"clock": 0} == made | {"clock": 0}
+    again = one.control("POST", "/worlds", json={"id": "mine"})
+    assert (again.status_code, again.json()["error"]) == (409, "world_taken")
+    found = one.control("GET", "/find", params={"q": paid.json()["transaction_id"]}).json()
+    assert [thing["world"] for thing in found["found"]] == ["mine"]
+    held = {
+        each["name"]: each["worlds"] for each in one.control("GET", "/servers").json()["servers"]
+    }
+    assert held == {"one": 1, "two": 1}
+
+
+def test_a_stream_a_tap_and_a_wait_go_through_a_server_that_has_no_world(two):
+    _, other = two
+    rule = {"name": "taps", "rule": [{"name": "tap", "then": {"tap": "wait"}}]}
+    assert other.control("PUT", "/worlds/default/scenario", json=rule).status_code == 200
+    told: list[str] = []
+    opened = threading.Event()
+
+    def listen() -> None:
+        path = other.facts["control_url"] + "/worlds/default/stream"
+        with httpx2.stream("GET", path, params={"kinds": "message"}, timeout=20) as stream:
+            opened.set()
+            for line in stream.iter_lines():
+                told.append(line)
+                if "transaction.sale" in line:
+                    return
+
+    listener = threading.Thread(target=listen, daemon=True)
+    listener.start()
+    assert opened.wait(WAITS_S)
+    answers: list[int] = []
+    payer = threading.Thread(target=lambda: answers.append(pay(other).status_code), daemon=True)
+    payer.start()
+
+    def tapped() -> bool:
+        waiting = other.control("GET", "/worlds/default/taps").json()["taps"]
+        if not waiting:
+            return False
+        path = f"/worlds/default/taps/{waiting[0]['transaction_id']}"
+        assert other.control("POST", path, json={"card": "tok_amex"}).is_success
+        return True
+
+    until(tapped)
+    payer.join(WAITS_S)
+    listener.join(WAITS_S)
+    assert answers == [200]
+    assert any("transaction.sale" in line for line in told)
+
+
+def test_a_token_of_a_team_holds_at_all_servers_and_is_worthless_at_all_once_deleted(
+    url: str, tmp_path: Path
+):
+    secret = "a-token-of-the-operator"
+    options = ("--shared", "--token", secret, "--known-keys")
+    as_operator = {"authorization": f"Bearer {secret}"}
+    with (
+        serving(url, tmp_path, "one", *options) as one,
+        serving(url, tmp_path, "two", *options) as other,
+    ):
+        made = other.control("POST", "/tokens", json={"team": "mobile"}, headers=as_operator).json()
+        as_team = {"authorization": f"Bearer {made['token']}"}
+
+        def may(server: SavedWorld) -> bool:
+            return server.control("GET", "/worlds", headers=as_team).status_code == 200
+
+        until(lambda: may(one) and may(other))
+        assert other.control("POST", "/worlds", json={}, headers=as_team).status_code == 201
+        assert [
+            w["id"] for w in one.control("GET", "/worlds", headers=as_team).json()["worlds"]
+        ] == ["world-1@mobile"]
+        assert one.control("GET", "/worlds/default", headers=as_team).status_code == 404
+        assert other.control("GET", "/worlds/default", headers=as_team).status_code == 404
+        gone = one.control("DELETE", f"/tokens/{made['id']}", headers=as_operator)
+        assert gone.status_code == 204
+        until(lambda: not may(one) and not may(other))
+
+
+# --- servers that come and go -----------------------------------------------------------------
+
+
+def test_a_server_that_is_killed_is_replaced_within_a_second(two):
+    one, other = two
+    made = pay(one).json()["transaction_id"]
+
+    one.kill()
+    took_s = until(lambda: works(other))
+
+    assert made in payments(other)
+    assert took_s < LEASE_S + 2
+
+
+def test_a_server_that_ends_hands_its_worlds_over_at_once(two):
+    one, other = two
+    made = pay(one).json()["transaction_id"]
+
+    one.end()
+
+    assert pay(other).status_code == 200
+    assert made in payments(other)
+
+
+def test_retries_go_on_at_another_server_though_nobody_asks(two):
+    one, other = two
+    with receiving() as receiver:
+        receiver.behave(lambda received: 500 if received.number == 0 else 200)
+        one.control("PUT", "/worlds/default/switches", json={"webhooks.time_scale": 0.0001})
+        one.control("POST", "/worlds/default/endpoints", json={"url": receiver.url})
+        until(lambda: one.control("PUT", "/worlds/default/clock", json={"rate": 1}).is_success)
+        pay(one)
+        one.kill()
+        receiver.wait_for(2, LEASE_S + WAITS_S)
+    assert other.process.poll() is None
+
+
+def test_a_stopped_server_answers_nothing_stale_when_it_goes_on(two):
+    one, other = two
+    one.process.send_signal(signal.SIGSTOP)
+    until(lambda: works(other), within_s=LEASE_S * 4)
+    made = payments(other)
+
+    one.process.send_signal(signal.SIGCONT)
+
+    until(lambda: works(one))
+    assert made <= payments(one)
+    assert payments(one) == payments(other)
+
+
+def test_worlds_outlive_all_servers(url: str, tmp_path: Path):
+    with serving(url, tmp_path, "one") as one:
+        made = pay(one).json()["transaction_id"]
+        one.control("POST", "/worlds", json={"id": "mine"})
+        one.kill()
+    with serving(url, tmp_path, "two") as two:
+        until(lambda: works(two))
+
+        assert made in payments(two)
+        listed = two.control("GET", "/worlds", params={"shape": "row"}).json()["worlds"]
+        assert [world["id"] for world in listed] == ["default", "mine"]
+        assert two.control("GET", "/worlds/mine").status_code == 200
+
+
+# --- PostgreSQL that goes away ----------------------------------------------------------------
+
+
+def test_while_postgresql_is_away_requests_are_503_and_afterwards_all_is_there_once(
+    url: str, tmp_path: Path, postgres: Postgres
+):
+    with serving(url, tmp_path, "one") as one:
+        made = {pay(one).json()["transaction_id"]}
+        postgres.crash()
+        try:
+            away = pay(one, event_id="AWAY")
+        finally:
+            postgres.start()
+        assert (away.status_code, away.headers["retry-after"]) == (503, "1")
+        until(lambda: one.control("GET", "/health").status_code == 200)
+        until(lambda: works(one))
+
+        there = payments(one)
+        assert made <= there
+        found = one.ask("GET", "/v1/transactions", key="merchant", params={"event_id": "AWAY"})
+        assert len(found.json()) <= 1
+
+
+def test_a_commit_whose_answer_is_lost_is_neither_lost_nor_done_twice(
+    url: str, tmp_path: Path, postgres: Postgres
+):
+    with Cutter(postgres.port) as cutter, ExitStack() as stack:
+        through = url.replace(f":{postgres.port}/", f":{cutter.port}/")
+        one = stack.enter_context(serving(through, tmp_path, "one"))
+        made = []
+        for number in range(8):
+            cutter.cut_after_next_commit()
+            made.append(pay(one, event_id=f"CUT-{number}"))
+
+        assert {answer.status_code for answer in made} == {200}
+        assert {answer.json()["transaction_id"] for answer in made} == payments(one)
+        assert cutter.cuts >= 4
+        one.kill()
+        other = stack.enter_context(serving(url, tmp_path, "two"))
+        until(lambda: works(other))
+        assert {answer.json()["transaction_id"] for answer in made} <= payments(other)
+
+
+# --- what is refused --------------------------------------------------------------------------
+
+
+def test_a_database_that_cannot_be_reached_is_refused_in_a_sentence():
+    said = refused("postgresql://sandbox:secret@127.0.0.1:1/none")
+
+    assert said.startswith("sandbox: PostgreSQL at 127.0.0.1:1/none cannot be reached")
+    assert "secret" not in said
+
+
+def test_the_schema_of_another_program_is_refused(url: str, postgres: Postgres):
+    postgres.asked(url, "CREATE SCHEMA uat_sandbox")
+
+    assert "was made by another program" in refused(url)
+
+
+def test_tables_of_a_later_version_are_refused(url: str, tmp_path: Path, postgres: Postgres):
+    with serving(url, tmp_path, "one"):
+        pass
+    postgres.asked(url, "UPDATE uat_sandbox.meta SET value = '99' WHERE name = 'schema'")
+
+    assert "its tables have version 99" in refused(url)
+
+
+def test_a_server_with_another_seed_is_refused(url: str, tmp_path: Path):
+    with serving(url, tmp_path, "one"):
+        said = refused(url, "--seed", "2")
+
+    assert "its servers have --seed '1', and this one '2'" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [(("--host", "0.0.0.0"), "need the same token"), (("--tls",), "speak plain HTTP")],
+)
+def test_what_servers_cannot_share_is_refused(url: str, options: tuple[str, ...], why: str):
+    assert why in refused(url, *options)
+
+
+def test_a_world_of_a_later_version_waits_for_a_server_of_that_version(
+    url: str, tmp_path: Path, postgres: Postgres
+):
+    with serving(url, tmp_path, "one") as one:
+        one.control("POST", "/worlds", json={"id": "later"})
+    postgres.asked(url, "UPDATE uat_sandbox.worlds SET format = 99 WHERE id = 'later'")
+    with serving(url, tmp_path, "two") as two:
+        answer = two.control("GET", "/worlds/later")
+
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        assert "written by a later version" in answer.json()["message"]
+        assert works(two)
+
+
+def test_worlds_are_converted_to_a_database_and_back(url: str, tmp_path: Path):
+    with serving(url, tmp_path, "one") as one:
+        made = pay(one).json()["transaction_id"]
+        used = run("world", "convert", url, str(tmp_path / "state.db"))
+        assert (used.returncode, b"is in use by the servers one" in used.stderr) == (2, True)
+    done = run("world", "convert", url, str(tmp_path / "state.db"), "--json")
+    assert json.loads(done.stdout)["worlds"] == ["default"]
+    other = url + "_too"
+    refused_so = run("world", "convert", str(tmp_path / "state.db"), other)
+    assert refused_so.returncode == 2
+    again = run("world", "convert", str(tmp_path / "state.db"), url)
+    assert b"it holds the worlds default" in again.stderr
+    with serving(url, tmp_path, "two") as two:
+        assert made in payments(two)
