@@ -27,7 +27,7 @@ from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.saved_world import NotRestored
 from sandbox.store.steps import Steps
 from sandbox.worlds.clock import ClockView
-from sandbox.worlds.elsewhere import Elsewhere
+from sandbox.worlds.elsewhere import Elsewhere, KeptWorld
 from sandbox.worlds.limits import Protected, TooManyWorlds, WorldTaken
 from sandbox.worlds.scheduler import advance_to, catch_up
 from sandbox.worlds.spec import WorldSpec
@@ -253,13 +253,26 @@ async def _with_others(
     query: WorldsQuery = request.query
     for said in await said_elsewhere(request, others):
         own += said["worlds"]
-    for kept in await kept_elsewhere(request, others, {one["id"] for one in own}):
-        if query.shape == "row":
-            own.append(row_of_kept(request, kept))
-        else:
-            sketch = await request.services.worlds.slices.run(sketch_of(request, kept))
-            own.append(view(sketch) | {"clock": clock_of(request, state_of(kept)).view()})
+    beside = await kept_elsewhere(request, others, {one["id"] for one in own})
+    own += await request.services.worlds.slices.run(
+        _views_of(request, beside, as_rows=query.shape == "row")
+    )
     return sorted(own, key=lambda one: one["id"])
+
+
+def _views_of(
+    request: ControlRequest, kept: list[KeptWorld], *, as_rows: bool
+) -> Steps[list[WorldView | WorldRow]]:
+    """Worlds that no server has, one in each step."""
+    views: list[WorldView | WorldRow] = []
+    for one in kept:
+        if as_rows:
+            views.append(row_of_kept(request, one))
+        else:
+            sketch = yield from sketch_of(request, one)
+            views.append(view(sketch) | {"clock": clock_of(request, state_of(one)).view()})
+        yield
+    return views
 
 
 def read(request: ControlRequest) -> WorldView:

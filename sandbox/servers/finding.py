@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sandbox.domain.keys import ParsedKey, digest_of
 from sandbox.store.files.port import FORMAT
+from sandbox.worlds.elsewhere import KeptWorld
 
 if TYPE_CHECKING:
     import asyncpg
@@ -49,7 +50,9 @@ WHERE k.lookup = $1 AND w.n > 0 ORDER BY w.id"""
 _BESIDE: Final = """
 SELECT w.id, w.state, w.payments, w.requests, coalesce(s.state <> 'dead', false)
 FROM uat_sandbox.worlds w LEFT JOIN uat_sandbox.servers s ON s.id = w.owner
-WHERE w.n > 0 AND w.state IS NOT NULL AND NOT w.id = ANY($1) ORDER BY w.id"""
+WHERE w.n > 0 AND w.state IS NOT NULL AND w.id > $2 AND NOT w.id = ANY($1)
+ORDER BY w.id LIMIT $3"""
+_PAGE: Final = 500
 _OTHERS: Final = """
 SELECT control_url FROM uat_sandbox.servers
 WHERE state <> 'dead' AND beat_until > now() AND id <> $1 ORDER BY id"""
@@ -59,10 +62,15 @@ SELECT s.name, s.url, s.state, s.version, s.started_at,
 FROM uat_sandbox.servers s WHERE s.state <> 'dead' AND s.beat_until > now() ORDER BY s.name, s.id"""
 
 
-async def kept_beside(connection: "asyncpg.Connection", known: list[str]) -> "list[asyncpg.Record]":
-    """Id, state, payments and requests of all worlds but these."""
-    rows: list[asyncpg.Record] = await connection.fetch(_BESIDE, known)
-    return rows
+async def kept_beside(connection: "asyncpg.Connection", known: list[str]) -> list[KeptWorld]:
+    """All worlds but these, by id; others have their turns meanwhile."""
+    found: list[KeptWorld] = []
+    while True:
+        after = found[-1].id if found else ""
+        page = await connection.fetch(_BESIDE, known, after, _PAGE)
+        found += [KeptWorld(*row) for row in page]
+        if len(page) < _PAGE:
+            return found
 
 
 async def others(connection: "asyncpg.Connection", me: int) -> list[str]:

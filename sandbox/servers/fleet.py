@@ -260,8 +260,8 @@ class Fleet:
 
     async def kept_beside(self, known: Iterable[str]) -> list[KeptWorld]:
         """All worlds but the known ones, by id."""
-        rows = await self._fetch(finding.kept_beside, list(known))
-        return [KeptWorld(*row) for row in rows]
+        kept: list[KeptWorld] = await self._fetch(finding.kept_beside, list(known))
+        return kept
 
     async def servers(self) -> list[ServerRow]:
         """All servers that live, by name."""
