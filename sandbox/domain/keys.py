@@ -255,6 +255,10 @@ class KeyFormat:
         """Whether the text contains a key of this environment, with its secret."""
         return self.hint in text and bool(self._whole_key_anywhere.search(text))
 
+    def whole_keys_in(self, text: str) -> list[str]:
+        """The keys of this environment in the text, with their secrets."""
+        return self._whole_key_anywhere.findall(text)
+
     def mentions_key(self, text: str) -> bool:
         """Whether the text contains something that looks like a key, of any environment."""
         return self.hint in text and bool(self._anywhere.search(text))

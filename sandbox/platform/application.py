@@ -119,7 +119,7 @@ class Platform:
         self._router = _router() if rows is OPERATIONS else Router(rows)
         self._key_header = worlds.profile.api_key_header_bytes
         self._key_format = worlds.profile.key_format
-        self._carried = None if elsewhere is None else CarriedRequests(elsewhere, worlds.profile)
+        self._carried = None if elsewhere is None else CarriedRequests(elsewhere, worlds)
         self._recognized = RecognizedKeys(worlds, self._key_format)
         self._explain_headers = explain_headers
         self._recorder = Recorder(worlds, log_requests=log_requests)
@@ -161,7 +161,9 @@ class Platform:
         if (turn := self._turn()) is not None:
             await turn
         presented = self._identify(incoming)
-        if presented.world is None and self._carried is not None:
+        if self._carried is not None and (
+            presented.world is None or self._carried.brings_key(incoming)
+        ):
             if await self._carried.answers(incoming, way):
                 return
             presented = self._identify(incoming)

@@ -12,6 +12,7 @@ from sandbox.platform.sending import Way, send_answer
 from sandbox.platform.wire import BadInput
 from sandbox.store.files.port import Unavailable
 from sandbox.worlds.elsewhere import Elsewhere
+from sandbox.worlds.registry import Worlds
 
 FORWARDED: Final = b"x-sandbox-forwarded"
 """The header of a request that another server has sent on. It is not sent on again."""
@@ -36,13 +37,31 @@ def refused(refusal: Refusal, path: str, profile: Profile) -> Answer:
 class CarriedRequests:
     """Has other servers answer the requests of the platform whose worlds they have."""
 
-    def __init__(self, elsewhere: Elsewhere, profile: Profile) -> None:
+    def __init__(self, elsewhere: Elsewhere, worlds: Worlds) -> None:
         self._elsewhere = elsewhere
-        self._profile = profile
+        self._worlds = worlds
+        self._profile = profile = worlds.profile
         self._key_header = profile.api_key_header_bytes
+
+    def brings_key(self, incoming: IncomingRequest) -> bool:
+        """Whether the body may hold a key, which all servers have to agree on."""
+        body = incoming.body
+        return bool(body) and self._profile.key_format.hint_bytes in (body or b"")
+
+    async def _agree_on_keys(self, incoming: IncomingRequest) -> None:
+        """Learn which keys of the body are taken in the worlds of other servers."""
+        key_format = self._profile.key_format
+        found = self._worlds.holder(key_format.parse(self._sent(incoming).decode("latin-1")))
+        if found is None:
+            return
+        for text in key_format.whole_keys_in(bytes(incoming.body or b"").decode("latin-1")):
+            key = key_format.parse(text)
+            is_free = await self._elsewhere.may_have_key(found[0].id, text, key)
+            self._worlds.key_holders.note_taken(text, is_taken=not is_free)
 
     async def knows(self, incoming: IncomingRequest) -> bool:
         """Whether another server has the world of the key."""
+        await asyncio.sleep(0)
         try:
             return await self._url(incoming) is not None
         except Unavailable:
@@ -53,7 +72,11 @@ class CarriedRequests:
         path, profile = incoming.path, self._profile
         scope, receive, send = await way.asgi()
         body = bytes(incoming.body or b"")
+        # From here on a task does the work, which the clients of databases and of HTTP need.
+        await asyncio.sleep(0)
         try:
+            if self.brings_key(incoming):
+                await self._agree_on_keys(incoming)
             while (url := await self._url(incoming)) is not None:
                 if was_carried(incoming.headers):
                     answer = refused(_NOT_HERE, path, profile)
@@ -70,11 +93,18 @@ class CarriedRequests:
 
     async def _url(self, incoming: IncomingRequest) -> str | None:
         """The server that has the world of the key, unless it is this one. Raises Unavailable."""
-        # From here on a task does the work, which the clients of databases and of HTTP need.
-        await asyncio.sleep(0)
-        try:
-            sent = incoming.header(self._key_header) or b""
-        except BadInput:
-            sent = b""
+        sent = self._sent(incoming)
+        if not self._is_elsewhere(sent):
+            return None
         key = self._profile.key_format.parse(sent.decode("latin-1"))
         return await self._elsewhere.have_key(sent, key)
+
+    def _sent(self, incoming: IncomingRequest) -> bytes:
+        try:
+            return incoming.header(self._key_header) or b""
+        except BadInput:
+            return b""
+
+    def _is_elsewhere(self, sent: bytes) -> bool:
+        """Whether no world of this server has the key."""
+        return self._worlds.holder(self._profile.key_format.parse(sent.decode("latin-1"))) is None

@@ -31,6 +31,12 @@ _NUMBERED: Final = """
 INSERT INTO uat_sandbox.meta VALUES ('numbered:' || $1, '1')
 ON CONFLICT (name) DO UPDATE SET value = (uat_sandbox.meta.value::bigint + 1)::text
 RETURNING value"""
+_RESERVE_KEY: Final = """
+INSERT INTO uat_sandbox.brought_keys VALUES ($1, $2, now())
+ON CONFLICT (fingerprint) DO UPDATE SET world = excluded.world, at = now()
+WHERE uat_sandbox.brought_keys.world = excluded.world
+    OR uat_sandbox.brought_keys.at < now() - interval '10 seconds'
+RETURNING world"""
 _DUE: Final = """
 SELECT w.id FROM uat_sandbox.worlds w
 WHERE w.next_due <= now() AND w.n > 0 AND w.format <= $1 AND (
@@ -120,6 +126,11 @@ async def release(connection: "asyncpg.Connection", id: str, epoch: int) -> None
     )
 
 
+async def reserve_key(connection: "asyncpg.Connection", fingerprint: str, world: str) -> bool:
+    """Whether a key that somebody brings may be given to this world now, and to no other."""
+    return await connection.fetchval(_RESERVE_KEY, fingerprint, world) is not None
+
+
 async def due(connection: "asyncpg.Connection", count: int) -> list[str]:
     """Worlds that no server has, and in which something should happen by now."""
     return [row["id"] for row in await connection.fetch(_DUE, FORMAT, count)]
@@ -134,6 +145,9 @@ async def sweep_rows(connection: "asyncpg.Connection", count: int) -> int:
     deleted = 0
     for statement in _LEFT_OVER:
         deleted += int((await connection.execute(statement, wid, count)).split()[-1])
+    await connection.execute(
+        "DELETE FROM uat_sandbox.brought_keys WHERE at < now() - interval '1 hour'"
+    )
     if not deleted:
         await connection.execute("DELETE FROM uat_sandbox.keys WHERE wid = $1", wid)
         await connection.execute("DELETE FROM uat_sandbox.leftovers WHERE wid = $1", wid)

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from hashlib import sha256
 from typing import Any, Final
 
 import asyncpg
@@ -159,6 +160,14 @@ class Fleet:
             raise StoreError(f"the world {found.id!r} cannot be read: {error}") from error
         self._worlds.wake_one(world)
         log.info("the world %r is here now (epoch %d)", found.id, claimed.epoch)
+
+    async def may_have_key(self, world: str, sent: str, key: ParsedKey) -> bool:
+        """Whether the key is free for this world; if so, no other world gets it now."""
+        known: Whereabouts | None = await self._fetch(finding.of_key, key)
+        if known is not None and known.id != world:
+            return False
+        fingerprint = sha256(self._worlds.secret + sent.encode()).hexdigest()
+        return bool(await self._fetch(claiming.reserve_key, fingerprint, world))
 
     @asynccontextmanager
     async def reserved(self, id: str, team: str) -> AsyncIterator[str]:

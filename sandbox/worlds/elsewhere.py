@@ -57,6 +57,12 @@ class Elsewhere(Protocol):
         A key of no world leads to `default`, whose journal has the requests of strangers.
         """
 
+    async def may_have_key(self, world: str, sent: str, key: ParsedKey) -> bool:
+        """Whether a key that somebody brings is free for this world, on all servers.
+
+        If so, no other world gets it for some seconds.
+        """
+
     async def carry(self, url: str, scope: Any, receive: Any, send: Any, body: bytes) -> bool:
         """Have that server answer the request; False if it does not have the world any more."""
 

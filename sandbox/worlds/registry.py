@@ -17,6 +17,7 @@ from sandbox.store.steps import Container, Steps, let_go, run_through
 from sandbox.worlds.background import NullScheduler, Saver, Scheduler
 from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.coverage_counters import CoverageCounters
+from sandbox.worlds.key_holders import KeyHolders
 from sandbox.worlds.lifecycle import begin_anew, end_busy_payments, fill
 from sandbox.worlds.limits import (
     UNUSED_AFTER_S,
@@ -66,8 +67,7 @@ class Worlds:
         self.saver = saver
         self.slices = Slices()
         self._by_id: dict[str, World] = {}
-        # Lookup segment to the ids of the worlds that hold it; a dictionary as an ordered set.
-        self._by_lookup: dict[str, dict[str, None]] = {}
+        self.key_holders = KeyHolders()
         # The last number of a world without an id of its own, by team.
         self._numbered: dict[str, int] = {}
         # The ids of worlds that are being made.
@@ -164,7 +164,7 @@ class Worlds:
 
     def _put_in_use(self, world: World, *, is_in_file: bool = False) -> None:
         """Have the world found by its id and its keys, and its changes written."""
-        world.tell_of_keys(self._learn(world.id))
+        world.tell_of_keys(self.key_holders.learner(world.id))
         self._by_id[world.id] = world
         if self.saver is not None:
             self.saver.follow(world, is_in_file=is_in_file)
@@ -192,7 +192,7 @@ class Worlds:
         self._refuse_shared_keys(world)
         left: list[Container] = []
         if before is not None:
-            self._forget_keys(before)
+            self.key_holders.forget(before)
             self._count_in(before)
             left = before.close()
             self._scheduler.arm_wakeup(before, None)
@@ -207,7 +207,7 @@ class Worlds:
         If neither plaintext is known, an equal lookup counts as the same key.
         """
         for key in world.store.begin().find(ApiKey, {})[0]:
-            for id in self._by_lookup.get(key.lookup, ()):
+            for id in self.key_holders.of(key.lookup):
                 other = self._by_id.get(id) if id != world.id else None
                 its = other.store.one(ApiKey, "lookup", key.lookup) if other else None
                 if other is None or its is None:
@@ -273,7 +273,7 @@ class Worlds:
     def _close(self, world: World) -> Steps[None]:
         del self._by_id[world.id]
         self._count_in(world)
-        self._forget_keys(world)
+        self.key_holders.forget(world)
         left = world.close()
         self._scheduler.arm_wakeup(world, None)
         yield from let_go(left)
@@ -295,10 +295,10 @@ class Worlds:
         if not world.has_begun:
             # One that has begun has had the keys ever since.
             self._refuse_shared_keys(fresh)
-        self._forget_keys(world)
+        self.key_holders.forget(world)
         self.coverage.add(world.coverage)
         left = begin_anew(world, fresh)
-        fresh.tell_of_keys(self._learn(world.id))
+        fresh.tell_of_keys(self.key_holders.learner(world.id))
         yield from let_go(left)
 
     def wake(self) -> None:
@@ -364,7 +364,7 @@ class Worlds:
 
         Deleted, revoked and expired keys are found too; whether one may be used is another matter.
         """
-        for world_id in self._by_lookup.get(parsed.lookup, ()):
+        for world_id in self.key_holders.of(parsed.lookup):
             world = self._by_id[world_id]
             key = world.store.one(ApiKey, "lookup", parsed.lookup)
             if key is not None and secret_fits(key, parsed.secret):
@@ -373,23 +373,9 @@ class Worlds:
 
     def is_free(self, plaintext: str) -> bool:
         """Whether no world has this very key."""
+        if plaintext in self.key_holders.taken_elsewhere:
+            return False
         return self.holder(self.profile.key_format.parse(plaintext)) is None
-
-    def _learn(self, world_id: str) -> Callable[[ApiKey], None]:
-        """The function that a world's store calls with every key that it stores."""
-
-        def learn(key: ApiKey) -> None:
-            self._by_lookup.setdefault(key.lookup, {})[world_id] = None
-
-        return learn
-
-    def _forget_keys(self, world: World) -> None:
-        keys, _ = world.store.begin().find(ApiKey, {})
-        for key in keys:
-            holders = self._by_lookup[key.lookup]
-            del holders[world.id]
-            if not holders:
-                del self._by_lookup[key.lookup]
 
     def _free_id(self, team: str) -> str:
         while True:

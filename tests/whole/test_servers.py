@@ -100,6 +100,7 @@ def test_the_suites_pass_on_a_server_that_has_no_world():
     assert " passed" in done.stdout.splitlines()[-1]
 
 
+@pytest.mark.proves("assumed D25-servers")
 def test_a_payment_is_made_through_either_and_read_through_the_other(two):
     one, other = two
 
@@ -208,9 +209,31 @@ def test_a_token_of_a_team_holds_at_all_servers_and_is_worthless_at_all_once_del
         until(lambda: not may(one) and not may(other))
 
 
+def test_a_key_that_somebody_brings_belongs_to_one_world_on_all_servers(two):
+    one, other = two
+    made = other.control("POST", "/worlds", json={"id": "mine", "seed": 7}).json()
+    brought = f"svc_uat_{'a' * 12}_{'B' * 32}"
+    body = {
+        "name": "brought",
+        "permissions": ["locations:read"],
+        "always_retrievable": True,
+        "key": brought,
+    }
+
+    def bring(key: str) -> httpx2.Response:
+        headers = {"x-service-apikey": key}
+        return one.ask("POST", "/v5/apikeys", headers=headers, json=body)
+
+    answers = [bring(made["keys"]["partner"]["key"]), bring(one.key("partner"))]
+
+    assert [answer.status_code for answer in answers] == [201, 400], answers[0].text
+    assert "is used already" in answers[1].text
+
+
 # --- servers that come and go -----------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed D25-servers")
 def test_a_server_that_is_killed_is_replaced_within_a_second(two):
     one, other = two
     made = pay(one).json()["transaction_id"]

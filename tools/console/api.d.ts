@@ -523,6 +523,8 @@ declare namespace Api {
     status: "ok";
     version: string;
     store: string;
+    server?: string;
+    worlds?: number;
   };
   type HostAnswerView = {
     responseCode: string | null;
@@ -1085,6 +1087,18 @@ declare namespace Api {
     sha256: string;
     spoilt: Array<string>;
   };
+  type ServerView = {
+    name: string;
+    url: string;
+    state: string;
+    version: string;
+    started_at: string;
+    worlds: number;
+  };
+  type Servers = {
+    servers: Array<ServerView>;
+    total: number;
+  };
   type SessionBody = {
     token: string;
   };
@@ -1329,6 +1343,12 @@ declare namespace Api {
       path: ["health"];
       body: undefined;
       answer: Health;
+    };
+    "servers.list": {
+      method: "GET";
+      path: ["servers"];
+      body: undefined;
+      answer: Servers;
     };
     "tokens.create": {
       method: "POST";

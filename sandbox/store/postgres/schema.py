@@ -76,6 +76,11 @@ CREATE TABLE uat_sandbox.keys (
 );
 CREATE INDEX keys_of_a_world ON uat_sandbox.keys (wid);
 CREATE TABLE uat_sandbox.leftovers (wid bigint PRIMARY KEY);
+CREATE TABLE uat_sandbox.brought_keys (
+    fingerprint text PRIMARY KEY,
+    world text NOT NULL,
+    at timestamptz NOT NULL
+);
 """
 """`place` is given by the server that owns the world, in the order of the first write, so the index
 of documents grows at its end. Numbers are texts, as they may have more than 64 bits. `n` counts the
