@@ -103,9 +103,8 @@ def build(
     beginning.check_webhooks(settings, guard)
     kept = _kept(settings, system_clock, ticks, dispatcher, fixture)
     worlds, fleet = kept.worlds, kept.fleet
-    token = settings.token
-    if token is None and not settings.is_private:
-        token = secrets.token_urlsafe(24)
+    dispatcher.measured = worlds.measured
+    token = _token(settings)
     platform = Platform(
         worlds,
         turn=dispatcher.turn,
@@ -130,6 +129,7 @@ def build(
         hosts=Hosts((settings.host, *settings.allow_hosts)) if token is None else None,
         version=__version__,
         on_begin=worlds.wake if fleet is None else fleet.begin,
+        beside=worlds.measured.watch_loop,
         on_end=[inside.close, dispatcher.close, *kept.closers],
     )
     return Sandbox(
@@ -140,6 +140,13 @@ def build(
         store=services.store,
         leave=None if fleet is None else fleet.leave,
     )
+
+
+def _token(settings: Settings) -> str | None:
+    """The token of the operator; one that is made up where others can reach the server."""
+    if settings.token is None and not settings.is_private:
+        return secrets.token_urlsafe(24)
+    return settings.token
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,7 +235,7 @@ def bind(host: str, port: int, option: str) -> socket.socket:
 
 
 class _JsonLines(logging.Formatter):
-    """One JSON object per record."""
+    """One JSON object per record; that of a request has fields of its own."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as JSON, with its traceback if it has one."""
@@ -245,6 +245,7 @@ class _JsonLines(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
+        line |= getattr(record, "request", {})
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return json.dumps(line)

@@ -1,7 +1,7 @@
 """The platform and the control API behind one ASGI application."""
 
 import logging
-from asyncio import CancelledError
+from asyncio import CancelledError, create_task
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
@@ -42,6 +42,7 @@ class Surfaces:
         control_port: int | None,
         hosts: Hosts | None,
         version: str,
+        beside: Callable[[], Coroutine[Any, Any, None]],
         on_begin: Callable[[], Awaitable[None] | None],
         on_end: Sequence[Callable[[], Awaitable[None]]],
     ) -> None:
@@ -52,6 +53,7 @@ class Surfaces:
         self._version = version
         self._rare_log = RareLog(requests_log)
 
+        self._beside = beside
         self._on_begin, self._on_end = on_begin, on_end
         self._lifespan = Router(lifespan=self.lifespan)
 
@@ -60,7 +62,9 @@ class Surfaces:
         """Continue the work of an earlier run; at the end write the remaining changes."""
         if (beginning := self._on_begin()) is not None:
             await beginning
+        watching = create_task(self._beside())
         yield
+        watching.cancel()
         for end in self._on_end:
             await end()
 

@@ -80,9 +80,10 @@ class Control:
             await send({"type": "websocket.close", "code": 1000})
             return
         headers: dict[str, str] = {}
-        is_stream, media_type, kind = False, JSON, AnswerKind.CONTROL
+        is_stream, media_type, kind, name = False, JSON, AnswerKind.CONTROL, "none"
         try:
             row, params, who = self._route(scope)
+            name = row.name
             if self._carried is not None and await self._carried.answers(
                 row, params, who, partial(self._read, row, scope, receive), (scope, receive, send)
             ):
@@ -119,6 +120,7 @@ class Control:
             log.exception("a control request failed: a defect of the sandbox")
             failed = ControlFault(500, "internal_error", "The sandbox failed; its log says why.")
             status, shown = failed.status, _error(failed, str)
+        self._services.worlds.measured.control_answers[name, status] += 1
         if is_stream:
             await shown.deliver(scope, receive, send)
         else:

@@ -36,6 +36,7 @@ _TEXT: Final[Schema] = {"type": "string"}
 
 _TAGS: Final = {
     "health": "Whether the server is there",
+    "metrics": "What a server counts and measures of itself, for Prometheus",
     "servers": "The servers that share worlds, where several do",
     "tokens": "Tokens of teams, each of which reaches its own worlds and no other",
     "worlds": "Isolated worlds, each with accounts, keys and a clock of its own",

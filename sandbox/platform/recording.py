@@ -29,6 +29,7 @@ class Recorder:
     def __init__(self, worlds: Worlds, *, log_requests: bool) -> None:
         self._profile = worlds.profile
         self._coverage = worlds.coverage
+        self._answers = worlds.measured.answers
         self._log_requests = log_requests
         self._paths = ShownPaths(worlds.profile)
         self._shown_headers = headers_shown_by(worlds.profile)
@@ -70,11 +71,11 @@ class Recorder:
         )
         context.world.journal.add(entry)
         if self._log_requests:
-            self._log(entry)
+            self._log(entry, context.world.id)
         if context.presented.is_production:
             log.warning("request %s: %s", context.request_id, context.presented.reason)
         if incoming.origin != CONSOLE:
-            self._count(context, row, status)
+            self._count(context, row, status, duration_ms / 1000)
 
     def _shown_query(self, query: bytes) -> str:
         return self._profile.scrub_start(unquote(query.decode("latin-1")), ADDRESS_CHARS_MAX)
@@ -88,16 +89,19 @@ class Recorder:
         )
         context.notes = tuple(scrub(note, REASON_CHARS_MAX) for note in context.notes)
 
-    def _count(self, context: RequestContext, row: Row | None, status: int) -> None:
+    def _count(
+        self, context: RequestContext, row: Row | None, status: int, duration_s: float
+    ) -> None:
         """Count the request for the coverage of the key's world, if the path is one of ours."""
         world = context.presented.world
         if context.incoming.match is None or world is None:
             self._coverage.answered(None, status, context.refusal, None)
             return
         name = None if row is None or row.run is None else row.name
+        self._answers[name].add(duration_s)
         world.coverage.answered(name, status, context.refusal, context.choice)
 
-    def _log(self, entry: Entry) -> None:
+    def _log(self, entry: Entry, world_id: str) -> None:
         _, _, why, source = entry.decisions[-1]
         requests_log.info(
             "%s %s %d %s %s (%s)",
@@ -107,4 +111,15 @@ class Recorder:
             entry.id,
             self._profile.scrub(why),
             source,
+            extra={
+                "request": {
+                    "request_id": entry.id,
+                    "world": world_id,
+                    "method": entry.method,
+                    "path": entry.path,
+                    "route": entry.route,
+                    "status": entry.status,
+                    "duration_ms": round(entry.duration_ms, 3),
+                }
+            },
         )

@@ -158,6 +158,7 @@ class Fleet:
         except (NotRestored, FixtureError) as error:
             self._saver.unexpect(found.id)
             raise StoreError(f"the world {found.id!r} cannot be read: {error}") from error
+        self._worlds.measured.taken_over += 1
         self._worlds.wake_one(world)
         log.info("the world %r is here now (epoch %d)", found.id, claimed.epoch)
 
@@ -195,6 +196,7 @@ class Fleet:
 
     def lose(self, world: World) -> None:
         """Forget a world that another server has now."""
+        self._worlds.measured.lost += 1
         self._saver.let_go(world.id)
         self._run(self._worlds.slices.run(self._worlds.evicting(world)))
 
@@ -220,6 +222,7 @@ class Fleet:
         for _ in range(2):
             try:
                 if await self._carrier.carry(url, name, scope, receive, send, body):
+                    self._worlds.measured.carried += 1
                     return True
                 self._forget_routes(url)
                 return False

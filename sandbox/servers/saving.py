@@ -25,6 +25,7 @@ from sandbox.store.postgres.database import AWAY, Database
 from sandbox.store.postgres.rows import Places, Written, write
 from sandbox.store.steps import run_through
 from sandbox.worlds.elsewhere import WorldLost
+from sandbox.worlds.measured import Measured
 from sandbox.worlds.slices import Slices
 from sandbox.worlds.world import World
 
@@ -67,6 +68,7 @@ class SharedSaver:
         self._whole: set[asyncio.Task[None]] = set()
         self._away_since: float | None = None
         self.problem: str | None = None
+        self.measured = Measured()
 
     @property
     def held(self) -> Iterable[Held]:
@@ -240,11 +242,13 @@ class SharedSaver:
         )
 
     async def _commit(self, batch: Batch) -> None:
-        heads = [head for _, head, _ in batch.held]
+        heads, began_s = [head for _, head, _ in batch.held], time.monotonic()
         async with self._database.connection() as connection:
             ours = await commits.commit(connection, heads, batch.rows)
             missing = [head.id for head in heads if head.wid not in ours]
             standing = await commits.standing(connection, missing) if missing else {}
+        self.measured.writes.add(time.monotonic() - began_s)
+        self.measured.written_together.add(len(heads))
         for held, head, noted in batch.held:
             if head.wid in ours or standing.get(head.id) == (head.epoch, head.n):
                 self._done(held, noted)

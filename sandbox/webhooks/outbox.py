@@ -87,6 +87,11 @@ class Outbox:
         """
         return not self._under_way and not any(self._waiting.values())
 
+    @property
+    def waiting(self) -> int:
+        """How many jobs are due and not begun."""
+        return sum(map(len, self._waiting.values()))
+
     def deliveries_of(self, message_id: str) -> list[Delivery]:
         """How the message fares, endpoint by endpoint."""
         return self._deliveries({"message": message_id})

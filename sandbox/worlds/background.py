@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
+from sandbox.worlds.measured import Measured
+
 W = TypeVar("W", contravariant=True)
 
 
@@ -24,6 +26,8 @@ class Scheduler(Protocol[W]):
 
 class Saver(Protocol[W]):
     """Writes the changes of worlds of type W to where they are kept."""
+
+    measured: Measured
 
     @property
     def name(self) -> str:

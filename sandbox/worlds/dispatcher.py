@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Final
 
-from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.domain.webhooks.deliveries import Delivery, Sent
 from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.store.files.port import StoreError
 from sandbox.webhooks.delivery_faults import apply_fault, head_of
@@ -21,6 +21,7 @@ from sandbox.webhooks.jobs import Job
 from sandbox.webhooks.sender import Sending
 from sandbox.webhooks.signing import headers_of
 from sandbox.worlds.elsewhere import WorldLost
+from sandbox.worlds.measured import Measured
 from sandbox.worlds.scheduler import fire_due
 from sandbox.worlds.world import World
 
@@ -68,6 +69,7 @@ class Dispatcher:
     """Sends the webhooks of all outboxes, and fires due timers between requests."""
 
     def __init__(self, sender: Sending, *, header_prefix: str) -> None:
+        self.measured = Measured()
         self._sender = sender
         self._prefix = header_prefix
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -197,6 +199,7 @@ class Dispatcher:
                 await world.saver.saved(world)
             body = world.outbox.body(job.message)
             sent_at = world.system_clock()
+            self._measure_lag(world, job)
             headers, body = self._written(world, job, endpoint, body, sent_at)
             sent = await self._delivered(world, endpoint, body, headers, sent_at)
             if not sent.is_unreachable:
@@ -216,10 +219,18 @@ class Dispatcher:
         if sent.is_unreachable and world.advance_id is not None:
             known = sent._replace(duration_ms=0), world.advance_id, monotonic() + DOWN_S
             self._down[id(world), endpoint.id] = known
+        self.measured.attempts["delivered" if sent.error is None else "failed"] += 1
         world.outbox.conclude(job, sent)
         # Without endpoints nothing was planned: the world may even be deleted.
         if world.outbox.endpoints:
             fire_due(world)
+
+    def _measure_lag(self, world: World, job: Job) -> None:
+        """Note how long after its event a message is sent for the first time."""
+        delivery = world.store.get(Delivery, job.delivery_id)
+        if world.clock.mode == "running" and delivery is not None and not delivery.attempts:
+            lag_s = (world.clock.now() - job.message.created_at).total_seconds()
+            self.measured.lags.add(lag_s / world.clock.rate)
 
     async def _delivered(
         self, world: World, endpoint: Endpoint, body: bytes, headers: dict[str, str], at_s: float

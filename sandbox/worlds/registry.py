@@ -27,6 +27,7 @@ from sandbox.worlds.limits import (
     TooManyWorlds,
     WorldTaken,
 )
+from sandbox.worlds.measured import Measured
 from sandbox.worlds.scheduler import TIMERS_IN_A_ROW, fire_due
 from sandbox.worlds.slices import Alone, Slices
 from sandbox.worlds.spec import WorldSpec
@@ -74,6 +75,9 @@ class Worlds:
         self._reserved: set[str] = set()
         # Saving, loading, resetting and deleting a world exclude each other.
         self.alone = Alone()
+        self.measured = Measured()
+        if saver is not None:
+            saver.measured = self.measured
         # The world `default` as it begins, if another server may have it.
         self.likeness: World | None = None
         # Counts of deleted and reset worlds, and of requests for no world.

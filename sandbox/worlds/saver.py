@@ -7,11 +7,13 @@ next. A failed write is repeated with the next one, and no request is answered a
 import asyncio
 import logging
 from functools import partial
+from time import monotonic
 from typing import Final
 
 from sandbox.store.change_log import ChangeLog
 from sandbox.store.files.port import Change, StateFile, StoreError
 from sandbox.store.steps import run_through
+from sandbox.worlds.measured import Measured
 from sandbox.worlds.world import World
 
 SOON_S: Final = 0.05
@@ -41,6 +43,7 @@ class FileSaver:
         # Up to which change each world has to be written.
         self._noted_of: dict[str, int] = {}
         self.problem: str | None = None
+        self.measured = Measured()
         self._unread: set[str] = set()
 
     @property
@@ -129,24 +132,32 @@ class FileSaver:
             # This write contains all commits made during the last one.
             await asyncio.sleep(0)
             noted, changes = self._noted, self._take()
+            began_s = monotonic()
             try:
                 await asyncio.to_thread(self._file.write, changes)
             except StoreError as error:
                 self._keep(changes, error)
                 raise
+            self._measure(changes, began_s)
             self._done(noted)
         finally:
             self._under_way = None
 
     def save(self) -> None:
         """Write everything now. Raises StoreError."""
-        noted, changes = self._noted, self._take()
+        noted, changes, began_s = self._noted, self._take(), monotonic()
         try:
             self._file.write(changes)
         except StoreError as error:
             self._keep(changes, error)
             raise
+        self._measure(changes, began_s)
         self._done(noted)
+
+    def _measure(self, changes: list[Change], began_s: float) -> None:
+        if changes:
+            self.measured.writes.add(monotonic() - began_s)
+            self.measured.written_together.add(len(changes))
 
     def _take(self) -> list[Change]:
         changes = self._unwritten

@@ -61,6 +61,11 @@ class Slices:
             self._begin_anew(loop)
         return True
 
+    @property
+    def waiting(self) -> int:
+        """How many works wait for their turn."""
+        return len(self._line)
+
     # --- long work
 
     async def run(self, steps: Steps[T], *, is_large: bool = False) -> T:

@@ -1826,6 +1826,12 @@ declare namespace Api {
       body: Recover;
       answer: Recovered;
     };
+    "metrics": {
+      method: "GET";
+      path: ["metrics"];
+      body: undefined;
+      answer: string;
+    };
     "requests.list": {
       method: "GET";
       path: ["worlds", string, "requests"];

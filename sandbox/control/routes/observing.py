@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         coverage,
         docs,
         ledger,
+        metrics,
         observe,
         report_page,
         shapes,
@@ -21,6 +22,7 @@ else:
     coverage = LazyFunctions("sandbox.control.coverage")
     docs = LazyFunctions("sandbox.control.docs")
     ledger = LazyFunctions("sandbox.control.ledger")
+    metrics = LazyFunctions("sandbox.control.metrics")
     observe = LazyFunctions("sandbox.control.observe")
     report_page = LazyFunctions("sandbox.control.report_page")
     streaming = LazyFunctions("sandbox.control.streaming")
@@ -28,6 +30,15 @@ else:
 
 
 ROWS: Final[tuple[ControlRow, ...]] = (
+    ControlRow(
+        name="metrics",
+        method="GET",
+        path=f"{PREFIX}/metrics",
+        summary="Read the metrics of the server, in the format of Prometheus",
+        run=metrics.show,
+        is_for_operator=True,
+        media_type="text/plain; version=0.0.4; charset=utf-8",
+    ),
     ControlRow(
         name="requests.list",
         method="GET",
