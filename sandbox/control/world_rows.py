@@ -16,7 +16,8 @@ class WorldRow(TypedDict):
     """A world in a list, without its keys.
 
     `payments` are those that it has, and `requests` all that it ever had. `refused` counts the
-    requests since the server started that were refused or got no answer.
+    requests since the server started that were refused or got no answer. `server` is the name of
+    the one of several servers that has the world; null where no server has it, or one has all.
     """
 
     id: str
@@ -26,6 +27,7 @@ class WorldRow(TypedDict):
     payments: int
     requests: int
     refused: int
+    server: str | None
 
 
 class Fixtures(TypedDict):
@@ -35,8 +37,8 @@ class Fixtures(TypedDict):
     total: int
 
 
-def row_of(world: World) -> WorldRow:
-    """A world as lists show it."""
+def row_of(world: World, server: str | None = None) -> WorldRow:
+    """A world as lists show it, and the server that has it."""
     return {
         "id": world.spec.id,
         "name": world.spec.name,
@@ -49,6 +51,7 @@ def row_of(world: World) -> WorldRow:
             for (_, status, *_rest), count in world.coverage.answers.items()
             if status == 0 or status >= _REFUSED_FROM
         ),
+        "server": server,
     }
 
 
@@ -63,6 +66,7 @@ def row_of_kept(request: ControlRequest, kept: KeptWorld) -> WorldRow:
         "payments": kept.payments,
         "requests": kept.requests,
         "refused": 0,
+        "server": None,
     }
 
 

@@ -236,8 +236,11 @@ async def list_all(request: ControlRequest) -> Written[Worlds]:
     await worlds.slices.run(worlds.dropping_unused())
     listed = request.who.worlds(worlds)
     query: WorldsQuery = request.query
-    views: Iterable[WorldView | WorldRow]
-    views = map(row_of, listed) if query.shape == "row" else map(view, listed)
+    elsewhere = request.services.elsewhere
+    name = None if elsewhere is None else elsewhere.name
+    views: Iterable[WorldView | WorldRow] = (
+        row_of(world, name) if query.shape == "row" else view(world) for world in listed
+    )
     if (others := others_of(request)) is not None:
         all_views = await _with_others(request, others, list(views))
         whole = Worlds(worlds=[], total=len(all_views))
@@ -254,22 +257,31 @@ async def _with_others(
     for said in await said_elsewhere(request, others):
         own += said["worlds"]
     beside = await kept_elsewhere(request, others, {one["id"] for one in own})
-    own += await request.services.worlds.slices.run(
-        _views_of(request, beside, as_rows=query.shape == "row")
-    )
+    worlds = request.services.worlds
+    own += await worlds.slices.run(_views_of(request, beside, as_rows=query.shape == "row"))
+    shown = {one["id"] for one in own}
+    for one in beside:
+        if one.id not in shown:
+            # It began from a file that only its own documents hold.
+            await others.have_world(one.id)
+            if (here := worlds.get(one.id)) is not None:
+                own.append(view(here))
     return sorted(own, key=lambda one: one["id"])
 
 
 def _views_of(
     request: ControlRequest, kept: list[KeptWorld], *, as_rows: bool
 ) -> Steps[list[WorldView | WorldRow]]:
-    """Worlds that no server has, one in each step."""
+    """Worlds that no server has, one in each step; without those whose fixture is not at hand."""
     views: list[WorldView | WorldRow] = []
     for one in kept:
         if as_rows:
             views.append(row_of_kept(request, one))
         else:
-            sketch = yield from sketch_of(request, one)
+            try:
+                sketch = yield from sketch_of(request, one)
+            except FixtureError:
+                continue
             views.append(view(sketch) | {"clock": clock_of(request, state_of(one)).view()})
         yield
     return views

@@ -102,7 +102,7 @@ def test_worlds_as_rows_have_no_keys(sandbox):
 
     (row,) = sandbox.control("GET", "/worlds", query="shape=row").json()["worlds"]
 
-    names = {"id", "name", "clock", "scenario", "payments", "requests", "refused"}
+    names = {"id", "name", "clock", "scenario", "payments", "requests", "refused", "server"}
     assert set(row) == names
     assert (row["id"], row["payments"]) == ("default", 1)
     assert row["refused"] >= 1

@@ -1318,6 +1318,7 @@ declare namespace Api {
     payments: number;
     requests: number;
     refused: number;
+    server: string | null;
   };
   type WorldView = {
     id: string;

@@ -18,9 +18,9 @@ effect(() => {
   if (route.value.room !== "worlds") room.value = route.value.room;
 });
 
-const Row = ({ one, here, again }) => html`<tr class=${here ? "on" : ""}><td><${Go} world=${one.id} room=${room.value}>${one.id}<//></td>
+const Row = ({ one, here, again, shared }) => html`<tr class=${here ? "on" : ""}><td><${Go} world=${one.id} room=${room.value}>${one.id}<//></td>
   <td class="wraps">${one.name}</td><td>${day(one.clock.now)} ${time(one.clock.now)} ${one.clock.mode}</td><td>${one.scenario ?? ""}</td>
-  <td class="r">${one.payments}</td><td class="r">${one.requests}</td><td class="r">${one.refused}</td>
+  <td class="r">${one.payments}</td><td class="r">${one.requests}</td><td class="r">${one.refused}</td>${shared ? html`<td>${one.server ?? "–"}</td>` : ""}
   <td class="r">${one.id === "default" ? "" : html`<${Sure} ask=${`Delete ${one.id} and all that is in it?`} yes="Delete it" class="btn s dng" done="Deleted"
     run=${async () => { await ask("DELETE", inWorld(one.id)); if (here) go({ world: "default", room: "worlds" }); again(); }}>Delete<//>`}</td></tr>`;
 
@@ -113,13 +113,14 @@ export function Worlds() {
   }, [turn, beat.value]);
   const again = () => setTurn((n) => n + 1);
   const here = route.value.world;
+  const shared = list.some((one) => one.server);
   return html`<div class="row wrap"><h1 tabindex="-1">Worlds</h1><span class="qq">${list.length}</span>
     <span class="q">another world opens in the room from which you came, ${room.value}</span></div>
   <${Trouble} error=${error} />
   <${Panel} title=${whose()} about="what happens in one, no other sees"><div class="scroll" tabindex="0"><table><thead><tr>
-    <th>world</th><th>name</th><th>clock</th><th>scenario</th><th class="r">payments</th><th class="r">requests</th><th class="r">refused</th>
+    <th>world</th><th>name</th><th>clock</th><th>scenario</th><th class="r">payments</th><th class="r">requests</th><th class="r">refused</th>${shared ? html`<th>server</th>` : ""}
     <th><span class="vh">Actions</span></th></tr></thead><tbody>
-    ${list.map((one) => html`<${Row} key=${one.id} one=${one} here=${one.id === here} again=${again} />`)}</tbody></table></div><//>
+    ${list.map((one) => html`<${Row} key=${one.id} one=${one} here=${one.id === here} again=${again} shared=${shared} />`)}</tbody></table></div><//>
   ${world.value ? html`<div class="cols"><${This} key=${`${here} ${world.value.name}`} again=${again} /><${Panel} title="Marks"
     about="moments of this world to return to"><${Marks} /><//></div>` : ""}
   <div class="cols"><${New} /></div>`;
