@@ -6,11 +6,10 @@ another server answers against one that is answered where it came.
 
 import json
 import statistics
-import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Final
 
 from benchmarks import serving
@@ -24,6 +23,7 @@ WORLDS: Final = 10_000
 _ROUND_S: Final = 1.5
 _ASKED: Final = 400
 _KILLS: Final = 5
+_SWEEPS_S: Final = 10.0
 _JSON: Final = {"content-type": "application/json"}
 
 _COPY: Final = """
@@ -214,14 +214,12 @@ def _many_worlds(postgres: Postgres) -> list[Result]:
     """How long the server answers nobody while it lists many worlds, and sweeps beside them."""
     url = postgres.new_database()
     results = []
-    with tempfile.TemporaryDirectory() as folder, _sharing(url, "one") as server:
+    with _sharing(url, "one") as server:
         postgres.asked(url, _COPY.format(count=WORLDS))
         for what, path in (
             ("rows of", "/_sandbox/worlds?shape=row"),
             ("views of", "/_sandbox/worlds"),
         ):
-            order = Path(folder) / "order"
-            order.write_bytes(request("GET", path))
             stall_ms, took_s, count = _stalled(server, request("GET", path))
             results.append(
                 Result(
@@ -232,13 +230,34 @@ def _many_worlds(postgres: Postgres) -> list[Result]:
                     notes=(f"{count:,} worlds in {took_s:.1f} s",),
                 )
             )
+        postgres.asked(url, "UPDATE uat_sandbox.worlds SET next_due = now() WHERE owner IS NULL")
+        waits = _waits_for(server, _SWEEPS_S)
+        held = postgres.asked(url, "SELECT count(*) FROM uat_sandbox.worlds WHERE owner > 0")
+        results.append(
+            Result(
+                name="longest stall while worlds with something due are taken over",
+                unit="ms",
+                figure=max(waits),
+                target=Target(bound=50, of="figure"),
+                notes=(f"{held} worlds in {_SWEEPS_S} s",),
+            )
+        )
     return results
+
+
+def _waits_for(server: Server, seconds: float) -> list[float]:
+    """How long somebody else waits for each answer meanwhile, in milliseconds."""
+    waits, end = [], time.monotonic() + seconds
+    health = request("GET", "/_sandbox/health")
+    with Connection(server.port) as connection:
+        while time.monotonic() < end:
+            waits.append(_took_ms(connection, health))
+            time.sleep(0.001)
+    return waits
 
 
 def _stalled(server: Server, sent: bytes) -> tuple[float, float, int]:
     """The longest wait of somebody else, how long the request took, and how many worlds it has."""
-    import threading
-
     waits: list[float] = []
     over = threading.Event()
 

@@ -41,15 +41,13 @@ if TYPE_CHECKING:
 class Health(TypedDict):
     """That the server answers; `store` is `memory`, or the name of the state file.
 
-    `server` is the name of a server that shares worlds with others, and `worlds` how many of them
-    it has.
+    `server` is the name of a server that shares worlds with others.
     """
 
     status: Literal["ok"]
     version: str
     store: str
     server: NotRequired[str]
-    worlds: NotRequired[int]
 
 
 class KeyOfCast(TypedDict):
@@ -133,7 +131,6 @@ def health(request: ControlRequest) -> Health:
         if not elsewhere.is_current:
             raise unavailable(Unavailable("this server has no contact with the others, or leaves"))
         shown["server"] = elsewhere.name
-        shown["worlds"] = len(list(services.worlds))
     return shown
 
 

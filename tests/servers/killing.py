@@ -16,9 +16,9 @@ from tests.state.killing import LOAD_S, MERCHANTS, Client, Ordeal
 from tests.state.saved_worlds import SavedWorld
 from tests.webhooks.receiving import Receiver
 
-KILLED = ("owner", "entry", "both", "stopped", "postgres")
+KILLED = ("owner", "entry", "both", "stopped", "ended", "postgres")
 """Who is killed: the server that has the world, the one that is asked, both, or PostgreSQL itself.
-Who is stopped goes on later, when another has its worlds."""
+Who is stopped goes on later, when another has its worlds; who is ended hands them over."""
 
 AFTER_S = 1.5
 STOPPED_S = 6.5
@@ -159,6 +159,8 @@ class FleetOrdeal(Ordeal):
             running[owner][1].process.send_signal(signal.SIGSTOP)
             threading.Event().wait(STOPPED_S)
             running[owner][1].process.send_signal(signal.SIGCONT)
+        elif killed == "ended":
+            running[owner][1].end()
         else:
             names = {"owner": [owner], "entry": [other], "both": [owner, other]}[killed]
             for name in names:

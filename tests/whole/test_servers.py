@@ -15,6 +15,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from sandbox.control.routes import CONTROL
 from tests.processes import run
 from tests.servers.cutting import Cutter
 from tests.servers.postgres import Postgres, serving_postgres
@@ -25,6 +26,7 @@ from tests.webhooks.receiving import receiving
 LEASE_S = 5.0
 WAITS_S = 15.0
 SUITES = ("payments", "directory", "platform", "readings", "control")
+QUERIES = {"find": {"q": "zanzibar@quokka"}}
 DIFFERS = {
     "test_create_app": "builds applications of its own",
     "test_coverage": "counts of the server go on from one test to the next",
@@ -228,6 +230,41 @@ def test_a_key_that_somebody_brings_belongs_to_one_world_on_all_servers(two):
 
     assert [answer.status_code for answer in answers] == [201, 400], answers[0].text
     assert "is used already" in answers[1].text
+
+
+@pytest.mark.proves("assumed D25-teams, D25-servers")
+def test_a_team_finds_no_trace_of_worlds_that_others_have_on_any_server(url: str, tmp_path: Path):
+    secret = "a-token-of-the-operator"
+    options = ("--shared", "--token", secret, "--known-keys")
+    with (
+        serving(url, tmp_path, "one", *options) as one,
+        serving(url, tmp_path, "two", *options) as other,
+    ):
+        as_operator = {"authorization": f"Bearer {secret}"}
+        tokens = {
+            team: other.control("POST", "/tokens", json={"team": team}, headers=as_operator)
+            for team in ("quokka", "web")
+        }
+        mobile, web = (
+            {"authorization": f"Bearer {made.json()['token']}"} for made in tokens.values()
+        )
+        until(lambda: other.control("GET", "/worlds", headers=web).status_code == 200)
+        until(lambda: one.control("GET", "/worlds", headers=mobile).status_code == 200)
+        made = one.control("POST", "/worlds", json={"id": "zanzibar"}, headers=mobile)
+        assert made.status_code == 201
+        for row in CONTROL:
+            path = row.path.removeprefix("/_sandbox").replace("{id}", "x").replace("{name}", "x")
+            if "{w}" in path:
+                theirs, nobodys = (
+                    other.control(row.method, path.replace("{w}", world), headers=web, json={})
+                    for world in ("zanzibar@quokka", "zanzibaz@quokka")
+                )
+                assert theirs.status_code == nobodys.status_code == 404, row.name
+                assert theirs.text.replace("zanzibar", "zanzibaz") == nobodys.text
+            elif row.method == "GET" and row.name != "report.page":
+                said = other.control("GET", path, headers=web, params=QUERIES.get(row.name))
+                assert "zanzibar" not in said.text, row.name
+                assert "quokka" not in said.text, row.name
 
 
 # --- servers that come and go -----------------------------------------------------------------

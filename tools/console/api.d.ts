@@ -524,7 +524,6 @@ declare namespace Api {
     version: string;
     store: string;
     server?: string;
-    worlds?: number;
   };
   type HostAnswerView = {
     responseCode: string | null;
