@@ -30,6 +30,7 @@ QUERIES = {"find": {"q": "zanzibar@quokka"}}
 DIFFERS = {
     "test_create_app": "builds applications of its own",
     "test_coverage": "counts of the server go on from one test to the next",
+    "test_the_same_world_gives_the_same_capture": "webhooks are sent meanwhile",
     "test_health_says_version_and_store": "one that shares worlds says more",
     "HEAD-/health": "a client of HTTP takes no body with HEAD",
     "test_the_log_says_each_kind_once_a_minute_in_one_line": "the log is that of another process",
