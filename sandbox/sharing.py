@@ -1,6 +1,7 @@
 """Putting together a server that shares its worlds with others over PostgreSQL."""
 
 import asyncio
+import logging
 import secrets
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +26,8 @@ from sandbox.worlds.limits import WorldTaken
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.world import DEFAULT_WORLD
 
+log = logging.getLogger("sandbox.servers")
+
 
 @dataclass(frozen=True, slots=True)
 class Agreed:
@@ -40,6 +43,11 @@ def agree(settings: Settings, fixture: Fixture) -> Agreed:
     It is asked before anything is served, so what is wrong is said in one sentence.
     """
     assert settings.database is not None
+    if settings.watch:
+        raise SettingsError(
+            "--watch: the world 'default' may be on another server; have a scenario run with "
+            "`sandbox scenario run`"
+        )
     if settings.is_tls:
         raise SettingsError(
             "--tls: servers that share worlds speak plain HTTP with each other; let the load "
@@ -99,6 +107,14 @@ class Sharing:
     ) -> None:
         assert settings.database is not None
         self.clock = SharedClock()
+        usual = Settings()
+        given = {
+            "--webhook": settings.webhooks != usual.webhooks,
+            "--scenario": settings.scenario != usual.scenario,
+            "--clock": settings.clock != usual.clock,
+            "--invent": settings.generated_data != usual.generated_data,
+        }
+        self._unheard = [option for option, is_given in given.items() if is_given]
         self._begin_default = begin_default
         self.on_tokens: Callable[[str], None] = lambda tokens: None
         self._tokens = ""
@@ -136,6 +152,11 @@ class Sharing:
         """Have the world `default` be on one of the servers."""
         await self.fleet.have_world(DEFAULT_WORLD)
         if await self.fleet.exists(DEFAULT_WORLD):
+            if self._unheard:
+                log.warning(
+                    "%s did not apply: the database holds the world 'default' already",
+                    ", ".join(self._unheard),
+                )
             return
         try:
             async with self.fleet.reserved(DEFAULT_WORLD, ""):
@@ -148,6 +169,6 @@ class Sharing:
     async def _beaten(self, tokens: str) -> None:
         """The others were heard: of them, and of the tokens that one of them may have changed."""
         self.fleet.cut_the_dead()
-        if tokens != self._tokens:
+        if tokens != self._tokens and not self.saver.has_new_tokens:
             self._tokens = tokens
             self.on_tokens(tokens)

@@ -1,18 +1,21 @@
 """Requests for worlds that other servers have."""
 
 import asyncio
+import logging
 from typing import Final
 
-from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE, Refusal
+from sandbox.domain.faults import MISDIRECTED, NOT_READ, UNAVAILABLE, Refusal
 from sandbox.domain.profile import Profile
 from sandbox.platform.errors import error_body
 from sandbox.platform.request_context import Answer, Headers, IncomingRequest
 from sandbox.platform.rows import is_key_path
 from sandbox.platform.sending import Way, send_answer
 from sandbox.platform.wire import BadInput
-from sandbox.store.files.port import Unavailable
+from sandbox.store.files.port import StoreError, Unavailable
 from sandbox.worlds.elsewhere import Elsewhere
 from sandbox.worlds.registry import Worlds
+
+log = logging.getLogger("sandbox.servers")
 
 FORWARDED: Final = b"x-sandbox-forwarded"
 """The header of a request that another server has sent on. It is not sent on again."""
@@ -64,7 +67,7 @@ class CarriedRequests:
         await asyncio.sleep(0)
         try:
             return await self._url(incoming) is not None
-        except Unavailable:
+        except StoreError:
             return False
 
     async def answers(self, incoming: IncomingRequest, way: Way) -> bool:
@@ -85,9 +88,11 @@ class CarriedRequests:
                     return True
                 if await self._elsewhere.carry(url, scope, receive, send, body):
                     return True
-        except Unavailable:
-            # The log has the reason.
-            await send_answer(refused(Refusal(UNAVAILABLE), path, profile), way)
+        except StoreError as error:
+            # The log has the reason; the client must not learn about databases.
+            log.error("%s", error)
+            fault = UNAVAILABLE if isinstance(error, Unavailable) else NOT_READ
+            await send_answer(refused(Refusal(fault), path, profile), way)
             return True
         return False
 

@@ -15,6 +15,9 @@ SERVER: Final = b"x-sandbox-server"
 
 NOT_HERE: Final = 421
 
+_AGAIN: Final = "sandbox.carried_again"
+"""In the scope of a request that was sent on a second time."""
+
 _CONNECT_S: Final = 2.0
 _ASK_S: Final = 10.0
 _KEPT_S: Final = 3.0
@@ -48,7 +51,13 @@ class Carrier:
         The `body` was read already. If the connection to that server breaks before or in its
         answer, so does that of the client. Raises Refused if nobody listens there.
         """
-        task = asyncio.ensure_future(self._exchange(url, name, scope, send, body))
+        started: list[bool] = []
+
+        async def passed_on(message: Any) -> None:
+            started.append(True)
+            await send(message)
+
+        task = asyncio.ensure_future(self._exchange(url, name, scope, passed_on, body))
         leaving = asyncio.ensure_future(_until_gone(receive))
         under_way = self._under_way.setdefault(url, set())
         under_way.add(task)
@@ -56,7 +65,7 @@ class Carrier:
             await asyncio.wait({task, leaving}, return_when=asyncio.FIRST_COMPLETED)
             leaving.cancel()
             # A client that is gone needs no answer.
-            return not task.done() or await self._result(task, scope, receive)
+            return not task.done() or await self._result(task, scope, receive, bool(started))
         finally:
             under_way.discard(task)
             if not under_way:
@@ -64,14 +73,23 @@ class Carrier:
             leaving.cancel()
             task.cancel()
 
-    async def _result(self, task: "asyncio.Task[bool]", scope: Any, receive: Any) -> bool:
+    async def _result(
+        self, task: "asyncio.Task[bool]", scope: Any, receive: Any, has_started: bool
+    ) -> bool:
         import aiohttp
 
         try:
             return task.result()
         except aiohttp.ClientConnectorError as error:
             raise Refused(str(error)) from error
+        except aiohttp.ConnectionTimeoutError:
+            # Nothing was sent. Who is silent for a lease has no worlds any more.
+            return False
         except (aiohttp.ClientError, OSError, asyncio.CancelledError):
+            if scope["method"] == "GET" and not has_started and _AGAIN not in scope:
+                # Reading changes nothing, so it is asked once more, of whoever has the world then.
+                scope[_AGAIN] = True
+                return False
             await self._abort(scope, receive)
             return True
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sandbox.domain.teams import OPERATOR, team_of, world_of
 from sandbox.store.files.port import FORMAT
 from sandbox.worlds.limits import Limits, TooManyWorlds, WorldTaken
+from sandbox.worlds.spec import DEFAULT_WORLD
 
 if TYPE_CHECKING:
     import asyncpg
@@ -46,6 +47,14 @@ WHERE w.next_due <= now() AND w.n > 0 AND w.format <= $1 AND (
         WHERE s.id = w.owner AND s.state <> 'dead' AND s.beat_until > now())
 ) ORDER BY w.next_due LIMIT $2"""
 
+_UNUSED: Final = """
+WITH gone AS (
+    DELETE FROM uat_sandbox.worlds w
+    WHERE touched_at < now() - $1::float8 * interval '1 second' AND id <> $2 AND n > 0
+        AND NOT EXISTS (
+            SELECT FROM uat_sandbox.servers s WHERE s.id = w.owner AND s.state <> 'dead')
+    RETURNING wid
+) INSERT INTO uat_sandbox.leftovers SELECT wid FROM gone ON CONFLICT DO NOTHING"""
 _ABANDONED: Final = """
 DELETE FROM uat_sandbox.worlds w WHERE n = 0 AND NOT EXISTS
 (SELECT FROM uat_sandbox.servers s WHERE s.id = w.owner AND s.state <> 'dead')"""
@@ -122,7 +131,10 @@ async def take_back(connection: "asyncpg.Connection", id: str) -> None:
 async def release(connection: "asyncpg.Connection", id: str, epoch: int) -> None:
     """Have no server own the world, so that any other may take it."""
     await connection.execute(
-        "UPDATE uat_sandbox.worlds SET owner = NULL WHERE id = $1 AND epoch = $2", id, epoch
+        "UPDATE uat_sandbox.worlds SET owner = NULL, touched_at = now() "
+        "WHERE id = $1 AND epoch = $2",
+        id,
+        epoch,
     )
 
 
@@ -134,6 +146,11 @@ async def reserve_key(connection: "asyncpg.Connection", fingerprint: str, world:
 async def due(connection: "asyncpg.Connection", count: int) -> list[str]:
     """Worlds that no server has, and in which something should happen by now."""
     return [row["id"] for row in await connection.fetch(_DUE, FORMAT, count)]
+
+
+async def drop_unused(connection: "asyncpg.Connection", seconds: float) -> None:
+    """Delete the worlds that no server has, and that nobody used for so long."""
+    await connection.execute(_UNUSED, seconds, DEFAULT_WORLD)
 
 
 async def sweep_rows(connection: "asyncpg.Connection", count: int) -> int:

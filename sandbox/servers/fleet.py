@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from sandbox.servers import claiming, finding
 from sandbox.servers.carrying import Carrier, Refused
 from sandbox.servers.claiming import Claim
 from sandbox.servers.finding import Whereabouts
+from sandbox.servers.held import Held
 from sandbox.servers.membership import Membership
 from sandbox.servers.saving import SharedSaver
 from sandbox.store.files.port import StoreError, Unavailable
@@ -34,9 +35,12 @@ ROUTES_MAX: Final = 10_000
 SWEEP_S: Final = 1.0
 SWEPT_AT_ONCE: Final = 20
 SWEPT_ROWS: Final = 2_000
-HAND_OVER_S: Final = 2.0
+HAND_OVER_S: Final = 10.0
+"""So long a server that ends hands its worlds over. The rest are taken over from it afterwards."""
+_HANDED_AT_ONCE: Final = 4
 _TRIES: Final = 20
 _TRY_AGAIN_S: Final = 0.1
+_SOON_S: Final = 0.02
 
 log = logging.getLogger("sandbox.servers")
 
@@ -137,7 +141,7 @@ class Fleet:
         me = self.membership
         # Who is silent may only wait for PostgreSQL to come back.
         is_anothers = found.is_owned and found.owner != me.id
-        if not me.is_current or (is_anothers and not me.may_take_over):
+        if me.is_leaving or not me.is_current or (is_anothers and not me.may_take_over):
             return
         try:
             async with self._database.connection() as connection:
@@ -147,6 +151,9 @@ class Fleet:
                 if claimed is None:
                     return
                 loaded = await load(connection, claimed.wid)
+            if found.id == DEFAULT_WORLD:
+                # Who has `default` keeps the tokens of teams, and has to know the latest.
+                await me.refresh()
         except (*AWAY, asyncpg.PostgresError) as error:
             raise self._database.unreachable(error) from error
         self._saver.expect(found.id, claimed.epoch, claimed.wid, claimed.n, loaded.places)
@@ -189,8 +196,9 @@ class Fleet:
         finally:
             if self._worlds.get(id) is None:
                 self._saver.unexpect(id)
-                async with self._database.connection() as connection:
-                    await claiming.take_back(connection, id)
+                # If it cannot be freed now, it is once this server has ended.
+                with suppress(Unavailable):
+                    await self._fetch(claiming.take_back, id)
 
     # --- losing
 
@@ -198,6 +206,7 @@ class Fleet:
         """Forget a world that another server has now."""
         self._worlds.measured.lost += 1
         self._saver.let_go(world.id)
+        self._worlds.hide(world)
         self._run(self._worlds.slices.run(self._worlds.evicting(world)))
 
     def lose_all(self) -> None:
@@ -225,6 +234,8 @@ class Fleet:
                     self._worlds.measured.carried += 1
                     return True
                 self._forget_routes(url)
+                # It may be on its way from one server to another.
+                await asyncio.sleep(_SOON_S)
                 return False
             except Refused:
                 await asyncio.sleep(_TRY_AGAIN_S)
@@ -314,6 +325,8 @@ class Fleet:
             return
         async with self._database.connection() as connection:
             due = await claiming.due(connection, SWEPT_AT_ONCE)
+            if (unused_s := self._worlds.limits.unused_after_s) is not None:
+                await claiming.drop_unused(connection, unused_s)
             await claiming.sweep_rows(connection, SWEPT_ROWS)
         for id in due:
             await self.have_world(id)
@@ -327,14 +340,24 @@ class Fleet:
             log.error("not all worlds were handed over: %s", error or type(error).__name__)
 
     async def _hand_over(self) -> None:
-        for held in self._saver.held:
-            self._saver.note(held)
-            await self._saver.saved(held.world)
-            gone = self._saver.let_go(held.world.id)
-            if gone is not None:
-                async with self._database.connection() as connection:
-                    await claiming.release(connection, held.world.id, held.epoch)
-                await self._worlds.slices.run(self._worlds.evicting(held.world))
+        places = asyncio.Semaphore(_HANDED_AT_ONCE)
+
+        async def one_of(held: Held) -> None:
+            async with places:
+                await self._release(held)
+
+        await asyncio.gather(*map(one_of, self._saver.held))
+
+    async def _release(self, held: Held) -> None:
+        """Write the rest of a world, answer what waits for that, and leave it to the others."""
+        world = held.world
+        self._worlds.hide(world)
+        self._saver.note(held)
+        await self._saver.saved(world)
+        if self._saver.let_go(world.id) is not None:
+            async with self._database.connection() as connection:
+                await claiming.release(connection, world.id, held.epoch)
+            await self._worlds.slices.run(self._worlds.evicting(world))
 
     async def close(self) -> None:
         """End: nothing of this server is left."""

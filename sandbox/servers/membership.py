@@ -25,6 +25,9 @@ _BEAT_WITHIN_S: Final = 2.0
 _CLOCK_STEP: Final = 0.1
 """The part of a difference between the clocks that one beat takes away."""
 
+_CLOCK_JUMP_S: Final = 1.0
+"""A larger difference is taken over at once: somebody has set a clock."""
+
 _JOIN: Final = """
 INSERT INTO uat_sandbox.servers
     (name, url, control_url, machine, version, format, beat_until, state)
@@ -68,7 +71,7 @@ class SharedClock:
     def compare(self, theirs: float) -> None:
         """PostgreSQL has this time now."""
         difference = theirs - self._own()
-        if self._offset is None:
+        if self._offset is None or abs(difference - self._offset) > _CLOCK_JUMP_S:
             self._offset = difference
         else:
             self._offset += (difference - self._offset) * _CLOCK_STEP
@@ -162,6 +165,10 @@ class Membership:
         await self.join()
         await self._beat()
         self._beating = asyncio.create_task(self._beat_on())
+
+    async def refresh(self) -> None:
+        """Learn what the others have changed lately."""
+        await self._beat()
 
     async def _beat_on(self) -> None:
         while True:

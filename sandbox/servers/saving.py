@@ -32,6 +32,7 @@ from sandbox.worlds.world import World
 PATIENCE_S: Final = 3.0
 """So long a request waits while PostgreSQL cannot be reached; then it is refused."""
 
+_TOKENS_SETTLE_S: Final = 2.0
 _AGAIN_S: Final = 0.1
 _AGAIN_MAX_S: Final = 1.0
 
@@ -61,6 +62,7 @@ class SharedSaver:
         # What has changes; a dictionary as an ordered set.
         self._dirty: dict[Held, None] = {}
         self._tokens: str | None = None
+        self._tokens_kept_s = 0.0
         self._tokens_written = asyncio.Event()
         self._tokens_written.set()
         self._work = asyncio.Event()
@@ -130,8 +132,15 @@ class SharedSaver:
     def keep_tokens(self, tokens: str) -> None:
         """Write these tokens of teams in place of those that are there."""
         self._tokens = tokens
+        self._tokens_kept_s = time.monotonic()
         self._tokens_written.clear()
         self._work.set()
+
+    @property
+    def has_new_tokens(self) -> bool:
+        """Whether tokens were changed here so lately that what others read may be older."""
+        is_late = time.monotonic() - self._tokens_kept_s > _TOKENS_SETTLE_S
+        return self._tokens is not None or not is_late
 
     # --- waiting
 

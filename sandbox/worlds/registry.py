@@ -275,17 +275,21 @@ class Worlds:
         yield from self._close(world)
 
     def _close(self, world: World) -> Steps[None]:
-        del self._by_id[world.id]
+        self.hide(world)
         self._count_in(world)
-        self.key_holders.forget(world)
         left = world.close()
         self._scheduler.arm_wakeup(world, None)
         yield from let_go(left)
 
+    def hide(self, world: World) -> None:
+        """Have the world be found no longer; what is under way in it goes on."""
+        if self._by_id.get(world.id) is world:
+            del self._by_id[world.id]
+            self.key_holders.forget(world)
+
     def evicting(self, world: World) -> Steps[None]:
         """Forget the world without deleting it: another server has it, or shall have it."""
-        if self._by_id.get(world.id) is world:
-            yield from self._close(world)
+        yield from self._close(world)
 
     def resetting(self, world: World) -> Steps[None]:
         """Reset the world to its fixture, with the same keys.

@@ -9,10 +9,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sandbox.store.files.port import FORMAT
+from sandbox.store.postgres.database import ANSWER_S
 from sandbox.store.postgres.rows import Written, of_many
 
 if TYPE_CHECKING:
     import asyncpg
+
+_ROWS_PER_S: Final = 1_000
+"""A large commit has a second more for each of so many rows."""
 
 CHUNK_ROWS: Final = 1_000
 """The most rows of one statement when a whole world is written."""
@@ -111,6 +115,7 @@ async def commit(
         *rows.messages,
         *rows.keys,
         *rows.lost_keys,
+        timeout=ANSWER_S + len(rows.documents[0]) / _ROWS_PER_S,
     )
     return {row["wid"] for row in held}
 
