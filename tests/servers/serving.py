@@ -1,14 +1,11 @@
 """How tests start several servers on one database."""
 
 import contextlib
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx2
-
-from tests.processes import Process, run
-from tests.state.saved_worlds import END_S, SavedWorld
+from tests.processes import run
+from tests.state.saved_worlds import END_S, SavedWorld, serving_with
 
 
 def command(url: str, *options: str) -> list[str]:
@@ -19,18 +16,9 @@ def command(url: str, *options: str) -> list[str]:
 @contextlib.contextmanager
 def serving(url: str, folder: Path, name: str, *options: str) -> Iterator[SavedWorld]:
     """A server of that name on that database, ready; ended when the block ends."""
-    log = folder / f"{name}.log"
-    process = Process(command(url, "--name", name, *options), stderr=log)
-    try:
-        line = process.stdout.readline()
-        assert line, f"the server did not start: {log.read_text()}"
-        with httpx2.Client(timeout=20) as client:
-            server = SavedWorld(process, json.loads(line), client, log)
-            yield server
-            if process.poll() is None:
-                server.end()
-    finally:
-        process.close()
+    arguments = command(url, "--name", name, *options)
+    with serving_with(arguments, folder / f"{name}.log") as server:
+        yield server
 
 
 def refused(url: str, *options: str) -> str:

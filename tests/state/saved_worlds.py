@@ -59,7 +59,16 @@ def serving_saved(
     `before` is called in its process before anything else.
     """
     log = path.with_name(path.name + ".log")
-    process = Process(command(path, *options), stderr=log, before=before)
+    with serving_with(command(path, *options), log, before=before) as server:
+        yield server
+
+
+@contextlib.contextmanager
+def serving_with(
+    arguments: list[str], log: Path, *, before: Callable[[], None] | None = None
+) -> Iterator[SavedWorld]:
+    """A server that is started by this command, with its log in that file."""
+    process = Process(arguments, stderr=log, before=before)
     try:
         line = process.stdout.readline()
         assert line, f"the server did not start: {log.read_text()}"
