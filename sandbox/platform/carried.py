@@ -102,7 +102,9 @@ class CarriedRequests:
         if not self._is_elsewhere(sent):
             return None
         key = self._profile.key_format.parse(sent.decode("latin-1"))
-        return await self._elsewhere.have_key(sent, key)
+        # Another server thinks that the world is here.
+        afresh = was_carried(incoming.headers)
+        return await self._elsewhere.have_key(sent, key, afresh=afresh)
 
     def _sent(self, incoming: IncomingRequest) -> bytes:
         try:

@@ -93,9 +93,9 @@ class Fleet:
                 return url
         raise Unavailable(f"no server has the world {id!r}, and this one cannot take it over")
 
-    async def have_key(self, sent: bytes, key: ParsedKey) -> str | None:
+    async def have_key(self, sent: bytes, key: ParsedKey, *, afresh: bool = False) -> str | None:
         """Have the world of this key be here; else the URL of the server that has it."""
-        if (url := self._routes.get(sent)) is not None:
+        if not afresh and (url := self._routes.get(sent)) is not None:
             return url
         known = None
         if key.kind in (KeyKind.V5, KeyKind.LEGACY):

@@ -293,6 +293,31 @@ def test_a_server_that_ends_hands_its_worlds_over_at_once(two):
     assert made in payments(other)
 
 
+def test_requests_that_are_under_way_when_a_server_ends_are_answered_by_another(two):
+    one, other = two
+    # From here on the second server remembers where the world is.
+    assert pay(other).headers["x-sandbox-server"] == "one"
+    paid: list[httpx2.Response] = []
+    over = threading.Event()
+
+    def go_on() -> None:
+        with httpx2.Client(headers={"x-service-apikey": one.key("merchant")}) as http:
+            while not over.is_set():
+                body = {"amount": 100, "terminal_id": one.facts["terminals"]["merchant"]}
+                paid.append(http.post(f"{other.url}/v3/payment", json=body, timeout=30))
+
+    payer = threading.Thread(target=go_on)
+    payer.start()
+    until(lambda: len(paid) > 5)
+    one.end()
+    ended = len(paid)
+    until(lambda: len(paid) > ended + 5)
+    over.set()
+    payer.join()
+
+    assert {answer.status_code for answer in paid} == {200}
+
+
 def test_retries_go_on_at_another_server_though_nobody_asks(two):
     one, other = two
     with receiving() as receiver:
