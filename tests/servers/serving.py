@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.processes import run
+from tests.servers.postgres import Postgres
 from tests.state.saved_worlds import END_S, SavedWorld, serving_with
 
 
@@ -26,3 +27,25 @@ def refused(url: str, *options: str) -> str:
     done = run(*command(url, *options), timeout=END_S)
     assert (done.returncode, done.stdout) == (2, b""), done
     return done.stderr.decode()
+
+
+class Database:
+    """A database in place of the file that `serving_saved` takes: its log is in that folder."""
+
+    suffix = ".postgres"
+
+    def __init__(self, postgres: Postgres, folder: Path) -> None:
+        self._postgres = postgres
+        self._folder = folder
+        self._url = postgres.new_database()
+        self.name = "state.postgres"
+
+    def __str__(self) -> str:
+        return self._url
+
+    def with_name(self, name: str) -> Path:
+        return self._folder / name
+
+    def unlink(self) -> None:
+        """Begin with another database, which is empty."""
+        self._url = self._postgres.new_database()

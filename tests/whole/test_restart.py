@@ -4,6 +4,7 @@ import contextlib
 import json
 import re
 import threading
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from time import time
@@ -14,6 +15,8 @@ import pytest
 
 from sandbox.domain.instants import from_ms, parse_rfc3339
 from tests.conftest import NOW
+from tests.servers.postgres import Postgres, serving_postgres
+from tests.servers.serving import Database
 from tests.state.filling import STATES, control, fill, ok
 from tests.state.remote import Remote
 from tests.state.saved_worlds import KINDS, SavedWorld, serving_saved
@@ -26,16 +29,28 @@ LISTS = ("/v2/transactions", "/v1/batches", "/v5/apikeys", "/v2/terminals", "/v1
 CONTROLLED = ("", "/messages", "/endpoints", "/scenario", "/scenario/next", "/switches", "/clock")
 
 
-@pytest.fixture(params=KINDS)
-def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """Where the file of a kind will be."""
-    return tmp_path / f"state.{request.param}"
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Postgres]:
+    with serving_postgres() as postgres:
+        yield postgres
 
 
-@pytest.fixture(params=KINDS[1:])
-def db(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """The same, for what is the same for both kinds."""
-    return tmp_path / f"state.{request.param}"
+def _kept(request: pytest.FixtureRequest, folder: Path) -> Any:
+    if request.param == "postgres":
+        return Database(request.getfixturevalue("postgres"), folder)
+    return folder / f"state.{request.param}"
+
+
+@pytest.fixture(params=[*KINDS, "postgres"])
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    """Where the worlds will be: a file of a kind, or a database."""
+    return _kept(request, tmp_path)
+
+
+@pytest.fixture(params=[*KINDS[1:], "postgres"])
+def db(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    """The same, for what is the same for both kinds of file."""
+    return _kept(request, tmp_path)
 
 
 def another(server: SavedWorld, id: str, **more: Any) -> Remote:
