@@ -13,9 +13,9 @@ from sandbox.domain.payments.cards import Card
 from sandbox.store.tables import TABLES
 from tests.conftest import NOW
 from tests.directory.making import terminal_id
-from tests.driving import serving
 from tests.payments.card_rows import CARDS
 from tests.platform.test_secrets import escaped, everything_kept
+from tests.state.saved_worlds import serving_with
 from tests.support.payments import operate, paid_id, pay
 
 LIVE = "5555555555554444"
@@ -339,8 +339,10 @@ def test_a_journal_entry_never_holds_a_number_even_before_it_is_shown(sandbox):
 # --- what a server writes ---------------------------------------------------------------------
 
 
-def test_nothing_of_it_is_written_by_a_server_that_logs_every_request():
-    with serving("--clock", NOW, "--log-requests") as server:
+def test_nothing_of_it_is_written_by_a_server_that_logs_every_request(tmp_path):
+    command = ["serve", "--port", "0", "--log-format", "json", "--clock", NOW, "--log-requests"]
+    log = tmp_path / "log"
+    with serving_with(command, log) as server:
         id = server.control("GET", "/worlds/default").json()["terminals"]["merchant"]
         sale = {"amount": 1000, "terminal_id": id}
         for number in NUMBERS:
@@ -353,8 +355,8 @@ def test_nothing_of_it_is_written_by_a_server_that_logs_every_request():
                 server.ask("GET", f"/nowhere/{quote(text)}", key="merchant")
                 server.ask("GET", f"/v2/transactions?x={quote(text)}", key="merchant")
         server.ask("POST", "/v3/payment", key="merchant", json=sale | {"paymentCardData": BLOB})
-        server.process.terminate()
-        out, err = server.process.communicate(timeout=10)
+        server.end()
+        out, err = server.process.stdout.read(), log.read_text(encoding="utf-8")
 
     written = digits_of(out + err)
     lines = [json.loads(line) for line in (out + err).splitlines()]
