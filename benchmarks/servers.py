@@ -23,6 +23,7 @@ WORLDS: Final = 10_000
 _ROUND_S: Final = 1.5
 _ASKED: Final = 400
 _KILLS: Final = 5
+_IDLE_S: Final = 3.0
 _SWEEPS_S: Final = 10.0
 _JSON: Final = {"content-type": "application/json"}
 
@@ -215,6 +216,8 @@ def _many_worlds(postgres: Postgres) -> list[Result]:
     url = postgres.new_database()
     results = []
     with _sharing(url, "one") as server:
+        # The machine's own delay.
+        idle_ms = max(_waits_for(server, _IDLE_S))
         postgres.asked(url, _COPY.format(count=WORLDS))
         for what, path in (
             ("rows of", "/_sandbox/worlds?shape=row"),
@@ -225,7 +228,7 @@ def _many_worlds(postgres: Postgres) -> list[Result]:
                 Result(
                     name=f"longest stall while {what} {WORLDS:,} worlds are listed",
                     unit="ms",
-                    figure=stall_ms,
+                    figure=max(0.0, stall_ms - idle_ms),
                     target=Target(bound=50, of="figure"),
                     notes=(f"{count:,} worlds in {took_s:.1f} s",),
                 )
@@ -237,7 +240,7 @@ def _many_worlds(postgres: Postgres) -> list[Result]:
             Result(
                 name="longest stall while worlds with something due are taken over",
                 unit="ms",
-                figure=max(waits),
+                figure=max(0.0, max(waits) - idle_ms),
                 target=Target(bound=50, of="figure"),
                 notes=(f"{held} worlds in {_SWEEPS_S} s",),
             )
