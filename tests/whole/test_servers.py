@@ -29,6 +29,7 @@ SUITES = ("payments", "directory", "platform", "readings", "control")
 QUERIES = {"find": {"q": "zanzibar@quokka"}}
 DIFFERS = {
     "test_create_app": "builds applications of its own",
+    "test_metrics": "counts of the server go on from one test to the next",
     "test_coverage": "counts of the server go on from one test to the next",
     "test_the_same_world_gives_the_same_capture": "webhooks are sent meanwhile",
     "test_health_says_version_and_store": "one that shares worlds says more",
