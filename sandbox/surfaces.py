@@ -152,7 +152,11 @@ class Surfaces:
         else:
             said |= {"detail": _STOPPING}
         body = to_json(said)
-        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", b"%d" % len(body)),
+            (b"retry-after", b"1"),
+        ]
         try:
             status = UNAVAILABLE.status
             await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -162,5 +162,6 @@ def test_a_request_that_is_under_way_when_the_server_stops_gets_an_answer(errors
         answer = client.answer()
 
         assert (answer.status, json.loads(answer.body)["error"]) == (503, "unavailable")
+        assert answer.headers["retry-after"] == "1"
         ended.join(20)
         assert "Traceback" not in errors.read_text()
