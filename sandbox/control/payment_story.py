@@ -17,7 +17,7 @@ from sandbox.worlds.journal import Entry, OutcomeView
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from sandbox.store.memory.messages import Messages
 
 _REFUSED_FROM: Final = 400
 _FOLLOW_UPS_MAX: Final = 16
@@ -102,11 +102,11 @@ def story_of(world: World, tx: Transaction) -> Steps[Story]:
     }
 
 
-def _about(messages: "Sequence[Message]", subject: str) -> Steps[list[Message]]:
+def _about(messages: "Messages", subject: str) -> Steps[list[Message]]:
     """The messages about the subject, oldest first."""
     found = []
     for place in range(len(messages)):
-        if messages[place].subject == subject:
+        if messages.subject(place) == subject:
             found.append(messages[place])
         if not place % OFTEN:
             yield

@@ -30,6 +30,7 @@ from tests.properties import examples
 from tests.support.payments import (
     PATHS,
     act,
+    announced_and_kept,
     batch,
     batches,
     close_batch,
@@ -93,6 +94,7 @@ class Money(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.sandbox = fresh_sandbox()
+        self.announced, self.kept = announced_and_kept(self.sandbox)
         self.known = {}
         self.frozen = {}
         self.given_back = {}
@@ -277,6 +279,7 @@ class Money(RuleBasedStateMachine):
     def everything_adds_up(self):
         self.check_payments()
         self.check_events()
+        assert self.kept() == self.announced
         self.check_batches()
 
     def check_payments(self):

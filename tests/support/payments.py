@@ -5,15 +5,18 @@ request forces: assumed 6.3.
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from sandbox.app import build
 from sandbox.domain.clock import ClockSetting
+from sandbox.domain.events import Message
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.in_process import json_request
 from sandbox.settings import Settings
+from sandbox.store.memory.packed_messages import PackedMessages
 from tests.conftest import NOW
 from tests.directory.making import account_id, detail, location_id, made, shown, terminal_id
 from tests.directory.making import messages as all_messages
@@ -428,6 +431,24 @@ def messages_since(sandbox: InProcess, number: int) -> list[dict[str, Any]]:
     answer = sandbox.control("GET", path, query=f"offset={number}")
     found: list[dict[str, Any]] = shown(answer)["messages"]
     return found
+
+
+def announced_and_kept(
+    sandbox: InProcess,
+) -> tuple[list[Message], Callable[[], list[Message]]]:
+    """What is announced from now on, and what gives the same from the store, packed."""
+    world = sandbox.sandbox.worlds.get(sandbox.world)
+    assert world is not None
+    before, announced = len(world.store.messages()), list[Message]()
+    world.subscriptions.on_messages = announced.extend
+
+    def kept() -> list[Message]:
+        packed = PackedMessages()
+        packed.extend(world.store.messages()[before:])
+        packed.pack()
+        return [packed[place] for place in range(len(packed))]
+
+    return announced, kept
 
 
 def message_count(sandbox: InProcess) -> int:

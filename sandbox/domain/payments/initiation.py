@@ -80,6 +80,36 @@ def created(
     )
 
 
+def as_created(tx: Transaction) -> Transaction:
+    """The record at its creation, worked out from a later version of it.
+
+    It differs from what `created` gave if rates or tips were changed since; who relies on it
+    compares.
+    """
+    first = tx.history[0]
+    return Transaction(
+        tx.origin,
+        first.event_id,
+        first.transaction_type,
+        first.status,
+        first.status_reason,
+        first.amounts,
+        EMPTY,
+        tx.rates,
+        first.amounts.surcharge > 0,
+        tx.tip_type,
+        "sale" if first.amounts.tip else None,
+        None,
+        None,
+        None,
+        False,
+        tx.armed,
+        tx.settlement,
+        tx.history[:1],
+        tx.tells_amounts,
+    )
+
+
 class Start(NamedTuple):
     """The facts that decide the row of an initiation.
 

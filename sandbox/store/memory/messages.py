@@ -1,6 +1,6 @@
 """The messages of one world, oldest first. Those of an earlier run are read when needed."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from pydantic_core import from_json, to_json
@@ -9,6 +9,7 @@ from sandbox.domain.events import LazyRecord, Message
 from sandbox.domain.instants import to_wire
 from sandbox.domain.payments.cards import STORED_CARDS
 from sandbox.domain.payments.transactions import Origin, Transaction
+from sandbox.store.memory.packed_messages import PackedMessages
 from sandbox.store.steps import Container
 from sandbox.store.tables import TABLES
 
@@ -89,7 +90,7 @@ class Messages(Sequence[Message]):
         self._saved = saved
         self._saved_count = len(saved)
         self._woken: dict[int, Message] = {}
-        self._new: list[Message] = []
+        self._new = PackedMessages()
         self._read = read
         self._origin_of = origin_of
         self._places: dict[str, int] = {}
@@ -137,26 +138,32 @@ class Messages(Sequence[Message]):
     def as_now(self) -> "Messages":
         """The same messages, as a view that never grows."""
         now = Messages(self._saved, self._read, self._origin_of)
-        now._woken, now._new = self._woken.copy(), self._new.copy()
+        now._woken, now._new = self._woken.copy(), self._new.as_now()
         return now
 
     def containers(self) -> list[Container]:
         """All containers of messages, to be freed."""
         # The first list may be in use elsewhere.
         self._saved, self._saved_count = (), 0
-        return [self._woken, self._new, self._places]
+        return [self._woken, *self._new.containers(), self._places]
 
-    def extend(self, messages: Iterable[Message]) -> None:
-        """Add these at the end."""
-        self._new += messages
+    def extend(self, messages: Sequence[Message]) -> None:
+        """Add these at the end: all those of one commit."""
+        self._new.extend(messages)
+
+    def subject(self, place: int) -> str:
+        """The id of what the message at this place is about."""
+        if place < self._saved_count:
+            return self[place].subject
+        return self._new.subject(place - self._saved_count)
 
     def place_of(self, id: str) -> int | None:
         """The index of the message with this id in the list, or None."""
         # Hardly anybody asks: they are put in order for it only then.
         for place in range(len(self._places), len(self)):
             is_new = place >= self._saved_count
-            one = self._new[place - self._saved_count] if is_new else self._saved[place]
-            self._places[one.id] = place
+            one = self._new.id(place - self._saved_count) if is_new else self._saved[place].id
+            self._places[one] = place
         return self._places.get(id)
 
     def by_id(self, id: str) -> Message | None:
