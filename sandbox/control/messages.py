@@ -134,36 +134,37 @@ async def list_all(request: ControlRequest) -> Written[Messages]:
     must_be_known("event_type", query.event_type, EVENTS)
     slices, world = request.services.worlds.slices, request.world
     must_be_known("delivery", query.delivery, DELIVERY_STATUSES)
-    fitting = await slices.run(_fitting(world, query))
+    messages = world.store.messages_now()
+    fitting = await slices.run(_fitting(world, messages, query))
     end = len(fitting)
     if query.before is not None:
         place = world.store.place_of(query.before)
         if place is None:
             raise invalid("before: the world has no message with this id")
-        end = bisect_left(fitting, place, key=lambda one: world.store.place_of(one.id) or 0)
+        end = bisect_left(fitting, place)
     page = window(fitting[:end], query.limit, query.offset)
     answer = Messages(
         messages=[],
         total=len(fitting),
         limit=page.limit,
         offset=page.offset,
-        next=page.items[0].id if page.items and page.offset else None,
+        next=messages[page.items[0]].id if page.items and page.offset else None,
     )
     shape = row_of if query.shape == "row" else view
-    views = (shape(world, message) for message in page.items)
+    views = (shape(world, messages[place]) for place in page.items)
     return await slices.run(written_list(answer, "messages", views))
 
 
-def _fitting(world: World, query: "MessagesQuery") -> Steps[Sequence[Message]]:
-    """The messages that the query is about, oldest first."""
-    messages = world.store.messages_now()
+def _fitting(
+    world: World, messages: Sequence[Message], query: "MessagesQuery"
+) -> Steps[Sequence[int]]:
+    """The places of the messages that the query is about, oldest first."""
     if query.names_all:
-        return messages
+        return range(len(messages))
     fitting = []
     for place in range(len(messages)):
-        message = messages[place]
-        if _fits(world, message, query):
-            fitting.append(message)
+        if _fits(world, messages[place], query):
+            fitting.append(place)
         if not place % OFTEN:
             yield
     return fitting
