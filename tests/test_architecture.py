@@ -81,6 +81,7 @@ TOGETHER = [
 THIRD_PARTIES = {
     "pydantic": ("",),
     "pydantic_core": ("",),
+    "msgspec": ("",),
     "starlette": ("platform/", "control/", "http/", "surfaces.py", "app.py"),
     "uvicorn": ("http/", "server.py"),
     "uvloop": ("server.py",),
@@ -345,7 +346,7 @@ def test_the_kit_knows_one_module_of_the_server():
     assert at_runtime == {"sandbox.embedded.serving", "sandbox.settings"}
 
 
-def test_the_domain_knows_only_itself_pydantic_and_what_is_pure_of_the_standard_library():
+def test_the_domain_knows_only_itself_pydantic_msgspec_and_what_is_pure_of_the_standard_library():
     impure = {"asyncio", "http", "os", "random", "secrets", "socket", "threading", "time"}
 
     wrong = [
@@ -353,7 +354,7 @@ def test_the_domain_knows_only_itself_pydantic_and_what_is_pure_of_the_standard_
         for path in FILES
         if _room(path) == "domain"
         for line, module in _imports(path)
-        if not module.startswith(("sandbox.domain", "pydantic"))
+        if not module.startswith(("sandbox.domain", "pydantic", "msgspec"))
         and (module.split(".")[0] not in sys.stdlib_module_names or module in impure)
     ]
 

@@ -6,13 +6,14 @@ Source: spec 2.5, 3.3; rules assumed B1 to B15, transitions assumed 3.2.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 from sandbox.domain.field_types import ProcessorBatchId
 from sandbox.domain.instants import Instant
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.triggers import SETTLEMENTS
 from sandbox.domain.states import Machine, Step
+from sandbox.domain.values import Value
 
 BatchStatus = Literal["open", "submitted", "rejected", "accepted", "partially_accepted"]
 """Source: spec 3.3."""
@@ -147,7 +148,7 @@ def next_number(last: str | None) -> str:
 # --- sums -------------------------------------------------------------------------------------
 
 
-class Entries(NamedTuple):
+class Entries(Value, frozen=True):
     """The entries of a payment in one batch."""
 
     captured: int = 0

@@ -6,7 +6,7 @@ sending are elsewhere.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final
 
 from sandbox.domain import credentials, keys
 from sandbox.domain.credentials import Credential
@@ -14,6 +14,7 @@ from sandbox.domain.instants import Instant
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.records import Record
 from sandbox.domain.rendering import to_bytes
+from sandbox.domain.values import Value
 from sandbox.domain.words import OneOf
 
 
@@ -101,7 +102,7 @@ class LazyRecord:
         return self._parse(self._text())
 
 
-class Message(NamedTuple):
+class Message(Value, frozen=True):
     """One event, with the record as it was at that moment.
 
     `record` is frozen, so its body can be rendered when it is read or sent, and is the

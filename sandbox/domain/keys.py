@@ -11,12 +11,13 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import sha256
 from hmac import compare_digest
-from typing import Final, Literal, NamedTuple, TypedDict
+from typing import Final, Literal, TypedDict
 
 from sandbox.domain.field_types import Digest, Flag, Lookup, Permissions, Text
 from sandbox.domain.instants import Instant, add_years, to_wire
 from sandbox.domain.states import Machine, Step
 from sandbox.domain.timers import KEY_EXPIRES, Timer
+from sandbox.domain.values import Value
 
 LOOKUP_CHARS: Final = 12
 SECRET_CHARS: Final = 32
@@ -56,7 +57,7 @@ class ApiKey:
     readable_key: str | None = None
 
 
-class KeyUsage(NamedTuple):
+class KeyUsage(Value, frozen=True):
     """When a key last authenticated."""
 
     key_id: str

@@ -6,7 +6,7 @@ operation wins. An outcome for another operation is noted as a near miss.
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from sandbox.domain.durations import parse_duration
 from sandbox.domain.payments import validity
@@ -22,6 +22,7 @@ from sandbox.domain.payments.outcomes import (
 )
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS, TransportFault
 from sandbox.domain.payments.triggers import TRIGGERS
+from sandbox.domain.values import Value
 from sandbox.domain.words import did_you_mean
 from sandbox.scenarios.near_misses import NearMisses
 from sandbox.scenarios.queue import Queue
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from sandbox.scenarios.attempts import FollowUp, Then
 
 
-class AttemptFacts(NamedTuple):
+class AttemptFacts(Value, frozen=True):
     """The facts of an attempt before its outcome.
 
     `amount` is the amount of this operation, or None if it names none. `header` is the outcome that
@@ -64,7 +65,7 @@ class AttemptFacts(NamedTuple):
         }
 
 
-class ChosenOutcome(NamedTuple):
+class ChosenOutcome(Value, frozen=True):
     """The outcome of an attempt, and its source.
 
     `fault` is a transport fault. `arms` and `settlement` are stored with a payment for later;
@@ -126,7 +127,7 @@ def choose(facts: AttemptFacts, queue: Queue | None) -> ChosenOutcome:
     )
     if choice is None:
         return ChosenOutcome(APPROVED, "default", "default", near_misses=near)
-    return choice._replace(near_misses=near)
+    return choice.but(near_misses=near)
 
 
 def _is_left_alone(facts: AttemptFacts) -> bool:
@@ -158,8 +159,8 @@ def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome) -> ChosenOutcome:
         choice = ChosenOutcome(APPROVED, "default", "default")
     if choice.source == "default":
         # The scenario approved it, whatever the card.
-        choice = choice._replace(source=waiting.source, rule=waiting.rule)
-    return choice._replace(
+        choice = choice.but(source=waiting.source, rule=waiting.rule)
+    return choice.but(
         delay_ms=waiting.delay_ms,
         fault=waiting.fault or choice.fault,
         follow=waiting.follow,

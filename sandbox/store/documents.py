@@ -25,6 +25,8 @@ from typing import (
     get_type_hints,
 )
 
+from msgspec import NODEFAULT, Struct, structs
+
 from sandbox.domain.field_types import FieldRule
 from sandbox.domain.instants import parse_rfc3339, to_wire
 from sandbox.domain.payments.cards import STORED_CARDS, Card
@@ -66,7 +68,7 @@ _ABSENT: Final = object()
 
 
 def to_document(record: Any) -> dict[str, Any]:
-    """The document of a record: a frozen dataclass or a named tuple of the domain."""
+    """The document of a record: a value, a frozen dataclass or a named tuple of the domain."""
     return _shape(type(record)).write(record)
 
 
@@ -95,7 +97,7 @@ class _Shape:
         ]
         # For writing, one after the other; a named tuple is its own values.
         self._columns = [(name, way.write, default) for name, way, default in self._fields]
-        self._values: Callable[[Any], Any] = attrgetter(*hints)
+        self._values = _values_of(*hints)
         self._ways = {name: way for name, way, _ in self._fields}
         self._required = [name for name, _, default in self._fields if default is _ABSENT]
 
@@ -133,6 +135,12 @@ class _Shape:
         return self._kind(**(self._fallbacks | values if self._fallbacks else values))
 
 
+def _values_of(*names: str) -> Callable[[Any], tuple[Any, ...]]:
+    of = attrgetter(*names)
+    # Of one name it gives the value itself.
+    return of if len(names) > 1 else lambda record: (of(record),)
+
+
 _SHAPES: Final[dict[type, "_Shape"]] = {}
 
 
@@ -144,6 +152,10 @@ def _shape(kind: type) -> _Shape:
 
 
 def _defaults(kind: type) -> dict[str, Any]:
+    if issubclass(kind, Struct):
+        return {
+            one.name: one.default for one in structs.fields(kind) if one.default is not NODEFAULT
+        }
     if not is_dataclass(kind):
         return dict(getattr(kind, "_field_defaults", {}))
     found = {}

@@ -70,7 +70,7 @@ def contradiction(
     only_for: str,
 ) -> Message:
     """A message of the same moment and request that contradicts the first, for one endpoint."""
-    return message._replace(id=id, record={**fields, **changes}, only_for=only_for)
+    return message.but(id=id, record={**fields, **changes}, only_for=only_for)
 
 
 def apply_fault(

@@ -8,7 +8,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
-from typing import Any, Final, Literal, NamedTuple, TypedDict
+from typing import Any, Final, Literal, TypedDict
 
 from pydantic_core import from_json, to_json
 
@@ -16,6 +16,7 @@ from sandbox.domain.instants import Instant, to_wire
 from sandbox.domain.payments import pans
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.profile import SECRET_CHARS_MAX, Profile
+from sandbox.domain.values import Value
 from sandbox.scenarios import near_misses
 from sandbox.scenarios.choosing import ChosenOutcome
 from sandbox.store.world_state import Counters
@@ -108,7 +109,7 @@ class EntryView(TypedDict):
     notes: list[str]
 
 
-class Entry(NamedTuple):
+class Entry(Value, frozen=True):
     """One request, as it was recorded. Texts and bodies are scrubbed already."""
 
     id: str
@@ -187,7 +188,7 @@ def client_of(headers: Headers) -> str | None:
     return named.partition(" ")[0] if named else None
 
 
-class WaitingRequest(NamedTuple):
+class WaitingRequest(Value, frozen=True):
     """A request that waits for a card or for its processor, and the payment that it waits with."""
 
     id: str

@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
+from msgspec.structs import asdict
 from pydantic_core import from_json
 
 from sandbox.domain.batch_schedules import TIME_PATTERN, BatchSchedule, batch_schedule
@@ -91,7 +92,7 @@ def _check_attempt(one: Transaction | Attempt) -> None:
     _check_known("status", one.status, STATUSES)
     _check_known("status_reason", one.status_reason, STATUS_REASONS)
     _check_known("transaction_type", one.transaction_type, TRANSACTION_TYPES)
-    answer = {} if one.answer is None else one.answer._asdict()
+    answer = {} if one.answer is None else asdict(one.answer)
     _check_words(
         {
             "gateway_transaction_id": one.gateway_transaction_id or "",

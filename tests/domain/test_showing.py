@@ -67,9 +67,9 @@ def test_whatever_a_client_sent_comes_back_as_it_was(text, more):
     tx = record_of(sandbox, ready_for(sandbox, "refund"))
     taken = {"authorized_amount", "captured_amount", "remaining_amount"}
     details = {name: value for name, value in more.items() if name not in taken}
-    tx = tx._replace(
+    tx = tx.but(
         event_id=text,
-        origin=tx.origin._replace(device_id=text, reader_identifier=text, details=details),
+        origin=tx.origin.but(device_id=text, reader_identifier=text, details=details),
     )
 
     shown = json.loads(body_of(tx))
@@ -84,7 +84,7 @@ def test_whatever_a_client_sent_comes_back_as_it_was(text, more):
 @pytest.mark.proves("spec 2.4-rates")
 @pytest.mark.parametrize("rate", [0, 3, 3.5, 0.1, 8.875, 99.99])
 def test_a_rate_is_written_as_a_number(tx, rate):
-    tx = tx._replace(rates=tx.rates._replace(tax_rate=rate, surcharge_rate=rate))
+    tx = tx.but(rates=tx.rates.but(tax_rate=rate, surcharge_rate=rate))
 
     shown = json.loads(body_of(tx))
 

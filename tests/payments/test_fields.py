@@ -160,9 +160,9 @@ def test_the_merchant_goes_by_the_name_that_its_terminal_has_for_it(sandbox):
 @pytest.mark.proves("assumed 7.1-owner")
 def test_a_merchant_that_stands_below_nobody_owns_its_payments(sandbox):
     tx = record_of(sandbox, sold(sandbox)["transaction_id"])
-    site = tx.origin.site._replace(parent_account_ids=())
+    site = tx.origin.site.but(parent_account_ids=())
 
-    shown = view(tx._replace(origin=tx.origin._replace(site=site)))
+    shown = view(tx.but(origin=tx.origin.but(site=site)))
 
     assert (shown["owner_id"], shown["parent_account_ids"]) == (shown["account_id"], [])
 

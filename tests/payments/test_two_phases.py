@@ -64,6 +64,6 @@ def test_these_are_the_operations_of_all_payment_routes():
 def test_what_waits_has_named_values_and_no_functions(kind):
     hints = get_type_hints(kind)
 
-    assert list(hints) == list(kind._fields)
+    assert list(hints) == list(kind.__struct_fields__)
     assert [name for name, hint in hints.items() if "Callable" in str(hint)] == []
     assert [name for name, hint in hints.items() if hint is Any] == []

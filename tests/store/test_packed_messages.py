@@ -73,13 +73,13 @@ def test_what_a_row_cannot_hold_is_kept_as_it_is(sandbox):
     pay(sandbox, 1000)
     sale = announced[-1]
     odd = [
-        sale._replace(id="msg_short"),
-        sale._replace(request_id="req_1"),
-        sale._replace(request_id=None),
-        sale._replace(only_for="an endpoint"),
-        sale._replace(subject="another"),
-        sale._replace(account_id="another"),
-        sale._replace(created_at=sale.created_at.replace(microsecond=1)),
+        sale.but(id="msg_short"),
+        sale.but(request_id="req_1"),
+        sale.but(request_id=None),
+        sale.but(only_for="an endpoint"),
+        sale.but(subject="another"),
+        sale.but(account_id="another"),
+        sale.but(created_at=sale.created_at.replace(microsecond=1)),
     ]
     messages = PackedMessages()
 

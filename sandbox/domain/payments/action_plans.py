@@ -6,12 +6,13 @@ Source: assumed 2.5. Invalid amounts raise ValueError with a sentence for the cl
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from sandbox.domain.payments.amounts import AMOUNT_MAX, Amounts, Ledger, percent_of
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.pricing import Breakdown, tip_type_of
 from sandbox.domain.payments.transactions import Rates, TipCapture, Transaction
+from sandbox.domain.values import Value
 
 TIP_HEADROOM_PERCENT: Final = 100
 """The most by which a tip may raise a capture above the hold, in percent of the subtotal.
@@ -40,7 +41,7 @@ class ActionRequest:
     limit: str = "tip_and_surcharge"
 
 
-class Plan(NamedTuple):
+class Plan(Value, frozen=True):
     """The money after the action. `amount` is that of the operation.
 
     `exceeds` means that the action asks for more than there is; `is_full` that it leaves nothing.
@@ -86,7 +87,7 @@ def _plan(tx: Transaction, amount: int, **changes: object) -> Plan:
         tip_capture_mode=tx.tip_capture_mode,
         is_partial=tx.is_partial,
     )
-    return unchanged._replace(**changes)  # type: ignore[arg-type]
+    return unchanged.but(**changes)
 
 
 # --- capture ----------------------------------------------------------------------------------
@@ -115,7 +116,7 @@ def _capture(tx: Transaction, action: ActionRequest) -> Plan:
     if tip:
         amounts = amounts.with_tip(amounts.tip + tip)
         changes = {"tip_type": "fixed", "tip_capture_mode": "capture"}
-    ledger = tx.ledger._replace(captured=amount, added=max(0, amount - held))
+    ledger = tx.ledger.but(captured=amount, added=max(0, amount - held))
     return _plan(tx, amount, amounts=amounts, ledger=ledger, **changes)
 
 
@@ -132,7 +133,7 @@ def _capture_as_stated(tx: Transaction, action: ActionRequest, stated: Breakdown
     amounts = _stated(tx, stated, action.amount)
     _must_be_within_its_own_rate(stated, amounts)
     amount, held = amounts.total, tx.ledger.held
-    ledger = tx.ledger._replace(captured=amount, added=max(0, amount - held))
+    ledger = tx.ledger.but(captured=amount, added=max(0, amount - held))
     return _plan(
         tx,
         amount,
@@ -177,10 +178,10 @@ def _rates(tx: Transaction, stated: Breakdown, amounts: Amounts) -> Rates:
     rates = tx.rates
     if amounts.tax != tx.amounts.tax:
         source, basis = ("transaction", "subtotal") if amounts.tax else (None, None)
-        rates = rates._replace(tax_rate=stated.tax_rate or 0, tax_source=source, tax_basis=basis)
+        rates = rates.but(tax_rate=stated.tax_rate or 0, tax_source=source, tax_basis=basis)
     if amounts.surcharge != tx.amounts.surcharge:
         source, basis = ("transaction", "total") if amounts.surcharge else (None, None)
-        rates = rates._replace(
+        rates = rates.but(
             surcharge_rate=stated.surcharge_rate or 0,
             surcharge_source=source,
             surcharge_basis=basis,
@@ -215,7 +216,7 @@ def _increment(tx: Transaction, action: ActionRequest) -> Plan:
         changes["rates"] = _rates(tx, action.breakdown, amounts)
     if amounts.total > AMOUNT_MAX:
         raise ValueError(f"amount: the authorization would exceed {AMOUNT_MAX}")
-    ledger = tx.ledger._replace(authorized=tx.ledger.authorized + more.total)
+    ledger = tx.ledger.but(authorized=tx.ledger.authorized + more.total)
     return _plan(tx, more.total, amounts=amounts, ledger=ledger, **changes)
 
 
@@ -237,7 +238,7 @@ def _adjust(tx: Transaction, action: ActionRequest) -> Plan:
         tx,
         tip,
         amounts=tx.amounts.with_tip(tip),
-        ledger=ledger._replace(captured=captured, added=max(0, captured - ledger.held)),
+        ledger=ledger.but(captured=captured, added=max(0, captured - ledger.held)),
         tip_type=tip_type,
         tip_capture_mode="adjust" if tip else None,
         exceeds=not 0 < captured <= limit,
@@ -249,7 +250,7 @@ def _adjust_hold(tx: Transaction, tip: int, tip_type: str, limit: str) -> Plan:
     amounts = tx.amounts.with_tip(tip)
     if amounts.total > AMOUNT_MAX:
         raise ValueError(f"amount: the authorization would exceed {AMOUNT_MAX}")
-    ledger = tx.ledger._replace(authorized=tx.ledger.authorized + tip - tx.amounts.tip)
+    ledger = tx.ledger.but(authorized=tx.ledger.authorized + tip - tx.amounts.tip)
     return _plan(
         tx,
         tip,
@@ -279,9 +280,9 @@ def _reverse(tx: Transaction, action: ActionRequest) -> Plan:
     there = ledger.kept if is_captured else ledger.held
     amount = there if action.amount is None else action.amount
     if is_captured:
-        after = ledger._replace(reversed=ledger.reversed + amount)
+        after = ledger.but(reversed=ledger.reversed + amount)
     else:
-        after = ledger._replace(voided=ledger.voided + amount)
+        after = ledger.but(voided=ledger.voided + amount)
     return _plan(tx, amount, ledger=after, exceeds=amount > there, is_full=amount == there)
 
 
@@ -292,7 +293,7 @@ def _refund(tx: Transaction, action: ActionRequest) -> Plan:
     return _plan(
         tx,
         amount,
-        ledger=ledger._replace(refunded=ledger.refunded + amount),
+        ledger=ledger.but(refunded=ledger.refunded + amount),
         exceeds=amount > ledger.refundable,
         is_full=amount == ledger.refundable,
     )
@@ -319,7 +320,7 @@ def _confirm(tx: Transaction, action: ActionRequest) -> Plan:
         surcharge = action.amount - amounts.without_surcharge().total
         if surcharge < 0:
             raise ValueError("amount: is less than the total without a surcharge")
-        amounts = amounts._replace(surcharge=surcharge)
+        amounts = amounts.but(surcharge=surcharge)
     ledger = Ledger(authorized=amounts.total, captured=amounts.total)
     return _plan(tx, amounts.total, amounts=amounts, ledger=ledger, rates=rates, **changes)
 

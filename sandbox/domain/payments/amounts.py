@@ -5,7 +5,9 @@ Source: spec 2.4-money; rounding assumed 2.8-rounding.
 
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Final, NamedTuple
+from typing import Final
+
+from sandbox.domain.values import Value
 
 AMOUNT_MAX: Final = 99_999_999
 """The largest amount of one operation: eight digits. Source: assumed 1.8-amount."""
@@ -27,7 +29,7 @@ def share_of(component: int, part: int, whole: int) -> int:
     return int(exact.quantize(_ONE, ROUND_HALF_UP))
 
 
-class Amounts(NamedTuple):
+class Amounts(Value, frozen=True):
     """The components of a total, in minor units, none of them negative.
 
     Their sum is the total, always (assumed M1).
@@ -69,11 +71,11 @@ class Amounts(NamedTuple):
 
     def with_tip(self, tip: int) -> "Amounts":
         """The same with another tip."""
-        return self._replace(tip=tip)
+        return self.but(tip=tip)
 
     def without_surcharge(self) -> "Amounts":
         """The same with no surcharge."""
-        return self._replace(surcharge=0)
+        return self.but(surcharge=0)
 
     def plus(self, other: "Amounts") -> "Amounts":
         """Component by component."""
@@ -85,7 +87,7 @@ class Amounts(NamedTuple):
         )
 
 
-class Ledger(NamedTuple):
+class Ledger(Value, frozen=True):
     """The state of a payment's money, in minor units. Source: assumed 2.2.
 
     In the order of its letters there: A authorized, R0 `voided` before the capture, C captured,

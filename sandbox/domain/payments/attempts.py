@@ -1,17 +1,18 @@
 """The results of an attempt: the gateway's response, and the event to announce."""
 
 from hashlib import blake2b
-from typing import Final, NamedTuple
+from typing import Final
 
 from sandbox.domain.payments.outcomes import Outcome
 from sandbox.domain.payments.transactions import HostAnswer, Transaction
 from sandbox.domain.payments.transitions import Transition
+from sandbox.domain.values import Value
 
 _GATEWAY_ALPHABET: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _TO_GATEWAY_CHARS: Final = bytes(ord(_GATEWAY_ALPHABET[byte % 36]) for byte in range(256))
 
 
-class Conclusion(NamedTuple):
+class Conclusion(Value, frozen=True):
     """The result of an attempt: the row, the record to store, and the one to show.
 
     They differ where a failed attempt is laid over an unchanged record (assumed 2.1-failed).

@@ -57,7 +57,7 @@ def edited(tx: Transaction, edit: Edit, *, partial_refund_shows: str = "unchange
     reason = edit.status_reason or tx.status_reason
     if edit.status is not None and edit.status_reason is None:
         reason = _REASONS.get(status, "partial_approval" if is_partial else "approved")
-    after = tx._replace(
+    after = tx.but(
         status=status,
         status_reason=reason,
         amounts=amounts,
@@ -111,9 +111,7 @@ def conclude(
 ) -> Conclusion:
     """The edited transaction with its new status as an attempt of its own."""
     shown_type, event = _shown_as(tx, after.status)
-    after = after._replace(
-        event_id=event_id, transaction_type=shown_type, batch_id=capture_batch_id
-    )
+    after = after.but(event_id=event_id, transaction_type=shown_type, batch_id=capture_batch_id)
     amount = after.amounts.total
     if after.status == "refunded":
         amount = after.ledger.refunded - tx.ledger.refunded
@@ -121,7 +119,7 @@ def conclude(
         amount = after.ledger.reversed_in_all
     settles_in = refund_batch_id or capture_batch_id
     attempt = attempt_of(after, amount, at, batch_id=settles_in)
-    after = after._replace(history=(*after.history, attempt))
+    after = after.but(history=(*after.history, attempt))
     return Conclusion(_EDIT, after, after, ((event, after),))
 
 

@@ -188,7 +188,7 @@ def conclude(
     shown_type = "sale" if operation is Operation.CONFIRM else operation.value
     # A refund is sent to the host by itself, and gets a code of its own (assumed D28).
     earlier = None if operation is Operation.REFUND else tx.answer
-    attempted = tx._replace(
+    attempted = tx.but(
         event_id=event_id,
         transaction_type=shown_type,
         answer=host_answer(outcome, event_id, earlier),
@@ -203,7 +203,7 @@ def conclude(
         status = status if wanted == "unchanged" else wanted
     plan = case.plan
     is_captured = taken.batch_entry == "capture"
-    after = attempted._replace(
+    after = attempted.but(
         status=status,
         status_reason=taken.reason,
         amounts=plan.amounts,
@@ -222,19 +222,19 @@ def conclude(
     if taken.shown_reading is None or case.readings[taken.shown_reading] == "unchanged":
         return Conclusion(taken, after, after, ((taken.event, after),))
     shown = _shown_as(after, case.readings[taken.shown_reading])
-    after = after._replace(history=shown.history)
+    after = after.but(history=shown.history)
     return Conclusion(taken, after, shown, ((taken.event, shown),))
 
 
 def _shown_as(tx: Transaction, status: str) -> Transaction:
     """The payment with this status, in its last history element too."""
     *before, last = tx.history
-    return tx._replace(status=status, history=(*before, last._replace(status=status)))
+    return tx.but(status=status, history=(*before, last.but(status=status)))
 
 
 def _with(tx: Transaction, case: Case, at: int, batch_id: str | None = None) -> Transaction:
     attempt = attempt_of(tx, case.amount, at, batch_id=batch_id)
-    return tx._replace(history=(*tx.history, attempt))
+    return tx.but(history=(*tx.history, attempt))
 
 
 def _failed(
@@ -246,25 +246,25 @@ def _failed(
         status, reason = outcome.verdict.value, outcome.status_reason
     else:
         status, reason = taken.shown_status, taken.reason
-    over = attempted._replace(status=status, status_reason=reason)
+    over = attempted.but(status=status, status_reason=reason)
     event = taken.event
     assert event
     if taken.money == "emptied":
         # Confirming completes the sale, so its failure is the sale's (assumed F2).
-        over = over._replace(amounts=over.amounts.without_surcharge(), ledger=EMPTY)
+        over = over.but(amounts=over.amounts.without_surcharge(), ledger=EMPTY)
         if status == "canceled":
             event = "transaction.cancel"  # spec 6.3-transaction.cancel: for every cancellation
         record = over = _with(over, case, at)
     else:
         over = _with(over, case, at)
-        record = case.tx._replace(history=over.history)
+        record = case.tx.but(history=over.history)
     return Conclusion(taken, record, over, ((event, over),))
 
 
 def _canceled(case: Case, taken: Transition, attempted: Transaction, at: int) -> Conclusion:
     """Called off before anything was captured: the proposal of a surcharge goes (assumed D12)."""
     tx = case.tx
-    after = attempted._replace(
+    after = attempted.but(
         transaction_type=tx.origin.operation.value,  # assumed D17
         status="canceled",
         status_reason=taken.reason,
@@ -286,8 +286,8 @@ def expire(tx: Transaction, taken: Transition, *, event_id: str, at: int) -> Con
     if event == AS_BEGUN:
         event = EVENT_OF[tx.origin.operation]
     if taken.next_status == "reversed":
-        shown_type, ledger = Operation.REVERSE, ledger._replace(voided=ledger.authorized)
-    after = tx._replace(
+        shown_type, ledger = Operation.REVERSE, ledger.but(voided=ledger.authorized)
+    after = tx.but(
         event_id=event_id,
         transaction_type=shown_type.value,
         status=taken.next_status,
@@ -296,13 +296,13 @@ def expire(tx: Transaction, taken: Transition, *, event_id: str, at: int) -> Con
         ledger=ledger,
         answer=None,
     )
-    after = after._replace(history=(*after.history, attempt_of(after, amounts.total, at)))
+    after = after.but(history=(*after.history, attempt_of(after, amounts.total, at)))
     return Conclusion(taken, after, after, ((event, after),))
 
 
 def disarmed(conclusion: Conclusion) -> Conclusion:
     """The payment without its armed outcome: it applies only once (assumed 6.2-later)."""
-    return conclusion._replace(
-        record=conclusion.record._replace(armed=None),
-        shown=conclusion.shown._replace(armed=None),
+    return conclusion.but(
+        record=conclusion.record.but(armed=None),
+        shown=conclusion.shown.but(armed=None),
     )

@@ -4,7 +4,7 @@ Applies the rows I1 to I10 of `transitions`.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from sandbox.domain.payments.amounts import EMPTY, Amounts, Ledger
 from sandbox.domain.payments.attempts import Conclusion, gateway_id, host_answer
@@ -27,6 +27,7 @@ from sandbox.domain.payments.transactions import (
     step_after,
 )
 from sandbox.domain.payments.transitions import AS_ANSWERED, Transition, transitions_from
+from sandbox.domain.values import Value
 
 
 def created(
@@ -110,7 +111,7 @@ def as_created(tx: Transaction) -> Transaction:
     )
 
 
-class Start(NamedTuple):
+class Start(Value, frozen=True):
     """The facts that decide the row of an initiation.
 
     `outcome` is None if no processor answered. `approved_amount` is the issuer's maximum;
@@ -305,16 +306,16 @@ def prompt_and_resolve(start: Start, at: int) -> Conclusion:
     Three events in all: the creation, the sale that waits, the cancellation.
     """
     assert start.outcome
-    asking = start._replace(outcome=APPROVED)
+    asking = start.but(outcome=APPROVED)
     shown = conclude(asking, transition_for(asking), at=at)
     waiting = shown.record
     back = waiting.amounts.without_surcharge()
-    canceled = waiting._replace(
+    canceled = waiting.but(
         status="canceled",
         status_reason=start.outcome.status_reason,
         amounts=back,
         answer=None,
     )
-    canceled = canceled._replace(history=(*canceled.history, attempt_of(canceled, back.total, at)))
+    canceled = canceled.but(history=(*canceled.history, attempt_of(canceled, back.total, at)))
     events = (*shown.events, ("transaction.cancel", canceled))
     return Conclusion(transition_for(start), canceled, canceled, events)

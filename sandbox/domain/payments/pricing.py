@@ -6,13 +6,14 @@ refused with ValueError, in a sentence for the client.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 from sandbox.domain.accounts import Account
 from sandbox.domain.locations import Location
 from sandbox.domain.payments.amounts import Amounts, first_of, percent_of
 from sandbox.domain.payments.transactions import NO_RATES, Rates
 from sandbox.domain.terminals import Terminal
+from sandbox.domain.values import Value
 
 PROHIBITED_STATES: Final = frozenset({"CT", "MA", "ME", "PR"})
 """Where nothing is surcharged: data, not legal advice. Source: assumed 2.8-never."""
@@ -104,7 +105,7 @@ class Breakdown:
             )
 
 
-class PointOfSale(NamedTuple):
+class PointOfSale(Value, frozen=True):
     """Where a sale happens: the levels at which rates are set, the most specific first."""
 
     account: Account
@@ -130,7 +131,7 @@ class PointOfSale(NamedTuple):
         return (self.state or "").upper() not in PROHIBITED_STATES
 
 
-class Price(NamedTuple):
+class Price(Value, frozen=True):
     """The price of a payment. With `needs_prompt` the surcharge is only proposed so far."""
 
     amounts: Amounts
@@ -216,7 +217,7 @@ def _tax(stated: Breakdown, place: PointOfSale) -> tuple[int, float, str | None,
 # --- surcharge --------------------------------------------------------------------------------
 
 
-class _Surcharge(NamedTuple):
+class _Surcharge(Value, frozen=True):
     amount: int = 0
     rate: float = 0
     source: str | None = None

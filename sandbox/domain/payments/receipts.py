@@ -34,7 +34,7 @@ TSI: Final = "0000"
 def with_receipt(tx: Transaction) -> Transaction:
     """The payment with receipt data beside the client's own details, which count first."""
     own = tx.origin.details or {}
-    return tx._replace(origin=tx.origin._replace(details={**_receipt(tx), **own}))
+    return tx.but(origin=tx.origin.but(details={**_receipt(tx), **own}))
 
 
 def _receipt(tx: Transaction) -> dict[str, Any]:

@@ -4,11 +4,12 @@ Source: assumed D24.
 """
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from sandbox.domain.instants import Instant
 from sandbox.domain.payments.cards import Card
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
+from sandbox.domain.values import Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +25,7 @@ class Tap:
     until: Instant
 
 
-class Tapped(NamedTuple):
+class Tapped(Value, frozen=True):
     """The result of a tap: a card, whose issuer then answers, or the end of the attempt."""
 
     card: Card | None = None

@@ -132,7 +132,8 @@ class TransactionView(TypedDict):
 def body_of(tx: Transaction) -> bytes:
     """The transaction as JSON, as `TransactionView` says; sources assumed 7.1, 5.1, Q17."""
     origin, rates, ledger, answer = tx.origin, tx.rates, tx.ledger, tx.answer
-    subtotal, tax, tip, surcharge = tx.amounts
+    money = tx.amounts
+    subtotal, tax, tip, surcharge = money.subtotal, money.tax, money.tip, money.surcharge
     ids, place, owner = _of_site(origin.site)
     device, reader = _text(origin.device_id), origin.reader_identifier
     event_id = _text(tx.event_id)
@@ -213,7 +214,8 @@ def _of_last_answer(tx: Transaction, answer: HostAnswer) -> str:
 
 def _of_attempt(attempt: Attempt) -> str:
     answer = attempt.answer
-    subtotal, tax, tip, surcharge = attempt.amounts
+    money = attempt.amounts
+    subtotal, tax, tip, surcharge = money.subtotal, money.tax, money.tip, money.surcharge
     return (
         f'{{"event_id":{_text(attempt.event_id)},"transaction_type":"{attempt.transaction_type}",'
         f'"status":"{attempt.status}","status_reason":"{attempt.status_reason}",'

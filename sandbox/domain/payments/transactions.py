@@ -4,11 +4,12 @@ One payment is one record for its whole life; every attempt is appended to its h
 2.1). Source of the fields: spec 2.4; of a history element: assumed 2.10.
 """
 
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 from sandbox.domain.payments.amounts import EMPTY, Amounts, Ledger
 from sandbox.domain.payments.cards import Card
 from sandbox.domain.payments.outcomes import Operation
+from sandbox.domain.values import Value
 
 Status = Literal[
     "pending",
@@ -67,7 +68,7 @@ TipCapture = Literal["sale", "capture", "adjust"]
 """When the tip was stated. Source: assumed 2.9."""
 
 
-class TransactionSite(NamedTuple):
+class TransactionSite(Value, frozen=True):
     """The place of a payment: the fields that all its transactions share (assumed 7.1).
 
     `device_id` is that of the terminal, for clients that name none.
@@ -92,7 +93,7 @@ class TransactionSite(NamedTuple):
         return self.parent_account_ids[-1] if self.parent_account_ids else self.account_id
 
 
-class Origin(NamedTuple):
+class Origin(Value, frozen=True):
     """The parts of a payment that never change after its creation.
 
     `created_at` is in Unix milliseconds; `details` are the client's own, as it sent them.
@@ -110,7 +111,7 @@ class Origin(NamedTuple):
     details: dict[str, Any] | None
 
 
-class Rates(NamedTuple):
+class Rates(Value, frozen=True):
     """The rates that a payment was made at, in percent, and where each came from.
 
     Sources and bases are None when nothing applied (assumed 2.8-values).
@@ -128,7 +129,7 @@ class Rates(NamedTuple):
 NO_RATES: Final = Rates()
 
 
-class HostAnswer(NamedTuple):
+class HostAnswer(Value, frozen=True):
     """The gateway's answer to an attempt. Source: spec 2.4-response."""
 
     response_code: str | None
@@ -137,7 +138,7 @@ class HostAnswer(NamedTuple):
     host_code: str | None
 
 
-class Attempt(NamedTuple):
+class Attempt(Value, frozen=True):
     """One element of the history. `amount` is that of the operation; times are Unix ms.
 
     `batch_id` is the batch in which this entry settles.
@@ -157,7 +158,7 @@ class Attempt(NamedTuple):
     created_at: int
 
 
-class Transaction(NamedTuple):
+class Transaction(Value, frozen=True):
     """A payment as stored.
 
     `ledger` is the state of the money. `is_partial` marks a partial approval; `armed` is a later

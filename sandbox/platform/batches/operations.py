@@ -145,12 +145,12 @@ def edit(context: OperationContext) -> Batch:
 def _moved(tx: Transaction, batch_id: str | None) -> Transaction:
     """The payment in another batch, or in none; its capture settles there (assumed 2.10)."""
     history = tuple(
-        attempt._replace(batch_id=batch_id)
+        attempt.but(batch_id=batch_id)
         if attempt.status == "captured" and attempt.transaction_type != "refund"
         else attempt
         for attempt in tx.history
     )
-    return tx._replace(batch_id=batch_id, history=history)
+    return tx.but(batch_id=batch_id, history=history)
 
 
 def _must_be_distinct(body: "EditBatch") -> None:
@@ -355,16 +355,16 @@ def _counts(batch: Batch, rejected: int) -> dict[str, int]:
 def _settled(tx: Transaction) -> Transaction:
     """Captured payments become settled; fully refunded ones stay refunded (assumed F36, F37)."""
     rows = transitions_from(SETTLE, tx.status)
-    return tx._replace(status=rows[0].next_status) if rows else tx
+    return tx.but(status=rows[0].next_status) if rows else tx
 
 
 def _released(tx: Transaction, batch_id: str) -> Transaction:
     """A record that was refused is free for the terminal's next batch (assumed B12)."""
-    return _moved(tx, None)._replace(settlement=None, refused_in=(*tx.refused_in, batch_id))
+    return _moved(tx, None).but(settlement=None, refused_in=(*tx.refused_in, batch_id))
 
 
 def _use_up(context: OperationContext, members: list[Transaction]) -> None:
     """A rejection that happens once does not happen again."""
     for tx in members:
         if tx.settlement is not None and SETTLEMENTS[tx.settlement].is_once:
-            context.unit.put(tx._replace(settlement=None))
+            context.unit.put(tx.but(settlement=None))

@@ -1,6 +1,6 @@
 """Actions on a payment. Source: spec 4.4-paths-actions, 4.4-paths-refunds; details assumed 1.8."""
 
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 from sandbox.domain.faults import Refusal
 from sandbox.domain.payments import follow_ups
@@ -11,6 +11,7 @@ from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import Transition
 from sandbox.domain.readings.former import RULE_FAILURES
 from sandbox.domain.readings.payments import ABOVE_THE_HOLD, RATES_BELOW_ONE
+from sandbox.domain.values import Value
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
 from sandbox.scenarios.choosing import ChosenOutcome
@@ -104,7 +105,7 @@ def confirm(context: OperationContext) -> "Acted":
 # --- the way of every action ------------------------------------------------------------------
 
 
-class PendingAction(NamedTuple):
+class PendingAction(Value, frozen=True):
     """An action that waits for its processor. Its payment, the `subject`, is as it was before.
 
     No record holds the event_id yet: `event` is what the store will have as `used_event`.

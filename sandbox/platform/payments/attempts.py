@@ -197,7 +197,7 @@ def _as_read(context: OperationContext, choice: ChosenOutcome) -> ChosenOutcome:
         choice.outcome.status_reason == "invalid_card"
         and context.world.readings[LOST_CARDS] == "declined"
     ):
-        return choice._replace(
+        return choice.but(
             outcome=LOST_AS_DECLINED.get(choice.outcome.key, choice.outcome),
         )
     return choice
@@ -213,7 +213,7 @@ def decide_at_tap(
 ) -> ChosenOutcome:
     """The outcome of the attempt after a tap, a cancellation or an outcome at the tap desk."""
     if tapped.outcome is not None:
-        choice = _as_read(context, waiting._replace(outcome=tapped.outcome))
+        choice = _as_read(context, waiting.but(outcome=tapped.outcome))
         why = "at the tap desk"
     else:
         assert tapped.card

@@ -1,7 +1,7 @@
 """Sale and preauthorization. Source: spec 4.4-paths-payments; details assumed 1.8, I1 to I10."""
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from sandbox.domain.access import Need, need
 from sandbox.domain.accounts import AccountType
@@ -28,6 +28,7 @@ from sandbox.domain.readings.payments import (
     TOTAL_OF_PARTIAL_APPROVAL,
 )
 from sandbox.domain.timers import TAP_EXPIRES, Timer
+from sandbox.domain.values import Value
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist, points_of_sale
 from sandbox.platform.payments.points_of_sale import KnownPlace
@@ -63,7 +64,7 @@ def preauthorize(context: OperationContext) -> "PendingInitiation | Transaction"
 # --- the second phase -------------------------------------------------------------------------
 
 
-class PendingInitiation(NamedTuple):
+class PendingInitiation(Value, frozen=True):
     """A payment whose record exists and whose processor has still to answer.
 
     `amount` and `stated` are what the client asked for. `choice` is None at a passthrough terminal,
@@ -104,8 +105,8 @@ class PendingInitiation(NamedTuple):
         if tapped is None:
             ended = context.unit.get(Transaction, self.subject)
             if ended is not None and ended.status_reason in OUTCOMES:
-                context.choice = self.choice._replace(outcome=OUTCOMES[ended.status_reason])
-            return self._replace(delay_ms=0)
+                context.choice = self.choice.but(outcome=OUTCOMES[ended.status_reason])
+            return self.but(delay_ms=0)
         operation, terminal_id = self.origin.operation, self.origin.site.terminal_id
         choice = attempts.decide_at_tap(
             context, self.choice, operation, self.amount, tapped, terminal_id
@@ -115,7 +116,7 @@ class PendingInitiation(NamedTuple):
             cost = self._price_with(card, choice.outcome)
             choice = context.choice = _as_priced(choice, cost)
         delay_ms = attempts.delay_ms(context, choice)
-        return self._replace(cost=cost, choice=choice, delay_ms=delay_ms, tapped_card=card)
+        return self.but(cost=cost, choice=choice, delay_ms=delay_ms, tapped_card=card)
 
     def finish(self, context: OperationContext, is_key_lost: bool) -> Transaction:
         """The second phase: the processor has answered. With a lost key it failed (assumed D2)."""
@@ -131,7 +132,7 @@ class PendingInitiation(NamedTuple):
         if readings[RECEIPT_DATA] == "emv" and choice and choice.outcome.response_code:
             begun = receipts.with_receipt(begun)
         if readings[RESPONSE_FIELDS] == "amounts":
-            begun = begun._replace(tells_amounts=True)
+            begun = begun.but(tells_amounts=True)
         start = Start(
             begun,
             self.cost,
@@ -175,13 +176,13 @@ class PendingInitiation(NamedTuple):
         """The pending record as it would be had this card been known from the beginning."""
         assert self.choice
         begun = initiation.created(
-            tx.origin._replace(card=card),
+            tx.origin.but(card=card),
             self.cost,
             tx.event_id,
             armed=self.choice.arms,
             settlement=self.choice.settlement,
         )
-        return begun._replace(history=tx.history)
+        return begun.but(history=tx.history)
 
 
 # --- the first phase --------------------------------------------------------------------------
@@ -213,7 +214,7 @@ def _start(context: OperationContext, operation: Operation) -> PendingInitiation
     event_id = attempts.event_id_for(context, site.account_id, sent)
     origin = _origin(context, operation, site, card)
     tx = initiation.created(
-        origin if _is_read_at_once(choice) else origin._replace(card=NOT_READ),
+        origin if _is_read_at_once(choice) else origin.but(card=NOT_READ),
         cost,
         event_id,
         armed=choice.arms if choice else None,
@@ -318,7 +319,7 @@ def _as_priced(choice: ChosenOutcome, cost: Price) -> ChosenOutcome:
         "surcharge_prompt: nothing can be surcharged here (the card, the state, the "
         "operation, or what the request states)"
     )
-    return choice._replace(outcome=APPROVED, near_misses=near)
+    return choice.but(outcome=APPROVED, near_misses=near)
 
 
 def _origin(

@@ -27,7 +27,7 @@ def save(
     """Store the record, count it in its batches, set its timers, and fire its events."""
     record = conclusion.record
     if context.world.readings[STORED_TRANSACTION_TYPE] == "first":  # assumed D35-type
-        record = record._replace(transaction_type=record.origin.operation.value)
+        record = record.but(transaction_type=record.origin.operation.value)
     context.unit.put(record)
     _note_cap(context, before, record)
     count(context, before, record, joined)

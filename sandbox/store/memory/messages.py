@@ -74,7 +74,7 @@ def _read_record(text: str, subject: str, origin_of: OriginOf) -> Any:
         return document
     if token is None:
         return from_document(_KINDS[kind], document)
-    origin = origin_of(subject)._replace(card=STORED_CARDS[token])
+    origin = origin_of(subject).but(card=STORED_CARDS[token])
     return from_document(Transaction, document | {"origin": origin})
 
 

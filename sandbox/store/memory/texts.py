@@ -44,7 +44,7 @@ class Texts:
         return self._remembered(tx, self._written_after_origin)
 
     def _written_after_origin(self, tx: Transaction) -> str:
-        rest = to_json(to_document(tx._replace(origin=None, history=()))).decode()  # type: ignore[arg-type]
+        rest = to_json(to_document(tx.but(origin=None, history=()))).decode()
         history = ",".join(self._part(attempt) for attempt in tx.history)
         # It begins with the origin, which is none.
         return f'{rest[len(_NO_ORIGIN) : -1]},"history":[{history}]}}'
