@@ -18,6 +18,7 @@ from sandbox.control.rows import PREFIX, Services
 from sandbox.control.who import Tokens
 from sandbox.descriptors import shares
 from sandbox.domain.instants import from_ms
+from sandbox.domain.values import Value
 from sandbox.keeping import must_have_driver, renew, tokens_of
 from sandbox.platform.application import Platform
 from sandbox.platform.hosts import Hosts
@@ -149,8 +150,7 @@ def _token(settings: Settings) -> str | None:
     return settings.token
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(Value, frozen=True):
     """The worlds, the clock, and what was kept of the tokens of teams.
 
     `sharing` connects the server with others, if they share worlds.

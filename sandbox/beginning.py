@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -109,7 +108,7 @@ def shared_worlds(
     worlds = worlds_of(settings, system_clock, ticks, scheduler, saver)
     worlds.secret = agreed.secret
     try:
-        spec = replace(_spec(settings, fixture), keys_are_known=worlds.known_keys)
+        spec = _spec(settings, fixture).but(keys_are_known=worlds.known_keys)
         worlds.likeness = worlds.sketch(spec)
     except NotRestored as error:
         raise FixtureError(f"{settings.fixture}: {error}") from None

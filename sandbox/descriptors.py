@@ -1,9 +1,9 @@
 """Sharing the file descriptors of this process between its parts."""
 
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
+from sandbox.domain.values import Value
 from sandbox.settings import SettingsError
 from sandbox.webhooks.sender import CONNECTIONS_MAX as WEBHOOKS_MAX
 
@@ -21,8 +21,7 @@ RESERVED_MAX: Final = 16
 _LEAST: Final = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shares:
+class Shares(Value, frozen=True, kw_only=True):
     """How many connections clients may have, the operator beyond those, and webhooks.
 
     Source: assumed D25-places.

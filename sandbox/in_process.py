@@ -3,17 +3,19 @@
 import asyncio
 import json
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote
+
+from msgspec import Struct, field
+
+from sandbox.domain.values import Value
 
 Application = Callable[[Any, Any, Any], Coroutine[Any, Any, None]]
 
 _JSON: Final = "application/json"
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(Value, frozen=True):
     """A response: status, headers by lower-case name, body. The status is 0 if there was none."""
 
     status: int
@@ -25,8 +27,7 @@ class Response:
         return json.loads(self.body)
 
 
-@dataclass(slots=True)
-class Exchange:
+class Exchange(Struct):
     """One request, and the messages of its response so far.
 
     `gone` is set when the client disconnects. `on_answer` is called before the first message.

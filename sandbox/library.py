@@ -1,7 +1,6 @@
 """The fixtures and scenarios that come with the sandbox."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -117,7 +116,7 @@ def fixture_of(name: str, document: Any) -> Fixture:
         return _begun(Fixture(name, {}, {}, {}, {}, document=document, snapshot=document))
     from sandbox.store.fixture_check import parse_fixture
 
-    return replace(parse_fixture(name, document), document=document)
+    return parse_fixture(name, document).but(document=document)
 
 
 def _begun(read: Fixture) -> Fixture:
@@ -133,7 +132,7 @@ def _begun(read: Fixture) -> Fixture:
     else:
         began = fixture_of(name, own)
     document = None if read.document is None else snapshot
-    return replace(began, name=read.name, document=document, snapshot=snapshot)
+    return began.but(name=read.name, document=document, snapshot=snapshot)
 
 
 def _beginning(saved: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, Any]:

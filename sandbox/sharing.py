@@ -5,13 +5,13 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
 from pydantic_core import to_json
 
 from sandbox import __version__, library
+from sandbox.domain.values import Value
 from sandbox.servers.carrying import Carrier
 from sandbox.servers.fleet import Fleet
 from sandbox.servers.membership import Membership, SharedClock
@@ -29,8 +29,7 @@ from sandbox.worlds.world import DEFAULT_WORLD
 log = logging.getLogger("sandbox.servers")
 
 
-@dataclass(frozen=True, slots=True)
-class Agreed:
+class Agreed(Value, frozen=True):
     """What all servers have in common: the secret of keys, and the tokens of teams as JSON."""
 
     secret: bytes

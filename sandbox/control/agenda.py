@@ -5,7 +5,6 @@ The rules are those of the handlers in `sandbox.platform.payments.expiry`, read 
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypedDict
 
 from sandbox.control.long import written_list
@@ -41,6 +40,7 @@ from sandbox.domain.timers import (
     WEBHOOK_RETRY,
     Timer,
 )
+from sandbox.domain.values import Value
 from sandbox.platform.batches.operations import coming_result, members_of
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments.expiry import may_answer_late
@@ -96,8 +96,7 @@ class Agenda(TypedDict):
     next: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Leads:
+class _Leads(Value, frozen=True):
     """What a timer leads to."""
 
     kind: SubjectKind

@@ -1,7 +1,6 @@
 """Control endpoints on webhook endpoints: registration, secrets, recovery."""
 
 import asyncio
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 from urllib.parse import unquote, urlsplit
@@ -252,7 +251,7 @@ def change(request: ControlRequest) -> EndpointView:
     endpoint, outbox = _found(request), request.world.outbox
     fields = _checked(request, body.model_dump(exclude_unset=True))
     disabled = fields.pop("disabled", None)
-    outbox.store_endpoint(replace(endpoint, **fields))
+    outbox.store_endpoint(endpoint.but(**fields))
     if disabled is True and not endpoint.is_disabled:
         outbox.disable(endpoint.id, BY_HAND)
     elif disabled is False and endpoint.is_disabled:
@@ -278,9 +277,7 @@ def rotate_secret(request: ControlRequest) -> EndpointView:
             raise ControlFault(409, "too_many_secrets", f"{len(old)} old secrets are still in use")
         old.insert(0, OldSecret(endpoint.secret, now + timedelta(seconds=grace_s)))
     secret = fields.get("secret") or write_secret(world.draws.secret_bytes(KEY_BYTES))
-    changed = replace(
-        endpoint, secret=secret, old_secrets=tuple(old), replaced_secret=endpoint.secret
-    )
+    changed = endpoint.but(secret=secret, old_secrets=tuple(old), replaced_secret=endpoint.secret)
     return view(world.outbox.store_endpoint(changed), now)
 
 

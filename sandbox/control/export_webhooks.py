@@ -5,12 +5,12 @@ one here, and only its first attempt counts.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic_core import from_json
 
 from sandbox.domain.events import Message
+from sandbox.domain.values import Value
 from sandbox.domain.webhooks.deliveries import Delivery
 from sandbox.scenarios.spoiling import RULE_OF_QUEUE
 from sandbox.worlds.journal import EntryView
@@ -42,8 +42,7 @@ _OF_WAIT_FOR: Final = frozenset({"event_type", "subject", "after", "timeout_s"})
 """Words of `wait_for`, which cannot name a field."""
 
 
-@dataclass(frozen=True)
-class ExportedWebhooks:
+class ExportedWebhooks(Value, frozen=True):
     """The webhooks of some requests of a world."""
 
     world: World

@@ -1,12 +1,12 @@
 """Control endpoints that copy a world, and that mark moments of it to return to."""
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypedDict
 
 from sandbox.control.long import alone
 from sandbox.control.rows import ControlFault, ControlRequest
 from sandbox.control.worlds import WorldView, made, own_id, view
 from sandbox.domain.instants import to_wire
+from sandbox.domain.values import Value
 from sandbox.store.saved_world import NotRestored
 from sandbox.store.steps import Steps
 from sandbox.worlds.limits import TooManyWorlds, WorldTaken
@@ -34,8 +34,7 @@ class MarksOfWorld(TypedDict):
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Copy:
+class _Copy(Value, frozen=True):
     """Where a copy of a world goes, and under what name."""
 
     id: str
@@ -56,7 +55,7 @@ def _put(request: ControlRequest, parts: list[bytes], to: _Copy) -> Steps[World]
     saved = yield from read_snapshot(b"".join(parts))
     spec = spec_of(saved, request.services.fixture_of, id=to.id)
     if to.name is not None:
-        spec = replace(spec, name=to.name)
+        spec = spec.but(name=to.name)
     world = yield from request.services.worlds.restoring(spec, saved)
     if to.name is not None:
         rename(world, to.name)
@@ -65,7 +64,7 @@ def _put(request: ControlRequest, parts: list[bytes], to: _Copy) -> Steps[World]
 
 def rename(world: World, name: str) -> None:
     """Give the world another name."""
-    world.spec = replace(world.spec, name=name)
+    world.spec = world.spec.but(name=name)
     world.put_state(begins=world.spec.beginning())
 
 
@@ -83,7 +82,7 @@ async def fork(request: ControlRequest) -> WorldView:
     slices = worlds.slices
     async with alone(request) as world:
         parts = await slices.run(_parts(world), is_large=True)
-        spec = replace(world.spec, id=own_id(request, body.id), name=body.name or world.spec.name)
+        spec = world.spec.but(id=own_id(request, body.id), name=body.name or world.spec.name)
     try:
         begun = await made(request, spec)
     except WorldTaken as error:

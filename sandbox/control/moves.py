@@ -5,7 +5,6 @@ limits are found by asking with other amounts.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from sandbox.control.lens import key_of
@@ -161,7 +160,7 @@ def _limits(context: OperationContext, tx: Transaction, action: ActionRequest) -
 
     def fits(amount: int) -> bool:
         try:
-            row_if_approved(context, tx, replace(action, amount=amount))
+            row_if_approved(context, tx, action.but(amount=amount))
         except Refusal:
             return False
         return True

@@ -1,13 +1,14 @@
 """The row of the control table for an endpoint, and the request that its function gets."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
+from msgspec import Struct, field
 from starlette.types import Scope
 
 from sandbox.control.sessions import Sessions
 from sandbox.control.who import Tokens, Who
+from sandbox.domain.values import Value
 from sandbox.domain.words import nearest
 from sandbox.platform.inside import Inside
 from sandbox.platform.security_headers import AnswerKind
@@ -97,8 +98,7 @@ Act = Callable[[str, Any], Awaitable[tuple[int, Any]]]
 """Carries out a control action of a world, by the end of its path; gives status and answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Services:
+class Services(Value, frozen=True, kw_only=True):
     """The services of the control API, given by the composition root.
 
     `fixtures` reads a fixture by name, `fixture_of` gives the one with which a saved world began,
@@ -138,8 +138,7 @@ class Services:
     elsewhere: Elsewhere | None = None
 
 
-@dataclass(slots=True, kw_only=True)
-class ControlRequest:
+class ControlRequest(Struct, kw_only=True):
     """One control request: who asks, the world of the path, and the checked query and body.
 
     `root_path` is the prefix under which the sandbox is mounted in another application, `origin`
@@ -170,8 +169,7 @@ Shape = Callable[[], "type[BaseModel]"]
 """Gives the class of a body or a query."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ControlRow:
+class ControlRow(Value, frozen=True, kw_only=True):
     """One control endpoint.
 
     `is_for_default` rows are answered by the server that has the world `default`.
@@ -270,8 +268,7 @@ def must_be_known(field: str, word: str | None, known: Iterable[str]) -> None:
         raise invalid(f"{field}: there is no {word[:80]!r}", nearest(word, known))
 
 
-@dataclass(frozen=True, slots=True)
-class ItemPage:
+class ItemPage(Value, frozen=True):
     """A window on a long list: the items in it, and how many there are in all."""
 
     items: Sequence[Any]

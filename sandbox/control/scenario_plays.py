@@ -1,7 +1,8 @@
 """The control endpoint that plays an example of the running scenario in its world."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict
+
+from msgspec.structs import replace
 
 from sandbox.control import taps, worlds
 from sandbox.control.rows import ControlFault, ControlRequest, PlayedStep, invalid

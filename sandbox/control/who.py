@@ -2,12 +2,12 @@
 
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from hmac import compare_digest
 from typing import Final
 
 from sandbox.domain.teams import OPERATOR, team_of, world_of
+from sandbox.domain.values import Value
 from sandbox.store.team_tokens import TeamToken, digest_of, written
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.world import World
@@ -20,8 +20,7 @@ _SECRET_BYTES: Final = 24
 _ID_BYTES: Final = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Who:
+class Who(Value, frozen=True):
     """The operator of the server, or a team by one of its tokens."""
 
     team: str = OPERATOR

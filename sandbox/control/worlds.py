@@ -1,7 +1,6 @@
 """Control endpoints on worlds, their clocks and switches."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NewType, NotRequired, TypedDict
 
 from sandbox.control import scenarios
@@ -175,7 +174,7 @@ async def made(request: ControlRequest, spec: WorldSpec) -> World:
     if (elsewhere := request.services.elsewhere) is None:
         return await worlds.slices.run(worlds.creating(spec, team), is_large=True)
     async with elsewhere.reserved(spec.id, team) as id:
-        spec = replace(spec, id=id)
+        spec = spec.but(id=id)
         return await worlds.slices.run(worlds.creating(spec, team), is_large=True)
 
 

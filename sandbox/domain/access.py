@@ -8,12 +8,12 @@ nothing about existing records (assumed C5, 4.2).
 `escalation` decides which permissions a key may grant; `keys` decides whether a key authenticates.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from sandbox.domain.hierarchy import Relation
 from sandbox.domain.permissions import Grants
+from sandbox.domain.values import Value
 
 
 class Holds(StrEnum):
@@ -35,8 +35,7 @@ class AccessVerdict(StrEnum):
     GONE = "gone"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Need:
+class Need(Value, frozen=True, kw_only=True):
     """The permissions for an operation: any of `base`, or `sub` on descendant accounts.
 
     Only API keys have `sub` forms. Without one, a base permission covers own and descendant
@@ -58,8 +57,7 @@ def need(*base: str, sub: bool = False) -> Need:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Value, frozen=True):
     """One cell of the table: the verdict, why in words for the operator, and the clause."""
 
     verdict: AccessVerdict

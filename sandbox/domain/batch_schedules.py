@@ -3,11 +3,11 @@
 Zones are those of the IANA database: the machine's own, else that of the package tzdata.
 """
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
+from sandbox.domain.values import Value
 from sandbox.domain.words import nearest
 
 DayCode = Literal["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"]
@@ -22,8 +22,7 @@ _DAYS_AHEAD: Final = 9
 """Each day of the week comes within so many days, even where a zone skips a date."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchSchedule:
+class BatchSchedule(Value, frozen=True, kw_only=True):
     """The local times of 24 hours, HH:MM, the days and the zone of one terminal.
 
     Build it with `batch_schedule`, which checks it.

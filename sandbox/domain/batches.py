@@ -225,8 +225,7 @@ def counting(batch: Batch, before: Transaction | None, after: Transaction) -> Ba
 # --- results ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Value, frozen=True):
     """The processor's result for a submitted batch.
 
     `rejected` are ids of payments whose capture entries it refuses, in a partial acceptance.

@@ -4,12 +4,12 @@ Everything in a world reads this one clock (assumed 8.2). Only the signatures of
 system clock (assumed D1), which comes in as an argument: seconds since 1970-01-01T00:00:00Z.
 """
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final, Literal
 
 from sandbox.domain.field_types import Check
 from sandbox.domain.instants import Instant, from_ms, to_millisecond
+from sandbox.domain.values import Value
 
 Mode = Literal["running", "frozen"]
 
@@ -40,8 +40,7 @@ ClockRate = Annotated[float, Check(_passing)]
 """The number of seconds that pass in the world per real second."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClockSetting:
+class ClockSetting(Value, frozen=True, kw_only=True):
     """New settings of a clock; None leaves a value unchanged."""
 
     now: WorldTime | None = None
@@ -49,8 +48,7 @@ class ClockSetting:
     rate: ClockRate | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClockState:
+class ClockState(Value, frozen=True, kw_only=True):
     """A clock at rest. It showed `now` at `system_s`, the system time in Unix seconds.
 
     Without `now` it is the system clock itself, without drift or rounding: a running clock that was

@@ -5,7 +5,7 @@ They are created active, blocked and unblocked, and deleted softly, each step wi
 `updated` event, and its deletion shows the whole record (spec 6.3, assumed 1.6).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from sandbox.domain.credentials import Credential
 from sandbox.domain.locations import Location
 from sandbox.domain.states import Machine, Step
 from sandbox.domain.terminals import Terminal
+from sandbox.domain.values import Value
 
 DirectoryRecord = Account | Terminal | Location | Credential
 
@@ -37,8 +38,7 @@ def _life(resource: str) -> Machine:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Directory:
+class Directory(Value, frozen=True, kw_only=True):
     """One kind of directory resource.
 
     `name` is its category of events. If `has_updates`, a change of other fields fires an event and

@@ -6,11 +6,11 @@ PSP could ever pass on `all` (assumed 4.4-all).
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Final
 
 from sandbox.domain.accounts import AccountType
 from sandbox.domain.permissions import ACTIONS, Grants, expand
+from sandbox.domain.values import Value
 
 PSP_ONLY: Final = frozenset(f"webhooks:{action}" for action in ACTIONS["webhooks"])
 """Granted by PSP accounts alone. Source: spec 2.2-webhooks, 5.8."""
@@ -19,8 +19,7 @@ MAY_GRANT_ADMIN_ONLY: Final = (AccountType.ADMIN, AccountType.PSP)
 """The accounts that grant the permissions which a profile calls admin-only. Source: spec 4.1.5."""
 
 
-@dataclass(frozen=True, slots=True)
-class GrantRefusal:
+class GrantRefusal(Value, frozen=True):
     """Why a grant is refused: the permissions in question, a sentence, and the clause."""
 
     permissions: tuple[str, ...]

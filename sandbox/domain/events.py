@@ -5,7 +5,6 @@ sending are elsewhere.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from sandbox.domain import credentials, keys
@@ -18,8 +17,7 @@ from sandbox.domain.values import Value
 from sandbox.domain.words import OneOf
 
 
-@dataclass(frozen=True, slots=True)
-class EventRow:
+class EventRow(Value, frozen=True):
     """One event. `sparse` names the only fields of its body; empty means the whole resource."""
 
     name: str

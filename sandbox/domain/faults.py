@@ -6,12 +6,12 @@ reveals nothing that is hidden, and `reason` for the operator's journal, which m
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, TypedDict
 
+from sandbox.domain.values import Value
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+
+class Fault(Value, frozen=True, kw_only=True):
     """One way of refusing: the code, the status, a sentence that is always true, and the clause."""
 
     code: str

@@ -184,8 +184,7 @@ class KeyKind(StrEnum):
     MALFORMED = "malformed"
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedKey:
+class ParsedKey(Value, frozen=True):
     """A presented key, taken apart. Lookup and secret are empty unless the kind is v5 or legacy."""
 
     kind: KeyKind

@@ -4,9 +4,10 @@ This file defines which strings are permissions. `access` decides what they allo
 decides which of them a caller may grant to another key.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+from sandbox.domain.values import Value
 
 ACTIONS: Final[dict[str, tuple[str, ...]]] = {
     "payments": (
@@ -52,8 +53,7 @@ MACROS: Final = frozenset({ALL, LEGACY_ALL})
 PERMISSIONS: Final = frozenset(CONCRETE) | MACROS
 
 
-@dataclass(frozen=True, slots=True)
-class Grants:
+class Grants(Value, frozen=True):
     """The grants of a key: its permissions with the macros expanded, and their resource types."""
 
     concrete: frozenset[str]

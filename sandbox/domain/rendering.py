@@ -1,7 +1,6 @@
 """Rendering values to JSON bytes, for answers and webhooks."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,6 +8,7 @@ from pydantic_core import to_json
 
 from sandbox.domain.payments.transaction_json import body_of, view
 from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.values import Value
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -18,8 +18,7 @@ PART_BYTES: Final = 64 * 1024
 """A long answer is written and sent in parts of about this size."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class Page(Value, frozen=True, kw_only=True):
     """A window on a list as the platform answers it: `plural` names the list. Assumed 0.5-lists."""
 
     plural: str
@@ -29,8 +28,7 @@ class Page:
     offset: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WithRows:
+class WithRows(Value, frozen=True, kw_only=True):
     """The fields of a record with one more, `plural`, which is a list and may be long."""
 
     fields: dict[str, Any]
@@ -38,8 +36,7 @@ class WithRows:
     rows: Sequence[Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WithFields:
+class WithFields(Value, frozen=True, kw_only=True):
     """A record with further fields, which have the values that they have on the wire."""
 
     record: Any

@@ -7,15 +7,14 @@ stored text comes back in messages, snapshots and state files. Source: assumed D
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.payments import pans
+from sandbox.domain.values import Value
 
 
-@dataclass(frozen=True, slots=True)
-class Secret:
+class Secret(Value, frozen=True):
     """A kind of secret: its name, the message about one in the wrong place, and the clause."""
 
     name: str
@@ -41,8 +40,7 @@ _NAME_CHARS_MAX: Final = 80
 """The most characters of a field's name in a message: a client may send a very long one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Misplaced:
+class Misplaced(Value, frozen=True):
     """A secret where none belongs; `place` is the field, empty if the whole text was checked."""
 
     secret: Secret

@@ -5,11 +5,11 @@ refusal lists what is possible instead.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from sandbox.domain.values import Value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Value, frozen=True, kw_only=True):
     """One transition. `event` is None where the step changes nothing that is announced."""
 
     state: str

@@ -1,9 +1,9 @@
 """Timers: future events of a world that need no request."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from sandbox.domain.instants import Instant
+from sandbox.domain.values import Value
 
 AUTHORIZATION_EXPIRES: Final = "authorization_expires"
 SURCHARGE_EXPIRES: Final = "surcharge_expires"
@@ -42,8 +42,7 @@ TIMER_KINDS: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timer:
+class Timer(Value, frozen=True, kw_only=True):
     """One event that is due at an instant of its world's clock.
 
     `subject` is the id of its record, which has one timer of a kind at a time, or one for each

@@ -30,9 +30,9 @@ PLAIN: Final[dict[type, tuple[str, ...]]] = {
 def filled(value: Any) -> Any:
     """The result of an operation with empty strings in these fields; anything else as it is."""
     if isinstance(value, Page):
-        return replace(value, rows=[filled(row) for row in value.rows])
+        return value.but(rows=[filled(row) for row in value.rows])
     if isinstance(value, WithFields):
-        return replace(value, record=filled(value.record))
+        return value.but(record=filled(value.record))
     names = PLAIN.get(type(value))
     if names is None:
         return value

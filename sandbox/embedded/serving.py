@@ -55,7 +55,7 @@ def embedded(settings: Settings | None = None) -> Iterator[Embedded]:
             port=0,
             control_port=None if settings.control_port is None else 0,
             # A test that freezes time at a later day must not make the others' worlds old.
-            limits=replace(settings.limits, unused_after_s=float("inf")),
+            limits=settings.limits.but(unused_after_s=float("inf")),
         )
     )
     with ExitStack() as stack:

@@ -3,10 +3,10 @@
 The spec has none. Decision 41 gives the reason for each.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from sandbox.control.rows import SNAPSHOT_BYTES_MAX
+from sandbox.domain.values import Value
 from sandbox.platform.wire import BODY_BYTES_MAX
 
 HEAD_BYTES_MAX: Final = 65_536
@@ -37,8 +37,7 @@ LATE_AFTER_ROUNDS: Final = 2
 that arrived in the meantime is not read yet."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Times:
+class Times(Value, frozen=True, kw_only=True):
     """Time limits of the stages, in seconds. Source: assumed D25-times."""
 
     head_s: float = 10.0

@@ -4,18 +4,18 @@ They are not refusals of the platform: no world counts them, and they look the s
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic_core import to_json
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
+from sandbox.domain.values import Value
+
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 """An ASGI application."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpFault:
+class HttpFault(Value, frozen=True, kw_only=True):
     """One reason: the code, the status, a sentence that is always true, and the clause."""
 
     code: str

@@ -6,11 +6,11 @@ plaintext.
 
 import asyncio
 from collections.abc import Coroutine
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Final, Protocol
 
 from sandbox.domain.keys import ApiKey
+from sandbox.domain.values import Value
 from sandbox.platform.request_context import Answer, Headers, IncomingRequest
 from sandbox.platform.wire import Body, by_name
 from sandbox.worlds.journal import CONSOLE
@@ -21,8 +21,7 @@ _WITHOUT_KEY: Final = PresentedKey(None, None, "no API key was sent")
 _NO_ANSWER: Final = ("drop_before", "drop_after")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InsideRequest:
+class InsideRequest(Value, frozen=True, kw_only=True):
     """A request as the sandbox sends it: the path is decoded, the query is as in a URL."""
 
     method: str
@@ -40,8 +39,7 @@ class InsideRequest:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InsideAnswer:
+class InsideAnswer(Value, frozen=True, kw_only=True):
     """What a client would have got. `status` is None where the connection would be closed."""
 
     request_id: str

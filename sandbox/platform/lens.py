@@ -4,12 +4,12 @@ It stops before the body is checked, so an operation that is allowed may still b
 it is sent. Nothing is counted, noted or changed.
 """
 
-from dataclasses import dataclass
 from json import dumps
 
 from sandbox.domain.access import Holds
 from sandbox.domain.faults import PERMISSION_DENIED, Refusal
 from sandbox.domain.keys import ApiKey
+from sandbox.domain.values import Value
 from sandbox.platform.pipeline import usable
 from sandbox.platform.request_context import IncomingRequest, RequestContext
 from sandbox.platform.router import Match
@@ -20,8 +20,7 @@ from sandbox.worlds.presented import PresentedKey
 from sandbox.worlds.world import World
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Value, frozen=True):
     """The status that the key would get, every decision, and the permissions that are missing.
 
     One of the missing permissions is enough; there are none where no permission would help.

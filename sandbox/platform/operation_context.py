@@ -1,9 +1,10 @@
 """The arguments of an operation: the caller, the target, the checked body, and its effects."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from sandbox.domain.access import Holds
 from sandbox.domain.accounts import Account
@@ -87,8 +88,7 @@ class WorldServices(Protocol):
         """Whether no world has this very key."""
 
 
-@dataclass
-class OperationContext:
+class OperationContext(Struct, kw_only=True):
     """One operation to carry out, at the world's present time.
 
     `account` is the target account and `record` the record that the path names, both found and
@@ -102,17 +102,17 @@ class OperationContext:
     now: datetime
     request_id: str | None
     # These stay with the class until they are set, so that making a context sets few of them.
-    caller: Caller | None = field(default=None, init=False)
-    holds: Holds = field(default=Holds.NONE, init=False)
-    account: Account | None = field(default=None, init=False)
-    record: Record | None = field(default=None, init=False)
-    body: Any = field(default=None, init=False)
-    query: Any = field(default=None, init=False)
-    decisions: tuple[Decision, ...] = field(default=(), init=False)
-    events: tuple[str, ...] = field(default=(), init=False)
-    forced: str | None = field(default=None, init=False)
-    choice: ChosenOutcome | None = field(default=None, init=False)
-    near_misses: Sequence[str] = field(default=(), init=False)
+    caller: Caller | None = None
+    holds: Holds = Holds.NONE
+    account: Account | None = None
+    record: Record | None = None
+    body: Any = None
+    query: Any = None
+    decisions: tuple[Decision, ...] = ()
+    events: tuple[str, ...] = ()
+    forced: str | None = None
+    choice: ChosenOutcome | None = None
+    near_misses: Sequence[str] = ()
 
     @property
     def now_ms(self) -> int:

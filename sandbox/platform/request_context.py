@@ -1,7 +1,8 @@
 """The context of one request: the request itself, and the results of the steps so far."""
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
 
 from sandbox.domain.payments.transport import TransportFault
 from sandbox.platform.operation_context import OperationContext
@@ -16,8 +17,7 @@ Headers = list[tuple[bytes, bytes]]
 
 
 # None of these is frozen: one of each is made for every request, and freezing costs half of that.
-@dataclass(slots=True)
-class IncomingRequest:
+class IncomingRequest(Struct):
     """An incoming request. `body` is None if it was too large to read.
 
     `fields` are the headers by name, or None if one of them was sent more than once. `origin` says
@@ -49,8 +49,7 @@ class IncomingRequest:
         return list_header(self.headers, name) if self.fields is None else self.fields.get(name)
 
 
-@dataclass
-class RequestContext(OperationContext):
+class RequestContext(OperationContext, kw_only=True):
     """The state of a request in the pipeline; each step fills in what the next ones need.
 
     `foreign` are accounts of a filter that are out of reach and that a reading ignores.
@@ -60,14 +59,14 @@ class RequestContext(OperationContext):
     request_id: str
     incoming: IncomingRequest
     presented: PresentedKey
-    step: str = field(default="route", init=False)
-    fault: TransportFault | None = field(default=None, init=False)
-    refusal: str | None = field(default=None, init=False)
-    notes: tuple[str, ...] = field(default=(), init=False)
-    sent: dict[str, Any] | None = field(default=None, init=False)
-    may_hold_cards: bool = field(default=True, init=False)
-    cache_key: tuple[Any, ...] = field(default=(), init=False)
-    foreign: frozenset[str] = field(default=frozenset(), init=False)
+    step: str = "route"
+    fault: TransportFault | None = None
+    refusal: str | None = None
+    notes: tuple[str, ...] = ()
+    sent: dict[str, Any] | None = None
+    may_hold_cards: bool = True
+    cache_key: tuple[Any, ...] = ()
+    foreign: frozenset[str] = frozenset()
 
     def note(self, note: str) -> None:
         """Add a note for the journal."""
@@ -86,8 +85,7 @@ class RequestContext(OperationContext):
         self.decisions, self.notes = self.decisions[:1], ()
 
 
-@dataclass(slots=True)
-class Answer:
+class Answer(Struct):
     """The answer: status, body, headers. `fault` applies to its transport (assumed 5.3)."""
 
     status: int

@@ -5,8 +5,9 @@ segment. There are no redirects and no guesses: a trailing slash is another path
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
+
+from msgspec import Struct, field
 
 
 class Routed(Protocol):
@@ -22,8 +23,7 @@ class Routed(Protocol):
 RowT = TypeVar("RowT", bound=Routed)
 
 
-@dataclass(slots=True)
-class Match(Generic[RowT]):
+class Match(Struct, Generic[RowT]):
     """The match of a path: a row and its parameters, or only the rows of other methods.
 
     If a segment is both a literal and a parameter, those are the rows of the literal.
@@ -34,8 +34,7 @@ class Match(Generic[RowT]):
     others: tuple[RowT, ...] = ()
 
 
-@dataclass(slots=True)
-class _Node(Generic[RowT]):
+class _Node(Struct, Generic[RowT]):
     literals: "dict[str, _Node[RowT]]" = field(default_factory=dict)
     parameter: "_Node[RowT] | None" = None
     rows: dict[str, RowT] = field(default_factory=dict)

@@ -15,6 +15,7 @@ from sandbox.domain.faults import Fault
 from sandbox.domain.hierarchy import Relation, relate
 from sandbox.domain.payments.pans import CARD_FIELDS
 from sandbox.domain.profile import Profile
+from sandbox.domain.values import Value
 from sandbox.platform.operation_context import OperationContext
 from sandbox.worlds.journal import Decision
 
@@ -72,16 +73,14 @@ class Target:
         return (self, *self.others)
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Value, frozen=True):
     """A response that is a page of rows, under the name `plural` (assumed 0.5-lists)."""
 
     plural: str
     of: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Extended:
+class Extended(Value, frozen=True):
     """A response that is a record with one more field.
 
     `texts` are further fields with strings, which it has only where a reading says so.

@@ -4,9 +4,10 @@ The platform's answers are bare (assumed D3): they only forbid storing. There ar
 because no page of another origin may read an answer (decision 36).
 """
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
+
+from sandbox.domain.values import Value
 
 Raw = tuple[tuple[bytes, bytes], ...]
 """Headers as ASGI has them."""
@@ -34,8 +35,7 @@ class AnswerKind(Enum):
     """An answer of the platform that may hold the plaintext of an API key."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecurityHeader:
+class SecurityHeader(Value, frozen=True, kw_only=True):
     """One header, why it is there, and its value for each kind of answer that has it."""
 
     name: str

@@ -1,7 +1,6 @@
 """The queue of next outcomes of one world, first come first served."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 
 from sandbox.domain.payments.outcomes import Operation
@@ -36,7 +35,7 @@ class Queue:
         ends = (one.id.rpartition("_")[2] for one in self.entries)
         taken = (int(end) for end in ends if end.isascii() and end.isdecimal())
         self._numbered = max(self._numbered, *taken, 0) + 1
-        entry = replace(entry, id=f"next_{self._numbered}")
+        entry = entry.but(id=f"next_{self._numbered}")
         self._store((*self.entries, entry))
         return entry
 

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
+from msgspec import Struct
+
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.scenarios.near_misses import NearMisses
 
@@ -60,8 +62,7 @@ class MatchedWebhookRule(NamedTuple):
     rule: str
 
 
-@dataclass(slots=True)
-class _Entry:
+class _Entry(Struct):
     """One rule with its names resolved, and its counters."""
 
     rule: "Rule | WebhookRule"

@@ -153,8 +153,10 @@ def _shape(kind: type) -> _Shape:
 
 def _defaults(kind: type) -> dict[str, Any]:
     if issubclass(kind, Struct):
+        given = [one for one in structs.fields(kind) if not one.required]
         return {
-            one.name: one.default for one in structs.fields(kind) if one.default is not NODEFAULT
+            one.name: one.default if one.default is not NODEFAULT else one.default_factory()
+            for one in given
         }
     if not is_dataclass(kind):
         return dict(getattr(kind, "_field_defaults", {}))

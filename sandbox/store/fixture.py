@@ -1,8 +1,11 @@
 """A checked fixture, and the error for one that cannot be used."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import field
+
+from sandbox.domain.values import Value
 
 Documents = Mapping[str, Mapping[str, Any]]
 """Cast name to the fields that a document gives, with the values that records have."""
@@ -12,8 +15,7 @@ class FixtureError(ValueError):
     """A fixture cannot be used; the message names the file, the document, the field, the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fixture:
+class Fixture(Value, frozen=True):
     """A checked fixture: documents by cast name, in file order, parents before children.
 
     `document` is the whole of a file that did not come with the sandbox. With a `snapshot` a world

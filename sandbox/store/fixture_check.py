@@ -6,10 +6,10 @@ we did not ship, because building these shapes takes some milliseconds.
 
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields
-from dataclasses import Field as DataclassField
 from datetime import datetime
 from typing import Annotated, Any, Final, get_type_hints
 
+from msgspec import NODEFAULT, Struct, structs
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -34,6 +34,9 @@ from sandbox.store.fixture import Fixture, FixtureError
 _CastName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
 YEAR_MAX: Final = 9000
 
+_MISSING: Final = (MISSING, NODEFAULT)
+"""What dataclasses and values have where a field has no default."""
+
 
 class _Document(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -49,7 +52,7 @@ class _Document(BaseModel):
         return created_at
 
 
-def _document_of(kind: type, *, without: Collection[str], **own: Any) -> type[_Document]:
+def _document_of(kind: Any, *, without: Collection[str], **own: Any) -> type[_Document]:
     """The documents of one kind of record: its fields with their types, and some of their own.
 
     `without` are the fields that the world fills. `own` is type and default by name.
@@ -57,16 +60,16 @@ def _document_of(kind: type, *, without: Collection[str], **own: Any) -> type[_D
     types = get_type_hints(kind, include_extras=True)
     given = {
         field.name: (types[field.name], _default_of(field))
-        for field in fields(kind)
+        for field in (structs.fields(kind) if issubclass(kind, Struct) else fields(kind))
         if field.name not in without and field.name not in _Document.model_fields
     }
     return create_model(f"{kind.__name__}Document", __base__=_Document, **{**given, **own})
 
 
-def _default_of(field: "DataclassField[Any]") -> Any:
-    if field.default_factory is not MISSING:
+def _default_of(field: Any) -> Any:
+    if field.default_factory not in _MISSING:
         return Field(default_factory=field.default_factory)
-    return ... if field.default is MISSING else field.default
+    return ... if field.default in _MISSING else field.default
 
 
 _DOCUMENTS: Final[Mapping[str, type[_Document]]] = {

@@ -8,7 +8,6 @@ as a whole before it is used.
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,7 @@ def read_fixture(path: Path) -> Fixture:
         document = _parse(text)
         if isinstance(document, dict) and FILE in document:
             return Fixture(path.stem, {}, {}, {}, {}, document=document, snapshot=document)
-        return replace(parse_fixture(path.stem, document), document=document)
+        return parse_fixture(path.stem, document).but(document=document)
     except FixtureError as error:
         raise FixtureError(f"{path}: {error}") from None
 

@@ -6,11 +6,11 @@ a commit changes nothing. A unit never lives across an `await`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
 from sandbox.domain.events import Message
 from sandbox.domain.timers import Timer
+from sandbox.domain.values import Value
 from sandbox.store.tables import Row
 from sandbox.store.world_state import Counters
 
@@ -32,8 +32,7 @@ Only for tables whose records have a moment.
 ANY_TIME: Final[Between] = (None, None)
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Value, frozen=True):
     """The order of found records: by creation, or by an order of the table.
 
     Equal records follow in the order of creation.

@@ -1,8 +1,9 @@
 """A saved world: the documents of a state file or a snapshot, by table."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from sandbox.domain.values import Value
 
 if TYPE_CHECKING:
     from sandbox.store.files.port import Document, Parsed
@@ -12,8 +13,7 @@ class NotRestored(ValueError):
     """Documents that make no world; the message names the table, the document and the field."""
 
 
-@dataclass(frozen=True, slots=True)
-class SavedWorld:
+class SavedWorld(Value, frozen=True):
     """The documents of a world. `read` gives the text of one by table and id.
 
     Documents from the server's own file are not written to it again. Documents that people cannot

@@ -6,8 +6,9 @@ Fixed keys (in the world `default`) come from the fixture alone.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 from sandbox.domain.accounts import Account
 from sandbox.domain.keys import (
@@ -38,8 +39,7 @@ class SeedDraws(Protocol):
         """Letters and digits that depend on the seed, the world and the name."""
 
 
-@dataclass(slots=True)
-class Cast:
+class Cast(Struct):
     """The named things of a world: cast name to id, and to the plaintext of each key.
 
     Terminals and locations have the cast name of their merchant (assumed D21), unless the fixture

@@ -7,9 +7,10 @@ and its descendants" is one value.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Final
+
+from msgspec import field
 
 from sandbox.domain.accounts import Account
 from sandbox.domain.batches import Batch, refund_batches
@@ -21,6 +22,7 @@ from sandbox.domain.payments.cards import NOT_READ
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.records import Record
 from sandbox.domain.terminals import Terminal
+from sandbox.domain.values import Value
 from sandbox.domain.webhooks.applications import Application
 from sandbox.domain.webhooks.deliveries import Delivery
 from sandbox.domain.webhooks.endpoints import Endpoint
@@ -40,8 +42,7 @@ Filter = Callable[[Any, Any], bool]
 Rank = Callable[[Any], int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class Table(Value, frozen=True, kw_only=True):
     """One kind of record: its name in files, the field that identifies it, and its indexes.
 
     A value in a `unique` index belongs to one record forever, deleted or not; `in_two` splits it

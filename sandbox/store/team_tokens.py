@@ -1,17 +1,16 @@
 """The tokens of teams, as a server keeps them: their digests, never the tokens themselves."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 
 from pydantic_core import from_json, to_json
 
 from sandbox.domain.instants import parse_rfc3339, to_wire
+from sandbox.domain.values import Value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TeamToken:
+class TeamToken(Value, frozen=True, kw_only=True):
     """A token by which a team uses the control API. `digest` is its SHA-256 in hex digits."""
 
     id: str

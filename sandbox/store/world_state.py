@@ -5,8 +5,9 @@ that was taken is never taken again, even if its unit of work is dropped.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
+
+from msgspec import Struct, field
 
 from sandbox.domain.clock import ClockSetting, ClockState
 from sandbox.domain.field_types import Check, Limits, WorldName
@@ -14,6 +15,7 @@ from sandbox.domain.instants import Instant
 from sandbox.domain.payments.queued import OutcomeName, Queued
 from sandbox.domain.readings import table as readings_table
 from sandbox.domain.switches import checked
+from sandbox.domain.values import Value
 from sandbox.domain.webhooks.spoiled import Spoiled
 
 COUNT_MAX: Final = 2**63 - 1
@@ -38,8 +40,7 @@ MerchantCount = Annotated[int, Limits("int", ge=0, le=MERCHANTS_MAX)]
 PerMerchantCount = Annotated[int, Limits("int", ge=0, le=PER_MERCHANT_MAX)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GeneratedData:
+class GeneratedData(Value, frozen=True, kw_only=True):
     """How much data to generate."""
 
     merchants: MerchantCount
@@ -74,8 +75,7 @@ AS_IT_IS: Final = ClockSetting()
 """Sets nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beginning:
+class Beginning(Value, frozen=True, kw_only=True):
     """How a world began: a reset returns it to this. `fixture` is a name."""
 
     fixture: str
@@ -86,8 +86,7 @@ class Beginning:
     generated_data: Annotated[GeneratedData, Check(_in_all)] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorldState:
+class WorldState(Value, frozen=True, kw_only=True):
     """The one record of the world itself.
 
     `queue` are the next outcomes, `spoiled` the next deliveries to spoil. `terminal_outcomes` are
@@ -110,8 +109,7 @@ class WorldState:
     )
 
 
-@dataclass(slots=True)
-class Counters:
+class Counters(Struct):
     """How many bytes were drawn for ids, how many requests came, how often rules applied.
 
     `rules` has for each rule of the scenario how many attempts or deliveries fitted, and to how

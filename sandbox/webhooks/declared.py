@@ -4,7 +4,6 @@ Source: assumed 8.3-declared.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -43,8 +42,7 @@ def declare(store: Store, endpoints: Iterable[Endpoint]) -> None:
             unit.put(declared)
             continue
         unit.put(
-            replace(
-                before,
+            before.but(
                 url=declared.url,
                 secret=declared.secret,
                 description=declared.description,

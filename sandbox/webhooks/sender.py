@@ -8,12 +8,13 @@ import errno
 import re
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from importlib import import_module
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlsplit
+
+from msgspec import Struct, field
 
 from sandbox.domain.webhooks.deliveries import Sent
 from sandbox.domain.webhooks.schedule import TIMEOUT_S
@@ -43,8 +44,7 @@ _IDLE_S: Final = 2
 CONNECTIONS_MAX: Final = 1_000
 
 
-@dataclass(slots=True)
-class _Came:
+class _Came(Struct):
     """The progress of an attempt, and whether it uses an older connection."""
 
     status: int | None = None

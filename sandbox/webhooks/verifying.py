@@ -4,10 +4,10 @@ Source: assumed 8.3-signature, 8.3-timestamp.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hmac import compare_digest
 from typing import Final, Literal
 
+from sandbox.domain.values import Value
 from sandbox.webhooks.signing import signature_of
 
 TOLERANCE_S: Final = 300
@@ -20,8 +20,7 @@ TIMESTAMP_MAX: Final = 253_402_300_799
 """The last second of the year 9999."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(Value, frozen=True):
     """The result of a check: the step at which it failed, or None, and what was compared."""
 
     step: VerifyStep | None

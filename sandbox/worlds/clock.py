@@ -6,7 +6,6 @@ world with it.
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime
 from typing import TypedDict
 
@@ -26,7 +25,7 @@ def continued(clock: ClockState, system_clock: SystemClock) -> ClockState:
     """The clock of an earlier run; a running one has run on, if it was noted since when."""
     if clock.mode == "frozen" or clock.now is None or clock.system_s is not None:
         return clock
-    return replace(clock, system_s=system_clock())
+    return clock.but(system_s=system_clock())
 
 
 class ClockView(TypedDict):

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Final
 
+from msgspec import Struct
+
 from sandbox.domain.webhooks.deliveries import Delivery, Sent
 from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.store.files.port import StoreError
@@ -46,8 +48,7 @@ _LOOK_AGAIN_S: Final = 3_600.0
 log = logging.getLogger("sandbox.webhooks")
 
 
-@dataclass(slots=True)
-class _Lane:
+class _Lane(Struct):
     """The attempts at one endpoint. `runner` is the task that takes the next one."""
 
     world: World

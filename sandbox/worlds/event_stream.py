@@ -8,7 +8,6 @@ queue holds the objects themselves, which the endpoint renders.
 from asyncio import Event, Future, get_running_loop
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from sandbox.domain.accounts import Account
@@ -261,5 +260,5 @@ class Subscriptions:
         if before is None or state.scenario is not before.scenario:
             self._tell(SCENARIO, None)
         # Its clock has a kind of its own.
-        if before is None or replace(state, clock=before.clock) != before:
+        if before is None or state.but(clock=before.clock) != before:
             self._tell(WORLD, None)

@@ -1,7 +1,8 @@
 """How many worlds a server holds, and what it says when one cannot be."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from sandbox.domain.values import Value
 
 UNUSED_AFTER_S: Final = 86_400.0
 """Time after which an unused world in memory is dropped. Worlds in a file stay (decision 45)."""
@@ -26,8 +27,7 @@ class Protected(ValueError):
     """The world `default` cannot be removed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Value, frozen=True, kw_only=True):
     """Limits: the number of worlds, of all and of a team; the time unused; a journal's length.
 
     `unused_after_s` None: a day in memory, no limit if the worlds are in a file.

@@ -1,8 +1,9 @@
 """Moments of a world to return to. They exist only while the process runs."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 MARKS_MAX: Final = 10
 """Marks of one world; the oldest makes room."""
@@ -17,8 +18,7 @@ class Mark(NamedTuple):
     parts: list[bytes]
 
 
-@dataclass(slots=True)
-class Marks:
+class Marks(Struct):
     """The marks of one world, oldest first. No id is given twice."""
 
     entries: tuple[Mark, ...] = ()

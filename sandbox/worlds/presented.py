@@ -1,7 +1,8 @@
 """The API key of a request, and who calls with it."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from sandbox.domain.accounts import Account
 from sandbox.domain.keys import ApiKey
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
     from sandbox.worlds.world import World
 
 
-@dataclass(slots=True)
-class Caller:
+class Caller(Struct):
     """The caller: the key, its account, its grants, and the decision that it may call."""
 
     key: ApiKey
@@ -22,8 +22,7 @@ class Caller:
     decision: Decision
 
 
-@dataclass(slots=True)
-class PresentedKey:
+class PresentedKey(Struct):
     """The API key of a request: its world and record, or the reason why it has none."""
 
     world: "World | None"

@@ -5,7 +5,6 @@ of worlds. Two worlds may have the same lookup; the secret distinguishes them.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from time import monotonic
 from typing import Final
 
@@ -97,7 +96,7 @@ class Worlds:
         if spec.id:
             return (yield from self._create(spec))
         for _ in range(SKIPPED_MAX):
-            spec = replace(spec, id=self._free_id(team))
+            spec = spec.but(id=self._free_id(team))
             numbered = self._numbered[team]
             try:
                 return (yield from self._create(spec))
@@ -124,7 +123,7 @@ class Worlds:
         self._refuse_too_many(team_of(spec.id))
         self._reserved.add(spec.id)
         try:
-            world = yield from self._make(replace(spec, keys_are_known=self.known_keys))
+            world = yield from self._make(spec.but(keys_are_known=self.known_keys))
         finally:
             self._reserved.discard(spec.id)
         self._put_in_use(world)
@@ -185,7 +184,7 @@ class Worlds:
         if not saved.is_from_file:
             # The world gets keys of its own, independent of the saved world's keys.
             known = self.known_keys if before is None else before.spec.keys_are_known
-            spec = replace(spec, keys_are_known=known)
+            spec = spec.but(keys_are_known=known)
         elif not (spec.keys_are_known or self.secret):
             raise NotRestored("its keys are made of the server's secret, which the file has lost")
         world = yield from self._make(spec, saved)

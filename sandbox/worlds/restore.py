@@ -137,8 +137,7 @@ def _restore_state(
     world.draws = world.draws_of(world.spec.seed)
     world.journal.restart(counters)
     world.store.put(
-        replace(
-            state,
+        state.but(
             id=own.id,
             begins=own.begins,
             clock=own.clock if has_own_clock else continued(state.clock, world.system_clock),

@@ -1,11 +1,13 @@
 """How a world begins."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import field
 
 from sandbox.domain.clock import RUNNING, ClockSetting
 from sandbox.domain.switches import defaults, parted
+from sandbox.domain.values import Value
 from sandbox.store.fixture import Fixture
 from sandbox.store.world_state import OF_THE_SERVER, Beginning, GeneratedData, WorldState
 
@@ -13,8 +15,7 @@ DEFAULT_WORLD: Final = "default"
 """The world that is there from the start, with fixed keys."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorldSpec:
+class WorldSpec(Value, frozen=True, kw_only=True):
     """How a world begins, and the state to which a reset returns it.
 
     `keys_are_known`: its key material follows from seed and id alone, and from no secret.

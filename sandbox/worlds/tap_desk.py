@@ -6,8 +6,9 @@ as canceled or timed out.
 
 from asyncio import Event, Future, get_running_loop
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from sandbox.domain.faults import NOT_FOUND, Refusal
 from sandbox.domain.payments.cards import Card
@@ -21,8 +22,7 @@ class PaymentByCard(Protocol):
         """Why this card cannot pay; None if it can."""
 
 
-@dataclass(slots=True)
-class Waiting:
+class Waiting(Struct):
     """One payment at the desk, and the request that waits with it.
 
     `left` is set once the payment no longer waits for a tap and, unless its processor takes a

@@ -5,7 +5,6 @@ A world knows no other world. The registry decides which world a key belongs to.
 
 from asyncio import Event, Lock
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -152,7 +151,7 @@ class World:
 
     def put_state(self, **changes: Any) -> None:
         """Store these fields of the world's state anew."""
-        self.store.put(replace(self.state, **changes))
+        self.store.put(self.state.but(**changes))
 
     @property
     def terminal_outcomes(self) -> Mapping[str, str]:

@@ -8,6 +8,7 @@ from dataclasses import fields, is_dataclass
 from urllib.parse import quote
 
 import pytest
+from msgspec import Struct
 
 from sandbox.domain.payments.cards import Card
 from sandbox.store.tables import TABLES
@@ -53,6 +54,8 @@ def parts_of(value):
         return [*value, *value.values()]
     if is_dataclass(value):
         return [getattr(value, field.name) for field in fields(value)]
+    if isinstance(value, Struct):
+        return [getattr(value, name) for name in value.__struct_fields__]
     return list(value) if isinstance(value, tuple | list | set | frozenset) else None
 
 

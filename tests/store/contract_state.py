@@ -1,7 +1,5 @@
 """What every store promises about the state of a world beside its directory and payments."""
 
-from dataclasses import replace
-
 from sandbox.domain.keys import KeyUsage
 from sandbox.domain.payments.busy import BusyPayment
 from sandbox.domain.timers import TAP_EXPIRES, Timer
@@ -23,7 +21,7 @@ class StateContract:
         all_of_them = store.all(Endpoint)
         assert not all_of_them
 
-        put(store, endpoint("b"), endpoint("a"), replace(endpoint("b"), description="changed"))
+        put(store, endpoint("b"), endpoint("a"), endpoint("b").but(description="changed"))
 
         assert list(all_of_them) == ["b", "a"]
         assert all_of_them["b"].description == "changed"
@@ -88,12 +86,12 @@ class StateContract:
             return store.begin().find(Delivery, where, order=OLDEST_FIRST)[0]
 
         before = open_at("e")
-        put(store, replace(first, status="delivered"))
+        put(store, first.but(status="delivered"))
 
         assert before == [first, second]
         assert open_at("e") == [second]
         assert store.begin().find(Delivery, {"message": "m1"}, order=OLDEST_FIRST)[0] == [
-            replace(first, status="delivered"),
+            first.but(status="delivered"),
             other,
         ]
 

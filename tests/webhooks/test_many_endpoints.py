@@ -6,7 +6,6 @@ Source: decision 42.
 import asyncio
 import json
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 
@@ -105,7 +104,7 @@ def test_a_state_file_from_before_the_limit_opens_and_takes_no_more(tmp_path, na
     asyncio.run(control(before, "POST", ENDPOINTS, {"id": "e0", **ONE_MORE}))
     outbox = world_of(before).outbox
     for number in range(1, ENDPOINTS_MAX + 1):
-        outbox.store_endpoint(replace(outbox.endpoints["e0"], id=f"e{number}"))
+        outbox.store_endpoint(outbox.endpoints["e0"].but(id=f"e{number}"))
     asyncio.run(control(before, "PUT", f"{WORLD}/switches", {}))
     ended(before)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -189,7 +188,7 @@ def _on(
 
 
 def _make(sandbox: InProcess, id: str) -> None:
-    sandbox.sandbox.worlds.create(replace(sandbox.sandbox.worlds.default.spec, id=id))
+    sandbox.sandbox.worlds.create(sandbox.sandbox.worlds.default.spec.but(id=id))
 
 
 def _dropped(sandbox: InProcess) -> list[str]:

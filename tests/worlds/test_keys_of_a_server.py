@@ -4,7 +4,6 @@ import json
 import logging
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +59,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def make(sandbox: InProcess, id: str) -> None:
-    sandbox.sandbox.worlds.create(replace(sandbox.sandbox.worlds.default.spec, id=id))
+    sandbox.sandbox.worlds.create(sandbox.sandbox.worlds.default.spec.but(id=id))
 
 
 # --- in memory --------------------------------------------------------------------------------

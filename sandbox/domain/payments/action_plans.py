@@ -5,7 +5,6 @@ Source: assumed 2.5. Invalid amounts raise ValueError with a sentence for the cl
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Final
 
 from sandbox.domain.payments.amounts import AMOUNT_MAX, Amounts, Ledger, percent_of
@@ -24,8 +23,7 @@ HEADROOM_PERCENTS: Final = {"nothing": 0, "small_tip": 20}
 """The same by the readings `above_the_hold` that have another. Source: assumed D35-above."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ActionRequest:
+class ActionRequest(Value, frozen=True, kw_only=True):
     """A client's request for an action. Amounts are minor units; None means not stated.
 
     `confirms` is False if the cardholder declined the surcharge; `percentage` is the tip in
@@ -125,7 +123,7 @@ def _with_tip(breakdown: Breakdown, tip: int | None) -> Breakdown:
         return breakdown
     if breakdown.tip_amount not in (None, tip):
         raise ValueError("tip_amount: is not the tip of the breakdown")
-    return replace(breakdown, tip_amount=tip)
+    return breakdown.but(tip_amount=tip)
 
 
 def _capture_as_stated(tx: Transaction, action: ActionRequest, stated: Breakdown) -> Plan:

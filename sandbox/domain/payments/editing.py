@@ -3,7 +3,6 @@
 Source: spec 4.3-search-edit; the body and its effects assumed 1.7-edit, F8.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from sandbox.domain.payments.amounts import Ledger
@@ -13,6 +12,7 @@ from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.pricing import Breakdown
 from sandbox.domain.payments.transactions import Status, Transaction, attempt_of
 from sandbox.domain.payments.transitions import EDIT, TRANSITIONS
+from sandbox.domain.values import Value
 
 _EDIT: Final = next(row for row in TRANSITIONS if row.trigger == EDIT)
 EDITABLE: Final = _EDIT.states
@@ -26,8 +26,7 @@ _REASONS: Final[dict[str, str]] = {
 """The status reason where the edit names none; else approved, or partial_approval."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
+class Edit(Value, frozen=True, kw_only=True):
     """The content of the edit; None changes nothing. A breakdown replaces all amounts."""
 
     authorized_amount: int | None = None

@@ -4,10 +4,11 @@ Source: assumed 5.2, whose keys are stable identifiers; the status reasons are t
 (2.4-reasons). The state machine has the effect of an outcome on a payment.
 """
 
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from typing import Final
+
+from sandbox.domain.values import Value
 
 
 class Operation(StrEnum):
@@ -53,8 +54,7 @@ class Verdict(StrEnum):
     PENDING = "pending"
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Value, frozen=True):
     """One row. `response_code` None means that no answer came at all.
 
     `has_gateway_id` tells whether a first attempt gets a gateway_transaction_id; `latency_ms` is
@@ -193,7 +193,7 @@ FORCED_RULES: Final = frozenset(
 """Outcomes that answer as the rule failures of that name. Source: assumed 5.2-forced."""
 
 LOST_AS_DECLINED: Final[dict[str, Outcome]] = {
-    key: replace(OUTCOMES[key], status_reason="declined")
+    key: OUTCOMES[key].but(status_reason="declined")
     for key in ("lost_card", "stolen_card", "pick_up_card", "pick_up_fraud", "restricted_card")
 }
 """The outcomes of lost and stolen cards, as declines. Source: assumed D35-lost."""
@@ -225,4 +225,4 @@ def for_operation(key: str, operation: Operation) -> Outcome | None:
 
 
 def _as_declined_increment(row: Outcome) -> Outcome:
-    return replace(row, status_reason="incremental_auth_declined")
+    return row.but(status_reason="incremental_auth_declined")

@@ -5,7 +5,6 @@ refused with ValueError, in a sentence for the client.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from sandbox.domain.accounts import Account
@@ -32,8 +31,7 @@ Level = Account | Terminal | Location
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Breakdown:
+class Breakdown(Value, frozen=True, kw_only=True):
     """A client's breakdown of an amount, in minor units; rates are percentages. None: not stated.
 
     With `bypass` there is no surcharge. `surcharge_amount` and `surcharge_rate` together come only

@@ -1,11 +1,11 @@
 """A next outcome, which an operator or a test sets for the next attempt that matches."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from sandbox.domain.field_types import Check, DelayMs, PositiveAmount
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation, for_operation
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
+from sandbox.domain.values import Value
 
 
 def _known_outcome(outcome: str) -> str:
@@ -27,8 +27,7 @@ FaultName = Annotated[str, Check(_known_fault)]
 """The key of a transport fault."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Queued:
+class Queued(Value, frozen=True, kw_only=True):
     """One next outcome, for the next attempt that matches. Source: assumed D24.
 
     `amount` (minor units) must be equal. Without `operation` it matches every operation that the

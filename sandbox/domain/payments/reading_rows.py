@@ -1,7 +1,6 @@
 """Rows that only a reading brings in, beside those of `transitions`."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 from typing import Final
 
@@ -31,4 +30,4 @@ _EVENTS: Final[Mapping[str, str]] = {
 @cache
 def announced(row: Transition) -> Transition:
     """The silent refusal as an attempt that fails, with its event. Source: assumed D35-attempts."""
-    return replace(row, shown_status="error", reason="payment_failed", event=_EVENTS[row.trigger])
+    return row.but(shown_status="error", reason="payment_failed", event=_EVENTS[row.trigger])

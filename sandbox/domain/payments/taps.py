@@ -3,7 +3,6 @@
 Source: assumed D24.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from sandbox.domain.instants import Instant
@@ -12,8 +11,7 @@ from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
 from sandbox.domain.values import Value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tap:
+class Tap(Value, frozen=True, kw_only=True):
     """A tap that a payment waits for. `amount` is in minor units of the currency."""
 
     transaction_id: str

@@ -18,7 +18,6 @@ Source: spec 3.2-transitions; assumed I1 to I11, F1 to F42, D24.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from sandbox.domain.faults import (
@@ -41,6 +40,7 @@ from sandbox.domain.timers import (
     SURCHARGE_EXPIRES,
     TAP_EXPIRES,
 )
+from sandbox.domain.values import Value
 
 HostAnswered = Literal["approved", "failed"]
 Entry = Literal["capture", "refund"]
@@ -69,8 +69,7 @@ FINISHED: Final = ("refunded", "reversed", "declined", "error", "canceled")
 """States that nothing leaves. Source: assumed F35."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Transition:
+class Transition(Value, frozen=True, kw_only=True):
     """One row.
 
     `trigger` is the operation, the kind of a timer, or another cause without a request. `when`

@@ -3,7 +3,6 @@
 Source: assumed 5.3.
 """
 
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from sandbox.domain.faults import (
@@ -14,6 +13,7 @@ from sandbox.domain.faults import (
     UNAVAILABLE,
     Fault,
 )
+from sandbox.domain.values import Value
 
 When = Literal["before", "after"]
 
@@ -21,8 +21,7 @@ SLOW_MS: Final = 3_000
 """The default delay of `slow`."""
 
 
-@dataclass(frozen=True, slots=True)
-class TransportFault:
+class TransportFault(Value, frozen=True):
     """One fault. `before` the engine runs nothing is recorded; `after` it, everything is.
 
     `answer` is the refusal that is answered instead; None where the answer itself is spoiled.

@@ -4,10 +4,10 @@
 $9,004.99 are triggers, so ordinary test amounts never are.
 """
 
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation, of_host_code
+from sandbox.domain.values import Value
 
 FIRST_AMOUNT: Final = 900_000
 LAST_AMOUNT: Final = 900_499
@@ -15,8 +15,7 @@ LAST_AMOUNT: Final = 900_499
 Kind = Literal["outcome", "later", "fault", "settlement"]
 
 
-@dataclass(frozen=True, slots=True)
-class Trigger:
+class Trigger(Value, frozen=True):
     """The meaning of one amount.
 
     `key` is an outcome, a transport fault, or a settlement. A `later` trigger makes the named
@@ -35,8 +34,7 @@ class Trigger:
         return f"amount:{self.amount}"
 
 
-@dataclass(frozen=True, slots=True)
-class Settlement:
+class Settlement(Value, frozen=True):
     """The result of a batch that contains a certain record. Source: assumed 6.2-settlement.
 
     `answer` is the result of the batch; `reason` is a key of `batches.REASONS`. With `is_once` it

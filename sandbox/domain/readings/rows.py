@@ -1,18 +1,16 @@
 """What a reading is."""
 
-from dataclasses import dataclass
+from sandbox.domain.values import Value
 
 
-@dataclass(frozen=True, slots=True)
-class ReadingValue:
+class ReadingValue(Value, frozen=True):
     """One way to read a sentence, and what the sandbox then does."""
 
     name: str
     meaning: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(Value, frozen=True, kw_only=True):
     """A sentence that can be read in several ways. The first value is the default."""
 
     id: str

@@ -3,17 +3,17 @@
 Source: spec 4.4-paths-provisioning; assumed 8.3-application.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
 from typing import Final
+
+from sandbox.domain.values import Value
 
 _ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _ID_CHARS: Final = 27
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Application:
+class Application(Value, frozen=True, kw_only=True):
     """One application. An account has one at most, so its account finds it."""
 
     account_id: str

@@ -3,9 +3,10 @@
 Source: spec 6.1.9; assumed 8.3, D22.
 """
 
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal, NamedTuple
+
+from sandbox.domain.values import Value
 
 ATTEMPTS_MAX: Final = 200
 """The newest attempts to store of one delivery. The schedule makes eight and a scenario at most a
@@ -67,8 +68,7 @@ class DeliveryAttempt(NamedTuple):
     sent: SentHead | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(Value, frozen=True):
     """How a message fares at an endpoint.
 
     `failures` counts the failed attempts of the present run of the schedule. `attempts` are the
@@ -93,7 +93,7 @@ class Delivery:
         attempt = DeliveryAttempt(
             at, sent.status_code, sent.duration_ms, sent.response, sent.error, trigger, sent.head
         )
-        return replace(self, attempts=(*self.attempts, attempt)[-ATTEMPTS_MAX:])
+        return self.but(attempts=(*self.attempts, attempt)[-ATTEMPTS_MAX:])
 
 
 def delivery_id(message_id: str, endpoint_id: str) -> str:

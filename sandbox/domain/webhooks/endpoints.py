@@ -4,9 +4,10 @@ Source: spec 6.1.3, 6.1.11; subscriptions and filters assumed 8.3; rotation assu
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final, Literal, NamedTuple
+
+from msgspec import field
 
 from sandbox.domain.batches import BATCH_STATUSES
 from sandbox.domain.events import EVENTS
@@ -19,6 +20,7 @@ from sandbox.domain.field_types import (
     WebhookSecret,
 )
 from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
+from sandbox.domain.values import Value
 from sandbox.domain.words import did_you_mean
 
 GRACE: Final = timedelta(hours=24)
@@ -69,8 +71,7 @@ class OldSecret(NamedTuple):
     until: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
+class Endpoint(Value, frozen=True, kw_only=True):
     """One endpoint.
 
     `account_id` None subscribes to the whole world. No `event_types` means all of them; `filters`

@@ -1,17 +1,18 @@
 """A next delivery to spoil, which an operator or a test queues."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
+from msgspec import field
+
 from sandbox.domain.field_types import Limits
+from sandbox.domain.values import Value
 
 TIMES_MAX: Final = 1_000
 """The most deliveries that one entry applies to."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spoiled:
+class Spoiled(Value, frozen=True, kw_only=True):
     """An entry of the queue: which deliveries, what is done to them, and to how many more.
 
     `when` and `then` are those of a webhook rule, without `times`. Source: assumed D24.

@@ -1,6 +1,5 @@
 """Operations on merchant credentials. Source: spec 2.9; paths and rules assumed 1.6."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from sandbox.domain import credentials
@@ -42,7 +41,7 @@ def _is_taken(context: OperationContext, code: str) -> bool:
 def list_all(context: OperationContext) -> Page:
     """Credentials of the caller's hierarchy. Source: assumed 1.6."""
     page = directory.page_of(context, CREDENTIALS)
-    return replace(page, rows=[credentials.view(row) for row in page.rows])
+    return page.but(rows=[credentials.view(row) for row in page.rows])
 
 
 def read(context: OperationContext) -> CredentialView:

@@ -5,14 +5,16 @@ Source: spec 4.4-paths; the assumptions about an endpoint are in its row.
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import field
 
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.domain.profile import Profile
 from sandbox.domain.readings.directory import DELETE_ANSWERS
 from sandbox.domain.readings.table import in_force
+from sandbox.domain.values import Value
 from sandbox.platform.openapi.answers import PLATFORM, add_answers, add_bodies
 from sandbox.platform.openapi.examples import VERSION_OF_NAME, Cast, Example, example_of, with_ids
 from sandbox.platform.openapi.plain import plain
@@ -65,8 +67,7 @@ _OUTCOME: Final[Schema] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Types:
+class _Types(Value, frozen=True):
     """The schemas of all types that the document refers to, and the responses that rows share."""
 
     refs: dict[tuple[int, Mode], Schema]

@@ -6,8 +6,9 @@ written `{terminals.merchant}`.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from sandbox.domain.values import Value
 
 Cast = Mapping[str, Mapping[str, str]]
 """Kind, such as `terminals`, to cast name to id."""
@@ -20,8 +21,7 @@ OF_CAST: Final = re.compile(r"\{(\w+)\.(\w+)\}")
 VERSION_OF_NAME: Final = re.compile(r"_v\d$")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
+class Example(Value, frozen=True, kw_only=True):
     """A request by the key `by` of the cast; `id` is the one in its path.
 
     `first` creates a resource that must exist before. Its id goes into the path, or into the field

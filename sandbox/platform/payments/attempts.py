@@ -1,7 +1,6 @@
 """Steps that all attempts share: the event_id, the outcome, transport faults."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sandbox.domain.faults import DUPLICATE_EVENT, VALIDATION_ERROR, Refusal
@@ -56,8 +55,7 @@ def parts_of(context: OperationContext, body: "BreakdownBody | None") -> Breakdo
     if context.world.readings[RATES_BELOW_ONE] == "fraction":
         # The percentage beside a surcharge's amount is the one that agrees with it.
         is_agreed = body.surcharge is not None and body.surcharge.amount is not None
-        return replace(
-            parts,
+        return parts.but(
             tax_rate=as_percent(parts.tax_rate),
             tip_rate=as_percent(parts.tip_rate),
             surcharge_rate=parts.surcharge_rate if is_agreed else as_percent(parts.surcharge_rate),

@@ -1,7 +1,6 @@
 """Handlers of due timers: deadlines, batch results, follow-ups of scenarios."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Final
 
 from sandbox.domain.directory import TERMINALS
@@ -137,7 +136,7 @@ def carry_out(world: World, unit: UnitOfWork, timer: Timer) -> None:
     waiting = world.tap_desk.get(timer.subject)
     if waiting and timer.kind == LATE_ANSWER:
         # A processor answers only once a card was read (assumed D29).
-        unit.schedule(replace(timer, due=waiting.tap.until))
+        unit.schedule(timer.but(due=waiting.tap.until))
         return
     # A payment that waits for its tap still belongs to its request.
     request_id = waiting.request_id if waiting else None

@@ -4,7 +4,6 @@ Source: assumed 1.8-where, D16; the fields of a transaction assumed 7.1. A point
 until an account, a terminal or a location of the world changes.
 """
 
-from dataclasses import dataclass
 from hashlib import blake2b
 
 from sandbox.domain.accounts import Account, AccountType
@@ -15,6 +14,7 @@ from sandbox.domain.payments.pricing import PointOfSale
 from sandbox.domain.payments.transactions import TransactionSite
 from sandbox.domain.processors import PASSTHROUGH, gateway_of, processor_of
 from sandbox.domain.terminals import Terminal
+from sandbox.domain.values import Value
 from sandbox.platform.operation_context import OperationContext
 from sandbox.store.port import R, UnitOfWork, Where
 
@@ -22,8 +22,7 @@ Named = tuple[str | None, str | None, str | None]
 """The ids in a body: terminal_id, location_id, account_id."""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownPlace:
+class KnownPlace(Value, frozen=True):
     """A place, the fields of its transactions, and whether any processor serves it."""
 
     place: PointOfSale

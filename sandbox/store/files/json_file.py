@@ -10,13 +10,13 @@ import json
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tinydb import TinyDB
 
 from sandbox import __version__
+from sandbox.domain.values import Value
 from sandbox.store.files.disk import WRITING, Hold, about_good_copy, cannot, good_copy, replace_file
 from sandbox.store.files.json_reading import Contents, StrictStorage
 from sandbox.store.files.migrations import (
@@ -59,8 +59,7 @@ class _Row(NamedTuple):
     lines: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
+class _Table(Value, frozen=True):
     """One table of one world: its documents by id, and all its lines in the file."""
 
     rows: Mapping[str, _Row]

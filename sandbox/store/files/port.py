@@ -5,10 +5,11 @@ opened again. After `write` returns, the data survives the death of the process.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol
 
 from pydantic_core import from_json, to_json
+
+from sandbox.domain.values import Value
 
 FORMAT: Final = 2
 """The format of new files. Every version reads all earlier formats."""
@@ -64,8 +65,7 @@ class Document(NamedTuple):
     unique_values: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(Value, frozen=True):
     """A document whose text was read already. Replaces a `Document`."""
 
     id: str

@@ -5,11 +5,12 @@ rows that changed, so paging through a search, or polling it, costs the same how
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from sortedcontainers import SortedList
 
+from sandbox.domain.values import Value
 from sandbox.store.memory.indexes import sorted_in_steps
 from sandbox.store.port import ANY_TIME, Between, Where
 from sandbox.store.steps import OFTEN, Steps, let_go, run_through
@@ -39,8 +40,7 @@ def ranked_question_of(where: Where, between: Between) -> Query:
     return question if between == ANY_TIME else question | {("", between)}
 
 
-@dataclass(frozen=True, slots=True)
-class Predicate:
+class Predicate(Value, frozen=True):
     """One condition: how to check a row, and where to find candidates.
 
     `rows` None means that it gives no candidates; `size` is their maximum number. `is_exact` means
@@ -53,8 +53,7 @@ class Predicate:
     is_exact: bool = False
 
 
-@dataclass(slots=True)
-class _Answer:
+class _Answer(Struct):
     """Rows in ascending order: of their numbers, or of rank and number.
 
     Only the second kind has `ranks`, because a row that moves must first be found.

@@ -1,9 +1,9 @@
 """The rows of one world in PostgreSQL: where each document stands, and what a commit changes."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
+from msgspec import Struct, field
 from pydantic_core import from_json
 
 from sandbox.domain.keys import ApiKey
@@ -19,8 +19,7 @@ def _columns(count: int) -> _Columns:
     return [[] for _ in range(count)]
 
 
-@dataclass(slots=True)
-class Written:
+class Written(Struct):
     """The columns of rows to write and to delete, for all worlds of one commit.
 
     `documents`: wid, place, table, id, number, text, claims. `gone`: wid, place. `messages`: wid,
