@@ -10,7 +10,7 @@ from benchmarks.payments import FEW, MANY, measured
 from benchmarks.report import Plan, Result, Target
 
 _MB: Final = 1e6
-_BYTES_EACH: Final = 2_000
+_BYTES_EACH: Final = 1_800
 """What one payment may take, with all that belongs to it."""
 
 

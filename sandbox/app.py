@@ -150,7 +150,7 @@ def _token(settings: Settings) -> str | None:
     return settings.token
 
 
-class _Kept(Value, frozen=True):
+class _Kept(Value, frozen=True, gc=True):
     """The worlds, the clock, and what was kept of the tokens of teams.
 
     `sharing` connects the server with others, if they share worlds.

@@ -42,7 +42,7 @@ _OF_WAIT_FOR: Final = frozenset({"event_type", "subject", "after", "timeout_s"})
 """Words of `wait_for`, which cannot name a field."""
 
 
-class ExportedWebhooks(Value, frozen=True):
+class ExportedWebhooks(Value, frozen=True, gc=True):
     """The webhooks of some requests of a world."""
 
     world: World

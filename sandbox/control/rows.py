@@ -98,7 +98,7 @@ Act = Callable[[str, Any], Awaitable[tuple[int, Any]]]
 """Carries out a control action of a world, by the end of its path; gives status and answer."""
 
 
-class Services(Value, frozen=True, kw_only=True):
+class Services(Value, frozen=True, kw_only=True, gc=True):
     """The services of the control API, given by the composition root.
 
     `fixtures` reads a fixture by name, `fixture_of` gives the one with which a saved world began,

@@ -100,7 +100,7 @@ class LazyRecord:
         return self._parse(self._text())
 
 
-class Message(Value, frozen=True):
+class Message(Value, frozen=True, gc=True):
     """One event, with the record as it was at that moment.
 
     `record` is frozen, so its body can be rendered when it is read or sent, and is the

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 class Value(Struct, frozen=True, gc=False):
     """A value of several fields, none of which is ever set again.
 
-    The collector of garbage does not look at values. They cannot be part of a cycle, and there are
-    ten for each payment (decision 68).
+    The collector of garbage does not look at values, of which a payment has ten (decision 68). A
+    kind that may hold what refers back to it says `gc=True`.
     """
 
     def but(self, **changes: Any) -> Self:

@@ -16,7 +16,6 @@ from sandbox.worlds.world import World
 Headers = list[tuple[bytes, bytes]]
 
 
-# None of these is frozen: one of each is made for every request, and freezing costs half of that.
 class IncomingRequest(Struct):
     """An incoming request. `body` is None if it was too large to read.
 

@@ -7,7 +7,7 @@ names the field. The types of the fields decide how a record is written, and the
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, fields
 from datetime import UTC, datetime
 from enum import Enum
 from functools import cache
@@ -68,7 +68,7 @@ _ABSENT: Final = object()
 
 
 def to_document(record: Any) -> dict[str, Any]:
-    """The document of a record: a value, a frozen dataclass or a named tuple of the domain."""
+    """The document of a record: a value or a dataclass of the domain."""
     return _shape(type(record)).write(record)
 
 
@@ -95,7 +95,7 @@ class _Shape:
         self._fields = [
             (name, _way(hint), defaults.get(name, _ABSENT)) for name, hint in hints.items()
         ]
-        # For writing, one after the other; a named tuple is its own values.
+        # For writing, one after the other.
         self._columns = [(name, way.write, default) for name, way, default in self._fields]
         self._values = _values_of(*hints)
         self._ways = {name: way for name, way, _ in self._fields}
@@ -103,8 +103,7 @@ class _Shape:
 
     def write(self, record: Any) -> dict[str, Any]:
         document = {}
-        values = record if isinstance(record, tuple) else self._values(record)
-        for value, (name, write, default) in zip(values, self._columns, strict=True):
+        for value, (name, write, default) in zip(self._values(record), self._columns, strict=True):
             if value is default:
                 continue
             if value is None or write is None:
@@ -151,15 +150,13 @@ def _shape(kind: type) -> _Shape:
     return shape
 
 
-def _defaults(kind: type) -> dict[str, Any]:
+def _defaults(kind: Any) -> dict[str, Any]:
     if issubclass(kind, Struct):
         given = [one for one in structs.fields(kind) if not one.required]
         return {
             one.name: one.default if one.default is not NODEFAULT else one.default_factory()
             for one in given
         }
-    if not is_dataclass(kind):
-        return dict(getattr(kind, "_field_defaults", {}))
     found = {}
     for one in fields(kind):
         if one.default is not MISSING:

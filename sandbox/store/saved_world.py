@@ -13,7 +13,7 @@ class NotRestored(ValueError):
     """Documents that make no world; the message names the table, the document and the field."""
 
 
-class SavedWorld(Value, frozen=True):
+class SavedWorld(Value, frozen=True, gc=True):
     """The documents of a world. `read` gives the text of one by table and id.
 
     Documents from the server's own file are not written to it again. Documents that people cannot

@@ -205,7 +205,7 @@ class Dispatcher:
             sent = await self._delivered(world, endpoint, body, headers, sent_at)
             if not sent.is_unreachable:
                 head = head_of(self._prefix, headers, body, sent_at=sent_at, then=job.then)
-                sent = sent._replace(head=head)
+                sent = sent.but(head=head)
         except WorldLost:
             # Whoever has the world now sends it.
             return
@@ -218,7 +218,7 @@ class Dispatcher:
             log.exception("sending message %s failed: a defect of the sandbox", job.message.id)
             sent = Sent(None, 0, "", "the sandbox failed; its log says why")
         if sent.is_unreachable and world.advance_id is not None:
-            known = sent._replace(duration_ms=0), world.advance_id, monotonic() + DOWN_S
+            known = sent.but(duration_ms=0), world.advance_id, monotonic() + DOWN_S
             self._down[id(world), endpoint.id] = known
         self.measured.attempts["delivered" if sent.error is None else "failed"] += 1
         world.outbox.conclude(job, sent)

@@ -5,13 +5,15 @@ Source: ISO/IEC 7812-1 for the form of a number. The ranges are those that the b
 """
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
+
+from sandbox.domain.values import Value
 
 DIGITS_MIN, DIGITS_MAX = 13, 19
 """The lengths of card numbers. A number of 12 digits is usually a processor's reference."""
 
 
-class Brand(NamedTuple):
+class Brand(Value, frozen=True):
     """A brand. `prefixes` are first digits, or ranges of them; `lengths` are counts of digits."""
 
     name: str

@@ -4,7 +4,7 @@ Source: spec 6.1.9; assumed 8.3, D22.
 """
 
 from datetime import datetime
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from sandbox.domain.values import Value
 
@@ -20,7 +20,7 @@ DELIVERY_STATUSES: Final[tuple[DeliveryStatus, ...]] = DeliveryStatus.__args__  
 AttemptTrigger = Literal["scheduled", "manual", "scenario"]
 
 
-class SentHead(NamedTuple):
+class SentHead(Value, frozen=True):
     """What an attempt sent, without the body and without a secret.
 
     `timestamp` and `signature` are the headers, None where a scenario left one out. `age_s` is how
@@ -36,7 +36,7 @@ class SentHead(NamedTuple):
     spoilt: tuple[str, ...] = ()
 
 
-class Sent(NamedTuple):
+class Sent(Value, frozen=True):
     """The result of an attempt. `error` None means that the endpoint accepted the message.
 
     `is_unreachable`: there was no connection. `head` is what was sent, if anything was.
@@ -52,7 +52,7 @@ class Sent(NamedTuple):
     head: SentHead | None = None
 
 
-class DeliveryAttempt(NamedTuple):
+class DeliveryAttempt(Value, frozen=True):
     """One attempt. `at` is the world's time; `status_code` is None if no answer came.
 
     `response` is the beginning of the answer's body; `error` gives the reason of a failure. `sent`

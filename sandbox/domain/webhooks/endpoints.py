@@ -5,7 +5,7 @@ Source: spec 6.1.3, 6.1.11; subscriptions and filters assumed 8.3; rotation assu
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import field
 
@@ -64,7 +64,7 @@ Filters = Annotated[Mapping[FilterName, tuple[str, ...]], Check(_known_values)]
 """Field of a body to the values of which any will do. Source: assumed 8.3-filters."""
 
 
-class OldSecret(NamedTuple):
+class OldSecret(Value, frozen=True):
     """A secret that was replaced, and the world's moment until which it still signs."""
 
     secret: WebhookSecret

@@ -40,7 +40,7 @@ def ranked_question_of(where: Where, between: Between) -> Query:
     return question if between == ANY_TIME else question | {("", between)}
 
 
-class Predicate(Value, frozen=True):
+class Predicate(Value, frozen=True, gc=True):
     """One condition: how to check a row, and where to find candidates.
 
     `rows` None means that it gives no candidates; `size` is their maximum number. `is_exact` means
