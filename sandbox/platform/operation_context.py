@@ -101,7 +101,6 @@ class OperationContext(Struct, kw_only=True):
     unit: UnitOfWork
     now: datetime
     request_id: str | None
-    # These stay with the class until they are set, so that making a context sets few of them.
     caller: Caller | None = None
     holds: Holds = Holds.NONE
     account: Account | None = None
