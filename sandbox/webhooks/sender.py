@@ -45,16 +45,11 @@ CONNECTIONS_MAX: Final = 1_000
 
 
 class _Came(Struct):
-    """The progress of an attempt, and whether it uses an older connection."""
+    """What has come of the answer."""
 
     status: int | None = None
     text: bytearray = field(default_factory=bytearray)
     retry_after_s: float | None = None
-    is_reused: bool = False
-
-
-async def _note_reuse(session: object, context: Any, params: object) -> None:
-    context.trace_request_ctx.is_reused = True
 
 
 class Sending(Protocol):
@@ -151,16 +146,18 @@ class Sender:
         """
         from aiohttp import ClientConnectionError
 
-        came.is_reused = False
+        from sandbox.webhooks.connections import IS_REUSED
+
+        IS_REUSED.set(False)
         try:
             async with self._opened().post(
-                url, data=body, headers=dict(headers), allow_redirects=False, trace_request_ctx=came
+                url, data=body, headers=dict(headers), allow_redirects=False
             ) as response:
                 came.status = response.status
                 came.retry_after_s = _seconds(response.headers.get("retry-after"))
                 await _read_beginning(response, came.text)
         except ClientConnectionError:
-            if came.status is None and came.is_reused:
+            if came.status is None and IS_REUSED.get():
                 return False
             raise
         return True
@@ -177,13 +174,10 @@ class Sender:
                 ClientTimeout,
                 DummyCookieJar,
                 TCPConnector,
-                TraceConfig,
             )
 
             from sandbox.webhooks.connections import bounded
 
-            tracing = TraceConfig()
-            tracing.on_connection_reuseconn.append(_note_reuse)
             self._session = ClientSession(
                 connector=bounded(
                     TCPConnector(
@@ -198,7 +192,6 @@ class Sender:
                 timeout=ClientTimeout(total=None),
                 cookie_jar=DummyCookieJar(),
                 auto_decompress=False,
-                trace_configs=[tracing],
                 headers={"user-agent": self._user_agent, "content-type": "application/json"},
             )
         return self._session
