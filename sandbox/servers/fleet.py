@@ -130,6 +130,9 @@ class Fleet:
 
     async def claim(self, found: Whereabouts) -> None:
         """Take over the world, unless another server is quicker. Raises StoreError."""
+        if self._worlds.get(found.id) is not None:
+            # It came here after this was found. To take it over twice would fence off ourselves.
+            return
         task = self._claiming.get(found.id)
         if task is None:
             task = asyncio.ensure_future(self._claim(found))

@@ -92,6 +92,9 @@ class SharedSaver:
         claimed, before = self._claimed.pop(world.id, None), self._held.get(world.id)
         if claimed is not None:
             held = Held(world, *claimed)
+            if before is not None:
+                # Nobody is left to wait for commits of an epoch that is over.
+                self._lose(before)
         else:
             # Another state takes the place of the world, under the same id.
             assert before is not None

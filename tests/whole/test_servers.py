@@ -1,5 +1,6 @@
 """Servers that share the worlds of one PostgreSQL database, for those who run and use them."""
 
+import asyncio
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from tests.state.saved_worlds import SavedWorld
 from tests.webhooks.receiving import receiving
 
 LEASE_S = 5.0
+PAGE = 200
 WAITS_S = 15.0
 SUITES = ("payments", "directory", "platform", "readings", "control")
 QUERIES = {"find": {"q": "zanzibar@quokka"}}
@@ -78,8 +81,14 @@ def works(server: SavedWorld) -> bool:
 
 
 def payments(server: SavedWorld) -> set[str]:
-    found = server.ask("GET", "/v2/transactions", key="merchant", params={"limit": 200}).json()
-    return {one["transaction_id"] for one in found["transactions"]}
+    found: set[str] = set()
+    for offset in count(0, PAGE):
+        query = {"limit": PAGE, "offset": offset}
+        page = server.ask("GET", "/v2/transactions", key="merchant", params=query).json()
+        found |= {one["transaction_id"] for one in page["transactions"]}
+        if len(page["transactions"]) < PAGE:
+            break
+    return found
 
 
 # --- one world, several doors -----------------------------------------------------------------
@@ -317,6 +326,31 @@ def test_requests_that_are_under_way_when_a_server_ends_are_answered_by_another(
     payer.join()
 
     assert {answer.status_code for answer in paid} == {200}
+
+
+def test_a_world_for_which_many_ask_at_once_is_taken_over_once(two):
+    one, other = two
+    key, body = one.key("merchant"), {"amount": 100}
+    body |= {"terminal_id": one.facts["terminals"]["merchant"]}
+
+    async def ask_on() -> list[httpx2.Response]:
+        ended = asyncio.get_running_loop().run_in_executor(None, one.end)
+        headers = {"x-service-apikey": key}
+        async with httpx2.AsyncClient(headers=headers, timeout=WAITS_S) as http:
+            asked = []
+            # They come whether or not the ones before are answered.
+            while not ended.done():
+                asked.append(asyncio.ensure_future(http.post(f"{other.url}/v3/payment", json=body)))
+                await asyncio.sleep(0.001)
+            await ended
+            return await asyncio.gather(*asked)
+
+    answers = asyncio.run(ask_on())
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert {answer.json()["transaction_id"] for answer in answers} == payments(other)
+    came = [line["message"] for line in other.said() if "is here now" in line["message"]]
+    assert came == ["the world 'default' is here now (epoch 2)"]
 
 
 def test_retries_go_on_at_another_server_though_nobody_asks(two):
