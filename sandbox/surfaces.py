@@ -17,7 +17,7 @@ from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE, Refusal
 from sandbox.platform.application import Platform
 from sandbox.platform.hosts import Hosts, why_refused
 from sandbox.platform.rare_log import RareLog
-from sandbox.platform.request_context import Headers
+from sandbox.platform.request_context import IncomingRequest
 from sandbox.platform.sending import ABORT, Way
 
 requests_log = logging.getLogger("sandbox.requests")
@@ -118,11 +118,9 @@ class Surfaces:
             and (self._hosts is None or self._hosts.knows(host))
         )
 
-    def serve(
-        self, method: str, path: str, query: bytes, headers: Headers, body: bytes, way: Way
-    ) -> Coroutine[Any, Any, None]:
+    def serve(self, incoming: IncomingRequest, way: Way) -> Coroutine[Any, Any, None]:
         """Have the platform answer a request that came whole."""
-        return self._platform.serve(method, path, query, headers, body, way)
+        return self._platform.serve(incoming, way)
 
     def going_on(self, rest: Coroutine[Any, Any, None]) -> ASGIApp:
         """An application that does the rest of the work of such a request."""

@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections.abc import Coroutine, Generator
 from types import coroutine
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 import httptools
@@ -69,6 +69,15 @@ def raising(error: Exception) -> Application:
     return fail
 
 
+class FirstLine(NamedTuple):
+    """The first line of a request, and whether the connection stays open after it."""
+
+    method: str
+    url: bytes
+    version: str
+    keeps_alive: bool
+
+
 class AnsweringProtocol(TimedProtocol):
     """A connection that begins to answer a request as soon as the packet with its head is read."""
 
@@ -79,16 +88,18 @@ class AnsweringProtocol(TimedProtocol):
         self.fields: list[tuple[bytes, bytes]] = []
         """The headers of the last request whose head is complete."""
 
-    def begin_cycle(self, app: Application) -> None:
-        """Have the application answer the request whose head is complete, once it is its turn."""
-        parser = self.parser
-        version = parser.get_http_version()
-        raw, path, query = url_parts(self.url)
+    def begin_cycle(self, app: Application, line: FirstLine | None = None) -> None:
+        """Have the application answer the request whose head is complete, once it is its turn.
+
+        The parser knows its first line, unless another is given.
+        """
+        method, url, version, keeps_alive = line or self._parsed_line()
+        raw, path, query = url_parts(url)
         scope: Any = {
             "type": "http",
             "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
             "http_version": version,
-            "method": parser.get_method().decode("ascii"),
+            "method": method,
             "server": self.server,
             "client": self.client,
             "scheme": self.scheme,
@@ -113,7 +124,7 @@ class AnsweringProtocol(TimedProtocol):
             [],
             asyncio.Event(),
             self.expect_100_continue,
-            version != "1.0" and parser.should_keep_alive(),
+            keeps_alive,
             self.on_response_complete,
         )
         scope[WHOLE_ANSWER] = cycle.answer
@@ -122,6 +133,12 @@ class AnsweringProtocol(TimedProtocol):
         else:
             self.flow.pause_reading()
             self.pipeline.appendleft((cycle, app))
+
+    def _parsed_line(self) -> FirstLine:
+        parser = self.parser
+        version = parser.get_http_version()
+        keeps_alive = version != "1.0" and parser.should_keep_alive()
+        return FirstLine(parser.get_method().decode("ascii"), self.url, version, keeps_alive)
 
     def _abort(self) -> None:
         """Close the connection at once, as a transport fault asks for it (assumed 5.3)."""

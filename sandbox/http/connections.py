@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from typing import Any, Protocol
 
 from sandbox.descriptors import Shares, shares
+from sandbox.http.known_heads import KnownHeads
 from sandbox.http.limits import BODIES_BYTES_MAX, LATE_AFTER_ROUNDS, READERS_AT_ONCE_MAX, Times
 
 log = logging.getLogger("sandbox.http")
@@ -58,6 +59,7 @@ class ConnectionPool:
         self._readers: deque[Connection] = deque()
         self._warnings: dict[str, _Warning] = {}
         self._next_look: asyncio.TimerHandle | None = None
+        self.heads = KnownHeads()
 
     @property
     def count(self) -> int:

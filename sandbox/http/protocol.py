@@ -113,8 +113,10 @@ class Protocol(OddHeads):
         if len(data) > SLICE_BYTES or self.pipeline:
             self._read_in_slices(data)
             return
-        self._may_hold_back = self._taker is not None
-        self._parse(data)
+        self.packet = b"" if self._stage != IDLE or self._is_odd else data
+        if not self.answers_known():
+            self._may_hold_back = self._taker is not None
+            self._parse(data)
         if self._next is not None:
             self.begin_next()
 

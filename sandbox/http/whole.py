@@ -12,15 +12,22 @@ from typing import Any, Final, Protocol, runtime_checkable
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from sandbox.http.answering import PLAIN_URL, AnsweringProtocol, Cycle, raising, rest_of, url_parts
+from sandbox.http.answering import (
+    PLAIN_URL,
+    AnsweringProtocol,
+    Cycle,
+    FirstLine,
+    raising,
+    rest_of,
+    url_parts,
+)
+from sandbox.http.known_heads import METHODS, KnownRequest
 from sandbox.http.refusals import Application
-from sandbox.platform.request_context import Headers
+from sandbox.platform.request_context import Headers, IncomingRequest
 from sandbox.platform.sending import Way
+from sandbox.platform.wire import by_name
 
-_METHODS: Final = {
-    name.encode(): name for name in ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-}
-"""An answer to HEAD has no body, which only the other way knows."""
+_LAST_SUCCESS: Final = 299
 
 
 @runtime_checkable
@@ -31,9 +38,7 @@ class TakesWhole(Protocol):
         """Whether it takes this one, which came to that port and has that Host header."""
         ...
 
-    def serve(
-        self, method: str, path: str, query: bytes, headers: Headers, body: bytes, way: Way
-    ) -> Coroutine[Any, Any, None]:
+    def serve(self, incoming: IncomingRequest, way: Way) -> Coroutine[Any, Any, None]:
         """Answer it."""
         ...
 
@@ -45,18 +50,20 @@ class TakesWhole(Protocol):
 class WholeWay:
     """The way back of one answer: at first straight to the socket, later through a `cycle`."""
 
-    __slots__ = ("_connection", "cycle", "is_written")
+    __slots__ = ("_connection", "cycle", "is_success", "is_written")
 
     def __init__(self, connection: "WholeProtocol") -> None:
         self._connection = connection
         self.cycle: Cycle | None = None
         self.is_written = False
+        self.is_success = False
 
     def write(self, status: int, headers: Headers, body: bytes) -> bool:
         """Write all of an answer, unless the client is gone or does not read."""
         if self.cycle is not None:
             return self.cycle.answer(status, headers, body)
         self.is_written = self._connection.write_whole(status, headers, body)
+        self.is_success = self.is_written and status <= _LAST_SUCCESS
         return self.is_written
 
     async def asgi(self) -> tuple[Scope, Receive, Send]:
@@ -79,6 +86,8 @@ class WholeProtocol(AnsweringProtocol):
         """Whether the head of a request was read, and nobody was asked to answer it yet."""
         self._body = b""
         self._host = b""
+        self.packet = b""
+        """What is being read, if a request begins with it that may be answered as it is read."""
         self.port: int | None = None
 
     def hold_back(self) -> None:
@@ -96,7 +105,7 @@ class WholeProtocol(AnsweringProtocol):
     def answer_held_back(self) -> None:
         """Answer the request, which is complete."""
         parser, taker, url = self.parser, self._taker, self.url
-        method = _METHODS.get(parser.get_method())
+        method = METHODS.get(parser.get_method())
         if method is None or parser.get_http_version() != "1.1" or not parser.should_keep_alive():
             self._begin_whole()
             return
@@ -109,17 +118,41 @@ class WholeProtocol(AnsweringProtocol):
             self._begin_whole()
             return
         self._is_held_back = False
+        fields = by_name(self.fields)
+        incoming = IncomingRequest(method, path, query, self.fields, self._body, fields)
+        if self._answer(taker, incoming):
+            self._pool.heads.remember(self.packet, self.fields, self._host)
+
+    def answers_known(self) -> bool:
+        """Answer a request whose head came before. False if it has to be parsed."""
+        taker, before, known = self._taker, self.cycle, self._pool.heads.find(self.packet)
+        if known is None or taker is None or (before is not None and not before.response_complete):
+            return False
+        path, head = known.url.decode("ascii"), known.head
+        if not taker.takes(path, head.host, self.port):
+            return False
+        self.fields = headers = head.headers
+        incoming = IncomingRequest(known.method, path, b"", headers, known.body, head.fields)
+        self._answer(taker, incoming, known)
+        return True
+
+    def _answer(
+        self, taker: TakesWhole, incoming: IncomingRequest, known: KnownRequest | None = None
+    ) -> bool:
+        """Have the request answered; whether it was at once, and well."""
         self.has_asked = True
         way = WholeWay(self)
-        work = taker.serve(method, path, query, self.fields, self._body, way)
+        work = taker.serve(incoming, way)
         try:
             waited = work.send(None)
         except StopIteration:
-            return
+            return way.is_success
         except Exception as error:
-            self._begin_with(raising(error), way)
+            app = raising(error)
         else:
-            self._begin_with(taker.going_on(rest_of(work, waited)), way)
+            app = taker.going_on(rest_of(work, waited))
+        self._begin_with(app, way, known)
+        return False
 
     def _begin_whole(self) -> None:
         self.begin_held_back()
@@ -130,12 +163,13 @@ class WholeProtocol(AnsweringProtocol):
         self.cycle.more_body = False
         self.cycle.message_event.set()
 
-    def _begin_with(self, app: Application, way: WholeWay) -> None:
+    def _begin_with(self, app: Application, way: WholeWay, known: KnownRequest | None) -> None:
         """Have the rest of the work done in a task, with an answer of its own if there is none."""
         if way.is_written:
             self.keep(asyncio.ensure_future(app({"type": "http"}, _nothing, _nowhere)))
             return
-        self.begin_cycle(app)
+        line = None if known is None else FirstLine(known.method, known.url, "1.1", True)
+        self.begin_cycle(app, line)
         self._end_cycle()
         way.cycle = self.cycle  # type: ignore[assignment]
 

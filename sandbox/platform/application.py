@@ -27,7 +27,6 @@ from sandbox.platform.pipeline import NO_CONTENT, carry_out, methods_of, usable
 from sandbox.platform.recording import Recorder
 from sandbox.platform.request_context import (
     Answer,
-    Headers,
     IncomingRequest,
     RequestContext,
 )
@@ -136,8 +135,8 @@ class Platform:
             scope["query_string"],
             scope["headers"],
             b"",
-            match,
             by_name(scope["headers"]),
+            match,
         )
         try:
             if match is not None and match.row is not None and match.row.body is not None:
@@ -146,16 +145,16 @@ class Platform:
             return
         await self._serve(incoming, AsgiWay(scope, receive, send))
 
-    def serve(
-        self, method: str, path: str, query: bytes, headers: Headers, body: bytes, way: Way
-    ) -> Coroutine[Any, Any, None]:
+    def serve(self, incoming: IncomingRequest, way: Way) -> Coroutine[Any, Any, None]:
         """Answer a request that came whole."""
-        match = self._router.match(method, path)
+        self._route(incoming)
+        return self._serve(incoming, way)
+
+    def _route(self, incoming: IncomingRequest) -> None:
+        """Find its row. Without one that has a body, what was sent as one means nothing."""
+        incoming.match = match = self._router.match(incoming.method, incoming.path)
         if match is None or match.row is None or match.row.body is None:
-            body = b""
-        return self._serve(
-            IncomingRequest(method, path, query, headers, body, match, by_name(headers)), way
-        )
+            incoming.body = b""
 
     async def _serve(self, incoming: IncomingRequest, way: Way) -> None:
         if (turn := self._turn()) is not None:
@@ -184,9 +183,7 @@ class Platform:
         self, incoming: IncomingRequest, presented: PresentedKey, world: World, request_id: str
     ) -> Answer:
         """The answer to a request that came without a socket. Coverage does not count it."""
-        incoming.match = match = self._router.match(incoming.method, incoming.path)
-        if match is None or match.row is None or match.row.body is None:
-            incoming.body = b""
+        self._route(incoming)
         await catch_up(world, self._worlds.slices)
         answer = await self.answer(incoming, presented, world, request_id)
         if (saver := self._worlds.saver) is not None:

@@ -35,7 +35,7 @@ class InsideRequest(Value, frozen=True, kw_only=True):
         """The same, as the platform takes it."""
         query, fields = self.query.encode(), by_name(self.headers)
         return IncomingRequest(
-            self.method, self.path, query, self.headers, self.body, None, fields, CONSOLE
+            self.method, self.path, query, self.headers, self.body, fields, None, CONSOLE
         )
 
 

@@ -87,5 +87,5 @@ def _request(row: Row, target: str | None) -> IncomingRequest:
             body = dumps({name: target}).encode()
     headers = [(b"content-type", b"application/json"), (b"accept", b"application/json")]
     return IncomingRequest(
-        row.method, row.path, query, headers, body, Match(row, params), dict(headers)
+        row.method, row.path, query, headers, body, dict(headers), Match(row, params)
     )

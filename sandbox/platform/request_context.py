@@ -19,8 +19,8 @@ Headers = list[tuple[bytes, bytes]]
 class IncomingRequest(Struct):
     """An incoming request. `body` is None if it was too large to read.
 
-    `fields` are the headers by name, or None if one of them was sent more than once. `origin` says
-    who sent it, see `Entry`.
+    `fields` are the headers by name, or None if one of them was sent more than once. `match` is
+    what the route table has for the path. `origin` says who sent it, see `Entry`.
     """
 
     method: str
@@ -28,8 +28,8 @@ class IncomingRequest(Struct):
     query_string: bytes
     headers: Headers
     body: bytes | None
-    match: Match[Row] | None
     fields: dict[bytes, bytes] | None
+    match: Match[Row] | None = None
     origin: Origin = CLIENT
 
     def header(self, name: bytes) -> bytes | None:

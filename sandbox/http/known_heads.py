@@ -1,0 +1,83 @@
+"""Heads of requests that came before (decision 69).
+
+A client sends the same headers with one request after the other; only the first line and the body
+differ. Headers that were parsed once, to the last byte, need not be parsed again.
+"""
+
+import re
+from typing import Final, NamedTuple
+
+from sandbox.platform.request_context import Headers
+from sandbox.platform.wire import by_name
+
+HEADS_MAX: Final = 256
+"""As many are remembered; then all are forgotten, and parsed anew."""
+
+HEAD_BYTES_MAX: Final = 2_048
+"""Larger ones are not remembered."""
+
+METHODS: Final = {
+    name.encode(): name for name in ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+}
+"""An answer to HEAD has no body, which only the ASGI way knows."""
+
+_METHOD: Final = b"|".join(METHODS)
+_FIRST_LINE: Final = re.compile(rb"(%b) (/[\w-][\w/.-]*) HTTP/1\.1" % _METHOD, re.ASCII)
+_END: Final = b"\r\n\r\n"
+
+
+class KnownHead(NamedTuple):
+    """Headers, none of which is there twice, and what HTTP itself needs of them."""
+
+    headers: Headers
+    fields: dict[bytes, bytes]
+    host: bytes
+    body_bytes: int
+
+
+class KnownRequest(NamedTuple):
+    """A request that came whole, and whose headers came before."""
+
+    method: str
+    url: bytes
+    head: KnownHead
+    body: bytes
+
+
+class KnownHeads:
+    """The heads that the connections of a server share."""
+
+    def __init__(self) -> None:
+        self._heads: dict[bytes, KnownHead] = {}
+
+    def __len__(self) -> int:
+        return len(self._heads)
+
+    def find(self, data: bytes) -> KnownRequest | None:
+        """The request, if this is all of one with a plain path and a head that is known."""
+        line_ends = data.find(b"\r\n")
+        head_ends = data.find(_END, line_ends)
+        head = self._heads.get(data[line_ends:head_ends])
+        if head is None or len(data) - head_ends != len(_END) + head.body_bytes:
+            return None
+        line = _FIRST_LINE.fullmatch(data, 0, line_ends)
+        if line is None:
+            return None
+        return KnownRequest(METHODS[line[1]], line[2], head, data[head_ends + len(_END) :])
+
+    def remember(self, data: bytes, headers: Headers, host: bytes) -> None:
+        """Remember the head of the request that these bytes begin with, and that was parsed."""
+        line_ends = data.find(b"\r\n")
+        head_ends = data.find(_END, line_ends)
+        fields = by_name(headers)
+        if (
+            not 0 <= head_ends - line_ends <= HEAD_BYTES_MAX
+            or _FIRST_LINE.fullmatch(data, 0, line_ends) is None
+            or fields is None
+            or b"transfer-encoding" in fields
+        ):
+            return
+        if len(self._heads) >= HEADS_MAX:
+            self._heads.clear()
+        body_bytes = int(fields.get(b"content-length", 0))
+        self._heads[data[line_ends:head_ends]] = KnownHead(headers, fields, host, body_bytes)
