@@ -108,7 +108,7 @@ def build(
     token = _token(settings)
     platform = Platform(
         worlds,
-        turn=dispatcher.turn,
+        turns=dispatcher,
         explain_headers=settings.explain_headers,
         log_requests=settings.log_requests,
         elsewhere=fleet,

@@ -65,6 +65,7 @@ class Protocol(OddHeads):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End with the connection."""
+        self.take_turn()
         self._stage = ENDING
         self._pool.leave(self)
         self._release()
@@ -79,6 +80,7 @@ class Protocol(OddHeads):
     def shutdown(self) -> None:
         """End the connection after its answer; an endless stream ends now."""
         self._is_stopping = True
+        self.take_turn()
         super().shutdown()
         cycle = self._under_way or self.cycle
         if cycle is not None:
@@ -110,6 +112,8 @@ class Protocol(OddHeads):
         """Read the received data, and note whether a request continues after it."""
         if self._stage == ENDING:
             return
+        if self._in_line is not None:
+            self.take_turn()
         if len(data) > SLICE_BYTES or self.pipeline:
             self._read_in_slices(data)
             return

@@ -23,6 +23,7 @@ from sandbox.http.answering import (
 )
 from sandbox.http.known_heads import METHODS, KnownRequest
 from sandbox.http.refusals import Application
+from sandbox.platform.application import Turns
 from sandbox.platform.request_context import Headers, IncomingRequest
 from sandbox.platform.sending import Way
 from sandbox.platform.wire import by_name
@@ -40,6 +41,11 @@ class TakesWhole(Protocol):
 
     def serve(self, incoming: IncomingRequest, way: Way) -> Coroutine[Any, Any, None]:
         """Answer it."""
+        ...
+
+    @property
+    def turns(self) -> Turns:
+        """Where it waits for its turn before it is served."""
         ...
 
     def going_on(self, rest: Coroutine[Any, Any, None]) -> Application:
@@ -86,6 +92,8 @@ class WholeProtocol(AnsweringProtocol):
         """Whether the head of a request was read, and nobody was asked to answer it yet."""
         self._body = b""
         self._host = b""
+        self._in_line: tuple[IncomingRequest, KnownRequest] | None = None
+        """The request that waits for its turn."""
         self.packet = b""
         """What is being read, if a request begins with it that may be answered as it is read."""
         self.port: int | None = None
@@ -114,7 +122,7 @@ class WholeProtocol(AnsweringProtocol):
         else:
             _, path, query = url_parts(url)
         assert taker is not None
-        if not taker.takes(path, self._host, self.port):
+        if taker.turns.has_line or not taker.takes(path, self._host, self.port):
             self._begin_whole()
             return
         self._is_held_back = False
@@ -131,9 +139,24 @@ class WholeProtocol(AnsweringProtocol):
         path, head = known.url.decode("ascii"), known.head
         if not taker.takes(path, head.host, self.port):
             return False
-        self.fields = headers = head.headers
-        incoming = IncomingRequest(known.method, path, b"", headers, known.body, head.fields)
-        self._answer(taker, incoming, known)
+        incoming = IncomingRequest(known.method, path, b"", head.headers, known.body, head.fields)
+        if taker.turns.has_line:
+            self._in_line = incoming, known
+            self._since = self.loop.time()
+            taker.turns.in_line(self.take_turn)
+        else:
+            self._answer(taker, incoming, known)
+        return True
+
+    def take_turn(self) -> bool:
+        """Answer the request that waits for its turn now; False if none does."""
+        if self._in_line is None:
+            return False
+        (incoming, known), self._in_line = self._in_line, None
+        assert self._taker is not None
+        self._answer(self._taker, incoming, known)
+        if self._next is not None:
+            self.begin_next()
         return True
 
     def _answer(
@@ -168,7 +191,10 @@ class WholeProtocol(AnsweringProtocol):
         if way.is_written:
             self.keep(asyncio.ensure_future(app({"type": "http"}, _nothing, _nowhere)))
             return
-        line = None if known is None else FirstLine(known.method, known.url, "1.1", True)
+        line = None
+        if known is not None:
+            self.fields = known.head.headers
+            line = FirstLine(known.method, known.url, "1.1", True)
         self.begin_cycle(app, line)
         self._end_cycle()
         way.cycle = self.cycle  # type: ignore[assignment]

@@ -1,10 +1,11 @@
 """The platform as an ASGI application: bytes in, the pipeline, bytes out, a journal entry."""
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from functools import cache
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from starlette.types import Receive, Scope, Send
 
@@ -94,6 +95,19 @@ _NOT_FOUND: Final = {
 }
 
 
+class Turns(Protocol):
+    """Lets requests wait for their turns while other work goes on."""
+
+    @property
+    def has_line(self) -> bool:
+        """Whether requests have to wait."""
+        ...
+
+    def in_line(self, go: Callable[[], bool]) -> None:
+        """Call the function when its turn comes. It returns False if it was needless."""
+        ...
+
+
 @cache
 def _router() -> Router[Row]:
     """The tree over the whole table, the same for every sandbox of the process."""
@@ -108,13 +122,13 @@ class Platform:
         worlds: Worlds,
         *,
         rows: Iterable[Row] = OPERATIONS,
-        turn: Callable[[], Awaitable[None] | None] = lambda: None,
+        turns: Turns,
         explain_headers: bool = True,
         log_requests: bool = False,
         elsewhere: Elsewhere | None = None,
     ) -> None:
         self._worlds = worlds
-        self._turn = turn
+        self.turns = turns
         self._router = _router() if rows is OPERATIONS else Router(rows)
         self._key_header = worlds.profile.api_key_header_bytes
         self._key_format = worlds.profile.key_format
@@ -143,12 +157,26 @@ class Platform:
                 await self._take_body(incoming, scope, receive)
         except ClientGone:
             return
+        if self.turns.has_line:
+            await self._turn()
         await self._serve(incoming, AsgiWay(scope, receive, send))
 
     def serve(self, incoming: IncomingRequest, way: Way) -> Coroutine[Any, Any, None]:
-        """Answer a request that came whole."""
+        """Answer a request that came whole, and whose turn it is."""
         self._route(incoming)
         return self._serve(incoming, way)
+
+    async def _turn(self) -> None:
+        turn = asyncio.get_running_loop().create_future()
+
+        def go() -> bool:
+            is_awaited = not turn.done()
+            if is_awaited:
+                turn.set_result(None)
+            return is_awaited
+
+        self.turns.in_line(go)
+        await turn
 
     def _route(self, incoming: IncomingRequest) -> None:
         """Find its row. Without one that has a body, what was sent as one means nothing."""
@@ -157,8 +185,6 @@ class Platform:
             incoming.body = b""
 
     async def _serve(self, incoming: IncomingRequest, way: Way) -> None:
-        if (turn := self._turn()) is not None:
-            await turn
         presented = self._identify(incoming)
         if self._carried is not None and (
             presented.world is None or self._carried.brings_key(incoming)

@@ -83,7 +83,7 @@ class Dispatcher:
         self._lanes: dict[tuple[int, str], _Lane] = {}
         self._alarms: dict[int, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._in_line: deque[asyncio.Future[None]] = deque()
+        self._in_line: deque[Callable[[], bool]] = deque()
         # Attempts that wait for a turn of the loop, and how many have begun in this one.
         self._to_begin: deque[asyncio.Future[None]] = deque()
         self._begun_in_turn = 0
@@ -296,30 +296,33 @@ class Dispatcher:
 
     # --- turns
 
-    def turn(self) -> "asyncio.Future[None] | None":
-        """The future that a request awaits before it is carried out; None if it need not wait.
+    @property
+    def has_line(self) -> bool:
+        """Whether requests have to wait for their turns, one in each round of the loop.
 
-        While webhooks are being sent, requests take turns, one in each round of the loop.
-        Otherwise an attempt would wait for a whole crowd of requests in every round.
+        They do while webhooks are being sent. Otherwise an attempt would wait for a whole crowd of
+        requests in every round.
         """
-        if not self._lanes or not self._is_running():
-            return None
-        assert self._loop
-        future: asyncio.Future[None] = self._loop.create_future()
-        self._in_line.append(future)
-        if len(self._in_line) == 1:
-            self._loop.call_soon(self._next_turn)
-        return future
+        return bool(self._lanes) and self._is_running()
 
-    def _next_turn(self) -> None:
-        while self._in_line:
-            future = self._in_line.popleft()
-            if not future.done():
-                future.set_result(None)
-                break
-        if self._in_line:
+    def in_line(self, go: Callable[[], bool]) -> None:
+        """Call the function when its turn comes.
+
+        It returns False if there was nothing left to do, so that the next may go instead.
+        """
+        self._in_line.append(go)
+        if len(self._in_line) == 1:
             assert self._loop
             self._loop.call_soon(self._next_turn)
+
+    def _next_turn(self) -> None:
+        assert self._loop
+        if len(self._in_line) > 1:
+            self._loop.call_soon(self._next_turn)
+        while self._in_line:
+            go = self._in_line.popleft()
+            if go():
+                break
 
     # --- clocks
 

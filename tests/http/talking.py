@@ -1,6 +1,7 @@
 """Plain sockets to a server, and servers whose limits a test chooses."""
 
 import contextlib
+import json
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -140,6 +141,29 @@ def serving(
         )
         background.serve(sandbox.app, sockets, pool)
         yield Serving(sandbox, pool, settings.port, settings.control_port or settings.port)
+
+
+def request(
+    served: Serving, line: str, *headers: str, body: bytes = b"", host: str = "localhost"
+) -> bytes:
+    """A request of the merchant, as a client sends it."""
+    fields = [
+        f"{line} HTTP/1.1",
+        f"host: {host}",
+        "accept: application/json",
+        f"x-service-apikey: {served.key().decode()}",
+        *headers,
+    ]
+    if body:
+        fields += ["content-type: application/json", f"content-length: {len(body)}"]
+    return "\r\n".join([*fields, "", ""]).encode() + body
+
+
+def payment(served: Serving, *headers: str, amount: int = 1000, name: str = "merchant") -> bytes:
+    """A sale of that merchant's terminal, asked for by the merchant."""
+    terminal = served.sandbox.worlds.default.cast.ids_of("terminal")[name]
+    body = json.dumps({"amount": amount, "terminal_id": terminal}).encode()
+    return request(served, "POST /v3/payment", *headers, body=body)
 
 
 def quickly(**seconds: float) -> Times:

@@ -7,7 +7,7 @@ import pytest
 
 from sandbox.http.known_heads import HEADS_MAX, KnownHeads
 from tests.driving import InProcess
-from tests.http.talking import Answer, Client, Serving, serving
+from tests.http.talking import Answer, Client, Serving, payment, request, serving
 
 CHUNKED = "transfer-encoding: chunked"
 
@@ -27,23 +27,10 @@ def client(served: Serving) -> Iterator[Client]:
         yield connection
 
 
-def head(served: Serving, line: str, *headers: str, host: str = "localhost") -> bytes:
-    key = served.key().decode()
-    fields = (f"{line} HTTP/1.1", f"host: {host}", f"x-service-apikey: {key}", *headers)
-    return "\r\n".join([*fields, "", ""]).encode()
-
-
-def payment(served: Serving, amount: int, *headers: str) -> bytes:
-    terminal = served.sandbox.worlds.default.cast.ids_of("terminal")["merchant"]
-    body = json.dumps({"amount": amount, "terminal_id": terminal}).encode()
-    sent = ("content-type: application/json", f"content-length: {len(body)}", *headers)
-    return head(served, "POST /v3/payment", *sent) + body
-
-
 def until_read(served: Serving) -> None:
     """Wait until the server has read what was sent so far: it reads in the order of arrival."""
     with Client(served.port) as other:
-        other.ask(head(served, "GET /v1/accounts"))
+        other.ask(request(served, "GET /v1/accounts"))
 
 
 def amount_of(answer: Answer) -> int:
@@ -52,8 +39,10 @@ def amount_of(answer: Answer) -> int:
 
 
 def test_the_path_and_the_body_are_those_of_the_new_request(served, client):
-    made = [json.loads(client.ask(payment(served, amount)).body) for amount in (1_111, 2_222)]
-    asked = [head(served, f"GET /v1/transactions/{one['transaction_id']}") for one in made]
+    made = [
+        json.loads(client.ask(payment(served, amount=amount)).body) for amount in (1_111, 2_222)
+    ]
+    asked = [request(served, f"GET /v1/transactions/{one['transaction_id']}") for one in made]
     read = [json.loads(client.ask(one).body) for one in (*asked, asked[0])]
 
     assert [one["total_amount"] for one in made] == [1_111, 2_222]
@@ -64,14 +53,14 @@ def test_the_path_and_the_body_are_those_of_the_new_request(served, client):
 
 
 def test_all_connections_know_a_head_and_the_first_line_may_be_any(served, client):
-    client.ask(head(served, "GET /v1/accounts"))
+    client.ask(request(served, "GET /v1/accounts"))
 
     with Client(served.port) as other:
         answers = [
-            other.ask(head(served, line))
+            other.ask(request(served, line))
             for line in ("GET /v1/locations", "GET /v1/nothing", "DELETE /v1/accounts", "GET /v1/%")
         ]
-        other.send(head(served, "HEAD /v1/accounts"))
+        other.send(request(served, "HEAD /v1/accounts"))
         answers.append(other.answer(has_body=False))
 
     assert [one.status for one in answers] == [200, 404, 405, 404, 405]
@@ -79,10 +68,10 @@ def test_all_connections_know_a_head_and_the_first_line_may_be_any(served, clien
 
 
 def test_a_query_a_control_request_and_the_welcome_take_their_own_ways(served, client):
-    client.ask(head(served, "GET /v1/accounts"))
+    client.ask(request(served, "GET /v1/accounts"))
     lines = ("GET /v2/transactions?limit=1", "GET /_sandbox/health", "GET /")
 
-    pages = [client.ask(head(served, line)) for line in lines]
+    pages = [client.ask(request(served, line)) for line in lines]
 
     assert [one.status for one in pages] == [200, 200, 404]
     assert "transactions" in json.loads(pages[0].body)
@@ -90,19 +79,19 @@ def test_a_query_a_control_request_and_the_welcome_take_their_own_ways(served, c
 
 
 def test_a_body_of_another_length_or_in_two_packets_is_read_whole(served, client):
-    assert amount_of(client.ask(payment(served, 1_000))) == 1_000
-    assert amount_of(client.ask(payment(served, 20_000))) == 20_000
-    sent = payment(served, 3_000)
+    assert amount_of(client.ask(payment(served, amount=1_000))) == 1_000
+    assert amount_of(client.ask(payment(served, amount=20_000))) == 20_000
+    sent = payment(served, amount=3_000)
     assert amount_of(client.ask(sent[:-7], sent[-7:])) == 3_000
     assert amount_of(client.ask(sent[:30], sent[30:])) == 3_000
-    client.send(sent + payment(served, 4_000) + sent[:-7])
+    client.send(sent + payment(served, amount=4_000) + sent[:-7])
     client.send(sent[-7:])
     assert [amount_of(client.answer()) for _ in range(3)] == [3_000, 4_000, 3_000]
 
 
 def test_a_chunked_body_is_parsed_each_time(served, client):
-    body = payment(served, 5_000).partition(b"\r\n\r\n")[2]
-    sent = head(served, "POST /v3/payment", "content-type: application/json", CHUNKED)
+    body = payment(served, amount=5_000).partition(b"\r\n\r\n")[2]
+    sent = request(served, "POST /v3/payment", "content-type: application/json", CHUNKED)
     sent += b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
 
     assert [amount_of(client.ask(sent)) for _ in range(3)] == [5_000] * 3
@@ -110,19 +99,19 @@ def test_a_chunked_body_is_parsed_each_time(served, client):
 
 
 def test_the_end_of_a_body_that_looks_like_a_request_is_none(served, client):
-    client.ask(head(served, "GET /v1/accounts"))
-    body = head(served, "GET /v1/locations")
-    sent = head(served, "POST /v3/payment", f"content-length: {len(body)}")
+    client.ask(request(served, "GET /v1/accounts"))
+    body = request(served, "GET /v1/locations")
+    sent = request(served, "POST /v3/payment", f"content-length: {len(body)}")
 
     refused = client.ask(sent, body)
 
     assert refused.status == 400
-    assert client.ask(head(served, "GET /v1/accounts")).status == 200
+    assert client.ask(request(served, "GET /v1/accounts")).status == 200
 
 
 def test_a_body_that_nobody_waits_for_is_no_request_either(served, client):
-    assert client.ask(head(served, "GET /v1/accounts")).status == 200
-    body = head(served, "GET /v1/locations")
+    assert client.ask(request(served, "GET /v1/accounts")).status == 200
+    body = request(served, "GET /v1/locations")
     unknown = b"host: localhost\r\nx-service-apikey: nobody\r\ncontent-length: %d" % len(body)
 
     refused = client.ask(b"POST /v3/payment HTTP/1.1\r\n%b\r\n\r\n" % unknown)
@@ -130,19 +119,19 @@ def test_a_body_that_nobody_waits_for_is_no_request_either(served, client):
     until_read(served)
 
     assert refused.status == 401
-    assert client.ask(head(served, "GET /v1/nothing")).status == 404
+    assert client.ask(request(served, "GET /v1/nothing")).status == 404
 
 
 def test_a_known_head_waits_for_the_answer_before_it(served, client):
-    assert client.ask(head(served, "GET /v1/accounts")).status == 200
+    assert client.ask(request(served, "GET /v1/accounts")).status == 200
 
     slow = {"outcome": "approved", "delay_ms": 200}
     queued = InProcess(served.sandbox).control("POST", "/worlds/default/scenario/next", slow)
     assert queued.status == 201
 
-    client.send(payment(served, 900))
+    client.send(payment(served, amount=900))
     until_read(served)
-    client.send(head(served, "GET /v1/accounts"))
+    client.send(request(served, "GET /v1/accounts"))
     first, second = client.answer(), client.answer()
 
     assert amount_of(first) == 900
@@ -152,8 +141,8 @@ def test_a_known_head_waits_for_the_answer_before_it(served, client):
 
 @pytest.mark.parametrize("ends", [b"\n", b"\r\n "])
 def test_a_head_that_is_refused_is_refused_each_time(served, client, ends):
-    client.ask(head(served, "GET /v1/accounts"))
-    bad = head(served, "GET /v1/accounts").replace(b"\r\nhost", ends + b"host", 1)
+    client.ask(request(served, "GET /v1/accounts"))
+    bad = request(served, "GET /v1/accounts").replace(b"\r\nhost", ends + b"host", 1)
 
     for _ in range(2):
         with Client(served.port) as other:
@@ -162,7 +151,7 @@ def test_a_head_that_is_refused_is_refused_each_time(served, client, ends):
 
 def test_a_key_that_is_revoked_is_refused_under_a_head_that_is_known(served, client):
     world = InProcess(served.sandbox)
-    asked = head(served, "GET /v1/accounts")
+    asked = request(served, "GET /v1/accounts")
     assert [client.ask(asked).status for _ in range(2)] == [200, 200]
 
     id = world.key_id("merchant")
@@ -174,30 +163,32 @@ def test_a_key_that_is_revoked_is_refused_under_a_head_that_is_known(served, cli
 
 
 def test_another_host_is_refused_under_headers_that_are_else_known(served, client):
-    assert client.ask(head(served, "GET /v1/accounts")).status == 200
-    assert client.ask(head(served, "GET /v1/accounts", host="evil.example")).status == 421
-    assert client.ask(head(served, "GET /v1/accounts")).status == 200
+    assert client.ask(request(served, "GET /v1/accounts")).status == 200
+    assert client.ask(request(served, "GET /v1/accounts", host="evil.example")).status == 421
+    assert client.ask(request(served, "GET /v1/accounts")).status == 200
 
 
 def test_what_waits_or_fails_under_a_known_head_is_answered_as_ever(served, client):
     slow = "x-sandbox-outcome: processor_timeout"
     dropped = "x-sandbox-outcome: drop_after"
-    assert [amount_of(client.ask(payment(served, 900))) for _ in range(2)] == [900, 900]
+    assert [amount_of(client.ask(payment(served, amount=900))) for _ in range(2)] == [900, 900]
 
-    answers = [json.loads(client.ask(payment(served, 900, slow)).body) for _ in range(3)]
-    after = client.ask(payment(served, 900))
+    answers = [json.loads(client.ask(payment(served, slow, amount=900)).body) for _ in range(3)]
+    after = client.ask(payment(served, amount=900))
 
     assert {one["status_reason"] for one in answers} == {"processor_timeout"}
     assert amount_of(after) == 900
     for _ in range(2):
         with Client(served.port) as other, pytest.raises((EOFError, ConnectionResetError)):
-            other.ask(payment(served, 900, dropped))
+            other.ask(payment(served, dropped, amount=900))
 
 
 def test_a_client_that_says_it_goes_gets_its_answer_and_the_end_each_time(served):
     for _ in range(3):
         with Client(served.port) as client:
-            assert client.ask(head(served, "GET /v1/accounts", "connection: close")).status == 200
+            assert (
+                client.ask(request(served, "GET /v1/accounts", "connection: close")).status == 200
+            )
             assert client.is_closed()
     assert len(served.pool.heads) == 0
 
@@ -212,11 +203,11 @@ def test_heads_of_requests_that_were_refused_are_not_kept(served, client):
 
 def test_many_heads_and_large_ones_are_not_kept_for_ever(served, client):
     for number in range(HEADS_MAX + 10):
-        client.ask(head(served, "GET /v1/accounts", f"x-number: {number}"))
+        client.ask(request(served, "GET /v1/accounts", f"x-number: {number}"))
     assert 0 < len(served.pool.heads) <= HEADS_MAX
 
     kept = len(served.pool.heads)
-    assert client.ask(head(served, "GET /v1/accounts", "x-large: " + "a" * 4_000)).status == 200
+    assert client.ask(request(served, "GET /v1/accounts", "x-large: " + "a" * 4_000)).status == 200
     assert len(served.pool.heads) == kept
 
 

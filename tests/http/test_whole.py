@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from tests.driving import InProcess
-from tests.http.talking import Client, Serving, serving
+from tests.http.talking import Client, payment, request, serving
 
 
 @pytest.fixture(scope="module")
@@ -20,25 +20,6 @@ def served():
 def client(served):
     with Client(served.port) as connection:
         yield connection
-
-
-def request(served: Serving, line: str, *headers: str, body: bytes = b"") -> bytes:
-    fields = [
-        f"{line} HTTP/1.1",
-        "host: localhost",
-        "accept: application/json",
-        f"x-service-apikey: {served.key().decode()}",
-        *headers,
-    ]
-    if body:
-        fields += ["content-type: application/json", f"content-length: {len(body)}"]
-    return "\r\n".join([*fields, "", ""]).encode() + body
-
-
-def payment(served: Serving, *headers: str, amount: int = 1000, name: str = "merchant") -> bytes:
-    terminal = served.sandbox.worlds.default.cast.ids_of("terminal")[name]
-    body = json.dumps({"amount": amount, "terminal_id": terminal}).encode()
-    return request(served, "POST /v3/payment", *headers, body=body)
 
 
 def numbers(*answers) -> list[int]:
