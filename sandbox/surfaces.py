@@ -14,7 +14,7 @@ from sandbox.control.control import Control
 from sandbox.control.rows import PREFIX, ControlFault
 from sandbox.control.welcome import WELCOME_PATHS, is_welcome, send_welcome
 from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE, Refusal
-from sandbox.platform.application import Platform, Turns
+from sandbox.platform.application import Platform
 from sandbox.platform.hosts import Hosts, why_refused
 from sandbox.platform.rare_log import RareLog
 from sandbox.platform.request_context import IncomingRequest
@@ -47,6 +47,7 @@ class Surfaces:
         on_end: Sequence[Callable[[], Awaitable[None]]],
     ) -> None:
         self._platform = platform
+        self.turns = platform.turns
         self._control = control
         self._control_port = control_port
         self._hosts = hosts
@@ -121,11 +122,6 @@ class Surfaces:
     def serve(self, incoming: IncomingRequest, way: Way) -> Coroutine[Any, Any, None]:
         """Have the platform answer a request that came whole."""
         return self._platform.serve(incoming, way)
-
-    @property
-    def turns(self) -> Turns:
-        """Where such a request waits for its turn."""
-        return self._platform.turns
 
     def going_on(self, rest: Coroutine[Any, Any, None]) -> ASGIApp:
         """An application that does the rest of the work of such a request."""

@@ -57,6 +57,8 @@ class KnownHeads:
         """The request, if this is all of one with a plain path and a head that is known."""
         line_ends = data.find(b"\r\n")
         head_ends = data.find(_END, line_ends)
+        if head_ends < 0:
+            return None
         head = self._heads.get(data[line_ends:head_ends])
         if head is None or len(data) - head_ends != len(_END) + head.body_bytes:
             return None

@@ -239,3 +239,12 @@ def test_only_a_plain_first_line_with_a_known_head_to_the_last_byte_is_known(dat
     assert len(heads) == 1
     assert heads.find(sent) is not None
     assert heads.find(data) is None
+
+
+def test_a_head_that_is_cut_before_its_end_is_not_known():
+    heads, size = KnownHeads(), len(b"POST /b HTTP/1.1\r\ncontent-length: 00\r") - 3
+    head = b"POST /b HTTP/1.1\r\ncontent-length: %d" % size
+    heads.remember(head + b"\r\n\r\n", [(b"content-length", b"%d" % size)], b"a")
+
+    assert heads.find(head + b"\r") is None
+    assert heads.find(head + b"\r\n\r\n" + b"x" * size) is not None
