@@ -3,11 +3,15 @@
 import json
 from collections.abc import Iterator
 
+import httptools
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sandbox.http.known_heads import HEADS_MAX, KnownHeads
 from tests.driving import InProcess
 from tests.http.talking import Answer, Client, Serving, payment, request, serving
+from tests.properties import examples
 
 CHUNKED = "transfer-encoding: chunked"
 
@@ -248,3 +252,84 @@ def test_a_head_that_is_cut_before_its_end_is_not_known():
 
     assert heads.find(head + b"\r") is None
     assert heads.find(head + b"\r\n\r\n" + b"x" * size) is not None
+
+
+# --- against the parser -----------------------------------------------------------------------
+
+
+PIECES = (
+    *(b"GET /a HTTP/1.1", b"POST /b HTTP/1.1", b"DELETE /c HTTP/1.0", b"HEAD /a HTTP/1.1"),
+    *(b"host: a", b"Host: b", b"host : a", b"x:y", b"content-length: 5", b"content-length: 35"),
+    *(b"transfer-encoding: chunked", b"connection: close", b" folded", b"5", b"0"),
+    *(b"\r\n", b"\r\n", b"\r\n\r\n", b"\r\n\r\n", b"\r", b"\n", b"hello", b"/", b" ", b":"),
+)
+HEADS = st.sampled_from(
+    (
+        b"GET /a HTTP/1.1\r\nhost: a\r\n\r\n",
+        b"POST /b HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\n",
+        b"POST /b HTTP/1.1\r\nhost: a\r\ncontent-length: 35\r\n\r\n",
+    )
+)
+PACKETS = st.one_of(
+    st.lists(st.sampled_from(PIECES), max_size=9).map(b"".join),
+    st.builds(bytes.__add__, HEADS, st.sampled_from((b"", b"hello", b"h" * 35, b"hello!"))),
+    st.builds(lambda head, end: head[:-end], HEADS, st.integers(1, 60)),
+)
+
+
+class Parsed:
+    """What the parser makes of a packet: the one request that it is, or None."""
+
+    def __init__(self, packet: bytes) -> None:
+        self.url, self.body, self.headers, self.ends = b"", b"", [], 0
+        self.is_more = False
+        parser = httptools.HttpRequestParser(self)
+        try:
+            parser.feed_data(packet)
+            self.method = parser.get_method().decode()
+            is_usual = parser.get_http_version() == "1.1" and parser.should_keep_alive()
+        except httptools.HttpParserError:
+            is_usual = False
+        self.is_one = is_usual and self.ends == 1 and not self.is_more
+
+    def on_message_begin(self) -> None:
+        self.is_more = self.ends > 0
+
+    def on_url(self, url: bytes) -> None:
+        self.url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.headers.append((name.lower(), value))
+
+    def on_body(self, body: bytes) -> None:
+        self.body += body
+
+    def on_message_complete(self) -> None:
+        self.ends += 1
+
+
+@given(st.lists(PACKETS, max_size=3), PACKETS)
+@settings(max_examples=examples(500))
+def test_what_is_known_is_what_the_parser_finds(before, packet):
+    heads = KnownHeads()
+    for one in before:
+        if (parsed := Parsed(one)).is_one:
+            heads.remember(one, parsed.headers, b"a")
+
+    known = heads.find(packet)
+
+    if known is not None:
+        parsed = Parsed(packet)
+        assert parsed.is_one
+        assert (known.method, known.url, known.body) == (parsed.method, parsed.url, parsed.body)
+        assert known.head.headers == parsed.headers
+
+
+def test_a_packet_that_came_before_is_known():
+    heads, packet = KnownHeads(), b"POST /b HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nhello"
+    parsed = Parsed(packet)
+    assert parsed.is_one
+
+    heads.remember(packet, parsed.headers, b"a")
+
+    assert heads.find(packet) is not None
