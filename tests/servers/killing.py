@@ -133,6 +133,11 @@ class FleetOrdeal(Ordeal):
         for thread in threads:
             thread.start()
         ready.wait()
+        # On a busy machine the first answers take a while, and there has to be something to lose.
+        deadline_s = time.monotonic() + ANSWER_S
+        while not any(client.answers for client in clients):
+            assert time.monotonic() < deadline_s, "nothing was answered"
+            threading.Event().wait(0.005)
         threading.Event().wait(self._random.uniform(*LOAD_S))
         self._strike(running, killed)
         threading.Event().wait(AFTER_S)

@@ -219,9 +219,10 @@ def test_five_lines_test_a_decline_with_its_webhook_in_under_a_second(with_pytes
         for _ in range(3)
     ]
 
-    # A ratio, since other tests run beside this one: 0.4 s on an idle machine for a start.
+    # A ratio, since other tests run beside this one: a start takes a fifth to a fourth of a second
+    # on an idle machine.
     of_the_test, of_a_start = map(min, zip(*runs, strict=True))
-    assert of_the_test < 3 * of_a_start, runs
+    assert of_the_test < 4 * of_a_start, runs
 
 
 def test_nothing_is_asked_for_that_clashes(with_pytest, tmp_path):
