@@ -5,8 +5,9 @@ differ. Headers that were parsed once, to the last byte, need not be parsed agai
 """
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
+from sandbox.domain.values import Value
 from sandbox.platform.request_context import Headers
 from sandbox.platform.wire import by_name
 
@@ -26,7 +27,7 @@ _FIRST_LINE: Final = re.compile(rb"(%b) (/[\w-][\w/.-]*) HTTP/1\.1" % _METHOD, r
 _END: Final = b"\r\n\r\n"
 
 
-class KnownHead(NamedTuple):
+class KnownHead(Value, frozen=True):
     """Headers, none of which is there twice, and what HTTP itself needs of them."""
 
     headers: Headers
@@ -35,7 +36,7 @@ class KnownHead(NamedTuple):
     body_bytes: int
 
 
-class KnownRequest(NamedTuple):
+class KnownRequest(Value, frozen=True):
     """A request that came whole, and whose headers came before."""
 
     method: str
