@@ -38,6 +38,11 @@ SWEPT_ROWS: Final = 2_000
 HAND_OVER_S: Final = 10.0
 """So long a server that ends hands its worlds over. The rest are taken over from it afterwards."""
 _HANDED_AT_ONCE: Final = 4
+_LAST_ROUNDS: Final = 4
+_LAST_ROUND_S: Final = 0.05
+"""So long a server that has handed its worlds over stays to say so: to requests that others sent on
+before they knew, and that would else find a connection that is being closed. In several rounds,
+since a busy machine may have kept it from reading for all of one."""
 _TRIES: Final = 20
 _TRY_AGAIN_S: Final = 0.1
 _SOON_S: Final = 0.02
@@ -339,6 +344,9 @@ class Fleet:
         try:
             await self.membership.say_leaving()
             await asyncio.wait_for(self._hand_over(), HAND_OVER_S)
+            if self.membership.others:
+                for _ in range(_LAST_ROUNDS):
+                    await asyncio.sleep(_LAST_ROUND_S)
         except (*AWAY, asyncpg.PostgresError, StoreError) as error:
             log.error("not all worlds were handed over: %s", error or type(error).__name__)
 
