@@ -196,13 +196,14 @@ class Membership:
         await self._on_beat(rows[0][7] or "")
 
     async def say_leaving(self) -> None:
-        """Tell the others that this server takes no more worlds."""
+        """Tell the others that this server takes no more worlds, and learn who of them stays."""
         self.is_leaving = True
         async with self._database.connection() as connection:
             await connection.execute(
                 "UPDATE uat_sandbox.servers SET state = 'leaving' WHERE id = $1 AND state = 'live'",
                 self.id,
             )
+        await self._beat()
 
     async def declare_dead(self, id: int) -> None:
         """Tell all that nobody answers at the address of this server."""

@@ -18,6 +18,9 @@ import httpx2
 import pytest
 
 from sandbox.control.routes import CONTROL
+from sandbox.servers.membership import Membership, SharedClock
+from sandbox.store.postgres.database import Database
+from sandbox.store.postgres.schema import prepare
 from tests.processes import run
 from tests.servers.cutting import Cutter
 from tests.servers.postgres import Postgres, serving_postgres
@@ -326,6 +329,38 @@ def test_requests_that_are_under_way_when_a_server_ends_are_answered_by_another(
     payer.join()
 
     assert {answer.status_code for answer in paid} == {200}
+
+
+def test_a_server_that_ends_knows_those_that_came_after_its_last_sign_of_life(url: str):
+    def member_at(database: Database, name: str) -> Membership:
+        async def heard(tokens: str) -> None: ...
+
+        return Membership(
+            database,
+            name=name,
+            url=f"http://{name}",
+            control_url=f"http://{name}",
+            version="1",
+            clock=SharedClock(),
+            on_dead=lambda: None,
+            on_beat=heard,
+        )
+
+    async def known_at_the_end() -> list[str]:
+        database = Database(url)
+        await database.open()
+        async with database.connection() as connection:
+            await prepare(connection, database.name)
+        one = member_at(database, "one")
+        await one.begin()
+        await member_at(database, "late").join()
+        await one.say_leaving()
+        known = [other.name for other in one.others]
+        await one.end()
+        await database.close()
+        return known
+
+    assert asyncio.run(known_at_the_end()) == ["late"]
 
 
 def test_a_world_for_which_many_ask_at_once_is_taken_over_once(two):
