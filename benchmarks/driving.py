@@ -19,7 +19,7 @@ from benchmarks import bare
 from benchmarks.serving import BenchmarkError, request
 from sandbox.app import build
 from sandbox.http.connections import ConnectionPool
-from sandbox.server import _config, new_loop
+from sandbox.server import config_of, new_loop
 from sandbox.settings import Settings
 
 What = Literal["read", "sale"]
@@ -99,7 +99,7 @@ class Driven:
     def __init__(self, side: Side, what: What) -> None:
         self._sandbox = build(Settings())
         self.sent = self._request(what)
-        self._config = _config(self._sandbox.app, ConnectionPool())
+        self._config = config_of(self._sandbox.app, ConnectionPool())
         if side == "bare":
             self._config = self._bare(what, asyncio.run(self._answer()))
 

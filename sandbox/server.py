@@ -105,7 +105,7 @@ def serve(settings: Settings) -> None:
     with suppress(KeyboardInterrupt):
         sandbox.worlds.slices.owns_collector = True
         _Server(
-            _config(sandbox.app, pool_of(sandbox, settings), tls),
+            config_of(sandbox.app, pool_of(sandbox, settings), tls),
             on_ready=lambda: announce(sandbox, settings),
             beside=None if watcher is None else partial(watcher.watch, sandbox.worlds.default),
             leave=sandbox.leave,
@@ -125,7 +125,7 @@ async def serving(
 
     Signal handlers and garbage collection stay as the process has them.
     """
-    config = _config(app, pool or ConnectionPool())
+    config = config_of(app, pool or ConnectionPool())
     server = uvicorn.Server(config)
     server.lifespan = config.lifespan_class(config)
     await server.startup(sockets)
@@ -181,7 +181,8 @@ def tls_of(settings: Settings) -> "Tls | None":
         raise SettingsError(str(error)) from None
 
 
-def _config(app: Application, pool: ConnectionPool, tls: "Tls | None" = None) -> uvicorn.Config:
+def config_of(app: Application, pool: ConnectionPool, tls: "Tls | None" = None) -> uvicorn.Config:
+    """The settings of uvicorn: our protocol on the connections of this pool."""
     config = uvicorn.Config(
         app,
         http=partial(Protocol, pool=pool),  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from sandbox.descriptors import Shares, shares
 from sandbox.http.known_heads import KnownHeads
 from sandbox.http.limits import BODIES_BYTES_MAX, LATE_AFTER_ROUNDS, READERS_AT_ONCE_MAX, Times
+from sandbox.http.transport import AnswerBatch
 
 log = logging.getLogger("sandbox.http")
 
@@ -60,6 +61,7 @@ class ConnectionPool:
         self._warnings: dict[str, _Warning] = {}
         self._next_look: asyncio.TimerHandle | None = None
         self.heads = KnownHeads()
+        self.batch = AnswerBatch()
 
     @property
     def count(self) -> int:

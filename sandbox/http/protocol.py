@@ -54,7 +54,7 @@ class Protocol(OddHeads):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin a connection on which an answer is sent as a whole."""
-        self._answers = WholeAnswers(transport, self._end)
+        self._answers = WholeAnswers(transport, self._end, self._pool.batch)
         super().connection_made(self._answers)
         self.flow = self._flow = Flow(self._answers)
         self.port = self.server[1] if self.server else None

@@ -206,7 +206,13 @@ class WholeProtocol(AnsweringProtocol):
         head = STATUS_LINE[status]
         for name, value in headers:
             head += b"%b: %b\r\n" % (name, value)
-        self.transport.write_all(b"%b\r\n%b" % (head, body))  # type: ignore[attr-defined]
+        answer = b"%b\r\n%b" % (head, body)
+        assert self._taker is not None
+        if self._taker.turns.has_line:
+            # An attempt at a webhook must not begin before the answer is sent (assumed D21).
+            self._answers.write_all(answer)
+        else:
+            self._answers.hold(answer)
         self.server_state.total_requests += 1
         self._since = self.loop.time()
         return True
