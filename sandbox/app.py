@@ -8,7 +8,6 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from starlette.routing import Mount
 from starlette.types import Scope
 
 from sandbox import __version__, beginning, library
@@ -75,6 +74,7 @@ def create_app(settings: Settings | None = None) -> "Starlette":
     earlier run, and writes the last changes to a state file. Raises as `build` does.
     """
     from starlette.applications import Starlette
+    from starlette.routing import Mount
 
     surfaces = build(settings or Settings()).app
     routes = [Mount(PREFIX, surfaces.mounted(PREFIX)), Mount("", surfaces.mounted(""))]

@@ -8,13 +8,14 @@ import os
 import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
+from uvicorn.lifespan.off import LifespanOff
 from uvicorn.loops.auto import auto_loop_factory
 
 from sandbox import descriptors
@@ -25,7 +26,9 @@ from sandbox.http.connections import ConnectionPool
 from sandbox.http.protocol import Protocol
 from sandbox.http.refusals import Application
 from sandbox.library import scenario_file
+from sandbox.platform import ahead
 from sandbox.settings import LogFormat, Settings, SettingsError
+from sandbox.surfaces import Surfaces
 
 if TYPE_CHECKING:
     from sandbox.certificates import Tls
@@ -39,6 +42,9 @@ _UNREAD_BYTES: Final = 65_536
 """Size of a socket's receive buffer, and of one read. With larger reads, many clients that send
 much at the same moment would keep all others waiting."""
 _GRACE_S: Final = 2
+_BETWEEN_PARTS_S: Final = 0.01
+"""In between, requests are answered that came meanwhile."""
+_NO_MORE: Final = object()
 _GC_AFTER: Final = 5_000
 """Objects created between two collections. A request leaves no cycles, only its journal entry, so
 the default of 700 would find nothing again and again. A collection of this many takes a few
@@ -48,6 +54,26 @@ _GC_MIDDLE: Final = 3
 _GC_NEVER: Final = 100_000
 """Objects that survive two collections are state and stay: searching all of them would take long
 and find nothing."""
+
+
+class _Lifespan(LifespanOff):
+    """Begins and ends the sandbox without messages of ASGI.
+
+    Starlette would take them, and importing it takes a tenth of the start.
+    """
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        app = config.loaded_app
+        self._life = app.lifespan() if isinstance(app, Surfaces) else nullcontext()
+
+    async def startup(self) -> None:
+        """Begin. Raises what the beginning raises."""
+        await self._life.__aenter__()
+
+    async def shutdown(self) -> None:
+        """End."""
+        await self._life.__aexit__(None, None, None)
 
 
 class _Server(uvicorn.Server):
@@ -66,12 +92,14 @@ class _Server(uvicorn.Server):
         self._beside = beside
         self._leave = leave
         self._task: asyncio.Task[None] | None = None
+        self._loading: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then announce it."""
         await super().startup(sockets)
         _queue(sockets or [])
         if self.started:
+            self._loading = asyncio.create_task(_load_ahead())
             # Existing objects stay; collections need not search them again and again.
             gc.freeze()
             gc.set_threshold(_GC_AFTER, _GC_MIDDLE, _GC_NEVER)
@@ -82,11 +110,21 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the task, hand the worlds over, then end the server."""
-        if self._task is not None:
-            self._task.cancel()
+        for task in (self._task, self._loading):
+            if task is not None:
+                task.cancel()
         if self._leave is not None:
             await self._leave()
         await super().shutdown(sockets)
+
+
+async def _load_ahead() -> None:
+    """Load what the first payment needs, after the requests that wait for the server."""
+    parts = ahead.parts()
+    while True:
+        await asyncio.sleep(_BETWEEN_PARTS_S)
+        if next(parts, _NO_MORE) is _NO_MORE:
+            return
 
 
 def serve(settings: Settings) -> None:
@@ -187,6 +225,7 @@ def config_of(app: Application, pool: ConnectionPool, tls: "Tls | None" = None) 
         app,
         http=partial(Protocol, pool=pool),  # type: ignore[arg-type]
         ws="none",
+        lifespan="off",
         backlog=_ACCEPTED_AT_ONCE,
         log_config=None,
         # Without a level of its own, uvicorn prepares trace lines for every request.
@@ -198,6 +237,7 @@ def config_of(app: Application, pool: ConnectionPool, tls: "Tls | None" = None) 
         timeout_graceful_shutdown=_GRACE_S,
     )
     config.load()
+    config.lifespan_class = _Lifespan
     config.ssl = tls.context if tls else None
     return config
 

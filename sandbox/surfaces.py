@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from pydantic_core import to_json
-from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sandbox.control.control import Control
@@ -56,7 +55,6 @@ class Surfaces:
 
         self._beside = beside
         self._on_begin, self._on_end = on_begin, on_end
-        self._lifespan = Router(lifespan=self.lifespan)
 
     @asynccontextmanager
     async def lifespan(self, _: object = None) -> AsyncIterator[None]:
@@ -90,7 +88,10 @@ class Surfaces:
         """Pass the request to the platform or the control API."""
         try:
             if scope["type"] == "lifespan":
-                await self._lifespan(scope, receive, send)
+                # A served sandbox never gets here, and starts sooner without this import.
+                from starlette.routing import Router
+
+                await Router(lifespan=self.lifespan)(scope, receive, send)
             elif self._hosts is not None and (host := self._hosts.refuses(scope)) is not None:
                 await self._refuse(scope, send, host)
             elif scope["path"] in WELCOME_PATHS and is_welcome(scope):

@@ -3,8 +3,6 @@
 import sys
 from typing import Final, NoReturn
 
-from sandbox.cli.tables import say
-
 EXIT_REFUSED: Final = 1
 """The request was understood but refused."""
 
@@ -17,5 +15,8 @@ EXIT_INTERRUPTED: Final = 130
 
 def refuse(message: str, code: int = EXIT_UNUSABLE) -> NoReturn:
     """Print the reason on stderr and exit with this code."""
+    # Loading it takes a thirtieth of the start of a server.
+    from sandbox.cli.tables import say
+
     say(f"sandbox: {message}", err=True)
     sys.exit(code)

@@ -5,14 +5,15 @@ command line or the environment names; a server that does not answer at once com
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
-from click.shell_completion import CompletionItem
 
-from sandbox.cli.control import read_for_completion, world_path
 from sandbox.domain.profile import Profile
 from sandbox.domain.words import did_you_mean
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 Words = Callable[[], Mapping[str, str]]
 """The words that there are, each with what it means, or an empty text."""
@@ -89,7 +90,7 @@ class KnownType(click.ParamType[Any]):
             self.fail(f"{shown(value)} is no {self.name.lower()}{hint}", param, ctx)
         return value
 
-    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> "list[CompletionItem]":
         """The words that begin with what was typed."""
         return _beginning(self._words(), incomplete)
 
@@ -105,7 +106,7 @@ class HintedType(click.ParamType[Any]):
         """The word as it is."""
         return value
 
-    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> "list[CompletionItem]":
         """The words that begin with what was typed."""
         return _beginning(self._words(), incomplete)
 
@@ -113,8 +114,10 @@ class HintedType(click.ParamType[Any]):
 class ListedType(HintedType):
     """Words with commas between them. The shell completes the last one."""
 
-    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> "list[CompletionItem]":
         """The words so far, with each that begins with what was typed of the last."""
+        from click.shell_completion import CompletionItem
+
         before, comma, last = incomplete.rpartition(",")
         offered = _beginning(self._words(), last)
         return [CompletionItem(before + comma + one.value, help=one.help) for one in offered]
@@ -132,8 +135,10 @@ class _OnServer(click.ParamType[Any]):
         """The word as it is; the server checks it."""
         return value
 
-    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> "list[CompletionItem]":
         """The words that begin with what was typed; none if the server does not answer."""
+        from sandbox.cli.control import read_for_completion, world_path
+
         world = read_for_completion(ctx, world_path)
         return _beginning(dict.fromkeys(self._read(world), "") if world else {}, incomplete)
 
@@ -155,7 +160,7 @@ def _terminals(world: Mapping[str, Any]) -> Iterable[str]:
     return [*world["terminals"]]
 
 
-def switch_values(ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+def switch_values(ctx: Any, param: Any, incomplete: str) -> "list[CompletionItem]":
     """The values of the switch that the command line has named already."""
     from sandbox.domain.switches import SWITCHES
 
@@ -165,7 +170,9 @@ def switch_values(ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]
     return _beginning(dict.fromkeys(words, ""), incomplete)
 
 
-def _beginning(words: Mapping[str, str], incomplete: str) -> list[CompletionItem]:
+def _beginning(words: Mapping[str, str], incomplete: str) -> "list[CompletionItem]":
+    from click.shell_completion import CompletionItem
+
     return [
         CompletionItem(word, help=about.replace("\n", " ") or None)
         for word, about in words.items()

@@ -5,7 +5,6 @@ Zones are those of the IANA database: the machine's own, else that of the packag
 
 from datetime import UTC, datetime, time, timedelta
 from typing import Final, Literal
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from sandbox.domain.values import Value
 from sandbox.domain.words import nearest
@@ -38,6 +37,8 @@ class BatchSchedule(Value, frozen=True, kw_only=True):
         A time that daylight saving skips comes as much later as the clock jumps: 02:30 is 03:30.
         One that occurs twice counts once, the first time.
         """
+        from zoneinfo import ZoneInfo
+
         zone = ZoneInfo(self.zone)
         today = moment.astimezone(zone).date()
         for ahead in range(-1, _DAYS_AHEAD):
@@ -79,6 +80,8 @@ def batch_schedule(
 
 
 def _must_be_a_zone(name: str) -> None:
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):

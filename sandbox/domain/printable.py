@@ -7,14 +7,13 @@ change the direction of text (assumed D25-plain).
 import re
 from typing import Final
 
-_OBEYED: Final = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+_OBEYED: Final = "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+"""Compiled when it is first used, which a start need not wait for."""
 
 
 def obeyed_in(text: str) -> str | None:
     """The first character of the text that a terminal could obey, written out."""
-    found = _OBEYED.search(text)
+    found = re.search(_OBEYED, text)
     return found and written_out(found[0])
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable
-from functools import cache
+from functools import cache, cached_property
 from time import perf_counter
 from typing import Any, Final, Protocol
 
@@ -32,7 +32,6 @@ from sandbox.platform.request_context import (
     RequestContext,
 )
 from sandbox.platform.router import Router
-from sandbox.platform.routes import OPERATIONS
 from sandbox.platform.rows import Row, is_key_path
 from sandbox.platform.security_headers import SHOWS_KEY
 from sandbox.platform.sending import (
@@ -111,6 +110,8 @@ class Turns(Protocol):
 @cache
 def _router() -> Router[Row]:
     """The tree over the whole table, the same for every sandbox of the process."""
+    from sandbox.platform.routes import OPERATIONS
+
     return Router(OPERATIONS)
 
 
@@ -121,7 +122,7 @@ class Platform:
         self,
         worlds: Worlds,
         *,
-        rows: Iterable[Row] = OPERATIONS,
+        rows: Iterable[Row] | None = None,
         turns: Turns,
         explain_headers: bool = True,
         log_requests: bool = False,
@@ -129,13 +130,18 @@ class Platform:
     ) -> None:
         self._worlds = worlds
         self.turns = turns
-        self._router = _router() if rows is OPERATIONS else Router(rows)
+        self._rows = rows
         self._key_header = worlds.profile.api_key_header_bytes
         self._key_format = worlds.profile.key_format
         self._carried = None if elsewhere is None else CarriedRequests(elsewhere, worlds)
         self._recognized = RecognizedKeys(worlds, self._key_format)
         self._explain_headers = explain_headers
         self._recorder = Recorder(worlds, log_requests=log_requests)
+
+    @cached_property
+    def _router(self) -> Router[Row]:
+        """The tree over the rows. It loads all operations, which a start need not wait for."""
+        return _router() if self._rows is None else Router(self._rows)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request. Only HTTP is spoken here."""

@@ -5,7 +5,6 @@ visibility tests all read these rows; nothing about an endpoint is written anywh
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,8 +28,7 @@ Shape = Callable[[Profile], "type[BaseModel]"]
 Relate = Callable[[Account, Account | None], Relation]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Target:
+class Target(Value, frozen=True, kw_only=True, gc=True, eq=False, dict=True):
     """The target of a request, and where the request names it.
 
     `name` is the parameter or field with the id of a record of this `kind`. Without an account's id
@@ -92,8 +90,7 @@ class Extended(Value, frozen=True):
     texts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(Value, frozen=True, kw_only=True, gc=True, eq=False, dict=True):
     """One endpoint. Without `run` it is a retired one: 405, before authentication.
 
     `narrow` selects the needed permission by the body, if the row leaves it open. `secrets` are
@@ -126,17 +123,18 @@ class Row:
     shows_key: bool = False
     refuses: tuple[Fault, ...] = ()
     refuses_where: tuple[tuple[str, str, Fault], ...] = ()
-    found: Decision = field(init=False, compare=False)
-    """The decision that this row serves a request."""
-    is_about_one: bool = field(init=False, compare=False)
-    """Whether the path alone says what a request is about."""
 
-    def __post_init__(self) -> None:
-        """Work out what every request asks."""
+    @cached_property
+    def found(self) -> Decision:
+        """The decision that this row serves a request."""
+        return ("route", "ok", self.name, self.source)
+
+    @cached_property
+    def is_about_one(self) -> bool:
+        """Whether the path alone says what a request is about."""
         target = self.target
         is_about_one = target is not None and target.where == "path" and not target.others
-        object.__setattr__(self, "found", ("route", "ok", self.name, self.source))
-        object.__setattr__(self, "is_about_one", is_about_one and self.may is None)
+        return is_about_one and self.may is None
 
 
 def is_key_path(path: str) -> bool:

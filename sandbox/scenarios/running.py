@@ -1,7 +1,6 @@
 """A running scenario: the rule for each attempt, and how often each rule has applied."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from msgspec import Struct
@@ -129,14 +128,13 @@ class Wanted:
         return fact in self._plain or any(one.matches(fact) for one in self._ranges)
 
 
-@dataclass(slots=True)
-class Running:
+class Running(Struct, eq=False):
     """A scenario in use in a world."""
 
     scenario: "Scenario"
     resolve: Resolve
-    _attempts: list[_Entry] = field(init=False)
-    _webhooks: list[_Entry] = field(init=False)
+    _attempts: list[_Entry] = []
+    _webhooks: list[_Entry] = []
 
     def __post_init__(self) -> None:
         self._attempts = self._entries("rule", self.scenario.rule)

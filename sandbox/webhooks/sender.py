@@ -8,7 +8,6 @@ import errno
 import re
 import socket
 from collections.abc import Callable, Mapping
-from email.utils import parsedate_to_datetime
 from importlib import import_module
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -233,6 +232,8 @@ def _seconds(retry_after: str | None) -> float | None:
         return None
     if retry_after.isascii() and retry_after.strip().isdecimal():
         return float(retry_after[:9])
+    from email.utils import parsedate_to_datetime
+
     try:
         return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time())
     except (ValueError, TypeError, OverflowError):

@@ -8,7 +8,6 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from time import monotonic
 from typing import Final
 
@@ -57,8 +56,7 @@ class _Lane(Struct):
     under_way: int = 0
 
 
-@dataclass(slots=True, eq=False)
-class _Later:
+class _Later(Struct, eq=False):
     """A function to call at a moment of the monotonic clock, in seconds."""
 
     due_s: float

@@ -4,8 +4,9 @@ Applies the rows F1 to F41 of `transitions`.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.action_plans import ActionRequest, Plan, plan
@@ -29,8 +30,7 @@ from sandbox.domain.readings.payments import (
 from sandbox.domain.readings.table import DEFAULTS
 
 
-@dataclass(slots=True)
-class Case:
+class Case(Struct, eq=False):
     """The facts that decide the row of a follow-up.
 
     `batch_is_closed`: the batch of the payment was submitted or has its result. `readings` are
@@ -42,7 +42,7 @@ class Case:
     action: ActionRequest
     batch_is_closed: bool = False
     readings: Mapping[str, str] = field(default_factory=lambda: DEFAULTS)
-    _plan: Plan | None = field(default=None, init=False)
+    _plan: Plan | None = None
 
     @property
     def plan(self) -> Plan:

@@ -66,7 +66,10 @@ _TOUCHING_TOO: Final = re.compile(
 
 def _table(values: dict[int, int], otherwise: int = 0) -> bytes:
     """The class of each byte."""
-    return bytes(values.get(code, otherwise) for code in range(256))
+    row = bytearray([otherwise]) * 256
+    for code, value in values.items():
+        row[code] = value
+    return bytes(row)
 
 
 def _of_digits(values: list[int], otherwise: int = 0) -> bytes:
@@ -111,6 +114,7 @@ _IS_YEAR: Final = _table(dict.fromkeys(EXPIRY_YEARS, 1))
 _IS_SOME: Final = _table({0: 0}, 1)
 
 
+@cache
 def _brand_tables(length: int) -> tuple[bytes, bytes]:
     """For the first two digits and for the two after them, to which sets each value belongs.
 
@@ -126,9 +130,6 @@ def _brand_tables(length: int) -> tuple[bytes, bytes]:
         _table({first: bits[frozenset(seconds)] for first, seconds in after.items()}),
         _table({two: sum(bit for one, bit in bits.items() if two in one) for two in range(PAIRS)}),
     )
-
-
-_BRANDS: Final = {length: _brand_tables(length) for length in range(DIGITS_MIN, DIGITS_MAX + 1)}
 
 
 def may_mention(body: bytes) -> bool:
@@ -292,7 +293,7 @@ class _Row:
             if hits:
                 hits &= _number(_bytes(total >> back, size).translate(_IS_RIGHT))
             if hits:
-                first, second = _BRANDS[length]
+                first, second = _brand_tables(length)
                 both = _number(pair.translate(first)) & _number(next_pair.translate(second))
                 hits &= _number(_bytes(both, size).translate(_IS_SOME))
             if hits:

@@ -1,6 +1,5 @@
 """Rows of accounts. Source: spec 4.4-paths-accounts; details assumed 1.3."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from sandbox.domain.access import need
@@ -24,7 +23,7 @@ _PATHS: Final = Paths("accounts", "/v1/accounts", "account_id")
 _ACCOUNT: Final = Target(where="path", name="account_id")
 # An admin reads any account's resources by id, and may name any account in a filter; it changes
 # its own hierarchy alone: assumed 4.7-admin, D6.
-_ACCOUNT_TO_READ: Final = replace(_ACCOUNT, relate=relate_with_admin_reach)
+_ACCOUNT_TO_READ: Final = _ACCOUNT.but(relate=relate_with_admin_reach)
 
 _V1: Final[tuple[Row, ...]] = (
     Row(
@@ -101,7 +100,7 @@ _CREATE: Final = Row(
 def _as_v2(row: Row) -> Row:
     """The same operation under its other path. Source: assumed 1.3-alias."""
     path = row.path.replace("/v1/", "/v2/")
-    return replace(row, name=f"{row.name}_v2", path=path, source="assumed 1.3-alias")
+    return row.but(name=f"{row.name}_v2", path=path, source="assumed 1.3-alias")
 
 
 ROWS: Final[tuple[Row, ...]] = (
@@ -117,8 +116,7 @@ ROWS: Final[tuple[Row, ...]] = (
         unblock_refuses=(ACCOUNT_BLOCKED,),
     ),
     *(_as_v2(row) for row in _V1),
-    replace(
-        _CREATE,
+    _CREATE.but(
         name="accounts.create_v2",
         path="/v2/accounts",
         summary="Create an account with an organization and an API key",

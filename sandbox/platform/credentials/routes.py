@@ -1,6 +1,5 @@
 """Rows of credentials. Source: spec 2.9; paths assumed 1.6."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from sandbox.domain.access import need
@@ -59,7 +58,7 @@ ROWS: Final[tuple[Row, ...]] = (
         source="assumed 1.6",
         need=need("credentials:read"),
         # An admin reads any account's resources by id: assumed 4.7-admin.
-        target=replace(_TARGET, relate=relate_with_admin_reach),
+        target=_TARGET.but(relate=relate_with_admin_reach),
         run=operations.read,
         response=CredentialView,
     ),

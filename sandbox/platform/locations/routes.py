@@ -1,6 +1,5 @@
 """Rows of locations. Source: spec 4.4-paths-locations; details assumed 1.5."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from sandbox.domain.access import need
@@ -56,7 +55,7 @@ ROWS: Final[tuple[Row, ...]] = (
         source="spec 4.4-paths-locations",
         need=need("locations:read"),
         # An admin reads any account's resources by id: assumed 4.7-admin.
-        target=replace(_TARGET, relate=relate_with_admin_reach),
+        target=_TARGET.but(relate=relate_with_admin_reach),
         run=directory.read,
         response=Location,
     ),

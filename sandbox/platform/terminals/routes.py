@@ -1,6 +1,5 @@
 """Rows of terminals. Source: spec 4.4-paths-terminals; details assumed 1.4."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from sandbox.domain.access import need
@@ -60,7 +59,7 @@ ROWS: Final[tuple[Row, ...]] = (
         source="spec 4.4-paths-terminals",
         need=need("terminals:read"),
         # An admin reads any account's resources by id: assumed 4.7-admin.
-        target=replace(_TARGET, relate=relate_with_admin_reach),
+        target=_TARGET.but(relate=relate_with_admin_reach),
         run=operations.read,
         response=Terminal,
     ),
