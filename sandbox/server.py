@@ -238,6 +238,8 @@ def config_of(app: Application, pool: ConnectionPool, tls: "Tls | None" = None) 
     )
     config.load()
     config.lifespan_class = _Lifespan
+    if isinstance(app, Surfaces):
+        app.turns.after_each_turn(pool.batch.send)
     config.ssl = tls.context if tls else None
     return config
 

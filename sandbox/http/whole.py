@@ -208,11 +208,12 @@ class WholeProtocol(AnsweringProtocol):
             head += b"%b: %b\r\n" % (name, value)
         answer = b"%b\r\n%b" % (head, body)
         assert self._taker is not None
-        if self._taker.turns.has_line:
+        turns = self._taker.turns
+        if turns.is_in_turn or not turns.has_line:
+            self._answers.hold(answer)
+        else:
             # An attempt at a webhook must not begin before the answer is sent (assumed D21).
             self._answers.write_all(answer)
-        else:
-            self._answers.hold(answer)
         self.server_state.total_requests += 1
         self._since = self.loop.time()
         return True

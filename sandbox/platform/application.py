@@ -102,8 +102,17 @@ class Turns(Protocol):
         """Whether requests have to wait."""
         ...
 
+    @property
+    def is_in_turn(self) -> bool:
+        """Whether requests are being answered whose turn it is."""
+        ...
+
     def in_line(self, go: Callable[[], bool]) -> None:
         """Call the function when its turn comes. It returns False if it was needless."""
+        ...
+
+    def after_each_turn(self, then: Callable[[], None]) -> None:
+        """Call the function at the end of each turn, before anything else happens."""
         ...
 
 

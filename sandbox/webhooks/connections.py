@@ -1,20 +1,23 @@
-"""Connections to receivers, with a limit on the bytes of an answer.
+"""One connection to a receiver: a request goes out, and a bounded answer comes (decision 72).
 
-aiohttp limits the lines and fields of one head. It sets no limit to interim answers (1xx) before
-the final one, nor to what frames a body, nor to bytes that come without a request. `Connection`
-counts all bytes of an answer and closes itself at the limit.
-
-It relies on parts of aiohttp that are not documented. `RELIED_ON` names them, and
-tests/webhooks/test_bounded_answers.py fails where a version of aiohttp changes them.
+The parser calls back for each part of an answer. Whatever a receiver sends, an answer takes no more
+than `ANSWER_BYTES_MAX` bytes of it, and a connection with anything odd about it is not used again.
 """
 
 import asyncio
-from contextvars import ContextVar
-from functools import partial
-from typing import Any, Final
+from typing import Final, cast
 
-from aiohttp import ClientError, TCPConnector
-from aiohttp.client_proto import ResponseHandler
+import httptools
+from msgspec import Struct, field
+
+RESPONSE_CHARS_MAX: Final = 4_096
+"""Characters stored of a receiver's answer: enough for an error message."""
+
+_MARGIN_BYTES: Final = 256
+"""Bytes read beyond the stored ones, so a key is recognized before it is cut."""
+
+BODY_BYTES_MAX: Final = RESPONSE_CHARS_MAX + _MARGIN_BYTES
+"""The rest of a longer body is not awaited."""
 
 ANSWER_BYTES_MAX: Final = 65_536
 """The most bytes of one answer: all its heads, and its body with the framing until enough of it
@@ -26,115 +29,200 @@ INTERIM_MAX: Final = 20
 PIECE_BYTES: Final = 4_096
 """Bytes that are parsed before the limits are looked at again. Most answers are one piece."""
 
-RELIED_ON: Final = {
-    "_factory": "the connector calls it to make the protocol of a new connection",
-    "set_response_params": "is called on the protocol before each request",
-    "data_received": "is called with what came, and with nothing when reading goes on",
-    "feed_data": "is called with each head that was parsed, and its body",
-    "set_exception": "gives an error to the one who waits for the head",
-    "_reading_paused": "is true while enough of a body waits to be read",
-}
-
-IS_REUSED: Final[ContextVar[bool]] = ContextVar("is_reused", default=False)
-"""Whether the request of this task went out on a connection that had one before. Set here, because
-a trace of aiohttp, which tells it too, takes a fifteenth of an attempt."""
-
 _FINAL: Final = 200
 _SWITCHING: Final = 101
+_CLOSED: Final = "the connection was closed before there was a complete answer"
+_FRAMING: Final = frozenset({b"content-length", b"transfer-encoding"})
 
 
-class AnswerTooLong(ClientError):
-    """An answer beyond a limit; the message names the limit."""
+class ReceiverFault(Exception):
+    """Why there is no complete answer. The message is for whoever looks at the attempt."""
 
 
-class Connection(ResponseHandler):
-    """One connection, which takes so many bytes of each answer and no more."""
+class Closed(ReceiverFault):
+    """The connection ended before anything of an answer came."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(loop)
-        self._taken = 0
-        self._interim = 0
-        # Received data that is not parsed yet, because enough of a body waits to be read.
-        self._held = b""
-        # The body of the final answer, once its head has come.
-        self._body: Any = None
-        self._is_refused = False
-        self._had_one = False
 
-    def set_response_params(self, **params: Any) -> None:
-        """A request is about to be sent, whose answer comes next."""
-        IS_REUSED.set(self._had_one)
-        self._had_one = True
-        if self._body is not None:
-            self._taken, self._interim, self._body = 0, 0, None
-        super().set_response_params(**params)
+class Came(Struct):
+    """What has come of an answer. `status` is None as long as its head is not complete."""
+
+    status: int | None = None
+    text: bytearray = field(default_factory=bytearray)
+    retry_after: str | None = None
+
+
+class Connection(asyncio.Protocol):
+    """A connection that carries one request after the other.
+
+    `is_usable` says whether it can carry another; `idle_since` is when the last one ended, on the
+    clock of the loop.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport
+        self._parser = httptools.HttpResponseParser(self)
+        self._waiter: asyncio.Future[None] | None = None
+        self._came = Came()
+        self._taken = self._interim = 0
+        self._is_framed = False
+        self._until = 0.0
+        self._look: asyncio.TimerHandle | None = None
+        self.is_usable = True
+        self.had_one = False
+        self.idle_since = 0.0
+
+    async def ask(self, request: bytes, came: Came, until: float) -> None:
+        """Send a request, and fill `came` until the answer is complete, or enough of it is there.
+
+        Raises ReceiverFault, OSError, or TimeoutError at that time of the loop's clock.
+        """
+        self._came, self._taken, self._interim, self._is_framed = came, 0, 0, False
+        self._waiter = waiter = self._loop.create_future()
+        self._until = until
+        if self._look is None:
+            self._look = self._loop.call_at(until, self._look_at_time)
+        self._transport.write(request)
+        try:
+            await waiter
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            self._waiter = None
+        self.had_one = True
+        self.idle_since = self._loop.time()
+
+    def close(self) -> None:
+        """Close, and drop what the receiver still sends."""
+        self.is_usable = False
+        self._transport.abort()
+
+    def _look_at_time(self) -> None:
+        """Give up if it is time. One timer serves for all requests, which rarely take so long."""
+        self._look = None
+        if self._waiter is None:
+            return
+        if self._loop.time() < self._until:
+            self._look = self._loop.call_at(self._until, self._look_at_time)
+        else:
+            self._fail(TimeoutError())
+
+    # --- the connection
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        self._transport = cast(asyncio.Transport, transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End the answer that is awaited, which may be complete without having said so."""
+        self.is_usable = False
+        if self._look is not None:
+            self._look.cancel()
+        if not self._taken:
+            self._fail(Closed(str(exc) if exc else _CLOSED))
+        elif exc is not None:
+            self._fail(exc)
+        elif self._came.status is None:
+            self._fail(ReceiverFault(_CLOSED))
+        elif self._is_framed:
+            self._fail(ReceiverFault("the body of the answer was not completed"))
+        else:
+            self._end()
 
     def data_received(self, data: bytes) -> None:
-        """Parse the received data piece by piece, up to the limit."""
-        if not data:
-            # Reading resumes after a pause: first parse the data held back.
-            super().data_received(data)
-        elif len(data) <= PIECE_BYTES and not self._held and not self._reading_paused:
+        """Parse what came piece by piece, up to the limit."""
+        if len(data) <= PIECE_BYTES:
             # As nearly always.
             self._take(data)
             return
-        coming, self._held = memoryview(self._held + data), b""
-        while coming:
-            if self._reading_paused:
-                self._held = bytes(coming)
-                return
-            self._take(bytes(coming[:PIECE_BYTES]))
-            coming = coming[PIECE_BYTES:]
+        for start in range(0, len(data), PIECE_BYTES):
+            if not self._is_awaited:
+                break
+            self._take(data[start : start + PIECE_BYTES])
+
+    @property
+    def _is_awaited(self) -> bool:
+        return self._waiter is not None and not self._waiter.done()
 
     def _take(self, piece: bytes) -> None:
-        if self._is_refused:
+        if not self._is_awaited:
+            # It answers no request.
+            self.close()
             return
         self._taken += len(piece)
-        if self._body is not None and self._body.is_eof():
-            self._close_unrequested()
-        elif self._taken <= ANSWER_BYTES_MAX:
-            super().data_received(piece)
-        elif self._body is None:
-            self._refuse(f"the answer's head is longer than {ANSWER_BYTES_MAX // 1024} KiB")
-        else:
-            self._refuse(
-                f"the first {ANSWER_BYTES_MAX // 1024} KiB of the answer hold too little of a body"
-            )
-
-    def feed_data(self, data: Any, size: int = 0) -> None:
-        """A head was parsed. Interim ones are counted and dropped: the client waits for none."""
-        message, body = data
-        if self._body is not None:
-            self._close_unrequested()
-        elif message.code >= _FINAL or message.code == _SWITCHING:
-            self._body = body
-            super().feed_data(data, size)
-        else:
-            self._interim += 1
-            if self._interim > INTERIM_MAX:
-                self._refuse(f"more than {INTERIM_MAX} interim answers came before the final one")
-
-    def _refuse(self, why: str) -> None:
-        """Stop reading, and fail the request that waits for the answer."""
-        if self._is_refused:
+        if self._taken > ANSWER_BYTES_MAX:
+            self._refuse_length()
             return
-        self._is_refused = True
-        error = AnswerTooLong(why)
-        if self._body is not None:
-            self._body.set_exception(error)
-        self.set_exception(error)
-        if self.transport is not None:
-            self.transport.abort()
+        try:
+            self._parser.feed_data(piece)
+        except httptools.HttpParserUpgrade:
+            self._end()
+        except httptools.HttpParserError as error:
+            # What came before the odd part may have been all that was needed.
+            self._fail(ReceiverFault(f"the answer cannot be read: {error}"))
+            self.is_usable = False
 
-    def _close_unrequested(self) -> None:
-        """Do not reuse a connection whose receiver sent unrequested data."""
-        self._is_refused = True
-        self.force_close()
-        if self.transport is not None:
-            self.transport.close()
+    def _refuse_length(self) -> None:
+        kib = ANSWER_BYTES_MAX // 1024
+        if self._came.status is None:
+            self._fail(ReceiverFault(f"the answer's head is longer than {kib} KiB"))
+        else:
+            why = f"the first {kib} KiB of the answer hold too little of a body"
+            self._fail(ReceiverFault(why))
 
+    def _end(self, *, is_usable: bool = False) -> None:
+        """There is all of the answer that is wanted."""
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+            self.is_usable = self.is_usable and is_usable
+            if not self.is_usable:
+                self._transport.abort()
 
-def bounded(connector: TCPConnector) -> TCPConnector:
-    """The connector, which makes such connections from now on."""
-    connector._factory = partial(Connection, loop=asyncio.get_running_loop())  # type: ignore[assignment]
-    return connector
+    def _fail(self, error: Exception) -> None:
+        """There is no complete answer."""
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_exception(error)
+
+    # --- parser callbacks
+
+    def on_message_begin(self) -> None:
+        """Begin an answer; after a final one there must be none."""
+        if not self._is_awaited:
+            self.is_usable = False
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Note the headers that count."""
+        name = name.lower()
+        if name in _FRAMING:
+            self._is_framed = True
+        elif name == b"retry-after" and self._is_awaited:
+            self._came.retry_after = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        """Note the status of the final answer. Interim ones are counted and dropped."""
+        status = self._parser.get_status_code()
+        if not self._is_awaited:
+            return
+        if status >= _FINAL or status == _SWITCHING:
+            self._came.status = status
+            return
+        self._interim += 1
+        self._is_framed, self._came.retry_after = False, None
+        if self._interim > INTERIM_MAX:
+            why = f"more than {INTERIM_MAX} interim answers came before the final one"
+            self._fail(ReceiverFault(why))
+
+    def on_body(self, part: bytes) -> None:
+        """Keep the beginning of the body."""
+        if not self._is_awaited:
+            return
+        text = self._came.text
+        text += part[: BODY_BYTES_MAX - len(text)]
+        if len(text) >= BODY_BYTES_MAX:
+            self._end()
+
+    def on_message_complete(self) -> None:
+        """End the answer, unless it is an interim one."""
+        if self._came.status is not None:
+            self._end(is_usable=self._parser.should_keep_alive())

@@ -37,6 +37,10 @@ STARTS_IN_A_TURN: Final = 8
 """Attempts that begin in one round of the loop. Signing and connecting take half a millisecond
 each. The rest begin in the next rounds, so requests get their turn in between."""
 
+REQUESTS_IN_A_TURN: Final = 10
+"""Requests that are answered in one round of the loop while webhooks are sent. They take as long as
+a receiver on this machine takes to answer, so an attempt waits for one turn."""
+
 DOWN_S: Final = 0.1
 """Real seconds in which an unreachable endpoint is not tried again while a clock advances: in so
 short a time it is still unreachable, however much time passes in the world."""
@@ -48,12 +52,17 @@ log = logging.getLogger("sandbox.webhooks")
 
 
 class _Lane(Struct):
-    """The attempts at one endpoint. `runner` is the task that takes the next one."""
+    """The attempts at one endpoint. `runner` is the task that takes the next one.
+
+    The last attempt that it took began at `since`, on the clock of the loop.
+    """
 
     world: World
     endpoint_id: str
     runner: object | None = None
     under_way: int = 0
+    since: float = 0.0
+    look: asyncio.TimerHandle | None = None
 
 
 class _Later(Struct, eq=False):
@@ -73,6 +82,8 @@ class Dispatcher:
         self._prefix = header_prefix
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_closed = False
+        self.is_in_turn = False
+        self._after_turn: list[Callable[[], None]] = []
         # A dictionary as an ordered set.
         self._later: dict[_Later, None] = {}
         self._begin_anew()
@@ -168,13 +179,14 @@ class Dispatcher:
                 job = lane.world.outbox.take(lane.endpoint_id)
                 if job is None:
                     break
-                overtake = self._loop.call_later(PATIENCE_S, self._overtake, lane, runner)
+                lane.since = self._loop.time()
+                if lane.look is None:
+                    lane.look = self._loop.call_later(PATIENCE_S, self._look_at, lane)
                 lane.under_way += 1
                 try:
                     await self._attempt(lane.world, job)
                 finally:
                     lane.under_way -= 1
-                    overtake.cancel()
         finally:
             if lane.runner is runner:
                 lane.runner = None
@@ -183,10 +195,22 @@ class Dispatcher:
                 self.work(lane.world, lane.endpoint_id)
             if not lane.under_way and lane.runner is None:
                 self._lanes.pop((id(lane.world), lane.endpoint_id), None)
+                if lane.look is not None:
+                    lane.look.cancel()
 
-    def _overtake(self, lane: _Lane, runner: object) -> None:
-        """The current attempt takes too long; the others stop waiting for it."""
-        if lane.runner is runner:
+    def _look_at(self, lane: _Lane) -> None:
+        """If the current attempt takes too long, the others stop waiting for it.
+
+        One timer of a lane serves for all its attempts, most of which are over long before.
+        """
+        assert self._loop
+        lane.look = None
+        if lane.runner is None:
+            return
+        due = lane.since + PATIENCE_S
+        if self._loop.time() < due:
+            lane.look = self._loop.call_at(due, self._look_at, lane)
+        else:
             lane.runner = None
             self.work(lane.world, lane.endpoint_id)
 
@@ -296,7 +320,7 @@ class Dispatcher:
 
     @property
     def has_line(self) -> bool:
-        """Whether requests have to wait for their turns, one in each round of the loop.
+        """Whether requests have to wait for their turns, a few in each round of the loop.
 
         They do while webhooks are being sent. Otherwise an attempt would wait for a whole crowd of
         requests in every round.
@@ -313,14 +337,32 @@ class Dispatcher:
             assert self._loop
             self._loop.call_soon(self._next_turn)
 
+    def after_each_turn(self, then: Callable[[], None]) -> None:
+        """Call the function at the end of each turn, before anything else happens."""
+        self._after_turn.append(then)
+
+    def _call_turn(self) -> None:
+        """Let a round pass before the next turn.
+
+        Attempts whose answers have come go on in it, and send the next webhook: while the receiver
+        works on it, requests are answered.
+        """
+        assert self._loop
+        self._loop.call_soon(self._next_turn)
+
     def _next_turn(self) -> None:
         assert self._loop
-        if len(self._in_line) > 1:
-            self._loop.call_soon(self._next_turn)
-        while self._in_line:
-            go = self._in_line.popleft()
-            if go():
-                break
+        left = REQUESTS_IN_A_TURN
+        self.is_in_turn = True
+        try:
+            while self._in_line and left:
+                left -= self._in_line.popleft()()
+        finally:
+            self.is_in_turn = False
+            if self._in_line:
+                self._loop.call_soon(self._call_turn)
+        for then in self._after_turn:
+            then()
 
     # --- clocks
 

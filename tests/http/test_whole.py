@@ -102,6 +102,7 @@ def test_a_client_that_says_it_is_the_last_request_gets_its_answer_and_the_end(s
 
 
 def test_a_query_and_an_escaped_path_are_read_as_ever(client, served):
+    assert client.ask(payment(served)).status == 200
     listed = client.ask(request(served, "GET /v1/transactions?limit=1&offset=0"))
     missing = client.ask(request(served, "GET /v1/accounts/%61%20b"))
 

@@ -1,0 +1,298 @@
+"""The requests that webhooks are, and the connections on which they go out. Source: decision 72."""
+
+import asyncio
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvloop
+
+from sandbox import certificates
+from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.webhooks.address_guard import Guard
+from sandbox.webhooks.connections import Came
+from sandbox.webhooks.receivers import Receivers, place_of
+from sandbox.webhooks.sender import Sender
+from tests.webhooks import misbehaving as bad
+from tests.webhooks.hooked import until
+from tests.webhooks.misbehaving import misbehaving
+
+LIMIT_S = 10.0
+LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
+    "asyncio": asyncio.new_event_loop,
+    "uvloop": uvloop.new_event_loop,
+}
+
+
+class Counting(ThreadingHTTPServer):
+    """Answers 200 over connections that stay open, and knows them."""
+
+    daemon_threads = True
+
+    def __init__(self, context: ssl.SSLContext | None = None) -> None:
+        self.accepted = self.open = self.most_open = 0
+        self.requests: list[tuple[str, dict[str, str], bytes]] = []
+        self.headers: dict[str, str] = {}
+        self.gate: threading.Event | None = None
+        self._lock = threading.Lock()
+        super().__init__(("127.0.0.1", 0), _Handler)
+        if context is not None:
+            self.socket = context.wrap_socket(self.socket, server_side=True)
+
+    def count(self, change: int) -> None:
+        with self._lock:
+            self.open += change
+            self.accepted += change == 1
+            self.most_open = max(self.most_open, self.open)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that gives up is no news."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Counting
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.count(1)
+
+    def finish(self) -> None:
+        super().finish()
+        self.server.count(-1)
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.server.requests.append((self.path, headers, body))
+        if self.server.gate is not None:
+            self.server.gate.wait(LIMIT_S)
+        self.send_response_only(200)
+        for name, value in {"content-length": "4", **self.server.headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(b"fine")
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def counting(context: ssl.SSLContext | None = None) -> Iterator[Counting]:
+    server = Counting(context)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def run(work: Any, loop: str = "uvloop") -> Any:
+    with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
+        return runner.run(work)
+
+
+async def send(
+    url: str, headers: dict[str, str] | None = None, *, times: int = 1, at_once: bool = False
+) -> list[Sent]:
+    sender = Sender(Guard(is_open=True), "test/1", mask=str, timeout_s=LIMIT_S, connections_max=3)
+    try:
+        attempts = [sender.send(url, b'{"a": 1}', headers or {}) for _ in range(times)]
+        if at_once:
+            return list(await asyncio.gather(*attempts))
+        return [await one for one in attempts]
+    finally:
+        await sender.close()
+
+
+def is_fine(sent: Sent) -> bool:
+    return (sent.status_code, sent.error, sent.response) == (200, None, "fine")
+
+
+# --- requests ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_webhook_is_a_post_with_its_headers_and_exactly_its_bytes(loop):
+    with counting() as server:
+        (sent,) = run(send(f"http://127.0.0.1:{server.server_port}/hooks", {"x-a": "b"}), loop)
+
+    assert is_fine(sent)
+    path, headers, body = server.requests[0]
+    assert (path, body) == ("/hooks", b'{"a": 1}')
+    assert headers == {
+        "host": f"127.0.0.1:{server.server_port}",
+        "user-agent": "test/1",
+        "accept": "*/*",
+        "content-type": "application/json",
+        "x-a": "b",
+        "content-length": "8",
+    }
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "target"),
+    [
+        ("http://example.com", "example.com", "/"),
+        ("http://example.com:80/a?b=c#d", "example.com", "/a?b=c"),
+        ("http://example.com:8080/a b?ü=1", "example.com:8080", "/a%20b?%C3%BC=1"),
+        ("https://example.com:443/%2F", "example.com", "/%2F"),
+        ("http://bücher.example/", "xn--bcher-kva.example", "/"),
+        ("http://[::1]:9/", "[::1]:9", "/"),
+    ],
+)
+def test_host_and_path_are_written_as_http_has_them(url, host, target):
+    head = place_of(url).head.decode("ascii")
+
+    assert head == f"POST {target} HTTP/1.1\r\nhost: {host}\r\n"
+
+
+@pytest.mark.parametrize("value", ["a\r\nx-b: c", "a\nb", "a\rb"])
+def test_a_header_with_a_line_break_is_never_sent(value):
+    with counting() as server:
+        (sent,) = run(send(f"http://127.0.0.1:{server.server_port}/", {"x-a": value}))
+
+    assert sent.error == "a header of the webhook has a line break"
+    assert server.requests == []
+
+
+# --- answers ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize(
+    ("answer", "status", "error", "text"),
+    [
+        (b"HTTP/1.0 200 OK\r\n\r\nuntil the end", 200, None, "until the end"),
+        (b"HTTP/1.1 200 OK\r\n\r\n", 200, None, ""),
+        (b"HTTP/1.1 204 \r\n\r\n", 204, None, ""),
+        (b"HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n", 101, "101", ""),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ndone and more", 200, None, "done"),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab", None, "read", ""),
+        (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n", 200, "read", ""),
+    ],
+)
+def test_an_answer_counts_as_http_has_it(loop, answer, status, error, text):
+    with misbehaving(bad.raw(answer)) as receiver:
+        (sent,) = run(send(receiver.url), loop)
+
+    assert (sent.status_code, sent.response) == (status, text)
+    assert (sent.error is None) is (error is None)
+    assert (error or "") in (sent.error or "")
+
+
+# --- connections ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_webhooks_to_one_receiver_share_a_connection(loop):
+    with counting() as server:
+        attempts = run(send(f"http://127.0.0.1:{server.server_port}/", times=20), loop)
+
+    assert all(map(is_fine, attempts))
+    assert server.accepted == 1
+
+
+def test_a_receiver_that_closes_each_connection_gets_a_new_one_each_time():
+    with counting() as server:
+        server.headers = {"connection": "close"}
+        attempts = run(send(f"http://127.0.0.1:{server.server_port}/", times=3))
+
+    assert all(map(is_fine, attempts))
+    assert server.accepted == 3
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_there_are_never_more_connections_than_allowed_and_the_others_wait(loop):
+    with counting() as server:
+        url = f"http://127.0.0.1:{server.server_port}/"
+        server.gate = threading.Event()
+        opener = threading.Thread(
+            target=lambda: until(lambda: len(server.requests) == 3) and server.gate.set()
+        )
+        opener.start()
+        attempts = run(send(url, times=10, at_once=True), loop)
+        opener.join()
+
+    assert all(map(is_fine, attempts))
+    assert (server.most_open, len(server.requests)) == (3, 10)
+
+
+def test_an_idle_connection_makes_room_for_another_receiver():
+    async def each(urls: list[str]) -> list[Came]:
+        receivers = Receivers(Guard(is_open=True), 2)
+        answers = [Came() for _ in urls]
+        until_s = asyncio.get_running_loop().time() + LIMIT_S
+        for url, came in zip(urls, answers, strict=True):
+            place = place_of(url)
+            request = place.head + b"content-length: 0\r\n\r\n"
+            await receivers.ask(place, request, came, until_s)
+        receivers.close()
+        return answers
+
+    with counting() as one, counting() as other, counting() as third:
+        servers = (one, other, third, one)
+        urls = [f"http://127.0.0.1:{server.server_port}/" for server in servers]
+        answers = run(each(urls))
+
+        assert [came.status for came in answers] == [200] * 4
+        # The first was closed for the third, and a new one was opened for the last.
+        assert [server.accepted for server in (one, other, third)] == [2, 1, 1]
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_connection_that_is_not_used_is_closed(loop):
+    async def wait(server: Counting) -> None:
+        receivers = Receivers(Guard(is_open=True), 2, idle_s=0.05)
+        place = place_of(f"http://127.0.0.1:{server.server_port}/")
+        until_s = asyncio.get_running_loop().time() + LIMIT_S
+        request = place.head + b"content-length: 0\r\n\r\n"
+        await receivers.ask(place, request, Came(), until_s)
+        assert server.open == 1
+        await asyncio.to_thread(until, lambda: server.open == 0)
+        receivers.close()
+
+    with counting() as server:
+        run(wait(server), loop)
+
+
+# --- TLS --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> tuple[ssl.SSLContext, Path]:
+    """The context of a receiver at localhost, and the certificate of who vouches for it."""
+    pytest.importorskip("cryptography")
+    tls = certificates.own(tmp_path / "tls", ["localhost"])
+    return tls.context, tmp_path / "tls" / "ca.pem"
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_receiver_with_a_trusted_certificate_is_sent_to(loop, authority, monkeypatch):
+    context, ca = authority
+    monkeypatch.setenv("SSL_CERT_FILE", str(ca))
+    with counting(context) as server:
+        attempts = run(send(f"https://localhost:{server.server_port}/", times=3), loop)
+
+    assert all(map(is_fine, attempts)), attempts
+    assert server.accepted == 1
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_receiver_that_nobody_vouches_for_gets_nothing(loop, authority):
+    context, _ = authority
+    with counting(context) as server:
+        (sent,) = run(send(f"https://localhost:{server.server_port}/"), loop)
+
+    assert (sent.status_code, sent.is_unreachable, server.requests) == (None, True, [])
+    assert sent.error is not None
+    assert sent.error.startswith(f"Cannot connect to host localhost:{server.server_port} [")
+    assert "certificate" in sent.error.lower()
