@@ -152,10 +152,11 @@ def sandbox(*options: str, core: int | None = None) -> Iterator[Server]:
 
 
 @contextmanager
-def receiver(*, core: int | None = None) -> Iterator[Server]:
-    """A receiver of webhooks, until the block ends."""
+def receiver(status: int = 204, *, core: int | None = None) -> Iterator[Server]:
+    """A receiver of webhooks that answers with this status, until the block ends."""
     port = free_port()
-    with _serving(("-m", "benchmarks.receiver", str(port)), port, "/", core=core) as server:
+    command = ("-m", "benchmarks.receiver", str(port), str(status))
+    with _serving(command, port, "/", core=core) as server:
         yield server
 
 

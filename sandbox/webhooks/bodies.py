@@ -1,14 +1,14 @@
-"""The exact bytes of messages, cached while several endpoints get them."""
+"""The exact bytes of messages, cached while several endpoints get them, or one tries again."""
 
 from collections import OrderedDict
 from typing import Final
 
 from sandbox.domain.events import Message, body_of
 
-BODIES_MAX: Final = 256
+BODIES_MAX: Final = 2_048
 """Cached bodies of one world; the oldest is dropped first."""
 
-BODIES_BYTES_MAX: Final = 1_048_576
+BODIES_BYTES_MAX: Final = 4 * 1_048_576
 """Bytes of these bodies together. A usual one has 2 KB; a sample can have a mebibyte."""
 
 

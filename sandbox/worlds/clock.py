@@ -67,7 +67,10 @@ class Clock:
 
     def now(self) -> datetime:
         """The world's present instant, to the millisecond."""
-        state, system_s = self.state, self._system_clock()
+        state = self.state
+        if state.now is not None and state.mode == "frozen":
+            return state.now
+        system_s = self._system_clock()
         if state.now is not None:
             return state.time_at(system_s)
         # A request asks several times in a millisecond.

@@ -91,8 +91,10 @@ def _fire(world: World, timer: Timer) -> None:
     unit = _without(world, timer)
     try:
         if timer.kind == WEBHOOK_RETRY:
-            unit.commit()
             world.outbox.fall_due(timer.subject)
+            # It goes with the delivery that it was for, if there still is one.
+            if world.store.next_timer() is timer:
+                unit.commit()
             return
         world.on_timer(world, unit, timer)
     except Exception:

@@ -130,16 +130,9 @@ class Slices:
         else:
             what()
 
-    @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
+    def turn(self) -> "_Turn":
         """A turn for work that cannot be cut, and is as long as a slice or so."""
-        if self._has_loop():
-            await self._wait_for_turn()
-        started_s = perf_counter()
-        try:
-            yield
-        finally:
-            self._spend(perf_counter() - started_s)
+        return _Turn(self)
 
     # --- turns
 
@@ -183,6 +176,22 @@ class Slices:
             if place.done() and not place.cancelled():
                 self._is_promised = False
                 self._await_round()
+
+
+class _Turn:
+    """A turn, as an `async with` has it; every timer that fires while a clock advances has one."""
+
+    def __init__(self, slices: Slices) -> None:
+        self._slices = slices
+        self._started_s = 0.0
+
+    async def __aenter__(self) -> None:
+        if self._slices._has_loop():
+            await self._slices._wait_for_turn()
+        self._started_s = perf_counter()
+
+    async def __aexit__(self, *raised: object) -> None:
+        self._slices._spend(perf_counter() - self._started_s)
 
 
 class Alone:

@@ -10,7 +10,7 @@ from sandbox.domain.records import account_id_of
 from sandbox.domain.timers import Timer
 from sandbox.store.building import build_index
 from sandbox.store.memory.messages import Messages, ReadText
-from sandbox.store.memory.table import AllRecords, Claims, Rows
+from sandbox.store.memory.table import Claims, Rows
 from sandbox.store.memory.timers import Timers
 from sandbox.store.port import (
     ANY_TIME,
@@ -140,7 +140,7 @@ class MemoryStore:
         return None if number is None else rows.by_number[number]
 
     def all(self, kind: type[R]) -> Mapping[str, R]:
-        return AllRecords(self._rows[kind])
+        return self._rows[kind].all
 
     def one(self, kind: type[R], index: str, value: str) -> R | None:
         return self._rows[kind].one(index, value)  # type: ignore[no-any-return]

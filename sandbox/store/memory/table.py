@@ -100,6 +100,7 @@ class Rows:
         self.table = table
         self.id_of = attrgetter(table.key)
         self.path_of = path_of
+        self.all: Mapping[str, Any] = AllRecords(self)
         # Records are found by their ids alone: a change of one changes nothing else.
         self.is_plain = not (table.indexes or table.texts or table.filters or table.orders)
         self.forget()
