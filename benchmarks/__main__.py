@@ -11,9 +11,11 @@ from benchmarks import (
     browser,
     console,
     instructions,
+    kit,
     many_keys,
     memory,
     payments,
+    peers,
     read,
     sale,
     servers,
@@ -31,6 +33,7 @@ from benchmarks.serving import BenchmarkError
 
 BENCHMARKS: Final[dict[str, Callable[[Plan], list[Result]]]] = {
     "start": start.run,
+    "kit": kit.run,
     "read": read.run,
     "sale": sale.run,
     "instructions": instructions.run,
@@ -66,6 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json.dumps({"machine": facts, "results": [one.view() for one in results]}, indent=2))
     else:
         print(table(results))
+        print(peers.beside(results))
         print(f"\n{_summary(facts)}")
         print("\n".join(stored.moved(results, facts)))
     if options.save:

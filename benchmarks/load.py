@@ -34,9 +34,13 @@ _OK: Final = b"HTTP/1.1 200 "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """The result of a load. The shares are of one core; None if the system does not report them."""
+    """The result of a load. The shares are of one core; None if the system does not report them.
+
+    One answer in a hundred took longer than `p99_ms`.
+    """
 
     per_s: float
+    p99_ms: float
     server_cpu_us: float | None
     server_share: float | None
     generator_share: float
@@ -61,19 +65,30 @@ def load(
     """
     before_s = server.cpu_s()
     if generator == "wrk":
-        completed, elapsed_s, cpu_s = _by_wrk(server.port, requests[0], duration_s)
+        found = _by_wrk(server.port, requests[0], duration_s)
     else:
-        completed, elapsed_s, cpu_s = _by_builtin(server.port, requests, answer_bytes, duration_s)
+        found = _by_builtin(server.port, requests, answer_bytes, duration_s)
     after_s = server.cpu_s()
     used_s = None if before_s is None or after_s is None else after_s - before_s
-    if not completed:
+    if not found.completed:
         raise BenchmarkError("no request was answered")
     return Sent(
-        per_s=completed / elapsed_s,
-        server_cpu_us=None if used_s is None else used_s / completed * 1e6,
-        server_share=None if used_s is None else used_s / elapsed_s,
-        generator_share=cpu_s / elapsed_s,
+        per_s=found.completed / found.elapsed_s,
+        p99_ms=found.p99_ms,
+        server_cpu_us=None if used_s is None else used_s / found.completed * 1e6,
+        server_share=None if used_s is None else used_s / found.elapsed_s,
+        generator_share=found.cpu_s / found.elapsed_s,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What a generator has to tell."""
+
+    completed: int
+    elapsed_s: float
+    cpu_s: float
+    p99_ms: float
 
 
 def _run(command: Sequence[str], order: bytes, duration_s: float) -> tuple[str, float]:
@@ -100,20 +115,29 @@ def _run(command: Sequence[str], order: bytes, duration_s: float) -> tuple[str, 
 # --- wrk --------------------------------------------------------------------------------------
 
 
-def _by_wrk(port: int, sent: bytes, duration_s: float) -> tuple[int, float, float]:
+def _by_wrk(port: int, sent: bytes, duration_s: float) -> _Found:
     first, *fields = sent.decode().rstrip().split("\r\n")
     headers = [part for field in fields if not field.startswith("host:") for part in ("-H", field)]
     url = f"http://{HOST}:{port}{first.split()[1]}"
     # It takes whole seconds only.
     whole_s = max(1, round(duration_s))
-    command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{whole_s}s", *headers, url]
+    command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{whole_s}s", "--latency", *headers, url]
     written, cpu_s = _run(command, b"", whole_s)
     if "Non-2xx" in written or "Socket errors" in written:
         raise BenchmarkError(f"wrk met errors: {written.strip()}")
     total = re.search(r"(\d+) requests in ([\d.]+)s", written)
-    if total is None:
+    slowest = re.search(r"99% +([\d.]+)(us|ms|s)", written)
+    if total is None or slowest is None:
         raise BenchmarkError(f"wrk wrote something unknown: {written.strip()}")
-    return int(total[1]), float(total[2]), cpu_s
+    return _Found(
+        completed=int(total[1]),
+        elapsed_s=float(total[2]),
+        cpu_s=cpu_s,
+        p99_ms=float(slowest[1]) * _MS_OF[slowest[2]],
+    )
+
+
+_MS_OF: Final = {"us": 0.001, "ms": 1.0, "s": 1000.0}
 
 
 # --- the built-in generator -------------------------------------------------------------------
@@ -132,7 +156,7 @@ class _Order:
 
 def _by_builtin(
     port: int, requests: Sequence[bytes], answer_bytes: int, duration_s: float
-) -> tuple[int, float, float]:
+) -> _Found:
     order = _Order(
         port=port,
         requests=[sent.decode("latin-1") for sent in requests],
@@ -144,7 +168,8 @@ def _by_builtin(
     outcome: dict[str, Any] = json.loads(written)
     if outcome["failure"]:
         raise BenchmarkError(outcome["failure"])
-    return outcome["completed"], outcome["elapsed_s"], outcome["cpu_s"]
+    del outcome["failure"]
+    return _Found(**outcome)
 
 
 class _Sender(asyncio.Protocol):
@@ -154,13 +179,18 @@ class _Sender(asyncio.Protocol):
         self._requests = requests
         self._answer_bytes = answer_bytes
         self._rest = b""
-        self.completed = 0
+        self._asked_s = 0.0
+        self.waits_s: list[float] = []
         self.failure = ""
         self.is_stopped = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # What uvloop gives fulfils the class without being derived from it.
         self._transport = cast(asyncio.Transport, transport)
+        self._ask()
+
+    def _ask(self) -> None:
+        self._asked_s = time.perf_counter()
         self._transport.write(next(self._requests))
 
     def data_received(self, data: bytes) -> None:
@@ -172,8 +202,8 @@ class _Sender(asyncio.Protocol):
             self._fail(f"an unexpected answer: {data[:300]!r}")
         elif not self.is_stopped:
             self._rest = b""
-            self.completed += 1
-            self._transport.write(next(self._requests))
+            self.waits_s.append(time.perf_counter() - self._asked_s)
+            self._ask()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if not self.is_stopped:
@@ -203,8 +233,10 @@ async def _generate(order: _Order) -> dict[str, Any]:
     for sender in senders:
         sender.stop()
     elapsed_s, cpu = time.perf_counter() - started_s, os.times()
+    waits_s = sorted(wait_s for sender in senders for wait_s in sender.waits_s)
     return {
-        "completed": sum(sender.completed for sender in senders),
+        "completed": len(waits_s),
+        "p99_ms": waits_s[len(waits_s) * 99 // 100] * 1000 if waits_s else 0,
         "elapsed_s": elapsed_s,
         "cpu_s": cpu.user + cpu.system - started_cpu.user - started_cpu.system,
         "failure": next((sender.failure for sender in senders if sender.failure), ""),
