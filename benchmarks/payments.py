@@ -31,7 +31,7 @@ MANY: Final = int(os.environ.get("BENCH_PAYMENTS", "200000"))
 FEW: Final = 1_000
 _PER_ROUND: Final = 50
 _PAGE: Final = 20
-_TARGET: Final = Target(bound=1.5)
+_TARGET: Final = Target(bound=1.2)
 _WITHIN_S: Final = 900 + MANY // 500
 
 _DAY_MS: Final = 86_400_000

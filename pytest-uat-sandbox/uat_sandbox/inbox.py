@@ -1,7 +1,7 @@
 """The inbox of a world: the webhooks that arrived, verified, and the answers to them."""
 
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -50,6 +50,7 @@ class Inbox:
 
     secret: str | None = field(default=None, repr=False)
     _arrivals: list[Arrival] = field(default_factory=list)
+    _attempts: Counter[str] = field(default_factory=Counter)
     _planned: deque[Reply] = field(default_factory=deque)
     _usual: Reply = field(default_factory=Reply)
     _changed: threading.Condition = field(default_factory=threading.Condition)
@@ -76,6 +77,7 @@ class Inbox:
         """Forget all webhooks, and answer as usual."""
         with self._changed:
             self._arrivals.clear()
+            self._attempts.clear()
             self._planned.clear()
             self._usual = Reply()
 
@@ -90,13 +92,13 @@ class Inbox:
                 reply = Reply(FORGED, body=problem.encode())
             else:
                 reply = self._planned.popleft() if self._planned else self._usual
-            attempt = 1 + sum(one.id == id for one in self._arrivals)
+            self._attempts[id] += 1
             self._arrivals.append(
                 Arrival(
                     id=id,
                     raw=raw,
                     headers=headers,
-                    attempt=attempt,
+                    attempt=self._attempts[id],
                     problem=problem,
                     answered=reply.status,
                 )
