@@ -137,9 +137,8 @@ class Connection(asyncio.Protocol):
             self._take(data)
             return
         for start in range(0, len(data), PIECE_BYTES):
-            if not self._is_awaited:
-                break
-            self._take(data[start : start + PIECE_BYTES])
+            if self.is_usable:
+                self._take(data[start : start + PIECE_BYTES])
 
     @property
     def _is_awaited(self) -> bool:

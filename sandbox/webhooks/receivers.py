@@ -4,7 +4,6 @@ import asyncio
 import ipaddress
 import socket
 import ssl
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
@@ -23,7 +22,7 @@ class Unreachable(ReceiverFault):
     """There was no connection."""
 
 
-class Place(Value, frozen=True):
+class Destination(Value, frozen=True):
     """Where a URL leads. `head` is the beginning of every request there."""
 
     host: str
@@ -41,8 +40,8 @@ Origin = tuple[str, int, bool]
 
 
 @lru_cache(maxsize=1024)
-def place_of(url: str) -> Place:
-    """The place of a URL, whose characters are written as HTTP has them. Raises ValueError."""
+def destination_of(url: str) -> Destination:
+    """The destination of a URL, whose characters are written as HTTP has them. Raises ValueError."""
     from yarl import URL
 
     parsed = URL(url)
@@ -50,7 +49,7 @@ def place_of(url: str) -> Place:
     if not host or port is None or parsed.scheme not in ("http", "https"):
         raise ValueError(f"{url[:80]!r} is no address of a receiver")
     head = f"POST {parsed.raw_path_qs} HTTP/1.1\r\nhost: {parsed.host_port_subcomponent}\r\n"
-    return Place(host, port, parsed.scheme == "https", head.encode())
+    return Destination(host, port, parsed.scheme == "https", head.encode())
 
 
 class Receivers:
@@ -71,19 +70,19 @@ class Receivers:
         self._sweep: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
 
-    async def ask(self, place: Place, request: bytes, came: Came, until: float) -> None:
+    async def ask(self, destination: Destination, request: bytes, came: Came, until: float) -> None:
         """Send a request, and fill `came` with the answer.
 
         A connection that was used before may have been closed by the receiver meanwhile. Then the
         next one is tried, and at last a new one. Raises what `Connection.ask` raises, or
         Unreachable.
         """
-        if problem := self._guard.why_not_to(place.host):
+        if problem := self._guard.why_not_to(destination.host):
             raise OSError(problem)
-        await self._wait_for_place(until)
+        await self._wait_for_slot(until)
         try:
             while True:
-                connection = self._take_idle(place) or await self._opened(place, until)
+                connection = self._take_idle(destination) or await self._opened(destination, until)
                 try:
                     await connection.ask(request, came, until)
                 except Closed:
@@ -91,7 +90,7 @@ class Receivers:
                         continue
                     raise
                 finally:
-                    self._put_back(place, connection)
+                    self._put_back(destination, connection)
                 return
         finally:
             self._free.release()
@@ -107,17 +106,17 @@ class Receivers:
 
     # --- those that are open
 
-    async def _wait_for_place(self, until: float) -> None:
-        """Wait for a place among the attempts that are under way. Raises TimeoutError."""
+    async def _wait_for_slot(self, until: float) -> None:
+        """Wait until one more attempt may be under way. Raises TimeoutError."""
         if self._free.locked():
             async with asyncio.timeout_at(until):
                 await self._free.acquire()
         else:
             await self._free.acquire()
 
-    def _take_idle(self, place: Place) -> Connection | None:
+    def _take_idle(self, destination: Destination) -> Connection | None:
         """A connection that can carry another request; None without one."""
-        idle = self._idle.get(place.origin)
+        idle = self._idle.get(destination.origin)
         while idle:
             connection = idle.pop()
             if connection.is_usable and self._loop.time() - connection.idle_since <= self._idle_s:
@@ -125,11 +124,11 @@ class Receivers:
             self._drop(connection)
         return None
 
-    def _put_back(self, place: Place, connection: Connection) -> None:
+    def _put_back(self, destination: Destination, connection: Connection) -> None:
         if not connection.is_usable:
             self._drop(connection)
             return
-        self._idle.setdefault(place.origin, []).append(connection)
+        self._idle.setdefault(destination.origin, []).append(connection)
         if self._sweep is None:
             self._sweep = self._loop.call_later(self._idle_s, self._close_old)
 
@@ -156,7 +155,7 @@ class Receivers:
         self._open.pop(connection, None)
 
     def _make_room(self) -> None:
-        """Close an idle connection if the places for connections are taken."""
+        """Close an idle connection if there are as many as allowed."""
         while len(self._open) + self._opening >= self._room:
             idle = next((one for one in self._idle.values() if one), None)
             if idle is None:
@@ -165,55 +164,54 @@ class Receivers:
 
     # --- opening
 
-    async def _opened(self, place: Place, until: float) -> Connection:
+    async def _opened(self, destination: Destination, until: float) -> Connection:
         """A new connection. Raises Unreachable or TimeoutError."""
         self._make_room()
         self._opening += 1
         try:
             async with asyncio.timeout_at(until):
-                connection = await self._connect(place)
+                connection = await self._connect(destination)
         except TimeoutError:
             raise
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) and error.strerror else error
-            host = f"[{place.host}]" if ":" in place.host else place.host
-            raise Unreachable(f"Cannot connect to host {host}:{place.port} [{why}]") from error
+            host = f"[{destination.host}]" if ":" in destination.host else destination.host
+            raise Unreachable(
+                f"Cannot connect to host {host}:{destination.port} [{why}]"
+            ) from error
         finally:
             self._opening -= 1
         self._open[connection] = None
         return connection
 
-    async def _connect(self, place: Place) -> Connection:
+    async def _connect(self, destination: Destination) -> Connection:
         from aiohappyeyeballs import start_connection
 
-        addresses = await self._addresses(place)
+        context = await self._context() if destination.is_tls else None
+        addresses = await self._addresses(destination)
         connected = await start_connection(addresses, happy_eyeballs_delay=_NEXT_ADDRESS_S)
-        try:
-            context = await self._context() if place.is_tls else None
-            _, connection = await self._loop.create_connection(
-                Connection,
-                sock=connected,
-                ssl=context,
-                server_hostname=place.host if place.is_tls else None,
-            )
-        except BaseException:
-            connected.close()
-            raise
+        # From here on the socket is the transport's, which closes it if this fails.
+        _, connection = await self._loop.create_connection(
+            Connection,
+            sock=connected,
+            ssl=context,
+            server_hostname=destination.host if destination.is_tls else None,
+        )
         return connection
 
-    async def _addresses(self, place: Place) -> list[Any]:
+    async def _addresses(self, destination: Destination) -> list[Any]:
         """The addresses of a host that may be connected to. Raises OSError."""
-        look_up: Callable[..., Any] = self._loop.getaddrinfo
-        if _is_address(place.host):
-            found = socket.getaddrinfo(
-                place.host, place.port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST
-            )
+        host, port, found = destination.host, destination.port, list[Any]()
+        if _is_address(host):
+            # Nothing is looked up, so nobody waits.
+            flags = socket.AI_NUMERICHOST
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags)
         else:
-            found = await look_up(place.host, place.port, type=socket.SOCK_STREAM)
-        refused = [self._guard.why_not(place.host, str(one[4][0])) for one in found]
+            found = await self._loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        refused = [self._guard.why_not(destination.host, str(one[4][0])) for one in found]
         allowed = [one for one, why in zip(found, refused, strict=True) if why is None]
         if not allowed:
-            raise OSError(refused[0] if refused else f"{place.host} has no address")
+            raise OSError(refused[0] if refused else f"{destination.host} has no address")
         return allowed
 
     async def _context(self) -> ssl.SSLContext:

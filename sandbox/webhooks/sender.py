@@ -10,7 +10,7 @@ from sandbox.domain.webhooks.deliveries import Sent
 from sandbox.domain.webhooks.schedule import TIMEOUT_S
 from sandbox.webhooks.address_guard import Guard
 from sandbox.webhooks.connections import RESPONSE_CHARS_MAX, Came, ReceiverFault
-from sandbox.webhooks.receivers import Receivers, Unreachable, place_of
+from sandbox.webhooks.receivers import Receivers, Unreachable, destination_of
 
 ERROR_CHARS_MAX: Final = 500
 """Characters stored of an attempt's error, which may quote the receiver."""
@@ -66,9 +66,9 @@ class Sender:
         error: str | None = None
         until = asyncio.get_running_loop().time() + self._timeout_s
         try:
-            place = place_of(url)
-            request = self._request(place.head, body, headers)
-            await self._receivers.ask(place, request, came, until)
+            destination = destination_of(url)
+            request = self._request(destination.head, body, headers)
+            await self._receivers.ask(destination, request, came, until)
         except TimeoutError:
             error, is_timeout = f"no complete answer within {self._timeout_s:g} s", True
         except (ReceiverFault, OSError, ValueError) as problem:

@@ -16,7 +16,7 @@ from sandbox import certificates
 from sandbox.domain.webhooks.deliveries import Sent
 from sandbox.webhooks.address_guard import Guard
 from sandbox.webhooks.connections import Came
-from sandbox.webhooks.receivers import Receivers, place_of
+from sandbox.webhooks.receivers import Receivers, destination_of
 from sandbox.webhooks.sender import Sender
 from tests.webhooks import misbehaving as bad
 from tests.webhooks.hooked import until
@@ -150,7 +150,7 @@ def test_a_webhook_is_a_post_with_its_headers_and_exactly_its_bytes(loop):
     ],
 )
 def test_host_and_path_are_written_as_http_has_them(url, host, target):
-    head = place_of(url).head.decode("ascii")
+    head = destination_of(url).head.decode("ascii")
 
     assert head == f"POST {target} HTTP/1.1\r\nhost: {host}\r\n"
 
@@ -232,9 +232,9 @@ def test_an_idle_connection_makes_room_for_another_receiver():
         answers = [Came() for _ in urls]
         until_s = asyncio.get_running_loop().time() + LIMIT_S
         for url, came in zip(urls, answers, strict=True):
-            place = place_of(url)
-            request = place.head + b"content-length: 0\r\n\r\n"
-            await receivers.ask(place, request, came, until_s)
+            destination = destination_of(url)
+            request = destination.head + b"content-length: 0\r\n\r\n"
+            await receivers.ask(destination, request, came, until_s)
         receivers.close()
         return answers
 
@@ -252,10 +252,10 @@ def test_an_idle_connection_makes_room_for_another_receiver():
 def test_a_connection_that_is_not_used_is_closed(loop):
     async def wait(server: Counting) -> None:
         receivers = Receivers(Guard(is_open=True), 2, idle_s=0.05)
-        place = place_of(f"http://127.0.0.1:{server.server_port}/")
+        destination = destination_of(f"http://127.0.0.1:{server.server_port}/")
         until_s = asyncio.get_running_loop().time() + LIMIT_S
-        request = place.head + b"content-length: 0\r\n\r\n"
-        await receivers.ask(place, request, Came(), until_s)
+        request = destination.head + b"content-length: 0\r\n\r\n"
+        await receivers.ask(destination, request, Came(), until_s)
         assert server.open == 1
         await asyncio.to_thread(until, lambda: server.open == 0)
         receivers.close()
