@@ -41,7 +41,7 @@ Origin = tuple[str, int, bool]
 
 @lru_cache(maxsize=1024)
 def destination_of(url: str) -> Destination:
-    """The destination of a URL, whose characters are written as HTTP has them. Raises ValueError."""
+    """The destination of a URL, written as HTTP has its characters. Raises ValueError."""
     from yarl import URL
 
     parsed = URL(url)
