@@ -162,24 +162,43 @@ def test_an_answer_to_a_client_that_has_gone_is_dropped():
     run(story())
 
 
-def test_nothing_is_held_while_webhooks_are_sent():
-    # Otherwise an attempt could begin before the answer is sent (assumed D21).
+async def with_an_endpoint(connections: int) -> Talk:
+    """A world whose webhooks go to a receiver inside the process, and a first sale."""
+    talk = Talk(connections)
     endpoint = b'{"url": "http://receiver.invalid/"}'
+    talk.protocols[0].data_received(
+        b"POST /_sandbox/worlds/default/endpoints HTTP/1.1\r\nhost: 127.0.0.1\r\n"
+        b"content-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(endpoint) + endpoint
+    )
+    while not talk.written:
+        await asyncio.sleep(0)
+    talk.written.clear()
+    return talk
 
+
+def test_an_answer_is_sent_before_an_attempt_at_its_webhook_begins():
     async def story() -> None:
-        talk = Talk(1)
-        talk.protocols[0].data_received(
-            b"POST /_sandbox/worlds/default/endpoints HTTP/1.1\r\nhost: 127.0.0.1\r\n"
-            b"content-type: application/json\r\ncontent-length: %d\r\n\r\n"
-            % len(endpoint)
-            + endpoint
-        )
-        while not talk.written:
-            await asyncio.sleep(0)
-        talk.written.clear()
+        talk = await with_an_endpoint(1)
 
         talk.protocols[0].data_received(talk.sale)
 
+        # The attempt begins when the loop comes round (assumed D21).
         assert talk.answered == [0]
+
+    run(story())
+
+
+def test_answers_of_a_turn_are_sent_together_while_webhooks_are_sent():
+    async def story() -> None:
+        talk = await with_an_endpoint(4)
+        talk.protocols[0].data_received(talk.sale)
+        talk.written.clear()
+
+        talk.ask(3, 1, 2)
+        assert talk.answered == []
+        while not talk.written:
+            await asyncio.sleep(0)
+
+        assert talk.answered == [3, 1, 2]
 
     run(story())
