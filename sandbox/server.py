@@ -45,6 +45,8 @@ _GRACE_S: Final = 2
 _BETWEEN_PARTS_S: Final = 0.01
 """In between, requests are answered that came meanwhile."""
 _NO_MORE: Final = object()
+_LAST_WORDS_S: Final = 1.0
+"""So long a request that was cut may take to answer."""
 _GC_AFTER: Final = 5_000
 """Objects created between two collections. A request leaves no cycles, only its journal entry, so
 the default of 700 would find nothing again and again. A collection of this many takes a few
@@ -72,7 +74,11 @@ class _Lifespan(LifespanOff):
         await self._life.__aenter__()
 
     async def shutdown(self) -> None:
-        """End."""
+        """End, after the requests that were cut have said so to their clients."""
+        own = asyncio.current_task()
+        cut = [one for one in asyncio.all_tasks() if one is not own and one.cancelling()]
+        if cut:
+            await asyncio.wait(cut, timeout=_LAST_WORDS_S)
         await self._life.__aexit__(None, None, None)
 
 
