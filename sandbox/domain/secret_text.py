@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from sandbox.domain.byte_search import has
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.payments import pans
 from sandbox.domain.values import Value
@@ -52,7 +53,7 @@ class Misplaced(Value, frozen=True):
 
 def may_hold(body: bytes, key_format: KeyFormat) -> bool:
     """Whether a body needs a full scan. It rarely does, and this check is quick."""
-    return key_format.hint_bytes in body or b"\\u" in body or pans.may_mention(body)
+    return has(body, key_format.hint_bytes) or has(body, b"\\u") or pans.may_mention(body)
 
 
 def secret_in(text: str, key_format: KeyFormat) -> Secret | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import ValidationError
 
+from sandbox.domain.byte_search import has
 from sandbox.domain.faults import (
     BODY_TOO_LARGE,
     NOT_ACCEPTABLE,
@@ -107,8 +108,8 @@ def _body(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
     checked: BaseModel = shape.__pydantic_validator__.validate_python(
         _of_key(context, sent, shape) if is_for_key else sent
     )
-    context.may_hold_cards = b"\\u" in body or pans.may_mention(body)
-    if context.may_hold_cards or context.world.profile.key_format.hint_bytes in body:
+    context.may_hold_cards = has(body, b"\\u") or pans.may_mention(body)
+    if context.may_hold_cards or has(body, context.world.profile.key_format.hint_bytes):
         _refuse_misplaced(context, sent, shape)
     _note_unknown(context, sent, shape, "body field")
     return checked
@@ -194,7 +195,7 @@ def read_object(context: RequestContext) -> dict[str, Any]:
     if body and not content_type:
         _missing_header(context, "Content-Type")
     sent = wire.parse_object(body)
-    if b"\\u" in body or context.world.profile.key_format.hint_bytes in body:
+    if has(body, b"\\u") or has(body, context.world.profile.key_format.hint_bytes):
         _refuse_production_key(context, sent)
     # Only after the check, so a repeated request is refused again.
     context.sent = sent

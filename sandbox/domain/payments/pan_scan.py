@@ -14,6 +14,7 @@ from functools import cache
 from itertools import compress
 from typing import Final
 
+from sandbox.domain.byte_search import has
 from sandbox.domain.payments.brands import DIGITS_MAX, DIGITS_MIN, PAIRS, beginnings
 from sandbox.domain.payments.pan_writing import Found, is_written_as_one
 
@@ -139,9 +140,9 @@ def may_mention(body: bytes) -> bool:
     """
     if not body.isascii():
         body = _in_ascii(body.decode("utf-8", "replace"))
-    if b"\\" in body:
+    if has(body, b"\\"):
         body = _unescaped(body)
-    return _LONG_RUN in body.translate(_SHAPES, _NEITHER)
+    return has(body.translate(_SHAPES, _NEITHER), _LONG_RUN)
 
 
 def mentions(text: str) -> bool:
@@ -179,9 +180,9 @@ def _apart(text: str, row: "_Row") -> Iterator[Found]:
 def _looked_through(text: str) -> "_Row | None":
     """The row of the text's digits; None if they contain no card number."""
     raw = text.encode("ascii") if text.isascii() else _in_ascii(text)
-    if b"\\" in raw:
+    if has(raw, b"\\"):
         raw = _unescaped(raw)
-    if _LONG_RUN not in raw.translate(_SHAPES, _NEITHER):
+    if not has(raw.translate(_SHAPES, _NEITHER), _LONG_RUN):
         return None
     many = SEPARATORS_MAX + 1
     classes = raw.translate(_CLASSES)

@@ -136,10 +136,9 @@ def body_of(tx: Transaction) -> bytes:
     subtotal, tax, tip, surcharge = money.subtotal, money.tax, money.tip, money.surcharge
     ids, place, owner = _of_site(origin.site)
     device, reader = _text(origin.device_id), origin.reader_identifier
-    event_id = _text(tx.event_id)
-    history = [_of_attempt(attempt) for attempt in tx.history]
+    history = ",".join([_of_attempt(attempt) for attempt in tx.history])
     text = (
-        f'{{"transaction_id":"{origin.transaction_id}","event_id":{event_id},{ids},'
+        f'{{"transaction_id":"{origin.transaction_id}","event_id":{_text(tx.event_id)},{ids},'
         f'"device_id":{device},{place},'
         f'"gateway_transaction_id":{_maybe(tx.gateway_transaction_id)},'
         f'"subtotal":{subtotal},"tip_amount":{tip},"tax_amount":{tax},'
@@ -158,7 +157,7 @@ def body_of(tx: Transaction) -> bytes:
         f'"apple_transaction_id":{_text(origin.apple_transaction_id)},'
         f'"reader_identifier":{device if reader == origin.device_id else _text(reader)},'
         f'{owner},"batch_id":{_maybe(tx.batch_id)},"device_type":null,"terminal_details":null,'
-        f'"history":[{",".join(history)}]}}'
+        f'"history":[{history}]}}'
     )
     return text.encode()
 
