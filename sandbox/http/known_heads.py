@@ -17,6 +17,9 @@ HEADS_MAX: Final = 256
 HEAD_BYTES_MAX: Final = 2_048
 """Larger ones are not remembered."""
 
+LINES_MAX: Final = 1_024
+"""As many first lines are remembered, of up to so many bytes: a client asks for the same again."""
+
 METHODS: Final = {
     name.encode(): name for name in ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 }
@@ -36,11 +39,18 @@ class KnownHead(Value, frozen=True):
     body_bytes: int
 
 
-class KnownRequest(Value, frozen=True):
-    """A request that came whole, and whose headers came before."""
+class KnownLine(Value, frozen=True):
+    """A first line with a plain path, taken apart."""
 
     method: str
     url: bytes
+    path: str
+
+
+class KnownRequest(Value, frozen=True):
+    """A request that came whole, and whose headers came before."""
+
+    line: KnownLine
     head: KnownHead
     body: bytes
 
@@ -50,6 +60,7 @@ class KnownHeads:
 
     def __init__(self) -> None:
         self._heads: dict[bytes, KnownHead] = {}
+        self._lines: dict[bytes, KnownLine] = {}
 
     def __len__(self) -> int:
         return len(self._heads)
@@ -63,10 +74,23 @@ class KnownHeads:
         head = self._heads.get(data[line_ends:head_ends])
         if head is None or len(data) - head_ends != len(_END) + head.body_bytes:
             return None
-        line = _FIRST_LINE.fullmatch(data, 0, line_ends)
+        text = data[:line_ends]
+        line = self._lines.get(text) or self._line(text)
         if line is None:
             return None
-        return KnownRequest(METHODS[line[1]], line[2], head, data[head_ends + len(_END) :])
+        return KnownRequest(line, head, data[head_ends + len(_END) :])
+
+    def _line(self, text: bytes) -> KnownLine | None:
+        """The first line, taken apart and remembered; None if it is not plain."""
+        found = _FIRST_LINE.fullmatch(text)
+        if found is None:
+            return None
+        line = KnownLine(METHODS[found[1]], found[2], found[2].decode("ascii"))
+        if len(text) <= LINES_MAX:
+            if len(self._lines) >= LINES_MAX:
+                self._lines.clear()
+            self._lines[text] = line
+        return line
 
     def remember(self, data: bytes, headers: Headers, host: bytes) -> None:
         """Remember the head of the request that these bytes begin with, and that was parsed."""

@@ -136,10 +136,12 @@ class WholeProtocol(AnsweringProtocol):
         taker, before, known = self._taker, self.cycle, self._pool.heads.find(self.packet)
         if known is None or taker is None or (before is not None and not before.response_complete):
             return False
-        path, head = known.url.decode("ascii"), known.head
-        if not taker.takes(path, head.host, self.port):
+        line, head = known.line, known.head
+        if not taker.takes(line.path, head.host, self.port):
             return False
-        incoming = IncomingRequest(known.method, path, b"", head.headers, known.body, head.fields)
+        incoming = IncomingRequest(
+            line.method, line.path, b"", head.headers, known.body, head.fields
+        )
         if taker.turns.has_line:
             self._in_line = incoming, known
             self._since = self.loop.time()
@@ -194,7 +196,7 @@ class WholeProtocol(AnsweringProtocol):
         line = None
         if known is not None:
             self.fields = known.head.headers
-            line = FirstLine(known.method, known.url, "1.1", True)
+            line = FirstLine(known.line.method, known.line.url, "1.1", True)
         self.begin_cycle(app, line)
         self._end_cycle()
         way.cycle = self.cycle  # type: ignore[assignment]
@@ -203,10 +205,8 @@ class WholeProtocol(AnsweringProtocol):
         """Write all of an answer, unless the client is gone or does not read."""
         if self.flow.write_paused or self.transport.is_closing():
             return False
-        head = STATUS_LINE[status]
-        for name, value in headers:
-            head += b"%b: %b\r\n" % (name, value)
-        answer = b"%b\r\n%b" % (head, body)
+        fields = [b"%b: %b\r\n" % field for field in headers]
+        answer = b"".join([STATUS_LINE[status], *fields, b"\r\n", body])
         assert self._taker is not None
         turns = self._taker.turns
         if turns.is_in_turn or not turns.has_line:

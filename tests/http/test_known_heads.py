@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.http.known_heads import HEADS_MAX, KnownHeads
+from sandbox.http.known_heads import HEADS_MAX, LINES_MAX, KnownHeads
 from tests.driving import InProcess
 from tests.http.talking import Answer, Client, Serving, payment, request, serving
 from tests.properties import examples
@@ -321,8 +321,20 @@ def test_what_is_known_is_what_the_parser_finds(before, packet):
     if known is not None:
         parsed = Parsed(packet)
         assert parsed.is_one
-        assert (known.method, known.url, known.body) == (parsed.method, parsed.url, parsed.body)
+        line = known.line
+        assert (line.method, line.url, known.body) == (parsed.method, parsed.url, parsed.body)
         assert known.head.headers == parsed.headers
+
+
+def test_first_lines_are_told_apart_however_many_there_were():
+    heads, rest = KnownHeads(), b" HTTP/1.1\r\nhost: a\r\n\r\n"
+    heads.remember(b"GET /a" + rest, [(b"host", b"a")], b"a")
+
+    for number in (*range(LINES_MAX + 2), 0, 1):
+        known = heads.find(b"DELETE /a%d" % number + rest)
+
+        assert known is not None
+        assert (known.line.method, known.line.path) == ("DELETE", f"/a{number}")
 
 
 def test_a_packet_that_came_before_is_known():
