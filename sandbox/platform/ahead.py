@@ -12,7 +12,8 @@ _BODIES: Final = "sandbox.platform.payments.bodies"
 
 def parts() -> Iterator[None]:
     """Load one part with each step. None takes longer than some 20 ms."""
-    for name in ("sandbox.platform.routes", "pydantic.main", _BODIES):
+    operations = ("sandbox.platform.routes", "sandbox.platform.payments.expiry")
+    for name in (*operations, "pydantic.main", _BODIES):
         import_module(name)
         yield
     import_module(_BODIES).StartPayment.model_rebuild()
