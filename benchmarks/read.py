@@ -7,9 +7,9 @@ what else the machine does.
 
 from typing import Final
 
-from benchmarks import serving
+from benchmarks import against, serving
 from benchmarks.load import Sent, load
-from benchmarks.report import Plan, Result, Target, compared
+from benchmarks.report import Plan, Result, Target
 from benchmarks.serving import SAME_AS_SANDBOX, Answer, Server, ask, request
 
 _ROUND_S: Final = 1.0
@@ -26,7 +26,15 @@ def run(plan: Plan) -> list[Result]:
         answer = _settled_answer(ours, sent)
         with serving.bare(*SAME_AS_SANDBOX, path=path, answer=answer, core=core) as yardstick:
             pairs = [_round((ours, yardstick), sent, plan, n) for n in range(plan.rounds + 1)][1:]
-    return _results([pair[0] for pair in pairs], [pair[1] for pair in pairs], plan)
+    ones, others = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    return against.results(
+        "read a key",
+        ones,
+        others,
+        rate=_TARGET,
+        p99=_TARGET_P99,
+        rate_notes=(f"sent by {plan.generator}", *_doubts(ones, others)),
+    )
 
 
 def _request_for_own_key(server: Server) -> tuple[str, bytes]:
@@ -60,41 +68,6 @@ def _round(servers: tuple[Server, Server], sent: bytes, plan: Plan, number: int)
             )
         )
     return outcomes if number % 2 else outcomes[::-1]
-
-
-def _results(ours: list[Sent], yardstick: list[Sent], plan: Plan) -> list[Result]:
-    results = [
-        compared(
-            "read a key",
-            "req/s",
-            figures=[one.per_s for one in ours],
-            baselines=[one.per_s for one in yardstick],
-            target=_TARGET,
-            notes=(f"sent by {plan.generator}", *_doubts(ours, yardstick)),
-        )
-    ]
-    results.append(
-        compared(
-            "read a key, p99 at 32 connections",
-            "ms",
-            figures=[one.p99_ms for one in ours],
-            baselines=[one.p99_ms for one in yardstick],
-            target=_TARGET_P99,
-        )
-    )
-    costs = [one.server_cpu_us for one in ours if one.server_cpu_us]
-    bare_costs = [one.server_cpu_us for one in yardstick if one.server_cpu_us]
-    if len(costs) == len(bare_costs) == len(ours):
-        results.append(
-            compared(
-                "read a key, server's CPU",
-                "req/CPU s",
-                figures=[1e6 / cost for cost in costs],
-                baselines=[1e6 / cost for cost in bare_costs],
-                target=_TARGET,
-            )
-        )
-    return results
 
 
 def _doubts(*sides: list[Sent]) -> tuple[str, ...]:

@@ -6,9 +6,9 @@ Both answer the same number of bytes. The figures are those of reading.
 import json
 from typing import Final
 
-from benchmarks import serving
+from benchmarks import against, serving
 from benchmarks.load import Sent, load
-from benchmarks.report import Plan, Result, Target, compared
+from benchmarks.report import Plan, Result, Target
 from benchmarks.serving import SAME_AS_SANDBOX, Server, ask, request
 
 _PATH: Final = "/v3/payment"
@@ -32,7 +32,14 @@ def run(plan: Plan) -> list[Result]:
             *SAME_AS_SANDBOX, path=_PATH, answer=answer, checks_payments=True, core=core
         ) as yardstick:
             pairs = [_round((ours, yardstick), sent, n) for n in range(plan.rounds + 1)][1:]
-    return _results([one for one, _ in pairs], [other for _, other in pairs])
+    return against.results(
+        "a sale",
+        [one for one, _ in pairs],
+        [other for _, other in pairs],
+        rate=_TARGET,
+        p99=_TARGET_P99,
+        p99_notes=("at half the rate, 32 connections wait twice as long for each answer",),
+    )
 
 
 def sale(server: Server, amount: int = 4200) -> bytes:
@@ -60,38 +67,3 @@ def _round(servers: tuple[Server, Server], sent: bytes, number: int) -> tuple[Se
     ]
     first, second = outcomes if number % 2 else outcomes[::-1]
     return first, second
-
-
-def _results(ours: list[Sent], yardstick: list[Sent]) -> list[Result]:
-    results = [
-        compared(
-            "a sale",
-            "req/s",
-            figures=[one.per_s for one in ours],
-            baselines=[one.per_s for one in yardstick],
-            target=_TARGET,
-        )
-    ]
-    results.append(
-        compared(
-            "a sale, p99 at 32 connections",
-            "ms",
-            figures=[one.p99_ms for one in ours],
-            baselines=[one.p99_ms for one in yardstick],
-            target=_TARGET_P99,
-            notes=("at half the rate, 32 connections wait twice as long for each answer",),
-        )
-    )
-    costs = [one.server_cpu_us for one in ours if one.server_cpu_us]
-    bare_costs = [one.server_cpu_us for one in yardstick if one.server_cpu_us]
-    if len(costs) == len(bare_costs) == len(ours):
-        results.append(
-            compared(
-                "a sale, server's CPU",
-                "req/CPU s",
-                figures=[1e6 / cost for cost in costs],
-                baselines=[1e6 / cost for cost in bare_costs],
-                target=_TARGET,
-            )
-        )
-    return results
