@@ -36,7 +36,7 @@ _FRAMING: Final = frozenset({b"content-length", b"transfer-encoding"})
 
 
 class ReceiverFault(Exception):
-    """Why there is no complete answer. The message is for whoever looks at the attempt."""
+    """Why there is no complete answer. The message is shown with the attempt."""
 
 
 class Closed(ReceiverFault):

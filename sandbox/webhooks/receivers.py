@@ -203,7 +203,7 @@ class Receivers:
         """The addresses of a host that may be connected to. Raises OSError."""
         host, port, found = destination.host, destination.port, list[Any]()
         if _is_address(host):
-            # Nothing is looked up, so nobody waits.
+            # Reading an address needs no lookup, so this does not block.
             flags = socket.AI_NUMERICHOST
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags)
         else:
