@@ -4,7 +4,7 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from sandbox.cli.control import Remote, Unanswered
@@ -181,8 +181,8 @@ class RemoteStage:
         """Whether a webhook is genuine; remembers it."""
         received = received_with(self._secret, body, headers)
         status = received.body.get("status") if isinstance(received.body, dict) else None
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._is_answered.wait(), _BEFORE_S)
+        # Not `wait_for`: the first step of a request runs outside a task.
+        await asyncio.wait([asyncio.ensure_future(self._is_answered.wait())], timeout=_BEFORE_S)
         is_answered = self._is_answered.is_set()
         took = received.is_genuine
         self.arrived.append(Arrived(received.message_id, status, took, is_answered))

@@ -177,7 +177,15 @@ def begin(
         waited = work.send(None)
     except StopIteration:
         return None
-    return loop.create_task(rest_of(work, waited))
+    return loop.create_task(finish(work, waited))
+
+
+async def finish(work: Coroutine[Any, Any, None], waited: Any) -> None:
+    """Run what is left of the work, which waits for `waited`, as a coroutine that a task takes.
+
+    `rest_of` alone is a generator: tasks refuse it since Python 3.12.
+    """
+    await rest_of(work, waited)
 
 
 @coroutine

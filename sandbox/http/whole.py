@@ -17,8 +17,8 @@ from sandbox.http.answering import (
     AnsweringProtocol,
     Cycle,
     FirstLine,
+    finish,
     raising,
-    rest_of,
     url_parts,
 )
 from sandbox.http.known_heads import METHODS, KnownRequest
@@ -175,7 +175,7 @@ class WholeProtocol(AnsweringProtocol):
         except Exception as error:
             app = raising(error)
         else:
-            app = taker.going_on(rest_of(work, waited))
+            app = taker.going_on(finish(work, waited))
         self._begin_with(app, way, known)
         return False
 
