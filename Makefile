@@ -5,7 +5,7 @@ PYTHON ?= python3
 PORT ?= 8080
 MINUTES ?= 60
 WHAT ?= sale
-VENV := .venv
+VENV ?= .venv
 KIT := pytest-uat-sandbox
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
@@ -90,5 +90,5 @@ lock: $(VENV)/.developed ## Resolve the dependencies anew into requirements/
 	@$(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --custom-compile-command 'make lock' pyproject.toml --group dev --output-file requirements/dev.lock
 
 clean: ## Remove what the above made
-	rm -rf $(VENV) dist build $(KIT)/dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf .venv* dist build $(KIT)/dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
