@@ -1,31 +1,41 @@
-"""The composition root: the only place that creates live objects and connects them."""
+"""The Starlette application, and the composition root: what connects all live objects."""
 
-import logging
+import asyncio
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from starlette.types import Scope
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route, Router
+from starlette.types import Receive, Scope, Send
 
-from sandbox import __version__, beginning, library
-from sandbox.control import routes
+from sandbox import __version__, library, startup
+from sandbox.control import routes as control
 from sandbox.control.control import Control
 from sandbox.control.rows import PREFIX, Services
+from sandbox.control.welcome import welcome
 from sandbox.control.who import Tokens
-from sandbox.descriptors import shares
+from sandbox.domain.faults import INTERNAL_ERROR, Refusal
 from sandbox.domain.instants import from_ms
 from sandbox.domain.values import Value
-from sandbox.keeping import must_have_driver, renew, tokens_of
+from sandbox.middleware import AllowedHosts, AnswerWhenStopped, SeparatePorts, surface_of
+from sandbox.persistence import must_have_driver, renew, tokens_of
+from sandbox.platform import routes as platform
 from sandbox.platform.application import Platform
 from sandbox.platform.hosts import Hosts
 from sandbox.platform.inside import Inside
+from sandbox.platform.routing import NoteRootPath
 from sandbox.platform.sending import close_connection
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.fixture import Fixture
-from sandbox.surfaces import Surfaces
 from sandbox.webhooks.address_guard import Guard
 from sandbox.webhooks.sender import Sender, Sending
 from sandbox.worlds.background import Scheduler
@@ -35,16 +45,12 @@ from sandbox.worlds.registry import Ticks, Worlds
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
-    from starlette.applications import Starlette
-
     from sandbox.control.rows import Act
     from sandbox.scenario_examples import Step
     from sandbox.scenario_examples.in_world import PlayedStep
     from sandbox.scenarios.shapes import Scenario
     from sandbox.servers.fleet import Fleet
     from sandbox.sharing import Sharing
-
-log = logging.getLogger("sandbox.store")
 
 _PROVED_WITHIN_S: Final = 30.0
 """So long the examples of a scenario may take when the control API runs them."""
@@ -54,31 +60,29 @@ _PROVED_WITHIN_S: Final = 30.0
 class Sandbox:
     """A sandbox ready to be served: the application, its worlds, and the control token.
 
-    `store` names the place of the worlds, `is_for_control` selects the requests for the control
-    API. `leave` hands the worlds over to other servers, if worlds are shared.
+    `store` names the place of the worlds. `leave` hands the worlds over to other servers, if
+    worlds are shared.
     """
 
-    app: Surfaces
-    is_for_control: Callable[[Scope], bool]
+    app: Starlette
     worlds: Worlds
     token: str | None = field(repr=False)
     store: str
     leave: Callable[[], Awaitable[None]] | None = None
 
+    def end_streams(self) -> None:
+        """End the streams of all worlds, so that a server can stop."""
+        for world in self.worlds:
+            world.subscriptions.close()
 
-def create_app(settings: Settings | None = None) -> "Starlette":
-    """A sandbox as a Starlette application, to be served or mounted.
 
-    `uat-sandbox serve` serves the same two surfaces without Starlette's middleware around them.
-    An application that mounts this one runs its lifespan too: it resumes unfinished work of an
-    earlier run, and writes the last changes to a state file. Raises as `build` does.
+def create_app(settings: Settings | None = None) -> Starlette:
+    """The sandbox as a Starlette application, to be served or mounted.
+
+    Its lifespan resumes unfinished work of an earlier run, and writes the last changes to a state
+    file. Raises as `build` does.
     """
-    from starlette.applications import Starlette
-    from starlette.routing import Mount
-
-    surfaces = build(settings or Settings()).app
-    routes = [Mount(PREFIX, surfaces.mounted(PREFIX)), Mount("", surfaces.mounted(""))]
-    return Starlette(routes=routes, lifespan=surfaces.lifespan)
+    return build(settings or Settings()).app
 
 
 def build(
@@ -95,25 +99,24 @@ def build(
     Raises FixtureError when the fixture cannot be used, ScenarioError when the scenario cannot,
     SettingsError when a setting cannot, StoreError when the state file cannot.
     """
-    fixture = beginning.fixture_of(settings)
+    fixture = startup.fixture_of(settings)
     guard = _guard(settings)
     dispatcher = Dispatcher(
         sender or _sender(settings, guard),
         header_prefix=settings.profile.webhook_header_prefix,
     )
-    beginning.check_webhooks(settings, guard)
+    startup.check_webhooks(settings, guard)
     kept = _kept(settings, system_clock, ticks, dispatcher, fixture)
     worlds, fleet = kept.worlds, kept.fleet
     dispatcher.measured = worlds.measured
     token = _token(settings)
-    platform = Platform(
+    app_platform = Platform(
         worlds,
-        turns=dispatcher,
         explain_headers=settings.explain_headers,
         log_requests=settings.log_requests,
         elsewhere=fleet,
     )
-    inside = Inside(platform)
+    inside = Inside(app_platform)
     services = _services(
         settings,
         kept,
@@ -122,25 +125,80 @@ def build(
         inside=inside,
         tokens=kept.tokens_with(token),
     )
-    app = Surfaces(
-        platform=platform,
-        control=Control(services, ticks=ticks),
-        control_port=settings.control_port,
-        # A client with the token is no page of another site.
-        hosts=Hosts((settings.host, *settings.allow_hosts)) if token is None else None,
-        version=__version__,
-        on_begin=worlds.wake if fleet is None else fleet.begin,
-        beside=worlds.measured.watch_loop,
-        on_end=[inside.close, dispatcher.close, *kept.closers],
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        """Continue the work of an earlier run; at the end write the remaining changes."""
+        if fleet is None:
+            worlds.wake()
+        else:
+            await fleet.begin()
+        watching = asyncio.create_task(worlds.measured.watch_loop())
+        yield
+        watching.cancel()
+        for close in (inside.close, dispatcher.close, *kept.closers):
+            await close()
+
+    app = Starlette(
+        routes=[
+            Route("/", welcome),
+            Route(PREFIX, welcome),
+            Mount(PREFIX, app=Router(control.ROUTES, redirect_slashes=False)),
+            *platform.MOUNTS,
+        ],
+        middleware=_middleware(settings, token),
+        exception_handlers={HTTPException: answer_unrouted, Exception: answer_defect},
+        lifespan=lifespan,
     )
+    app.router.redirect_slashes = False
+    app.state.platform = app_platform
+    app.state.control = Control(services, ticks=ticks)
+    app.state.control_port = settings.control_port
     return Sandbox(
         app=app,
-        is_for_control=app.is_for_control,
         worlds=worlds,
         token=token,
         store=services.store,
         leave=None if fleet is None else fleet.leave,
     )
+
+
+def _middleware(settings: Settings, token: str | None) -> list[Middleware]:
+    """The middleware, outermost first."""
+    found = [Middleware(NoteRootPath), Middleware(AnswerWhenStopped)]
+    if token is None:
+        # A client with the token is no page of another site.
+        hosts = Hosts((settings.host, *settings.allow_hosts))
+        found.append(Middleware(AllowedHosts, hosts=hosts))
+    if settings.control_port is not None:
+        found.append(Middleware(SeparatePorts))
+    return found
+
+
+class UnroutedAnswer(Response):
+    """The answer to a path or a method that no route takes, in the documented shape."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Have the surface answer, which notes the request in its journal."""
+        await surface_of(scope).respond(scope, receive, send)
+
+
+class DefectAnswer(Response):
+    """The 500 of a request in which the sandbox failed outside of the pipeline."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer in the documented shape; Starlette raises the error again for the log."""
+        await surface_of(scope).refuse(scope, send, Refusal(INTERNAL_ERROR))
+
+
+async def answer_unrouted(request: Request, error: Exception) -> Response:
+    """Answer Starlette's own 404 and 405."""
+    return UnroutedAnswer()
+
+
+async def answer_defect(request: Request, error: Exception) -> Response:
+    """Answer an error that nothing else has caught."""
+    return DefectAnswer()
 
 
 def _token(settings: Settings) -> str | None:
@@ -195,7 +253,7 @@ def _kept(
 ) -> _Kept:
     """The worlds as the settings have them. Raises as `build` does."""
     if settings.database is None:
-        own = beginning.own_worlds(settings, system_clock, ticks, scheduler, fixture)
+        own = startup.own_worlds(settings, system_clock, ticks, scheduler, fixture)
         return _Kept(own[0], system_clock, own[1])
     must_have_driver()
     from sandbox.sharing import Sharing, agree
@@ -203,10 +261,10 @@ def _kept(
     agreed = agree(settings, fixture)
     sharing = Sharing(
         settings,
-        begin_default=partial(beginning.begin, settings=settings, fixture=fixture),
+        begin_default=partial(startup.begin, settings=settings, fixture=fixture),
         abort=close_connection,
     )
-    worlds = beginning.shared_worlds(
+    worlds = startup.shared_worlds(
         settings,
         sharing.clock,
         ticks,
@@ -251,7 +309,7 @@ def _services(
         tokens=tokens,
         system_clock=kept.clock,
         inside=inside,
-        control_document=routes.document,
+        control_document=control.document,
         ca=settings.ca,
         elsewhere=kept.fleet,
     )
@@ -289,5 +347,4 @@ def _sender(settings: Settings, guard: Guard) -> Sender:
         guard,
         user_agent=f"uat-sandbox/{__version__}",
         mask=settings.profile.scrub,
-        connections_max=shares(settings.connections_max).webhooks,
     )

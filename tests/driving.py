@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 
 from sandbox.app import Sandbox
-from sandbox.in_process import Application, Exchange, Response, http_scope
+from tests.in_process import Application, Exchange, Response, http_scope
 from tests.processes import Process
 
 Run = Callable[[Exchange, Application], Response]

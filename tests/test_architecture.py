@@ -131,7 +131,7 @@ LAZY = {
     "fcntl": "not on Windows",
     "resource": "not on Windows",
     "html": "only for somebody who opens the server in a browser",
-    "sandbox.certificates": "only with --tls, or for an https address",
+    "sandbox.server.tls": "only with --tls, or for an https address",
     "sandbox.store.documents": "only for files, snapshots and worlds that began from one",
     "sandbox.sharing": "only where servers share worlds",
     "sandbox.store.postgres": "only where servers share worlds",
@@ -348,7 +348,7 @@ def test_the_kit_knows_one_module_of_the_server():
         if (module := inner.module or "").split(".")[0] == "sandbox"
     }
 
-    assert at_runtime == {"sandbox.embedded.serving", "sandbox.settings"}
+    assert at_runtime == {"sandbox.server.embedded", "sandbox.settings"}
 
 
 def test_the_domain_knows_only_itself_pydantic_msgspec_and_what_is_pure_of_the_standard_library():

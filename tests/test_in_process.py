@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from sandbox.in_process import Exchange, http_scope, json_request
+from tests.in_process import Exchange, http_scope, json_request
 from tests.driving import InProcess
 
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
-from sandbox.in_process import Exchange
+from tests.in_process import Exchange
 from tests.driving import InProcess, Response
 
 

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-_OURS: Final = "embedded/serving.py"
+_OURS: Final = "server/embedded.py"
 """The file that the package `sandbox` of uat-sandbox has, and others of that name hardly have."""
 
 _SERVES_ITSELF: Final = ("docker", "podman", "nerdctl")

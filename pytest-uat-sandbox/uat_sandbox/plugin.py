@@ -233,7 +233,7 @@ def _start_errors(where: "Place") -> tuple[type[Exception], ...]:
     """What a start in this process raises besides SandboxError."""
     if not where.is_here:
         return ()
-    from sandbox.embedded.serving import START_ERRORS
+    from sandbox.server.embedded import START_ERRORS
 
     return START_ERRORS
 

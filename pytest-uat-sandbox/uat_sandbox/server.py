@@ -20,8 +20,8 @@ from uat_sandbox.receiver import Receiver
 
 if TYPE_CHECKING:
     from sandbox.app import Sandbox
-    from sandbox.embedded.serving import Embedded
-    from sandbox.embedded.threaded_app import ThreadedApp
+    from sandbox.server.embedded import Embedded
+    from sandbox.server.threaded_app import ThreadedApp
     from sandbox.settings import Settings
     from uat_sandbox.world import World
 
@@ -258,7 +258,7 @@ def _nothing_collected() -> Iterator[None]:
 def of_this_process(settings: "Settings | None") -> Iterator[Server]:
     """A sandbox in this process. Raises like `sandbox_server`."""
     with _nothing_collected():
-        from sandbox.embedded.serving import embedded
+        from sandbox.server.embedded import embedded
 
     with ExitStack() as stack:
         one = stack.enter_context(embedded(settings))

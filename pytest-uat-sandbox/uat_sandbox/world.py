@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from httpx2 import ASGITransport, AsyncClient, Client
 
-    from sandbox.embedded.threaded_app import ThreadedApp
+    from sandbox.server.threaded_app import ThreadedApp
     from uat_sandbox.receiver import Receiver
 
 __tracebackhide__ = True

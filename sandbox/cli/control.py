@@ -173,7 +173,7 @@ class Remote:
         if not self.url.startswith("https:"):
             # Reading all certificates takes a tenth of a second.
             return False
-        from sandbox.certificates import CertificateError, trusting_context
+        from sandbox.server.tls import CertificateError, trusting_context
 
         try:
             return trusting_context()

@@ -14,8 +14,7 @@ from sandbox.scenario_examples.requests import ExampleAnswer, Request
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
-
-    from sandbox.http.refusals import Application
+    from starlette.types import ASGIApp
 
 _LOOPBACK: Final = "127.0.0.1"
 _MESSAGES_MAX: Final = 1_000
@@ -60,13 +59,13 @@ class RemoteStage:
         """
         import httpx2
 
-        from sandbox.server import serving
+        from sandbox.server.run import server_of, serving
 
         bound = socket.create_server((_LOOPBACK, 0))
         url = f"http://{_LOOPBACK}:{bound.getsockname()[1]}/"
         timeout = httpx2.Timeout(600.0, connect=5.0)
         async with (
-            serving(self._receiver(), [bound]),
+            serving(server_of(self._receiver()), [bound]),
             httpx2.AsyncClient(timeout=timeout, trust_env=False) as self._client,
         ):
             made = await self._control("POST", "/endpoints", {"url": url})
@@ -158,7 +157,7 @@ class RemoteStage:
             raise Unanswered(f"{self._server.url} answered {answer.status}: {said}", 1)
         return answer.body
 
-    def _receiver(self) -> "Application":
+    def _receiver(self) -> "ASGIApp":
         """A receiver that accepts genuine webhooks and refuses others."""
 
         async def receive(scope: Any, receive: Any, send: Any) -> None:

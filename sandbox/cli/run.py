@@ -87,7 +87,7 @@ def run(*, command: tuple[str, ...], folder: Path, **options: Any) -> None:
       sandbox run -- pytest tests
     """
     from sandbox.scenarios.loading import ScenarioError
-    from sandbox.server import new_loop
+    from sandbox.server.run import new_loop
     from sandbox.settings import Settings, SettingsError
     from sandbox.store.fixture import FixtureError
 
@@ -116,15 +116,13 @@ async def _around(command: list[str], settings: "Settings", folder: Path) -> int
 
     Raises SettingsError, FixtureError or ScenarioError, before the command starts.
     """
-    from sandbox import descriptors
     from sandbox.app import build
-    from sandbox.server import bound, pool_of, serving
+    from sandbox.server.run import bound, serving_sandbox
 
-    descriptors.raise_limit()
     settings, sockets = bound(settings)
     sandbox = build(settings)
     server = Remote(url=f"http://{settings.host}:{settings.port}", token=sandbox.token)
-    async with serving(sandbox.app, sockets, pool_of(sandbox, settings)):
+    async with serving_sandbox(sandbox, settings, sockets):
         world = await asyncio.to_thread(server.read, "GET", world_path(WORLD))
         status = await _ended(command, _environment(server, world))
         if status:

@@ -102,7 +102,7 @@ def convert(source: str, target: str, *, as_json: bool) -> None:
       sandbox world convert state.json state.db
       sandbox world convert state.db postgresql://sandbox@db.internal/sandbox
     """
-    from sandbox.keeping import shown_name
+    from sandbox.persistence import shown_name
     from sandbox.settings import is_database
     from sandbox.store.files.port import StoreError
 
@@ -130,7 +130,7 @@ def _is_same(target: str, source: str) -> bool:
 
 def _converted(source: str, target: str, *, is_new: bool) -> list[str]:
     """Copy all worlds; returns their ids. Raises StoreError."""
-    from sandbox.keeping import opened
+    from sandbox.persistence import opened
     from sandbox.store.files.opening import copy
     from sandbox.store.files.port import StoreError
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Final, get_args
 
@@ -11,7 +11,6 @@ from starlette.types import Receive, Scope, Send
 
 from sandbox.control.carried import CarriedRequests, unavailable
 from sandbox.control.origins import origin_of, why_foreign
-from sandbox.control.routes import CONTROL
 from sandbox.control.rows import (
     JSON,
     SNAPSHOT_BYTES_MAX,
@@ -25,13 +24,14 @@ from sandbox.control.rows import (
 )
 from sandbox.control.sessions import Sessions, SharedSessions
 from sandbox.control.who import NOBODY, THE_OPERATOR, Who
+from sandbox.domain.faults import UNAVAILABLE, Refusal
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.secret_text import CARD_NUMBER, may_hold, misplaced
 from sandbox.domain.teams import OPERATOR
 from sandbox.domain.words import nearest
 from sandbox.platform import wire
 from sandbox.platform.rare_log import RareLog
-from sandbox.platform.router import Router
+from sandbox.platform.routing import ROOT_PATH, Match, match_of, path_of
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
 from sandbox.store.files.port import StoreError, Unavailable
 from sandbox.worlds.elsewhere import WorldLost
@@ -49,11 +49,6 @@ TEXT_CHARS_MAX: Final = 4_096
 log = logging.getLogger("sandbox.control")
 
 
-@cache
-def _router() -> Router[ControlRow]:
-    return Router(CONTROL)
-
-
 class Control:
     """Answers every request under `/_sandbox`.
 
@@ -63,7 +58,6 @@ class Control:
 
     def __init__(self, services: Services, *, ticks: Callable[[], float]) -> None:
         self._services = services
-        self._router = _router()
         self._tokens = services.tokens
         self._sessions = Sessions(services.tokens, ticks)
         if services.elsewhere is not None:
@@ -74,11 +68,8 @@ class Control:
         if services.elsewhere is not None:
             self._carried = CarriedRequests(services.worlds, services.elsewhere)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request. Only HTTP is spoken here."""
-        if scope["type"] != "http":
-            await send({"type": "websocket.close", "code": 1000})
-            return
+    async def respond(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, whether or not its path leads to an endpoint."""
         headers: dict[str, str] = {}
         is_stream, media_type, kind, name = False, JSON, AnswerKind.CONTROL, "none"
         try:
@@ -93,7 +84,7 @@ class Control:
             request = ControlRequest(
                 services=self._services,
                 params=params,
-                root_path=scope.get("root_path", ""),
+                root_path=scope.get(ROOT_PATH, ""),
                 origin=origin_of(scope),
                 scope=scope,
                 sessions=self._sessions,
@@ -136,13 +127,16 @@ class Control:
             500, "not_read", "a part of the state file cannot be read", details=str(error)
         )
 
-    async def refuse(self, send: Send, fault: ControlFault) -> None:
-        """Answer a request that matches no control endpoint."""
-        await _send(send, fault.status, _error(fault, self._services.worlds.profile.scrub), {})
+    async def refuse(self, scope: Scope, send: Send, refusal: Refusal) -> None:
+        """Answer a request that is refused before its endpoint is looked for."""
+        fault = ControlFault(refusal.fault.status, refusal.fault.code, refusal.reason)
+        headers = {"retry-after": "1"} if refusal.fault is UNAVAILABLE else {}
+        body = _error(fault, self._services.worlds.profile.scrub)
+        await _send(send, fault.status, body, headers)
 
     def _route(self, scope: Scope) -> tuple[ControlRow, dict[str, str], Who]:
         """The row, the parameters of the path, and who asks. Raises ControlFault."""
-        match = self._router.match(scope["method"], scope["path"])
+        match: Match[ControlRow] | None = match_of(scope)
         who = self._who(scope)
         # Authentication comes before any information about what exists.
         if match is None or match.row is None or not match.row.is_open:
@@ -153,7 +147,7 @@ class Control:
             self._check_origin(scope)
         if match is None:
             raise ControlFault(
-                404, "not_found", f"no control endpoint has the path {scope['path']}"
+                404, "not_found", f"no control endpoint has the path {path_of(scope)}"
             )
         if match.row is None:
             served = ", ".join(row.method for row in match.others)
@@ -204,8 +198,7 @@ class Control:
             if row.is_raw:
                 body = await wire.read_long_body(receive, bytes_max=bytes_max)
             else:
-                turn = self._services.worlds.slices.whole_turn
-                body = await wire.read_body(receive, bytes_max=bytes_max, turn=turn)
+                body = await wire.read_body(receive, bytes_max=bytes_max)
         if body is None:
             raise ControlFault(
                 413, "body_too_large", f"the body is larger than {bytes_max // 1_048_576} MiB"

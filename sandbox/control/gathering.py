@@ -8,6 +8,7 @@ from pydantic_core import from_json
 
 from sandbox.control.rows import ControlRequest
 from sandbox.platform.carried import was_carried
+from sandbox.platform.routing import path_of
 from sandbox.store.documents import from_document
 from sandbox.store.steps import Steps
 from sandbox.store.world_state import OF_THE_SERVER, WorldState
@@ -30,7 +31,7 @@ async def said_elsewhere(request: ControlRequest, others: Elsewhere) -> list[dic
     headers = [
         (name, value) for name, value in scope["headers"] if name in (b"authorization", b"cookie")
     ]
-    bodies = await others.ask_all(scope["path"], scope["query_string"], headers)
+    bodies = await others.ask_all(path_of(scope), scope["query_string"], headers)
     return [from_json(body) for body in bodies]
 
 

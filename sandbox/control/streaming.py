@@ -13,7 +13,7 @@ from sandbox.control.rows import ControlFault, ControlRequest, must_be_known
 from sandbox.control.stream_views import Shown
 from sandbox.platform import wire
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
-from sandbox.platform.sending import ABORT, ON_STOP
+from sandbox.platform.sending import ABORT
 from sandbox.worlds.event_stream import KINDS, USUAL, StreamEvent, Subscriber
 from sandbox.worlds.world import World
 
@@ -59,7 +59,6 @@ class Stream:
     ) -> None:
         """Send events until the client goes away or the world ends."""
         subscriber = self._subscriber
-        scope[ON_STOP] = subscriber.end
         sending = asyncio.ensure_future(self._send(subscriber, send, silence_s))
         leaving = asyncio.ensure_future(wire.until_gone(receive))
         ending = asyncio.ensure_future(subscriber.over.wait())

@@ -1,10 +1,16 @@
 """What a browser gets at the two addresses that people type: the way to the console."""
 
+from html import escape
 from typing import Final
 
-from starlette.types import Scope, Send
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.types import Scope
 
+from sandbox import __version__
 from sandbox.control.rows import PREFIX
+from sandbox.platform.routing import ROOT_PATH, path_of
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
 
 WELCOME_PATHS: Final = frozenset({"/", PREFIX})
@@ -37,22 +43,20 @@ def is_welcome(scope: Scope) -> bool:
     )
 
 
-async def send_welcome(scope: Scope, send: Send, *, version: str, control_port: int | None) -> None:
-    """Send a browser to the console; say where it is if it is on another port, `control_port`."""
-    headers = [*HEADERS_OF[AnswerKind.OPEN]]
-    if control_port is None:
-        # The address of a server's console stays; what its first page is, may change.
-        status = 308 if scope["path"] == PREFIX else 307
-        where = f"{scope.get('root_path', '')}{PREFIX}/"
-        headers.append((b"location", where.encode("ascii", "ignore")))
-        body = b""
-    else:
-        status = 200
-        # For people with a browser only, so the start does without it.
-        from html import escape
+async def welcome(request: Request) -> Response:
+    """Send a browser to the console; say where it is if it has a port of its own.
 
-        body = _PAGE.format(version=escape(version), port=control_port, prefix=PREFIX).encode()
-        headers.append((b"content-type", b"text/html; charset=utf-8"))
-    headers.append((b"content-length", b"%d" % len(body)))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    Raises HTTPException with 404 for a client that is no browser.
+    """
+    scope, state = request.scope, request.app.state
+    if not is_welcome(scope):
+        raise HTTPException(404)
+    headers = {name.decode(): value.decode() for name, value in HEADERS_OF[AnswerKind.OPEN]}
+    server = scope.get("server")
+    if state.control_port is None or (server is not None and server[1] == state.control_port):
+        # The address of a server's console stays; what its first page is, may change.
+        status = 308 if path_of(scope) == PREFIX else 307
+        where = f"{scope[ROOT_PATH]}{PREFIX}/"
+        return Response(status_code=status, headers={**headers, "location": where})
+    page = _PAGE.format(version=escape(__version__), port=state.control_port, prefix=PREFIX)
+    return HTMLResponse(page, headers=headers)

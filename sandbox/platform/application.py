@@ -1,11 +1,8 @@
 """The platform as an ASGI application: bytes in, the pipeline, bytes out, a journal entry."""
 
-import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable
-from functools import cache, cached_property
 from time import perf_counter
-from typing import Any, Final, Protocol
+from typing import Final
 
 from starlette.types import Receive, Scope, Send
 
@@ -31,17 +28,11 @@ from sandbox.platform.request_context import (
     IncomingRequest,
     RequestContext,
 )
-from sandbox.platform.router import Router
-from sandbox.platform.rows import Row, is_key_path
+from sandbox.platform.routes import MOUNTS
+from sandbox.platform.routing import find_match, match_of, path_of
+from sandbox.platform.rows import is_key_path
 from sandbox.platform.security_headers import SHOWS_KEY
-from sandbox.platform.sending import (
-    AsgiWay,
-    Way,
-    explained,
-    is_sent_at_once,
-    send_answer,
-    send_whole,
-)
+from sandbox.platform.sending import explained, send_answer, send_whole
 from sandbox.platform.wire import (
     BadInput,
     Body,
@@ -61,9 +52,6 @@ from sandbox.worlds.recognized import RecognizedKeys
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.scheduler import TIMERS_IN_A_ROW, catch_up, fire_due
 from sandbox.worlds.world import World
-
-BODY_PENDING: Final = "sandbox.body_pending"
-"""In the scope of a request of which a part of the body had not come when it began."""
 
 NO_ANSWER: Final = 0
 """The journal's status of a connection that was closed without an answer."""
@@ -94,36 +82,6 @@ _NOT_FOUND: Final = {
 }
 
 
-class Turns(Protocol):
-    """Lets requests wait for their turns while other work goes on."""
-
-    @property
-    def has_line(self) -> bool:
-        """Whether requests have to wait."""
-        ...
-
-    @property
-    def is_in_turn(self) -> bool:
-        """Whether requests are being answered whose turn it is."""
-        ...
-
-    def in_line(self, go: Callable[[], bool]) -> None:
-        """Call the function when its turn comes. It returns False if it was needless."""
-        ...
-
-    def after_each_turn(self, then: Callable[[], None]) -> None:
-        """Call the function at the end of each turn, before anything else happens."""
-        ...
-
-
-@cache
-def _router() -> Router[Row]:
-    """The tree over the whole table, the same for every sandbox of the process."""
-    from sandbox.platform.routes import OPERATIONS
-
-    return Router(OPERATIONS)
-
-
 class Platform:
     """Answers every request of the platform, for all worlds."""
 
@@ -131,15 +89,11 @@ class Platform:
         self,
         worlds: Worlds,
         *,
-        rows: Iterable[Row] | None = None,
-        turns: Turns,
         explain_headers: bool = True,
         log_requests: bool = False,
         elsewhere: Elsewhere | None = None,
     ) -> None:
         self._worlds = worlds
-        self.turns = turns
-        self._rows = rows
         self._key_header = worlds.profile.api_key_header_bytes
         self._key_format = worlds.profile.key_format
         self._carried = None if elsewhere is None else CarriedRequests(elsewhere, worlds)
@@ -147,20 +101,12 @@ class Platform:
         self._explain_headers = explain_headers
         self._recorder = Recorder(worlds, log_requests=log_requests)
 
-    @cached_property
-    def _router(self) -> Router[Row]:
-        """The tree over the rows. It loads all operations, which a start need not wait for."""
-        return _router() if self._rows is None else Router(self._rows)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request. Only HTTP is spoken here."""
-        if scope["type"] != "http":
-            await send({"type": "websocket.close", "code": 1000})
-            return
-        match = self._router.match(scope["method"], scope["path"])
+    async def respond(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, whether or not its path leads to an operation."""
+        match = match_of(scope)
         incoming = IncomingRequest(
             scope["method"],
-            scope["path"],
+            path_of(scope),
             scope["query_string"],
             scope["headers"],
             b"",
@@ -169,42 +115,19 @@ class Platform:
         )
         try:
             if match is not None and match.row is not None and match.row.body is not None:
-                await self._take_body(incoming, scope, receive)
+                await self._take_body(incoming, receive)
         except ClientGone:
             return
-        if self.turns.has_line:
-            await self._turn()
-        await self._serve(incoming, AsgiWay(scope, receive, send))
+        await self._serve(incoming, scope, receive, send)
 
-    def serve(self, incoming: IncomingRequest, way: Way) -> Coroutine[Any, Any, None]:
-        """Answer a request that came whole, and whose turn it is."""
-        self._route(incoming)
-        return self._serve(incoming, way)
-
-    async def _turn(self) -> None:
-        turn = asyncio.get_running_loop().create_future()
-
-        def go() -> bool:
-            is_awaited = not turn.done()
-            if is_awaited:
-                turn.set_result(None)
-            return is_awaited
-
-        self.turns.in_line(go)
-        await turn
-
-    def _route(self, incoming: IncomingRequest) -> None:
-        """Find its row. Without one that has a body, what was sent as one means nothing."""
-        incoming.match = match = self._router.match(incoming.method, incoming.path)
-        if match is None or match.row is None or match.row.body is None:
-            incoming.body = b""
-
-    async def _serve(self, incoming: IncomingRequest, way: Way) -> None:
+    async def _serve(
+        self, incoming: IncomingRequest, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         presented = self._identify(incoming)
         if self._carried is not None and (
             presented.world is None or self._carried.brings_key(incoming)
         ):
-            if await self._carried.answers(incoming, way):
+            if await self._carried.answers(incoming, scope, receive, send):
                 return
             presented = self._identify(incoming)
         # A request without a known key goes into the journal of `default` (assumed D25).
@@ -214,8 +137,7 @@ class Platform:
         answer = await self.answer(incoming, presented, world)
         if (saver := self._worlds.saver) is not None:
             answer = await self._once_saved(answer, saver, incoming, world)
-        if not is_sent_at_once(answer, way):
-            await send_answer(answer, way)
+        await send_answer(answer, scope, receive, send)
         # Immediate follow-ups come after the answer: a batch has its result now (assumed D21).
         if world.store.next_timer() is not world.watched:
             await catch_up(world, self._worlds.slices)
@@ -224,7 +146,9 @@ class Platform:
         self, incoming: IncomingRequest, presented: PresentedKey, world: World, request_id: str
     ) -> Answer:
         """The answer to a request that came without a socket. Coverage does not count it."""
-        self._route(incoming)
+        incoming.match = match = find_match(MOUNTS, incoming.method, incoming.path)
+        if match is None or match.row is None or match.row.body is None:
+            incoming.body = b""
         await catch_up(world, self._worlds.slices)
         answer = await self.answer(incoming, presented, world, request_id)
         if (saver := self._worlds.saver) is not None:
@@ -234,21 +158,21 @@ class Platform:
 
     async def refuse(self, scope: Scope, send: Send, refusal: Refusal) -> None:
         """Answer a request that no world and no journal is to know of."""
-        is_for_keys = is_key_path(scope["path"])
+        is_for_keys = is_key_path(path_of(scope))
         body = error_body(refusal, self._worlds.profile, is_for_keys=is_for_keys)
         headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+        if refusal.fault is UNAVAILABLE:
+            headers.append((b"retry-after", b"1"))
         await send_whole(send, refusal.fault.status, headers, body)
 
-    async def _take_body(self, incoming: IncomingRequest, scope: Scope, receive: Receive) -> None:
+    async def _take_body(self, incoming: IncomingRequest, receive: Receive) -> None:
         """Read the body of a request whose row has one. Raises ClientGone."""
-        if (
-            BODY_PENDING in scope
-            and (self._carried is None or not await self._carried.knows(incoming))
-            and not self._may_send_body(incoming)
+        if not self._may_send_body(incoming) and (
+            self._carried is None or not await self._carried.knows(incoming)
         ):
             # It is refused at once: nothing may come in between that makes its key usable.
             return
-        incoming.body = await read_body(receive, turn=self._worlds.slices.whole_turn)
+        incoming.body = await read_body(receive)
 
     async def answer(
         self, incoming: IncomingRequest, presented: PresentedKey, world: World, id: str = ""

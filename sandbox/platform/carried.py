@@ -1,15 +1,16 @@
 """Requests for worlds that other servers have."""
 
-import asyncio
 import logging
 from typing import Final
+
+from starlette.types import Receive, Scope, Send
 
 from sandbox.domain.faults import MISDIRECTED, NOT_READ, UNAVAILABLE, Refusal
 from sandbox.domain.profile import Profile
 from sandbox.platform.errors import error_body
 from sandbox.platform.request_context import Answer, Headers, IncomingRequest
 from sandbox.platform.rows import is_key_path
-from sandbox.platform.sending import Way, send_answer
+from sandbox.platform.sending import send_answer
 from sandbox.platform.wire import BadInput
 from sandbox.store.files.port import StoreError, Unavailable
 from sandbox.worlds.elsewhere import Elsewhere
@@ -64,19 +65,17 @@ class CarriedRequests:
 
     async def knows(self, incoming: IncomingRequest) -> bool:
         """Whether another server has the world of the key."""
-        await asyncio.sleep(0)
         try:
             return await self._url(incoming) is not None
         except StoreError:
             return False
 
-    async def answers(self, incoming: IncomingRequest, way: Way) -> bool:
+    async def answers(
+        self, incoming: IncomingRequest, scope: Scope, receive: Receive, send: Send
+    ) -> bool:
         """Whether the request was answered. If not, the world of its key is here now."""
         path, profile = incoming.path, self._profile
-        scope, receive, send = await way.asgi()
         body = bytes(incoming.body or b"")
-        # From here on a task does the work, which the clients of databases and of HTTP need.
-        await asyncio.sleep(0)
         try:
             if self.brings_key(incoming):
                 await self._agree_on_keys(incoming)
@@ -84,7 +83,7 @@ class CarriedRequests:
                 if was_carried(incoming.headers):
                     answer = refused(_NOT_HERE, path, profile)
                     answer.headers.append((FORWARDED, b"1"))
-                    await send_answer(answer, way)
+                    await send_answer(answer, scope, receive, send)
                     return True
                 if await self._elsewhere.carry(url, scope, receive, send, body):
                     return True
@@ -92,7 +91,7 @@ class CarriedRequests:
             # The log has the reason; the client must not learn about databases.
             log.error("%s", error)
             fault = UNAVAILABLE if isinstance(error, Unavailable) else NOT_READ
-            await send_answer(refused(Refusal(fault), path, profile), way)
+            await send_answer(refused(Refusal(fault), path, profile), scope, receive, send)
             return True
         return False
 

@@ -12,7 +12,7 @@ from sandbox.domain.keys import ApiKey
 from sandbox.domain.values import Value
 from sandbox.platform.pipeline import usable
 from sandbox.platform.request_context import IncomingRequest, RequestContext
-from sandbox.platform.router import Match
+from sandbox.platform.routing import Match
 from sandbox.platform.rows import Row
 from sandbox.platform.targets import check_visibility, find_target
 from sandbox.worlds.journal import Decision

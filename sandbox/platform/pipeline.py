@@ -41,7 +41,7 @@ from sandbox.platform.hints import path_hint
 from sandbox.platform.payments.actions import PendingAction
 from sandbox.platform.payments.initiation import PendingInitiation
 from sandbox.platform.request_context import RequestContext
-from sandbox.platform.router import Match
+from sandbox.platform.routing import Match
 from sandbox.platform.rows import Row
 from sandbox.platform.targets import check_visibility, find_target, named, reached_before, remember
 from sandbox.platform.wire import Body, in_parts

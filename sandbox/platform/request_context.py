@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from sandbox.domain.payments.transport import TransportFault
 from sandbox.platform.operation_context import OperationContext
-from sandbox.platform.router import Match
+from sandbox.platform.routing import Match
 from sandbox.platform.rows import Row
 from sandbox.platform.wire import Body, header, list_header
 from sandbox.worlds.journal import CLIENT, Origin

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from functools import lru_cache
-from typing import Final, Protocol
+from typing import Final
 
 from starlette.types import Receive, Scope, Send
 
@@ -13,15 +13,6 @@ from sandbox.scenarios.choosing import ChosenOutcome
 
 ABORT: Final = "sandbox.abort"
 """Where a server that can close a connection puts how, in the scope of a request."""
-
-ON_STOP: Final = "sandbox.on_stop"
-"""Where a stream puts a function that ends it, in the scope of a request."""
-
-WHOLE_ANSWER: Final = "sandbox.whole_answer"
-"""Where a server that can send an answer in one piece puts how, in the scope of a request.
-
-It takes status, headers and body, and returns False if the answer has to be sent in messages.
-"""
 
 _NOT_IN_A_FIELD: Final = re.compile(r"[^\x20-\x7e]")
 
@@ -50,52 +41,10 @@ async def send_whole(send: Send, status: int, headers: Headers, body: Body) -> N
     await send_body(send, body)
 
 
-class Way(Protocol):
-    """The way back of one answer."""
-
-    def write(self, status: int, headers: Headers, body: bytes) -> bool:
-        """Write an answer in one piece. False if it has to be sent in messages."""
-        ...
-
-    async def asgi(self) -> tuple[Scope, Receive, Send]:
-        """The request as ASGI has it."""
-        ...
-
-
-class AsgiWay:
-    """The way back through an ASGI server."""
-
-    __slots__ = ("_asgi",)
-
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self._asgi = scope, receive, send
-
-    def write(self, status: int, headers: Headers, body: bytes) -> bool:
-        """Write an answer in one piece, if the server can."""
-        at_once = self._asgi[0].get(WHOLE_ANSWER)
-        return at_once is not None and at_once(status, headers, body)
-
-    async def asgi(self) -> tuple[Scope, Receive, Send]:
-        """The request as ASGI has it."""
-        return self._asgi
-
-
-def is_sent_at_once(answer: Answer, way: Way) -> bool:
-    """Send the answer in one piece, if that can be; whether it was sent."""
-    body = answer.body
-    return (
-        answer.fault is None
-        and not answer.delay_ms
-        and isinstance(body, bytes)
-        and way.write(answer.status, answer.headers, body)
-    )
-
-
-async def send_answer(answer: Answer, way: Way) -> None:
-    """Send the answer in messages, late or with a fault where it has one."""
-    scope, receive, send = await way.asgi()
+async def send_answer(answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
+    """Send the answer, late or with a fault where it has one."""
     if answer.delay_ms or answer.fault is not None:
-        await send_with_fault(answer, scope, receive, send)
+        await _send_with_fault(answer, scope, receive, send)
     else:
         await send_whole(send, answer.status, answer.headers, answer.body)
 
@@ -112,7 +61,7 @@ async def close_connection(
     await until_gone(receive)
 
 
-async def send_with_fault(answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
+async def _send_with_fault(answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
     """Send the answer late, cut off, or not at all. Source: assumed 5.3."""
     if answer.delay_ms:
         await asyncio.sleep(answer.delay_ms / 1000)

@@ -4,7 +4,7 @@ Malformed input is refused here, by `BadInput` or by False.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from functools import cache, lru_cache
 from types import NoneType, UnionType
 from typing import (
@@ -38,10 +38,6 @@ T = TypeVar("T")
 BODY_BYTES_MAX: Final = 1_048_576
 """A larger body is refused with 413. Source: assumed D25."""
 
-LARGE_BODY_BYTES: Final = 64 * 1024
-"""Requests with a larger body take turns. Parsing one takes as long as hundreds of other requests,
-and many at once would delay all others until the last is done."""
-
 DETAILS_MAX: Final = 5
 """The most mistakes of a body to name; the rest are counted."""
 
@@ -68,16 +64,8 @@ class ClientGone(Exception):
     """The client closed the connection before its request was complete."""
 
 
-async def read_body(
-    receive: Receive,
-    *,
-    bytes_max: int = BODY_BYTES_MAX,
-    turn: Callable[[], Awaitable[None]] | None = None,
-) -> bytes | None:
-    """The request's body; None as soon as it is known to be larger than that.
-
-    A large one waits for its `turn` once it is complete.
-    """
+async def read_body(receive: Receive, *, bytes_max: int = BODY_BYTES_MAX) -> bytes | None:
+    """The request's body; None as soon as it is known to be larger than that."""
     message = await receive()
     chunks: list[bytes] = []
     size = 0
@@ -89,9 +77,6 @@ async def read_body(
         if size > bytes_max:
             return None
         if not message.get("more_body", False):
-            if turn is not None and size > LARGE_BODY_BYTES:
-                # To put its pieces together is part of the work that waits.
-                await turn()
             # A body that came in one piece needs no copy.
             return b"".join([*chunks, chunk]) if chunks else bytes(chunk)
         chunks.append(chunk)

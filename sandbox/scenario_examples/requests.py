@@ -5,7 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from sandbox.in_process import Application, json_request
+import httpx2
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
 from sandbox.platform.sending import ConnectionClosed
 from sandbox.settings import Settings
 from sandbox.webhooks.sender import Sending
@@ -16,7 +18,7 @@ class Built(Protocol):
     """A sandbox that is ready: its application, and its worlds."""
 
     @property
-    def app(self) -> Application: ...
+    def app(self) -> ASGIApp: ...
 
     @property
     def worlds(self) -> Worlds: ...
@@ -52,17 +54,37 @@ async def ask(
     sandbox: Built, request: Request, *, on_answer: Callable[[], None] | None = None
 ) -> ExampleAnswer:
     """The answer to a request. `on_answer` is called when its first byte is written."""
-    key = {sandbox.worlds.profile.api_key_header.lower(): request.key}
-    exchange = json_request(
-        request.method, request.path, request.body, headers=key, query=request.query
-    )
-    exchange.on_answer = on_answer
+    headers = {
+        "accept": "application/json",
+        sandbox.worlds.profile.api_key_header: request.key,
+    }
+    content = None
+    if request.body is not None:
+        headers["content-type"] = "application/json"
+        content = json.dumps(request.body).encode()
+
+    async def noted(scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_noted(message: Message) -> None:
+            if on_answer is not None and message["type"] == "http.response.start":
+                on_answer()
+            await send(message)
+
+        await sandbox.app(scope, receive, send_noted)
+
+    transport = httpx2.ASGITransport(app=noted)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        try:
+            answer = await client.request(
+                request.method,
+                request.path,
+                params=request.query or None,
+                headers=headers,
+                content=content,
+            )
+        except ConnectionClosed:
+            return ExampleAnswer(0, {}, None)
     try:
-        answer = await exchange.run(sandbox.app)
-    except ConnectionClosed:
-        return ExampleAnswer(0, {}, None)
-    try:
-        shown = json.loads(answer.body or b"null")
+        shown = json.loads(answer.content or b"null")
     except ValueError:
         shown = None
-    return ExampleAnswer(answer.status, answer.headers, shown)
+    return ExampleAnswer(answer.status_code, dict(answer.headers), shown)

@@ -103,20 +103,24 @@ class InProcess:
         return self._sandboxes[name]
 
     async def _answer(self, sandbox: "Sandbox", request: Request) -> ShownAnswer | None:
-        from sandbox.in_process import Exchange, http_scope
+        import httpx2
+
         from sandbox.platform.sending import ConnectionClosed
 
-        pairs = [(name.encode(), value.encode()) for name, value in request.headers.items()]
-        scope = http_scope(
-            request.method, request.path, headers=pairs, query=urlencode(request.query)
-        )
-        exchange = Exchange(scope, (request.body or "").encode())
-        try:
-            async with asyncio.timeout(ANSWER_S):
-                response = await exchange.run(sandbox.app)
-        except (ConnectionClosed, TimeoutError):
-            return None
-        return _answer(response.status, response.headers.get("content-type", ""), response.body)
+        transport = httpx2.ASGITransport(app=sandbox.app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            try:
+                async with asyncio.timeout(ANSWER_S):
+                    answer = await client.request(
+                        request.method,
+                        request.path,
+                        params=list(request.query),
+                        headers=request.headers,
+                        content=(request.body or "").encode(),
+                    )
+            except (ConnectionClosed, TimeoutError):
+                return None
+        return _answer(answer.status_code, answer.headers.get("content-type", ""), answer.content)
 
 
 class Served:

@@ -7,7 +7,6 @@ tests) all steps are taken at once.
 """
 
 import asyncio
-import gc
 from asyncio import AbstractEventLoop, Future, Lock, Semaphore
 from collections import Counter, deque
 from collections.abc import AsyncIterator
@@ -22,31 +21,21 @@ T = TypeVar("T")
 SLICE_S: Final = 0.005
 """Length of a slice in one round of the event loop. A request takes two to four rounds."""
 
-ROUNDS_BETWEEN: Final = 8
-"""Rounds of the event loop that follow each piece of work that cannot be cut, before the next one.
-A request that came in meanwhile is answered in them, and waits for one such piece and not four."""
-
 LARGE_AT_ONCE: Final = 4
 """The most large works at a time; others wait until one is done."""
 
 
 class Slices:
-    """The turns of one server. `slice_s` is the length of a slice.
+    """The turns of one server. `slice_s` is the length of a slice."""
 
-    Long work creates millions of objects that stay. If the server `owns_collector`, they are hidden
-    from the garbage collector, which would search all of them again and again.
-    """
-
-    def __init__(self, slice_s: float = SLICE_S, *, owns_collector: bool = False) -> None:
+    def __init__(self, slice_s: float = SLICE_S) -> None:
         self.slice_s = slice_s
-        self.owns_collector = owns_collector
         self._begin_anew(None)
 
     def _begin_anew(self, loop: AbstractEventLoop | None) -> None:
         self._loop = loop
         self._line: deque[Future[None]] = deque()
         self._spent_s = 0.0
-        self._free_rounds = 0
         # Whether a new round of the loop is awaited, and whether its turn is promised to someone.
         self._is_awaited = self._is_promised = False
         self._large = Semaphore(LARGE_AT_ONCE)
@@ -94,21 +83,12 @@ class Slices:
             if holds_place:
                 self._large.release()
 
-    async def whole_turn(self) -> None:
-        """Wait for a turn of its own, for work that follows at once and cannot be cut."""
-        if self._has_loop():
-            await self._wait_for_turn()
-            self._free_rounds = ROUNDS_BETWEEN
-            self._spend(self.slice_s)
-
     def _go_on(self, steps: Steps[T]) -> Aside | None:
         """Take steps until the slice is over, or until a step returns work for a thread.
 
         Raises StopIteration with the result of the steps.
         """
         started_s = perf_counter()
-        if self.owns_collector:
-            gc.disable()
         try:
             aside: Aside | None
             while (aside := next(steps)) is None:
@@ -117,10 +97,6 @@ class Slices:
             return aside
         finally:
             spent_s = perf_counter() - started_s
-            if self.owns_collector:
-                if spent_s >= self.slice_s:
-                    gc.freeze()
-                gc.enable()
             self._spend(spent_s)
 
     async def aside(self, what: Aside) -> None:
@@ -149,10 +125,6 @@ class Slices:
     def _begin_round(self) -> None:
         """A new round of the loop: the first in line gets it."""
         self._is_awaited = False
-        if self._free_rounds:
-            self._free_rounds -= 1
-            self._await_round()
-            return
         self._spent_s = 0.0
         while self._line:
             first = self._line.popleft()

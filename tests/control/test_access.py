@@ -3,7 +3,7 @@
 import pytest
 
 from sandbox.app import build
-from sandbox.in_process import Exchange, http_scope
+from tests.in_process import Exchange, http_scope
 from sandbox.settings import Settings, SettingsError
 from sandbox.worlds.limits import Limits
 from tests.control.test_control import assert_refused

@@ -7,7 +7,7 @@ import pytest
 
 from sandbox.app import build
 from sandbox.control.routes import CONTROL
-from sandbox.in_process import Response
+from tests.in_process import Response
 from sandbox.settings import Settings
 from sandbox.worlds.limits import Limits
 from tests.driving import InProcess, Served, serving

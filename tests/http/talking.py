@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from sandbox.app import Sandbox, build
 from sandbox.descriptors import Shares
-from sandbox.embedded.loop_thread import LoopThread
+from sandbox.server.thread import LoopThread
 from sandbox.http.connections import ConnectionPool
 from sandbox.http.limits import BODIES_BYTES_MAX, Times
 from sandbox.server import bound

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from sandbox import certificates
+from sandbox.server import tls as certificates
 from tests.cli.asking import ask as run
 from tests.driving import Served, serving
 

@@ -18,7 +18,7 @@ import pytest
 from sandbox.app import Sandbox, build
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.in_process import Application, Exchange, Response
+from tests.in_process import Application, Exchange, Response
 from sandbox.settings import Settings
 from tests.driving import InProcess
 from tests.servers.postgres import serving_postgres

@@ -14,7 +14,7 @@ from sandbox.domain.clock import ClockSetting
 from sandbox.domain.events import Message
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.in_process import json_request
+from tests.in_process import json_request
 from sandbox.settings import Settings
 from sandbox.store.memory.packed_messages import PackedMessages
 from tests.conftest import NOW

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from sandbox.domain.events import Message
-from sandbox.in_process import Exchange, http_scope
+from tests.in_process import Exchange, http_scope
 from sandbox.worlds.world import World
 from tests.driving import InProcess, Response
 

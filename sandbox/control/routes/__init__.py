@@ -11,7 +11,8 @@ from sandbox.control.routes import (
     webhooks,
     worlds,
 )
-from sandbox.control.rows import ControlRow
+from sandbox.control.rows import PREFIX, ControlRow
+from sandbox.platform.routing import build_routes
 
 CONTROL: Final[tuple[ControlRow, ...]] = (
     *worlds.ROWS,
@@ -22,6 +23,10 @@ CONTROL: Final[tuple[ControlRow, ...]] = (
     *acting.ROWS,
     *console.ROWS,
 )
+
+
+ROUTES: Final = build_routes("control", CONTROL, below=PREFIX)
+"""Starlette's routes to the endpoints, below the prefix."""
 
 
 def document(**options: Any) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from sandbox.app import Sandbox, build
-from sandbox.embedded.loop_thread import LoopThread
-from sandbox.embedded.threaded_app import ThreadedApp
 from sandbox.scenarios.loading import ScenarioError
-from sandbox.server import bound, pool_of
+from sandbox.server.run import bound, serving_sandbox
+from sandbox.server.thread import LoopThread
+from sandbox.server.threaded_app import ThreadedApp
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.files.port import StoreError
 from sandbox.store.fixture import FixtureError
@@ -64,7 +64,7 @@ def embedded(settings: Settings | None = None) -> Iterator[Embedded]:
         built = build(settings)
         background = LoopThread()
         stack.callback(background.close)
-        background.serve(built.app, sockets, pool_of(built, settings))
+        background.serve(serving_sandbox(built, settings, sockets))
         yield Embedded(
             url=f"http://{_LOOPBACK}:{settings.port}",
             control_url=f"http://{_LOOPBACK}:{settings.control_port or settings.port}",

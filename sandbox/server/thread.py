@@ -1,16 +1,13 @@
 """A thread with an event loop of its own, on which applications are served."""
 
 import asyncio
-import socket
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
 
-from sandbox.http.connections import ConnectionPool
-from sandbox.http.refusals import Application
-from sandbox.server import new_loop, serving
+from sandbox.server.run import new_loop
 
 _START_S: Final = 30.0
 
@@ -45,14 +42,8 @@ class LoopThread:
         # All at once: each takes its moment.
         await asyncio.gather(*(one.__aexit__(None, None, None) for one in self._served))
 
-    def serve(
-        self,
-        app: Application,
-        sockets: list[socket.socket],
-        pool: ConnectionPool | None = None,
-    ) -> None:
-        """Serve the application on these sockets from now on."""
-        served = serving(app, sockets, pool)
+    def serve(self, served: AbstractAsyncContextManager[None]) -> None:
+        """Serve what the context manager serves, from now on."""
         self.start(served.__aenter__()).result(_START_S)
         self._served.append(served)
 

@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from sandbox.embedded.loop_thread import LoopThread
-from sandbox.http.refusals import Application
+from starlette.types import ASGIApp
+
+from sandbox.server.thread import LoopThread
 
 _Message = MutableMapping[str, Any]
 
@@ -16,7 +17,7 @@ class ThreadedApp:
     Requests over it and over the network meet the same worlds, and never at the same time.
     """
 
-    def __init__(self, app: Application, background: LoopThread) -> None:
+    def __init__(self, app: ASGIApp, background: LoopThread) -> None:
         self._app = app
         self._background = background
 

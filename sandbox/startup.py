@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from sandbox import library
 from sandbox.domain.field_types import HttpUrl
 from sandbox.domain.secret_text import secret_in
-from sandbox.keeping import have_secret, restore_all, saver_of
+from sandbox.persistence import have_secret, restore_all, saver_of
 from sandbox.platform.lazy import LazyFunctions
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.settings import Settings, SettingsError

@@ -1,0 +1,121 @@
+"""From tables of operations to Starlette's routes.
+
+Each path is one `Route`, so that a refused method can name all the others of its path.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+from msgspec import Struct
+from starlette.routing import Match as Fit
+from starlette.routing import Mount, Route, Router
+from starlette.types import Receive, Scope, Send
+
+ROOT_PATH: Final = "sandbox.root_path"
+"""In the scope of a request: the path below which this application is mounted in another one."""
+
+
+class Routed(Protocol):
+    """The part of a row that routing needs. `method` is in capitals; parameters are `{name}`."""
+
+    @property
+    def method(self) -> str: ...
+
+    @property
+    def path(self) -> str: ...
+
+
+RowT = TypeVar("RowT", bound=Routed)
+
+
+class Match(Struct, Generic[RowT]):
+    """The row for a path and its method, or None, and the rows of the path for other methods."""
+
+    row: RowT | None
+    params: dict[str, str]
+    others: Sequence[RowT] = ()
+
+
+class PathEndpoint(Generic[RowT]):
+    """The operations of one path, by method. `surface` names what answers them in `app.state`."""
+
+    def __init__(self, surface: str, rows: Iterable[RowT]) -> None:
+        self.surface = surface
+        self.rows = {row.method: row for row in rows}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Have the surface of the application answer."""
+        await getattr(scope["app"].state, self.surface).respond(scope, receive, send)
+
+
+def match_of(scope: Scope) -> Match[Any] | None:
+    """What the path of a routed request leads to; None if it leads to no endpoint."""
+    endpoint = scope.get("endpoint")
+    if not isinstance(endpoint, PathEndpoint):
+        return None
+    method = scope["method"]
+    # HEAD is answered wherever GET is (RFC 9110, 9.1).
+    row = endpoint.rows.get("GET" if method == "HEAD" else method)
+    if row is not None:
+        return Match(row, scope["path_params"])
+    return Match(None, {}, tuple(endpoint.rows.values()))
+
+
+def path_of(scope: Scope) -> str:
+    """The path of a request, as if this application were mounted nowhere."""
+    path: str = scope["path"]
+    return path.removeprefix(scope.get(ROOT_PATH, ""))
+
+
+def build_routes(surface: str, rows: Iterable[RowT], *, below: str) -> list[Route]:
+    """One route for each path of the rows, literal ones first; `below` is cut off."""
+    paths: dict[str, list[RowT]] = {}
+    for row in rows:
+        paths.setdefault(row.path.removeprefix(below), []).append(row)
+    return [
+        Route(path, PathEndpoint(surface, found), methods=[one.method for one in found])
+        for path, found in sorted(paths.items(), key=lambda item: item[0].count("{"))
+    ]
+
+
+def build_mounts(surface: str, rows: Iterable[RowT]) -> list[Mount]:
+    """One mount for the first segment of the paths, such as /v5, with a route for each path."""
+    by_segment: dict[str, list[RowT]] = {}
+    for row in rows:
+        by_segment.setdefault("/" + row.path.split("/")[1], []).append(row)
+    return [
+        Mount(
+            segment,
+            app=Router(build_routes(surface, found, below=segment), redirect_slashes=False),
+        )
+        for segment, found in by_segment.items()
+    ]
+
+
+def find_match(mounts: Iterable[Mount], method: str, path: str) -> Match[Any] | None:
+    """What a path leads to, for a request that does not come through Starlette."""
+    partial: Match[Any] | None = None
+    for mount in mounts:
+        scope: dict[str, Any] = {"type": "http", "method": method, "path": path, "root_path": ""}
+        fit, found = mount.matches(scope)
+        if fit is Fit.NONE:
+            continue
+        for route in mount.routes:
+            fit, inner = route.matches({**scope, **found})
+            match = None if fit is Fit.NONE else match_of({**scope, **found, **inner})
+            if fit is Fit.FULL:
+                return match
+            partial = partial or match
+    return partial
+
+
+class NoteRootPath:
+    """Middleware that notes where this application is mounted, before its own mounts add to it."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on with the note."""
+        scope[ROOT_PATH] = scope.get("root_path", "")
+        await self._app(scope, receive, send)

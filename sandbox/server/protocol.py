@@ -1,0 +1,141 @@
+"""HTTP as uvicorn speaks it, and what a payment sandbox needs besides.
+
+This is the only module that touches uvicorn's insides, for five things that cannot be had
+otherwise: a function in the scope that aborts the connection, the body of a request that offers an
+upgrade, a limit for the head, time limits for head and body, and values of headers without blanks
+at their end.
+"""
+
+import asyncio
+from typing import Any, Final
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from sandbox.platform.sending import ABORT
+
+HEAD_BYTES_MAX: Final = 65_536
+"""Bytes of the request line and the headers. Source: assumed D25-heads."""
+
+HEAD_S: Final = 10.0
+"""From the connection, or the first byte of a request, to the end of its headers.
+Source: assumed D25-times."""
+
+BODY_S: Final = 30.0
+"""Between two parts of a body. Source: assumed D25-times."""
+
+_FRAMING: Final = frozenset({b"content-length", b"transfer-encoding"})
+
+
+class Protocol(HttpToolsProtocol):
+    """One connection to a client."""
+
+    head_s, body_s = HEAD_S, BODY_S
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._is_in_head = self._is_in_body = False
+        self._is_head_known = False
+        self._head_bytes = 0
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin, and expect a request soon."""
+        super().connection_made(transport)
+        self._expect_within(self.head_s)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End, and let every request that waits for its turn know."""
+        self._expect_within(None)
+        for cycle, _ in self.pipeline:
+            cycle.disconnected = True
+            cycle.message_event.set()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read data, and note for how long the rest of its request may take."""
+        self._unset_keepalive_if_required()
+        was_in_head = self._is_in_head
+        self._head_bytes = self._head_bytes + len(data) if was_in_head else len(data)
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as offer:
+            self._ignore_upgrade(data[offer.args[0] :])
+            return
+        except httptools.HttpParserError:
+            self.send_400_response("Invalid HTTP request received.")
+        if self._is_in_head and self._head_bytes > HEAD_BYTES_MAX:
+            self.send_400_response("The request line and the headers are larger than 64 KiB.")
+        elif self._is_in_body:
+            self._expect_within(self.body_s)
+        elif not self._is_in_head:
+            self._expect_within(None)
+        elif not was_in_head:
+            self._expect_within(self.head_s)
+
+    def _expect_within(self, seconds: float | None) -> None:
+        """Close the connection unless more comes in time."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._deadline = None
+        if seconds is not None:
+            self._deadline = self.loop.call_later(seconds, self._give_up)
+
+    def _give_up(self) -> None:
+        self._deadline = None
+        if self._is_in_body and self.flow.read_paused:
+            # That nothing comes is not the client's doing.
+            self._expect_within(self.body_s)
+        else:
+            self.transport.abort()
+
+    # --- what the parser calls
+
+    def on_message_begin(self) -> None:
+        """Begin a request, whose connection can be aborted."""
+        if self._is_head_known:
+            return
+        super().on_message_begin()
+        self._is_in_head = True
+        self.scope[ABORT] = self.transport.abort  # type: ignore[typeddict-unknown-key]
+
+    def on_url(self, url: bytes) -> None:
+        """Take a part of the URL."""
+        if not self._is_head_known:
+            super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header. Blanks around its value are no part of it (RFC 9110, 5.5)."""
+        if not self._is_head_known:
+            super().on_header(name, value.strip(b" \t"))
+
+    def on_headers_complete(self) -> None:
+        """Have the request answered."""
+        self._is_in_head, self._is_in_body = False, True
+        if not self._is_head_known:
+            super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """End a request."""
+        self._is_in_body = False
+        super().on_message_complete()
+
+    def _ignore_upgrade(self, rest: bytes) -> None:
+        """Go on in HTTP/1.1: an offer to upgrade is ignored (RFC 9110, 7.8).
+
+        The parser ended the request with its head. Another one reads its body, if it has one.
+        """
+        if self.scope["method"] == "CONNECT":
+            self.cycle.keep_alive = False
+            return
+        framing = [b"%b: %b\r\n" % header for header in self.headers if header[0] in _FRAMING]
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        if framing:
+            self.cycle.more_body = True
+            self.cycle.message_event.clear()
+            self._is_head_known = True
+            self.parser.feed_data(b"POST / HTTP/1.1\r\n" + b"".join(framing) + b"\r\n")
+            self._is_head_known = False
+        if rest:
+            self.data_received(rest)

@@ -1,0 +1,231 @@
+"""Serving a sandbox on real sockets with uvicorn."""
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from sandbox.app import Sandbox, build
+from sandbox.library import scenario_file
+from sandbox.server.banner import announce
+from sandbox.server.log import set_up_logging
+from sandbox.server.protocol import Protocol
+from sandbox.settings import Settings, SettingsError
+
+if TYPE_CHECKING:
+    from sandbox.scenario_reload import ScenarioReloader
+    from sandbox.server.tls import Tls
+
+_BACKLOG: Final = 2048
+_GRACE_S: Final = 2
+_IDLE_S: Final = 5
+_HANDSHAKE_S: Final = 10.0
+
+
+async def _do_nothing() -> None:
+    """Do nothing."""
+
+
+class Server(uvicorn.Server):
+    """A server that tells when it is ready, and ends what would keep it from stopping."""
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        *,
+        on_ready: Callable[[], None] = lambda: None,
+        beside: Callable[[], Coroutine[Any, Any, None]] = _do_nothing,
+        before_stop: Callable[[], Awaitable[None]] = _do_nothing,
+        tls: "Tls | None" = None,
+    ) -> None:
+        super().__init__(config)
+        self._on_ready, self._beside, self._before_stop = on_ready, beside, before_stop
+        self._tls = tls
+        self._task: asyncio.Task[None] | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, then announce it."""
+        if self._tls is None:
+            await super().startup(sockets)
+        else:
+            await super().startup([])
+            await self._listen_with_tls(sockets or [], self._tls)
+        await self.on_tick(0)
+        self._on_ready()
+        self._task = asyncio.create_task(self._beside())
+
+    async def _listen_with_tls(self, sockets: list[socket.socket], tls: "Tls") -> None:
+        """Listen as uvicorn does, with a limit for the time of a handshake."""
+        loop = asyncio.get_running_loop()
+        make = partial(
+            Protocol,
+            config=self.config,
+            server_state=self.server_state,
+            app_state=self.lifespan.state,
+        )
+        for one in sockets:
+            server = await loop.create_server(
+                make,
+                sock=one,
+                ssl=tls.context,
+                ssl_handshake_timeout=_HANDSHAKE_S,
+                backlog=_BACKLOG,
+            )
+            self.servers.append(server)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End what runs beside, hand the worlds over, end the streams, then the server."""
+        if self._task is not None:
+            self._task.cancel()
+        await self._before_stop()
+        await super().shutdown(sockets)
+
+
+def serve(settings: Settings) -> None:
+    """Serve until interrupted.
+
+    Raises SettingsError, FixtureError or ScenarioError, before anything is served.
+    """
+    set_up_logging(settings.log_format)
+    tls = tls_of(settings)
+    settings, sockets = bound(replace(settings, ca=tls.ca if tls else None))
+    # Take the version before the content is read, so no change in between is missed.
+    watcher = _watcher(settings)
+    sandbox = build(settings)
+    server = server_of(
+        sandbox.app,
+        settings,
+        on_ready=lambda: announce(sandbox, settings),
+        beside=_do_nothing if watcher is None else partial(watcher.watch, sandbox.worlds.default),
+        before_stop=partial(_leave, sandbox),
+        tls=tls,
+    )
+    # Ctrl-C is how it is meant to be ended, and no failure.
+    with suppress(KeyboardInterrupt):
+        server.run(sockets)
+
+
+def server_of(app: ASGIApp, settings: Settings | None = None, **options: Any) -> Server:
+    """A server of the application, with the options of `Server`."""
+    config = uvicorn.Config(
+        app,
+        http=Protocol,
+        ws="none",
+        lifespan="on" if settings is not None else "off",
+        backlog=_BACKLOG,
+        log_config=None,
+        # Without a level of its own, uvicorn prepares trace lines for every request.
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=_IDLE_S,
+        timeout_graceful_shutdown=_GRACE_S,
+        limit_concurrency=settings.connections_max if settings is not None else None,
+    )
+    return Server(config, **options)
+
+
+async def _leave(sandbox: Sandbox) -> None:
+    """Hand the worlds over to other servers, and end the streams of those that stay."""
+    if sandbox.leave is not None:
+        await sandbox.leave()
+    sandbox.end_streams()
+
+
+@asynccontextmanager
+async def serving(server: Server, sockets: list[socket.socket]) -> AsyncIterator[None]:
+    """Serve on the loop that is running until the block ends.
+
+    Signal handlers stay as the process has them.
+    """
+    server.config.load()
+    server.lifespan = server.config.lifespan_class(server.config)
+    await server.startup(sockets)
+    ticking = asyncio.create_task(server.main_loop())
+    try:
+        yield
+    finally:
+        ticking.cancel()
+        await server.shutdown(sockets)
+
+
+@asynccontextmanager
+async def serving_sandbox(
+    sandbox: Sandbox, settings: Settings, sockets: list[socket.socket]
+) -> AsyncIterator[None]:
+    """Serve a sandbox on the loop that is running until the block ends."""
+    server = server_of(sandbox.app, settings, before_stop=partial(_leave, sandbox))
+    async with serving(server, sockets):
+        yield
+
+
+def new_loop() -> asyncio.AbstractEventLoop:
+    """A loop of the kind that serves best here."""
+    make = uvicorn.Config("").get_loop_factory()
+    return asyncio.new_event_loop() if make is None else make()
+
+
+def bound(settings: Settings) -> tuple[Settings, list[socket.socket]]:
+    """The settings with the actual address and ports, and their sockets.
+
+    Raises SettingsError.
+    """
+    sockets = [bind(settings.host, settings.port, "--port")]
+    address, port, *_ = sockets[0].getsockname()
+    settings = replace(settings, port=port, bound_address=address)
+    if settings.control_port is not None:
+        # The same address: a name may lead to another one when it is looked up again.
+        sockets.append(bind(address, settings.control_port, "--control-port"))
+        settings = replace(settings, control_port=sockets[1].getsockname()[1])
+    return settings, sockets
+
+
+def tls_of(settings: Settings) -> "Tls | None":
+    """The TLS of a server; None if it speaks plain HTTP. Raises SettingsError."""
+    if not settings.is_tls:
+        return None
+    from sandbox.server import tls
+
+    try:
+        if settings.tls_cert is not None:
+            return tls.given(settings.tls_cert, settings.tls_key)
+        hosts = (settings.host, *settings.allow_hosts)
+        return tls.own(settings.tls_folder or tls.default_folder(), hosts)
+    except tls.CertificateError as error:
+        raise SettingsError(str(error)) from None
+
+
+def _watcher(settings: Settings) -> "ScenarioReloader | None":
+    if not settings.watch:
+        return None
+    from sandbox.scenario_reload import ScenarioReloader
+
+    assert settings.scenario is not None
+    return ScenarioReloader(scenario_file(settings.scenario))
+
+
+def bind(host: str, port: int, option: str) -> socket.socket:
+    """A bound socket. Raises SettingsError naming the option at fault."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+    except (OSError, OverflowError) as error:
+        bound.close()
+        # `make run` says how its port is chosen.
+        under_make = os.environ.get("SANDBOX_PORT_HINT") if option == "--port" else None
+        how = under_make or f"{option}, or 0 for any free one"
+        raise SettingsError(
+            f"cannot listen on {host} port {port}: {error}; choose another with {how}"
+        ) from error
+    bound.listen(_BACKLOG)
+    return bound
