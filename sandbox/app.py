@@ -15,7 +15,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route, Router
-from starlette.types import Receive, Scope, Send
+from starlette.types import Lifespan, Receive, Scope, Send
 
 from sandbox import __version__, library, startup
 from sandbox.control import routes as control
@@ -26,7 +26,13 @@ from sandbox.control.who import Tokens
 from sandbox.domain.faults import INTERNAL_ERROR, Refusal
 from sandbox.domain.instants import from_ms
 from sandbox.domain.values import Value
-from sandbox.middleware import AllowedHosts, AnswerWhenStopped, SeparatePorts, surface_of
+from sandbox.middleware import (
+    AllowedHosts,
+    AnswerWhenStopped,
+    OneHost,
+    SeparatePorts,
+    surface_of,
+)
 from sandbox.persistence import must_have_driver, renew, tokens_of
 from sandbox.platform import routes as platform
 from sandbox.platform.application import Platform
@@ -110,35 +116,15 @@ def build(
     worlds, fleet = kept.worlds, kept.fleet
     dispatcher.measured = worlds.measured
     token = _token(settings)
-    app_platform = Platform(
+    answering = Platform(
         worlds,
         explain_headers=settings.explain_headers,
         log_requests=settings.log_requests,
         elsewhere=fleet,
     )
-    inside = Inside(app_platform)
-    services = _services(
-        settings,
-        kept,
-        guard,
-        fixture,
-        inside=inside,
-        tokens=kept.tokens_with(token),
-    )
-
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        """Continue the work of an earlier run; at the end write the remaining changes."""
-        if fleet is None:
-            worlds.wake()
-        else:
-            await fleet.begin()
-        watching = asyncio.create_task(worlds.measured.watch_loop())
-        yield
-        watching.cancel()
-        for close in (inside.close, dispatcher.close, *kept.closers):
-            await close()
-
+    inside = Inside(answering)
+    tokens = kept.tokens_with(token)
+    services = _services(settings, kept, guard, fixture, inside=inside, tokens=tokens)
     app = Starlette(
         routes=[
             Route("/", welcome),
@@ -148,10 +134,10 @@ def build(
         ],
         middleware=_middleware(settings, token),
         exception_handlers={HTTPException: answer_unrouted, Exception: answer_defect},
-        lifespan=lifespan,
+        lifespan=kept.lifespan(inside.close, dispatcher.close),
     )
     app.router.redirect_slashes = False
-    app.state.platform = app_platform
+    app.state.platform = answering
     app.state.control = Control(services, ticks=ticks)
     app.state.control_port = settings.control_port
     return Sandbox(
@@ -165,7 +151,7 @@ def build(
 
 def _middleware(settings: Settings, token: str | None) -> list[Middleware]:
     """The middleware, outermost first."""
-    found = [Middleware(NoteRootPath), Middleware(AnswerWhenStopped)]
+    found = [Middleware(NoteRootPath), Middleware(AnswerWhenStopped), Middleware(OneHost)]
     if token is None:
         # A client with the token is no page of another site.
         hosts = Hosts((settings.host, *settings.allow_hosts))
@@ -224,12 +210,26 @@ class _Kept(Value, frozen=True, gc=True):
         """The servers that share worlds, if they do."""
         return None if self.sharing is None else self.sharing.fleet
 
-    @property
-    def closers(self) -> list[Callable[[], Awaitable[None]]]:
-        """What is to be done at the end."""
-        if self.fleet is not None:
-            return [self.fleet.close]
-        return [] if self.worlds.saver is None else [self.worlds.saver.close]
+    def lifespan(self, *first: Callable[[], Awaitable[None]]) -> Lifespan[Starlette]:
+        """Continue the work of an earlier run; at the end close these, then write what remains."""
+
+        @asynccontextmanager
+        async def lifespan(app: Starlette) -> AsyncIterator[None]:
+            if self.fleet is None:
+                self.worlds.wake()
+            else:
+                await self.fleet.begin()
+            watching = asyncio.create_task(self.worlds.measured.watch_loop())
+            yield
+            watching.cancel()
+            for close in first:
+                await close()
+            if self.fleet is not None:
+                await self.fleet.close()
+            elif self.worlds.saver is not None:
+                await self.worlds.saver.close()
+
+        return lifespan
 
     def tokens_with(self, operators: str | None) -> Tokens:
         """All tokens of the control API. Raises StoreError."""

@@ -8,7 +8,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sandbox.control.rows import PREFIX
 from sandbox.control.welcome import WELCOME_PATHS
-from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE, Refusal
+from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE, VALIDATION_ERROR, Refusal
 from sandbox.platform.hosts import Hosts, why_refused
 from sandbox.platform.rare_log import RareLog
 from sandbox.platform.routing import path_of
@@ -27,6 +27,23 @@ def surface_of(scope: Scope) -> Any:
         server = scope.get("server")
         is_for_control = server is not None and server[1] == state.control_port
     return state.control if is_for_control else state.platform
+
+
+class OneHost:
+    """Refuse requests of HTTP/1.1 that name no host, or several (RFC 9112, 3.2)."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or answer 400."""
+        if scope["type"] == "http" and scope.get("http_version") in ("1.0", "1.1"):
+            hosts = sum(name == b"host" for name, _ in scope["headers"])
+            if hosts > 1 or (not hosts and scope["http_version"] == "1.1"):
+                why = "A request must have one Host header (RFC 9112, 3.2)."
+                await surface_of(scope).refuse(scope, send, Refusal(VALIDATION_ERROR, why))
+                return
+        await self._app(scope, receive, send)
 
 
 class AllowedHosts:

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from tests.in_process import Exchange, http_scope, json_request
 from tests.driving import InProcess
+from tests.in_process import Exchange, http_scope, json_request
 
 
 def test_an_application_that_waits_is_not_mistaken_for_one_that_answered():

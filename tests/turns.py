@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
-from tests.in_process import Exchange
 from tests.driving import InProcess, Response
+from tests.in_process import Exchange
 
 
 class InTurns:

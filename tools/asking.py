@@ -7,9 +7,9 @@ from typing import Any
 from sandbox.app import build
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.in_process import json_request
 from sandbox.settings import Settings
 from sandbox.worlds.world import DEFAULT_WORLD
+from tests.in_process import json_request
 
 
 class InProcess:

@@ -41,6 +41,7 @@ from sandbox.platform.hints import path_hint
 from sandbox.platform.payments.actions import PendingAction
 from sandbox.platform.payments.initiation import PendingInitiation
 from sandbox.platform.request_context import RequestContext
+from sandbox.platform.routes import OPERATIONS
 from sandbox.platform.routing import Match
 from sandbox.platform.rows import Row
 from sandbox.platform.targets import check_visibility, find_target, named, reached_before, remember
@@ -293,8 +294,6 @@ def route(context: RequestContext) -> Row:
     """The row that the request is for."""
     match = context.incoming.match
     if match is None:
-        from sandbox.platform.routes import OPERATIONS
-
         raise Refusal(
             NOT_FOUND,
             reason=f"no endpoint has the path {context.incoming.path}"

@@ -10,7 +10,7 @@ import asyncio
 from typing import Any, Final
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from sandbox.platform.sending import ABORT
 
@@ -24,7 +24,13 @@ Source: assumed D25-times."""
 BODY_S: Final = 30.0
 """Between two parts of a body. Source: assumed D25-times."""
 
+_TOO_LARGE: Final = "The request line and the headers are larger than 64 KiB."
+_NOT_HTTP: Final = "The request is not valid HTTP."
 _FRAMING: Final = frozenset({b"content-length", b"transfer-encoding"})
+
+
+class HeadTooLargeError(Exception):
+    """The head of a request is over the limit."""
 
 
 class Protocol(HttpToolsProtocol):
@@ -36,8 +42,10 @@ class Protocol(HttpToolsProtocol):
         super().__init__(*args, **options)
         self._is_in_head = self._is_in_body = False
         self._is_head_known = False
+        self._keeps_alive = True
         self._head_bytes = 0
         self._deadline: asyncio.TimerHandle | None = None
+        self._under_way: RequestResponseCycle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, and expect a request soon."""
@@ -47,10 +55,15 @@ class Protocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """End, and let every request that waits for its turn know."""
         self._expect_within(None)
-        for cycle, _ in self.pipeline:
-            cycle.disconnected = True
-            cycle.message_event.set()
+        for cycle in (self._under_way, *(waiting for waiting, _ in self.pipeline)):
+            if cycle is not None:
+                cycle.disconnected = True
+                cycle.message_event.set()
         super().connection_lost(exc)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._under_way = cycle
+        super()._start_asgi_task(cycle, app)
 
     def data_received(self, data: bytes) -> None:
         """Read data, and note for how long the rest of its request may take."""
@@ -58,20 +71,36 @@ class Protocol(HttpToolsProtocol):
         was_in_head = self._is_in_head
         self._head_bytes = self._head_bytes + len(data) if was_in_head else len(data)
         try:
-            self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade as offer:
-            self._ignore_upgrade(data[offer.args[0] :])
+            while data:
+                data = self._feed(data)
+        except httptools.HttpParserError as error:
+            is_too_large = isinstance(error.__context__, HeadTooLargeError)
+            self.send_400_response(_TOO_LARGE if is_too_large else _NOT_HTTP)
             return
-        except httptools.HttpParserError:
-            self.send_400_response("Invalid HTTP request received.")
         if self._is_in_head and self._head_bytes > HEAD_BYTES_MAX:
-            self.send_400_response("The request line and the headers are larger than 64 KiB.")
+            self.send_400_response(_TOO_LARGE)
+        elif self._is_in_head:
+            if not was_in_head:
+                self._expect_within(self.head_s)
         elif self._is_in_body:
             self._expect_within(self.body_s)
-        elif not self._is_in_head:
+        elif self.cycle is not None and not self.cycle.response_complete:
             self._expect_within(None)
-        elif not was_in_head:
+        elif self._deadline is None:
+            # Nothing but empty lines.
             self._expect_within(self.head_s)
+
+    def _feed(self, data: bytes) -> bytes:
+        """Parse data; what is left of it behind a request that offers an upgrade."""
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as offer:
+            if self.scope["method"] != "CONNECT":
+                self._ignore_upgrade()
+                return data[offer.args[0] :]
+            # What follows is not HTTP (RFC 9110, 9.3.6).
+            self.cycle.keep_alive = False
+        return b""
 
     def _expect_within(self, seconds: float | None) -> None:
         """Close the connection unless more comes in time."""
@@ -105,29 +134,46 @@ class Protocol(HttpToolsProtocol):
             super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header. Blanks around its value are no part of it (RFC 9110, 5.5)."""
-        if not self._is_head_known:
+        """Take a header, but none of a trailer, which means nothing here.
+
+        Blanks around its value are no part of it (RFC 9110, 5.5).
+        """
+        if self._is_in_head:
             super().on_header(name, value.strip(b" \t"))
 
     def on_headers_complete(self) -> None:
-        """Have the request answered."""
+        """Have the request answered. Raises HeadTooLargeError."""
         self._is_in_head, self._is_in_body = False, True
-        if not self._is_head_known:
-            super().on_headers_complete()
+        if self._is_head_known:
+            return
+        if self._head_bytes > HEAD_BYTES_MAX and self._head_size() > HEAD_BYTES_MAX:
+            raise HeadTooLargeError
+        super().on_headers_complete()
+        self._keeps_alive = self.cycle.keep_alive
+        if self.expect_100_continue:
+            # Who is refused before being told to go on does not send the body.
+            self.cycle.keep_alive = False
+
+    def _head_size(self) -> int:
+        fields = sum(len(name) + len(value) + 4 for name, value in self.headers)
+        return len(self.parser.get_method()) + len(self.url) + len("  HTTP/1.1\r\n\r\n") + fields
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a body."""
+        if self.expect_100_continue and not self.cycle.response_started:
+            self.cycle.keep_alive = self._keeps_alive
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         """End a request."""
         self._is_in_body = False
         super().on_message_complete()
 
-    def _ignore_upgrade(self, rest: bytes) -> None:
+    def _ignore_upgrade(self) -> None:
         """Go on in HTTP/1.1: an offer to upgrade is ignored (RFC 9110, 7.8).
 
         The parser ended the request with its head. Another one reads its body, if it has one.
         """
-        if self.scope["method"] == "CONNECT":
-            self.cycle.keep_alive = False
-            return
         framing = [b"%b: %b\r\n" % header for header in self.headers if header[0] in _FRAMING]
         self.parser = httptools.HttpRequestParser(self)
         self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
@@ -137,5 +183,3 @@ class Protocol(HttpToolsProtocol):
             self._is_head_known = True
             self.parser.feed_data(b"POST / HTTP/1.1\r\n" + b"".join(framing) + b"\r\n")
             self._is_head_known = False
-        if rest:
-            self.data_received(rest)

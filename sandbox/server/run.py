@@ -104,7 +104,7 @@ def serve(settings: Settings) -> None:
         settings,
         on_ready=lambda: announce(sandbox, settings),
         beside=_do_nothing if watcher is None else partial(watcher.watch, sandbox.worlds.default),
-        before_stop=partial(_leave, sandbox),
+        before_stop=partial(prepare_stop, sandbox),
         tls=tls,
     )
     # Ctrl-C is how it is meant to be ended, and no failure.
@@ -133,7 +133,7 @@ def server_of(app: ASGIApp, settings: Settings | None = None, **options: Any) ->
     return Server(config, **options)
 
 
-async def _leave(sandbox: Sandbox) -> None:
+async def prepare_stop(sandbox: Sandbox) -> None:
     """Hand the worlds over to other servers, and end the streams of those that stay."""
     if sandbox.leave is not None:
         await sandbox.leave()
@@ -162,7 +162,7 @@ async def serving_sandbox(
     sandbox: Sandbox, settings: Settings, sockets: list[socket.socket]
 ) -> AsyncIterator[None]:
     """Serve a sandbox on the loop that is running until the block ends."""
-    server = server_of(sandbox.app, settings, before_stop=partial(_leave, sandbox))
+    server = server_of(sandbox.app, settings, before_stop=partial(prepare_stop, sandbox))
     async with serving(server, sockets):
         yield
 

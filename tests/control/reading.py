@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.in_process import http_scope
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
 from tests.driving import InProcess
+from tests.in_process import http_scope
 
 STREAM = "/worlds/default/stream"
 WAIT_S = 5

@@ -3,11 +3,11 @@
 import pytest
 
 from sandbox.app import build
-from tests.in_process import Exchange, http_scope
 from sandbox.settings import Settings, SettingsError
 from sandbox.worlds.limits import Limits
 from tests.control.test_control import assert_refused
 from tests.driving import InProcess, Response
+from tests.in_process import Exchange, http_scope
 
 
 def with_token(sandbox: InProcess, method: str, path: str, *tokens: str) -> Response:

@@ -7,10 +7,10 @@ import pytest
 
 from sandbox.app import build
 from sandbox.control.routes import CONTROL
-from tests.in_process import Response
 from sandbox.settings import Settings
 from sandbox.worlds.limits import Limits
 from tests.driving import InProcess, Served, serving
+from tests.in_process import Response
 
 OPERATORS = "open-sesame-open-sesame"
 NOW_S = 1_772_366_400.0

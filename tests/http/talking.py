@@ -6,19 +6,18 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import urlsplit
 
 from sandbox.app import Sandbox, build
-from sandbox.descriptors import Shares
+from sandbox.server import run
+from sandbox.server.protocol import Protocol
 from sandbox.server.thread import LoopThread
-from sandbox.http.connections import ConnectionPool
-from sandbox.http.limits import BODIES_BYTES_MAX, Times
-from sandbox.server import bound
 from sandbox.settings import Settings
 
 HOST = "127.0.0.1"
 WAIT_S = 10.0
-PLENTY = Shares(connections=1_000, reserved=16, webhooks=100)
+PLENTY_S = 60.0
 
 HEALTH = b"GET /_sandbox/health HTTP/1.1\r\nhost: localhost\r\n\r\n"
 LAST_HEALTH = HEALTH.replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n")
@@ -105,7 +104,6 @@ class Serving:
     """A sandbox in this process, on real sockets."""
 
     sandbox: Sandbox
-    pool: ConnectionPool
     port: int
     control_port: int
 
@@ -116,14 +114,14 @@ class Serving:
 @contextlib.contextmanager
 def serving(
     *,
-    times: Times | None = None,
-    places: Shares = PLENTY,
-    bodies_bytes_max: int = BODIES_BYTES_MAX,
+    head_s: float = PLENTY_S,
+    body_s: float = PLENTY_S,
+    idle_s: float = PLENTY_S,
     has_control_port: bool = False,
     token: str | None = None,
 ) -> Iterator[Serving]:
-    """A sandbox on free ports, with these limits, until the block ends."""
-    settings, sockets = bound(
+    """A sandbox on free ports, with these limits of time, until the block ends."""
+    settings, sockets = run.bound(
         Settings(port=0, control_port=0 if has_control_port else None, token=token)
     )
     with contextlib.ExitStack() as stack:
@@ -132,15 +130,13 @@ def serving(
         sandbox = build(settings)
         background = LoopThread()
         stack.callback(background.close)
-        pool = ConnectionPool(
-            places=places,
-            times=times,
-            bodies_bytes_max=bodies_bytes_max,
-            control_port=settings.control_port,
-            is_for_control=sandbox.is_for_control,
+        server = run.server_of(
+            sandbox.app, settings, before_stop=partial(run.prepare_stop, sandbox)
         )
-        background.serve(sandbox.app, sockets, pool)
-        yield Serving(sandbox, pool, settings.port, settings.control_port or settings.port)
+        server.config.http = type("Timed", (Protocol,), {"head_s": head_s, "body_s": body_s})
+        server.config.timeout_keep_alive = idle_s  # type: ignore[assignment]
+        background.serve(run.serving(server, sockets))
+        yield Serving(sandbox, settings.port, settings.control_port or settings.port)
 
 
 def request(
@@ -164,20 +160,6 @@ def payment(served: Serving, *headers: str, amount: int = 1000, name: str = "mer
     terminal = served.sandbox.worlds.default.cast.ids_of("terminal")[name]
     body = json.dumps({"amount": amount, "terminal_id": terminal}).encode()
     return request(served, "POST /v3/payment", *headers, body=body)
-
-
-def quickly(**seconds: float) -> Times:
-    """Times that are long enough for every test, but for those that are named."""
-    patient = dict.fromkeys(Times.__struct_fields__, 60.0)
-    return _Eager(**{**patient, **seconds})
-
-
-class _Eager(Times):
-    """Times of a server that looks at its connections all the time."""
-
-    @property
-    def interval_s(self) -> float:
-        return 0.02
 
 
 def port_of(url: str) -> int:

@@ -95,7 +95,7 @@ def test_a_traceback_stands_below_its_line(message):
             "sandbox", logging.ERROR, "", 0, "failed: %s", (message,), (type(error), error, None)
         )
 
-    first, *rest = _TextLines().format(record).split("\n")
+    first, *rest = TextLines().format(record).split("\n")
 
     assert first.startswith("ERROR failed: ")
     assert [line for line in rest if not line.startswith("  ")] == []

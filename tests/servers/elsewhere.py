@@ -18,9 +18,9 @@ import pytest
 from sandbox.app import Sandbox, build
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
-from tests.in_process import Application, Exchange, Response
 from sandbox.settings import Settings
 from tests.driving import InProcess
+from tests.in_process import Application, Exchange, Response
 from tests.servers.postgres import serving_postgres
 from tests.servers.serving import serving
 

@@ -14,13 +14,13 @@ from sandbox.domain.clock import ClockSetting
 from sandbox.domain.events import Message
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.transactions import Transaction
-from tests.in_process import json_request
 from sandbox.settings import Settings
 from sandbox.store.memory.packed_messages import PackedMessages
 from tests.conftest import NOW
 from tests.directory.making import account_id, detail, location_id, made, shown, terminal_id
 from tests.directory.making import messages as all_messages
 from tests.driving import InProcess, Response
+from tests.in_process import json_request
 from tests.platform.minting import known_clauses, messages
 
 INITIATIONS = {"sale": "/v3/payment", "auth": "/v3/preauth"}

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from sandbox.domain.events import Message
-from tests.in_process import Exchange, http_scope
 from sandbox.worlds.world import World
 from tests.driving import InProcess, Response
+from tests.in_process import Exchange, http_scope
 
 WORLD = "/worlds/default"
 ENDPOINTS = f"{WORLD}/endpoints"

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import uvloop
 
-from sandbox.server import tls as certificates
 from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.server import tls as certificates
 from sandbox.webhooks.address_guard import Guard
 from sandbox.webhooks.connections import Came
 from sandbox.webhooks.receivers import Receivers, destination_of

@@ -1,14 +1,13 @@
 """Long work in turns: who has one when, whatever it comes to."""
 
 import asyncio
-import gc
 import threading
 from itertools import pairwise
 
 import pytest
 
 from sandbox.store.steps import LET_GO_AT_ONCE, Steps, let_go, run_through
-from sandbox.worlds.slices import LARGE_AT_ONCE, ROUNDS_BETWEEN, Alone, Slices
+from sandbox.worlds.slices import LARGE_AT_ONCE, Alone, Slices
 
 
 def counting(seen: list[str], name: str, count: int) -> Steps[str]:
@@ -212,54 +211,11 @@ def test_what_fails_aside_ends_the_work():
         asyncio.run(in_steps().run(work()))
 
 
-def test_after_a_large_request_others_have_some_rounds_of_the_loop():
-    async def work() -> list[str]:
-        slices, seen = in_steps(), []
-
-        async def large(name: str) -> None:
-            await slices.whole_turn()
-            seen.append(name)
-
-        async def small() -> None:
-            for _ in range(30):
-                seen.append("small")
-                await asyncio.sleep(0)
-
-        await asyncio.gather(large("a"), large("b"), large("c"), small())
-        return seen
-
-    seen = asyncio.run(work())
-
-    between = seen[seen.index("b") + 1 : seen.index("c")]
-    assert seen.index("b") - seen.index("a") > ROUNDS_BETWEEN
-    assert len(between) >= ROUNDS_BETWEEN
-    assert set(between) == {"small"}
-
-
 def test_turns_go_on_on_another_loop():
     slices = in_steps()
     for _ in range(2):
         seen: list[str] = []
         assert asyncio.run(slices.run(counting(seen, "a", 3))) == "a"
-
-
-def test_what_long_work_makes_is_kept_from_the_collector_that_is_the_server_s_own():
-    was_enabled, frozen = gc.isenabled(), gc.get_freeze_count()
-    made: list[list[int]] = []
-
-    def make() -> Steps[None]:
-        for number in range(100):
-            made.append([number])
-            yield
-
-    gc.enable()
-    try:
-        asyncio.run(Slices(slice_s=0.0, owns_collector=True).run(make()))
-
-        assert gc.isenabled()
-        assert gc.get_freeze_count() >= frozen + 100
-    finally:
-        gc.enable() if was_enabled else gc.disable()
 
 
 def test_one_after_the_other_is_alone_with_a_name_and_names_are_apart():

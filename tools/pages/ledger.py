@@ -25,7 +25,6 @@ from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import STATUSES
 from sandbox.domain.payments.transitions import TRANSITIONS
 from sandbox.domain.switches import SWITCHES
-from sandbox.http.refusals import HTTP_FAULTS
 from sandbox.platform.routes import OPERATIONS
 from tools.pages.citations import clauses, headings
 from tools.pages.markdown import code, listed, page, table
@@ -80,7 +79,7 @@ def _rows() -> Iterator[tuple[str, str]]:
         for relation, cell in cells.items():
             yield f"{held.value}, {relation.value}", cell.source
     yield from ((event.name, event.source) for event in EVENTS.values())
-    yield from ((fault.code, fault.source) for fault in (*FAULTS, *HTTP_FAULTS))
+    yield from ((fault.code, fault.source) for fault in FAULTS)
     yield from ((switch.name, switch.source) for switch in SWITCHES.values())
 
 

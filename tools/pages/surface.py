@@ -10,7 +10,6 @@ from sandbox.domain.hierarchy import Relation
 from sandbox.domain.permissions import ACTIONS
 from sandbox.domain.readings.table import READINGS
 from sandbox.domain.switches import SWITCHES
-from sandbox.http.refusals import HTTP_FAULTS
 from sandbox.platform.routes import OPERATIONS
 from sandbox.platform.rows import Row
 from sandbox.platform.security_headers import SECURITY_HEADERS
@@ -75,19 +74,14 @@ def events() -> str:
 
 def errors() -> str:
     """Every refusal."""
-    rows, http_rows = (
-        [(str(f.status), code(f.code), f.message, f.source) for f in faults]
-        for faults in (FAULTS, HTTP_FAULTS)
-    )
+    rows = [(str(f.status), code(f.code), f.message, f.source) for f in FAULTS]
     columns = ("status", "error", "message", "source")
     return page(
         "Errors",
         "Every refusal. API-key endpoints answer `error`, `message`, `details`; the others the\n"
         "shape that the profile names.",
         table(columns, rows),
-        "A request that gets no further than HTTP is answered `detail` and `error`, on both\n"
-        "surfaces and whatever the profile:\n",
-        table(columns, http_rows),
+        "Bytes that are no HTTP get a 400 in plain text, and a head of more than 64 KiB too.",
     )
 
 
