@@ -4,14 +4,14 @@ import logging
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from sandbox import library
 from sandbox.domain.field_types import HttpUrl
 from sandbox.domain.secret_text import secret_in
 from sandbox.persistence import have_secret, restore_all, saver_of
-from sandbox.platform.lazy import LazyFunctions
+from sandbox.platform.payments import expiry
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.documents import read_value
@@ -45,10 +45,6 @@ def fixture_of(settings: Settings) -> Fixture:
     return fixture
 
 
-_EXPIRY: Final = LazyFunctions("sandbox.platform.payments.expiry")
-"""What timers do: loaded when the first of them fires, or right after a start."""
-
-
 def worlds_of(
     settings: Settings,
     system_clock: SystemClock,
@@ -63,7 +59,7 @@ def worlds_of(
         ticks=ticks,
         limits=settings.limits,
         scheduler=scheduler,
-        on_timer=_EXPIRY.carry_out,
+        on_timer=expiry.carry_out,
         saver=saver,
         known_keys=settings.has_known_keys,
     )

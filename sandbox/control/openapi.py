@@ -17,7 +17,6 @@ from sandbox.control.waiting import NearMiss
 from sandbox.control.worlds import SwitchValues
 from sandbox.domain.readings.table import READINGS
 from sandbox.domain.switches import SWITCHES, Switch
-from sandbox.platform.lazy import itself
 from sandbox.platform.openapi.answers import add_answers
 from sandbox.platform.openapi.document import DIALECT, VERSION
 from sandbox.platform.openapi.examples import Cast, with_ids
@@ -227,7 +226,7 @@ def _answer(row: ControlRow) -> Any:
     """The class of the answer, which is what the function returns; None without one."""
     if row.is_stream:
         return None
-    returned = get_annotations(itself(row.run), eval_str=True)["return"]
+    returned = get_annotations(row.run, eval_str=True)["return"]
     if _accepted(row) is not None:
         returned = get_args(returned)[0]
     origin: Any = get_origin(returned)
@@ -236,7 +235,7 @@ def _answer(row: ControlRow) -> Any:
 
 def _accepted(row: ControlRow) -> Any:
     """The class of the answer with 202, for a function that may go on after it; or None."""
-    returned = get_annotations(itself(row.run), eval_str=True)["return"]
+    returned = get_annotations(row.run, eval_str=True)["return"]
     found = (one for one in get_args(returned) if get_origin(one) is Accepted)
     return next((get_args(one)[0] for one in found), None)
 

@@ -1,29 +1,17 @@
 """Rows that act in a world as its clients do."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from sandbox.control import (
+    acting_shapes,
+    agenda,
+    exporting,
+    marks,
+    sending,
+    spoiling,
+    verifying,
+)
 from sandbox.control.rows import WORLD, ControlRow
-from sandbox.platform.lazy import LazyFunctions, LazyModule
-
-if TYPE_CHECKING:
-    from sandbox.control import (
-        acting_shapes,
-        agenda,
-        exporting,
-        marks,
-        sending,
-        spoiling,
-        verifying,
-    )
-else:
-    agenda = LazyFunctions("sandbox.control.agenda")
-    exporting = LazyFunctions("sandbox.control.exporting")
-    marks = LazyFunctions("sandbox.control.marks")
-    sending = LazyFunctions("sandbox.control.sending")
-    spoiling = LazyFunctions("sandbox.control.spoiling")
-    verifying = LazyFunctions("sandbox.control.verifying")
-    acting_shapes = LazyModule("sandbox.control.acting_shapes")
-
 
 ROWS: Final[tuple[ControlRow, ...]] = (
     ControlRow(

@@ -1,22 +1,14 @@
 """Rows of the console in the browser: its session, its page, and its files."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from sandbox.control import (
+    console_files,
+    session,
+    shapes,
+)
 from sandbox.control.rows import PREFIX, ControlRow
-from sandbox.platform.lazy import LazyFunctions, LazyModule
 from sandbox.platform.security_headers import AnswerKind
-
-if TYPE_CHECKING:
-    from sandbox.control import (
-        console_files,
-        session,
-        shapes,
-    )
-else:
-    console_files = LazyFunctions("sandbox.control.console_files")
-    session = LazyFunctions("sandbox.control.session")
-    shapes = LazyModule("sandbox.control.shapes")
-
 
 ROWS: Final[tuple[ControlRow, ...]] = (
     ControlRow(

@@ -1,37 +1,21 @@
 """Rows that look at the records of a world and change nothing."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from sandbox.control import (
+    batches,
+    directory,
+    find,
+    lens,
+    look_shapes,
+    machines,
+    moves,
+    overview,
+    payment_lists,
+    payment_story,
+    world_rows,
+)
 from sandbox.control.rows import PREFIX, WORLD, ControlRow
-from sandbox.platform.lazy import LazyFunctions, LazyModule
-
-if TYPE_CHECKING:
-    from sandbox.control import (
-        batches,
-        directory,
-        find,
-        lens,
-        look_shapes,
-        machines,
-        moves,
-        overview,
-        payment_lists,
-        payment_story,
-        world_rows,
-    )
-else:
-    batches = LazyFunctions("sandbox.control.batches")
-    directory = LazyFunctions("sandbox.control.directory")
-    find = LazyFunctions("sandbox.control.find")
-    lens = LazyFunctions("sandbox.control.lens")
-    machines = LazyFunctions("sandbox.control.machines")
-    moves = LazyFunctions("sandbox.control.moves")
-    overview = LazyFunctions("sandbox.control.overview")
-    payment_lists = LazyFunctions("sandbox.control.payment_lists")
-    payment_story = LazyFunctions("sandbox.control.payment_story")
-    world_rows = LazyFunctions("sandbox.control.world_rows")
-    look_shapes = LazyModule("sandbox.control.look_shapes")
-
 
 ROWS: Final[tuple[ControlRow, ...]] = (
     ControlRow(

@@ -1,33 +1,19 @@
 """Rows of journal, messages, coverage, ledger and documentation."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from sandbox.control import (
+    capturing,
+    coverage,
+    docs,
+    ledger,
+    metrics,
+    observe,
+    report_page,
+    shapes,
+    streaming,
+)
 from sandbox.control.rows import GZIP, PREFIX, WORLD, ControlRow
-from sandbox.platform.lazy import LazyFunctions, LazyModule
-
-if TYPE_CHECKING:
-    from sandbox.control import (
-        capturing,
-        coverage,
-        docs,
-        ledger,
-        metrics,
-        observe,
-        report_page,
-        shapes,
-        streaming,
-    )
-else:
-    capturing = LazyFunctions("sandbox.control.capturing")
-    coverage = LazyFunctions("sandbox.control.coverage")
-    docs = LazyFunctions("sandbox.control.docs")
-    ledger = LazyFunctions("sandbox.control.ledger")
-    metrics = LazyFunctions("sandbox.control.metrics")
-    observe = LazyFunctions("sandbox.control.observe")
-    report_page = LazyFunctions("sandbox.control.report_page")
-    streaming = LazyFunctions("sandbox.control.streaming")
-    shapes = LazyModule("sandbox.control.shapes")
-
 
 ROWS: Final[tuple[ControlRow, ...]] = (
     ControlRow(

@@ -1,29 +1,17 @@
 """Rows that choose outcomes: scenarios, queued outcomes, taps, batch results, catalogues."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from sandbox.control import (
+    acting_shapes,
+    batch_schedules,
+    payments,
+    scenario_plays,
+    scenarios,
+    shapes,
+    taps,
+)
 from sandbox.control.rows import PREFIX, WORLD, ControlRow
-from sandbox.platform.lazy import LazyFunctions, LazyModule
-
-if TYPE_CHECKING:
-    from sandbox.control import (
-        acting_shapes,
-        batch_schedules,
-        payments,
-        scenario_plays,
-        scenarios,
-        shapes,
-        taps,
-    )
-else:
-    batch_schedules = LazyFunctions("sandbox.control.batch_schedules")
-    payments = LazyFunctions("sandbox.control.payments")
-    scenario_plays = LazyFunctions("sandbox.control.scenario_plays")
-    scenarios = LazyFunctions("sandbox.control.scenarios")
-    taps = LazyFunctions("sandbox.control.taps")
-    acting_shapes = LazyModule("sandbox.control.acting_shapes")
-    shapes = LazyModule("sandbox.control.shapes")
-
 
 ROWS: Final[tuple[ControlRow, ...]] = (
     ControlRow(

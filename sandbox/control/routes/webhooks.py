@@ -1,27 +1,16 @@
 """Rows of messages and webhook endpoints."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from sandbox.control import (
+    acting_shapes,
+    endpoints,
+    messages,
+    receivers,
+    shapes,
+    waiting,
+)
 from sandbox.control.rows import WORLD, ControlRow
-from sandbox.platform.lazy import LazyFunctions, LazyModule
-
-if TYPE_CHECKING:
-    from sandbox.control import (
-        acting_shapes,
-        endpoints,
-        messages,
-        receivers,
-        shapes,
-        waiting,
-    )
-else:
-    endpoints = LazyFunctions("sandbox.control.endpoints")
-    messages = LazyFunctions("sandbox.control.messages")
-    receivers = LazyFunctions("sandbox.control.receivers")
-    waiting = LazyFunctions("sandbox.control.waiting")
-    acting_shapes = LazyModule("sandbox.control.acting_shapes")
-    shapes = LazyModule("sandbox.control.shapes")
-
 
 _ENDPOINTS: Final = f"{WORLD}/endpoints"
 _RECEIVERS: Final = f"{WORLD}/receivers"

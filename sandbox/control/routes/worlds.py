@@ -1,29 +1,17 @@
 """Rows of worlds, their clocks, switches and snapshots."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from sandbox.control import (
+    acting_shapes,
+    look_shapes,
+    readings,
+    servers,
+    shapes,
+    team_tokens,
+    worlds,
+)
 from sandbox.control.rows import PREFIX, WORLD, ControlRow
-from sandbox.platform.lazy import LazyFunctions, LazyModule
-
-if TYPE_CHECKING:
-    from sandbox.control import (
-        acting_shapes,
-        look_shapes,
-        readings,
-        servers,
-        shapes,
-        team_tokens,
-        worlds,
-    )
-else:
-    readings = LazyFunctions("sandbox.control.readings")
-    servers = LazyFunctions("sandbox.control.servers")
-    team_tokens = LazyFunctions("sandbox.control.team_tokens")
-    worlds = LazyFunctions("sandbox.control.worlds")
-    acting_shapes = LazyModule("sandbox.control.acting_shapes")
-    look_shapes = LazyModule("sandbox.control.look_shapes")
-    shapes = LazyModule("sandbox.control.shapes")
-
 
 ROWS: Final[tuple[ControlRow, ...]] = (
     ControlRow(

@@ -1,23 +1,16 @@
 """Rows of accounts. Source: spec 4.4-paths-accounts; details assumed 1.3."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sandbox.domain.access import need
 from sandbox.domain.accounts import Account
 from sandbox.domain.faults import ACCOUNT_BLOCKED, CONFLICT, FORBIDDEN
 from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.keys import ApiKeyView
-from sandbox.platform.accounts import operations
+from sandbox.platform.accounts import bodies, operations
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.directory.routes import Paths, block_rows
-from sandbox.platform.lazy import LazyModule
 from sandbox.platform.rows import Extended, Listing, Row, Target
-
-if TYPE_CHECKING:
-    from sandbox.platform.accounts import bodies
-else:
-    bodies = LazyModule("sandbox.platform.accounts.bodies")
-
 
 _PATHS: Final = Paths("accounts", "/v1/accounts", "account_id")
 _ACCOUNT: Final = Target(where="path", name="account_id")

@@ -7,15 +7,8 @@ from sandbox.domain.faults import FORBIDDEN
 from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.keys import ApiKey, ApiKeyView
 from sandbox.domain.profile import Profile
-from sandbox.platform.apikeys import operations
-from sandbox.platform.lazy import LazyModule
+from sandbox.platform.apikeys import bodies, operations
 from sandbox.platform.rows import Row, Target
-
-if TYPE_CHECKING:
-    from sandbox.platform.apikeys import bodies
-else:
-    bodies = LazyModule("sandbox.platform.apikeys.bodies")
-
 
 if TYPE_CHECKING:
     from sandbox.platform.apikeys.bodies import CreateKey

@@ -1,6 +1,6 @@
 """Rows of batches. Source: spec 4.4-paths-batches; details assumed 1.11."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sandbox.domain.access import need
 from sandbox.domain.batches import Batch
@@ -8,15 +8,8 @@ from sandbox.domain.faults import CONFLICT
 from sandbox.domain.hierarchy import relate_to_its_records, relate_with_admin_reach
 from sandbox.domain.payments.transaction_json import TransactionView
 from sandbox.domain.terminals import Terminal
-from sandbox.platform.batches import operations
-from sandbox.platform.lazy import LazyModule
+from sandbox.platform.batches import bodies, operations
 from sandbox.platform.rows import Extended, Listing, Row, Target
-
-if TYPE_CHECKING:
-    from sandbox.platform.batches import bodies
-else:
-    bodies = LazyModule("sandbox.platform.batches.bodies")
-
 
 _PATH: Final = "/v1/batches"
 _ITEM: Final = f"{_PATH}/{{batch_id}}"

@@ -1,22 +1,15 @@
 """Rows of credentials. Source: spec 2.9; paths assumed 1.6."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sandbox.domain.access import need
 from sandbox.domain.credentials import Credential, CredentialView
 from sandbox.domain.faults import CONFLICT
 from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.payments.pans import CARD_FIELDS
-from sandbox.platform.credentials import operations
+from sandbox.platform.credentials import bodies, operations
 from sandbox.platform.directory.routes import Paths, block_rows
-from sandbox.platform.lazy import LazyModule
 from sandbox.platform.rows import Listing, Row, Target
-
-if TYPE_CHECKING:
-    from sandbox.platform.credentials import bodies
-else:
-    bodies = LazyModule("sandbox.platform.credentials.bodies")
-
 
 _PATHS: Final = Paths("credentials", "/v1/accounts/credentials", "credential_id")
 _TARGET: Final = Target(where="path", name="credential_id", kind=Credential)

@@ -1,21 +1,14 @@
 """Rows of locations. Source: spec 4.4-paths-locations; details assumed 1.5."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sandbox.domain.access import need
 from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.locations import Location
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.directory.routes import Paths, block_rows
-from sandbox.platform.lazy import LazyModule
-from sandbox.platform.locations import operations
+from sandbox.platform.locations import bodies, operations
 from sandbox.platform.rows import Listing, Row, Target
-
-if TYPE_CHECKING:
-    from sandbox.platform.locations import bodies
-else:
-    bodies = LazyModule("sandbox.platform.locations.bodies")
-
 
 _PATHS: Final = Paths("locations", "/v1/locations", "location_id")
 _TARGET: Final = Target(where="path", name="location_id", kind=Location)

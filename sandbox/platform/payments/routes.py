@@ -5,7 +5,7 @@ action is served under /v1 and /v3 alike (spec 9.4).
 """
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sandbox.domain.access import need
 from sandbox.domain.faults import DUPLICATE_EVENT, Fault
@@ -16,16 +16,9 @@ from sandbox.domain.payments.transaction_json import TransactionView
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import TRANSITIONS
 from sandbox.domain.terminals import Terminal
-from sandbox.platform.lazy import LazyModule
 from sandbox.platform.operation_context import OperationContext
-from sandbox.platform.payments import actions, initiation
+from sandbox.platform.payments import actions, bodies, initiation
 from sandbox.platform.rows import Row, Shape, Target
-
-if TYPE_CHECKING:
-    from sandbox.platform.payments import bodies
-else:
-    bodies = LazyModule("sandbox.platform.payments.bodies")
-
 
 _WHERE: Final = Target(
     where="body",

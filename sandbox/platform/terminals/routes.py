@@ -1,6 +1,6 @@
 """Rows of terminals. Source: spec 4.4-paths-terminals; details assumed 1.4."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sandbox.domain.access import need
 from sandbox.domain.faults import CONFLICT, NO_CREATOR
@@ -9,15 +9,8 @@ from sandbox.domain.readings.directory import TERMINAL_CREATORS
 from sandbox.domain.terminals import Terminal
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.directory.routes import Paths, block_rows
-from sandbox.platform.lazy import LazyModule
 from sandbox.platform.rows import Listing, Row, Target
-from sandbox.platform.terminals import operations
-
-if TYPE_CHECKING:
-    from sandbox.platform.terminals import bodies
-else:
-    bodies = LazyModule("sandbox.platform.terminals.bodies")
-
+from sandbox.platform.terminals import bodies, operations
 
 _PATHS: Final = Paths("terminals", "/v2/terminals", "terminal_id")
 _TARGET: Final = Target(where="path", name="terminal_id", kind=Terminal)

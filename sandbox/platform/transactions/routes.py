@@ -1,6 +1,6 @@
 """Rows of transactions. Source: spec 4.3-search; details assumed 1.7."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sandbox.domain.access import need
 from sandbox.domain.faults import INVALID_TRANSACTION_STATE
@@ -9,15 +9,8 @@ from sandbox.domain.payments.transaction_json import AttemptView, TransactionVie
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.permissions import ACTIONS
 from sandbox.platform.directory import operations as directory
-from sandbox.platform.lazy import LazyModule
 from sandbox.platform.rows import Listing, Row, Target
-from sandbox.platform.transactions import operations
-
-if TYPE_CHECKING:
-    from sandbox.platform.transactions import bodies
-else:
-    bodies = LazyModule("sandbox.platform.transactions.bodies")
-
+from sandbox.platform.transactions import bodies, operations
 
 _PATH: Final = "/v1/transactions"
 _READ: Final = need("payments:read")
