@@ -221,7 +221,7 @@ def test_every_clause_that_a_generated_page_cites_has_an_entry(name):
 def test_the_changelog_begins_with_the_version_of_the_package():
     headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)
 
-    assert headings[0] == __version__
+    assert next(one for one in headings if one != "Unreleased") == __version__
 
 
 def test_the_guide_to_control_lists_every_control_endpoint():
@@ -253,10 +253,10 @@ def test_every_link_in_the_docs_leads_somewhere():
     assert broken == []
 
 
-def test_decision_records_have_their_four_parts_and_are_numbered_without_gaps():
+def test_decision_records_have_their_four_parts_and_numbers_of_their_own():
     records = sorted((ROOT / "docs" / "decisions").glob("*.md"))
 
-    assert [int(record.name[:4]) for record in records] == list(range(1, len(records) + 1))
+    assert len({int(record.name[:4]) for record in records}) == len(records)
     for record in records:
         headings = re.findall(r"^## (.+)$", record.read_text(encoding="utf-8"), re.M)
         assert headings == ["Status", "Context", "Decision", "Consequences"], record.name

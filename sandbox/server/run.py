@@ -128,9 +128,16 @@ def server_of(app: ASGIApp, settings: Settings | None = None, **options: Any) ->
         proxy_headers=False,
         timeout_keep_alive=_IDLE_S,
         timeout_graceful_shutdown=_GRACE_S,
-        limit_concurrency=settings.connections_max if settings is not None else None,
+        limit_concurrency=_connections_max(settings),
     )
     return Server(config, **options)
+
+
+def _connections_max(settings: Settings | None) -> int | None:
+    """The number of connections at which uvicorn answers 503. Source: assumed D25-places."""
+    if settings is None or settings.connections_max is None:
+        return None
+    return settings.connections_max + 1
 
 
 async def prepare_stop(sandbox: Sandbox) -> None:
