@@ -113,7 +113,7 @@ def test_a_typescript_client_takes_payments(server, tmp_path, generator):
     else:
         (tmp_path / "orval.config.cjs").write_text(
             'module.exports = {shop: {input: "./platform.json", output: {target: "./client.ts", '
-            'client: "fetch", baseUrl: {getBaseUrlFromSpecification: true}}}};',
+            f'client: "fetch", baseUrl: "{server.url}"}}}}}};',
             encoding="utf-8",
         )
         run(commands / "orval", "--config", "orval.config.cjs", cwd=tmp_path)
