@@ -12,6 +12,7 @@ import click
 
 from sandbox.cli.exit_status import EXIT_REFUSED, EXIT_UNUSABLE, refuse
 from sandbox.cli.fetching import EVENT_BYTES_MAX, Unending, fetch, read_refusal
+from sandbox.cli.group import ANSWERED_BY
 from sandbox.cli.token_options import token_options
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ class Remote:
         with self.client(answer_s, connect_s) as client:
             built = client.build_request(method, self.address(path), headers=headers, content=body)
             answer = fetch(client, built, within_s=answer_s + connect_s)
+        self._note()
         is_ours = answer.headers.get("content-type") in _MEDIA_TYPES
         if not answer.is_success or not (is_ours or answer.status_code == 204):
             self._refused(answer)
@@ -137,11 +139,18 @@ class Remote:
             kind = events.response.headers.get("content-type", "").partition(";")[0]
             if not events.response.is_success or kind != "text/event-stream":
                 self._refused(read_refusal(events.response, within_s=SILENCE_S))
+            self._note()
             yield events
 
     def address(self, path: str) -> str:
         """The URL of a path below the prefix."""
         return self.url + PREFIX + path
+
+    def _note(self) -> None:
+        """Remember for this run of a command that it has read what this server says."""
+        context = click.get_current_context(silent=True)
+        if context is not None:
+            context.meta[ANSWERED_BY] = self.url
 
     def _headers(self, accept: str) -> dict[str, str]:
         bearer = {"authorization": f"Bearer {self.token}"} if self.token else {}
@@ -245,7 +254,7 @@ def read_for_completion(ctx: click.Context, path: Callable[[str], str]) -> Any:
         return server.answer(
             "GET", path(world_id), answer_s=COMPLETES_S, connect_s=COMPLETES_S
         ).json()
-    except Unanswered:
+    except (Unanswered, ValueError):
         return None
 
 
