@@ -227,7 +227,22 @@ class Remote:
             message += hint
         if refusal.get("details"):
             message += f" ({refusal['details']})"
-        raise Unanswered(message, EXIT_REFUSED, status=status)
+        error = str(refusal["error"])
+        if error == "unknown_world" and not hint:
+            message += self._worlds_there()
+        # A word that is misspelt is no input to use, wherever that is noticed.
+        code = EXIT_UNUSABLE if status == 400 or error.startswith("unknown_") else EXIT_REFUSED
+        raise Unanswered(message, code, status=status)
+
+    def _worlds_there(self) -> str:
+        """A few of the worlds, in words; nothing if they cannot be listed."""
+        from sandbox.domain.words import known_words
+
+        try:
+            listed = self.answer("GET", "/worlds").json()["worlds"]
+            return known_words("", [str(one["id"]) for one in listed])
+        except (Unanswered, LookupError, TypeError, ValueError):
+            return ""
 
 
 def _error(answer: "Response") -> Mapping[str, Any] | None:

@@ -18,7 +18,7 @@ WORLD = json.dumps(
     {
         "id": "default",
         "keys": {},
-        **dict.fromkeys(("requests", "messages", "endpoints", "event_types"), []),
+        **{name: [] for name in ("requests", "messages", "endpoints", "event_types")},
         **dict.fromkeys(("url", "secret"), ""),
     }
 ).encode()
