@@ -221,7 +221,7 @@ def test_every_clause_that_a_generated_page_cites_has_an_entry(name):
 def test_the_changelog_begins_with_the_version_of_the_package():
     headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)
 
-    assert [one for one in headings if one != "Unreleased"][0] == __version__
+    assert next(one for one in headings if one != "Unreleased") == __version__
 
 
 def test_the_guide_to_control_lists_every_control_endpoint():
