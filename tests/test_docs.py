@@ -1,5 +1,6 @@
 """Documentation that can be wrong is tested."""
 
+import json
 import re
 from pathlib import Path
 
@@ -319,3 +320,18 @@ def test_no_page_or_message_installs_the_package_by_its_name():
     ]
 
     assert found == []
+
+
+def test_every_request_with_a_body_has_its_body_in_the_reference():
+    document = json.loads((FOLDER / "openapi" / "platform.json").read_text(encoding="utf-8"))
+    page = (FOLDER / "bodies.md").read_text(encoding="utf-8")
+    with_a_body = [
+        f"`{method.upper()} {path}`"
+        for path, item in document["paths"].items()
+        for method, operation in item.items()
+        if "requestBody" in operation
+    ]
+
+    assert len(with_a_body) > 20
+    assert [one for one in with_a_body if one not in page] == []
+    assert "| `breakdown.tipAmount` |" in page
