@@ -1,7 +1,6 @@
 """What a server prints when it is ready."""
 
 import json
-import logging
 import shlex
 import shutil
 import sys
@@ -12,8 +11,6 @@ from typing import Final
 from sandbox import __version__
 from sandbox.app import Sandbox
 from sandbox.settings import Settings
-
-log = logging.getLogger("sandbox.server")
 
 KEYS_SHOWN: Final = ("merchant", "partner", "psp", "admin")
 """The keys of the cast that show the four levels of access. `sandbox keys` lists all."""
@@ -32,14 +29,13 @@ def announce(sandbox: Sandbox, settings: Settings) -> None:
 
 
 def take_leave(sandbox: Sandbox, settings: Settings) -> None:
-    """Say at the end what the server answered, and what is kept of it."""
+    """Say to people at the end what the server answered, and what is kept of it."""
+    if settings.log_format == "json":
+        return
     count = sandbox.worlds.measured.requests
     is_kept = settings.store is not None or settings.database is not None
     requests = "1 request" if count == 1 else f"{count:,} requests"
     said = f"stopped; {requests}, {f'kept in {sandbox.store}' if is_kept else 'nothing kept'}"
-    if settings.log_format == "json":
-        log.info("%s", said)
-        return
     # Who reads the output may have gone already.
     with suppress(OSError):
         print(said, flush=True)
