@@ -7,7 +7,7 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ from uvicorn.loops.auto import auto_loop_factory
 
 from sandbox import descriptors
 from sandbox.app import Sandbox, build
-from sandbox.banner import announce
+from sandbox.banner import announce, take_leave
 from sandbox.domain.printable import printable
 from sandbox.http.connections import ConnectionPool
 from sandbox.http.protocol import Protocol
@@ -33,6 +33,8 @@ from sandbox.surfaces import Surfaces
 if TYPE_CHECKING:
     from sandbox.certificates import Tls
     from sandbox.scenario_reload import ScenarioReloader
+
+log = logging.getLogger("sandbox.server")
 
 _BACKLOG: Final = 2048
 _ACCEPTED_AT_ONCE: Final = 4
@@ -92,11 +94,13 @@ class _Server(uvicorn.Server):
         on_ready: Callable[[], None],
         beside: Callable[[], Coroutine[Any, Any, None]] | None,
         leave: Callable[[], Awaitable[None]] | None,
+        on_end: Callable[[], None],
     ) -> None:
         super().__init__(config)
         self._on_ready = on_ready
         self._beside = beside
         self._leave = leave
+        self._on_end = on_end
         self._task: asyncio.Task[None] | None = None
         self._loading: asyncio.Task[None] | None = None
 
@@ -122,6 +126,7 @@ class _Server(uvicorn.Server):
         if self._leave is not None:
             await self._leave()
         await super().shutdown(sockets)
+        self._on_end()
 
 
 async def _load_ahead() -> None:
@@ -133,12 +138,14 @@ async def _load_ahead() -> None:
             return
 
 
-def serve(settings: Settings) -> None:
-    """Serve until interrupted.
+def serve(settings: Settings, remarks: Sequence[str] = ()) -> None:
+    """Serve until interrupted. The log begins with the remarks.
 
     Raises SettingsError, FixtureError or ScenarioError, before anything is served.
     """
     _set_up_logging(settings.log_format)
+    for remark in remarks:
+        log.warning("%s", remark)
     descriptors.raise_limit()
     tls = tls_of(settings)
     settings, sockets = bound(replace(settings, ca=tls.ca if tls else None))
@@ -153,6 +160,7 @@ def serve(settings: Settings) -> None:
             on_ready=lambda: announce(sandbox, settings),
             beside=None if watcher is None else partial(watcher.watch, sandbox.worlds.default),
             leave=sandbox.leave,
+            on_end=lambda: take_leave(sandbox, settings),
         ).run(sockets)
 
 
@@ -292,7 +300,7 @@ class _JsonLines(logging.Formatter):
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": record.getMessage().rstrip(),
         }
         line |= getattr(record, "request", {})
         if record.exc_info:
@@ -305,7 +313,7 @@ class _TextLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as text that a terminal prints and does not obey."""
-        lines = [f"{record.levelname} {printable(record.getMessage())}"]
+        lines = [f"{record.levelname} {printable(record.getMessage().rstrip())}"]
         if record.exc_info:
             traceback = self.formatException(record.exc_info).splitlines()
             lines += [f"  {printable(line)}" for line in traceback]
