@@ -13,12 +13,12 @@ from importlib import reload
 from typing import Any, Final, Literal
 
 import uvicorn
+from sandbox.http.connections import ConnectionPool
 from uvicorn.server import ServerState
 
 from benchmarks import bare
 from benchmarks.serving import BenchmarkError, request
 from sandbox.app import build
-from sandbox.http.connections import ConnectionPool
 from sandbox.server import config_of, new_loop
 from sandbox.settings import Settings
 

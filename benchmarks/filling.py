@@ -11,9 +11,10 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any, Final
 
+from sandbox.in_process import Exchange
+
 from benchmarks.in_process import ask, question
 from sandbox.app import Sandbox
-from sandbox.in_process import Exchange
 
 FIRST_DAY: Final = datetime(2026, 3, 1, tzinfo=UTC)
 DAYS: Final = 30

@@ -9,11 +9,11 @@ from time import process_time
 from typing import Any, Final
 
 from pydantic_core import from_json
+from sandbox.in_process import Exchange, Response, json_request
 
 from benchmarks.serving import BenchmarkError
 from sandbox import server
 from sandbox.app import Sandbox, build
-from sandbox.in_process import Exchange, Response, json_request
 from sandbox.settings import Settings
 
 _MAC_COUNTS_BYTES: Final = sys.platform == "darwin"

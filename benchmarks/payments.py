@@ -21,11 +21,12 @@ from statistics import median
 from time import process_time
 from typing import Any, Final
 
+from sandbox.in_process import Exchange
+
 from benchmarks.filling import DAYS, FIRST_DAY, Filled, filled
 from benchmarks.in_process import answer_of, as_served, cost_us, resident_bytes
 from benchmarks.report import Plan, Result, Target, compared
 from benchmarks.serving import BenchmarkError
-from sandbox.in_process import Exchange
 
 MANY: Final = int(os.environ.get("BENCH_PAYMENTS", "200000"))
 FEW: Final = 1_000

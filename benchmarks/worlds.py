@@ -9,10 +9,11 @@ from statistics import median
 from time import perf_counter
 from typing import Final
 
+from sandbox.in_process import Exchange
+
 from benchmarks.in_process import answer_of, ask, question
 from benchmarks.report import Plan, Result, Target
 from sandbox.app import Sandbox, build
-from sandbox.in_process import Exchange
 from sandbox.settings import Settings
 from sandbox.worlds.limits import Limits
 

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from sandbox.domain.words import did_you_mean, nearest
+from sandbox.domain.words import known_words, nearest
 from sandbox.scenarios.loading import ScenarioError, read_scenario
 from sandbox.store.files.port import FILE
 from sandbox.store.fixture import Fixture, FixtureError
@@ -55,7 +55,7 @@ def _stem(name: str, stems: Collection[str]) -> str:
     if name in titles:
         return titles[name]
     known = [*scenarios(), *titles]
-    message = f"there is no scenario {name[:80]!r}{did_you_mean(name, known)}"
+    message = f"there is no scenario {name[:80]!r}{known_words(name, known)}"
     raise ScenarioError(message, nearest(name, known))
 
 

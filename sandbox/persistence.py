@@ -126,8 +126,8 @@ def must_have_driver() -> None:
     """Raises StoreError where the package that speaks with PostgreSQL is not installed."""
     if find_spec("asyncpg") is None:
         raise StoreError(
-            "--store: PostgreSQL needs the package asyncpg; install it with "
-            "pip install 'uat-sandbox[postgres]'"
+            "--store: PostgreSQL needs the package asyncpg; install it beside the sandbox with "
+            "`pip install asyncpg`"
         )
 
 

@@ -1,5 +1,6 @@
 """Documentation that can be wrong is tested."""
 
+import json
 import re
 from pathlib import Path
 
@@ -298,3 +299,39 @@ def test_the_go_program_of_the_guide_is_the_one_that_is_run():
     program = (ROOT / "tests" / "whole" / "clients" / "main.go").read_text("utf-8")
 
     assert re.findall(r"^```go\n(.*?)^```$", guide, re.M | re.S) == [program]
+
+
+BY_NAME = re.compile(
+    r"(uvx|pipx run|uv tool run|pip install|pipx install|uv add)( -\S+)* "
+    r"['\"]?(pytest-)?uat-sandbox"
+)
+
+
+def test_no_page_or_message_installs_the_package_by_its_name():
+    """The names are not registered: who registers them would run code at every reader's."""
+    pages = [ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("docs/guides/*.md")]
+    kit = ROOT / "pytest-uat-sandbox"
+    sources = [*ROOT.glob("sandbox/**/*.py"), *kit.glob("uat_sandbox/**/*.py"), kit / "README.md"]
+
+    found = [
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for path in [*pages, *sources]
+        for match in BY_NAME.finditer(path.read_text(encoding="utf-8"))
+    ]
+
+    assert found == []
+
+
+def test_every_request_with_a_body_has_its_body_in_the_reference():
+    document = json.loads((FOLDER / "openapi" / "platform.json").read_text(encoding="utf-8"))
+    page = (FOLDER / "bodies.md").read_text(encoding="utf-8")
+    with_a_body = [
+        f"`{method.upper()} {path}`"
+        for path, item in document["paths"].items()
+        for method, operation in item.items()
+        if "requestBody" in operation
+    ]
+
+    assert len(with_a_body) > 20
+    assert [one for one in with_a_body if one not in page] == []
+    assert "| `breakdown.tipAmount` |" in page

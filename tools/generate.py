@@ -17,7 +17,7 @@ from sandbox.control.ledger import FILE as LEDGER
 from sandbox.library import folder
 from sandbox.scenarios.schema import NAME, scenario_schema
 from tools import busy_fixture, console_types, golden_answers, golden_events, openapi
-from tools.pages import answers, demonstrations, ledger, machines, settings, surface
+from tools.pages import answers, bodies, demonstrations, ledger, machines, settings, surface
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "reference"
 SHIPPED: Final = Path(__file__).parents[1] / "sandbox" / "store" / "bundled_digests.py"
@@ -25,6 +25,7 @@ SCHEMA: Final = folder("scenarios") / NAME
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "endpoints.md": surface.endpoints,
+    "bodies.md": bodies.bodies,
     "access.md": surface.access,
     "states.md": machines.states,
     "transactions.md": machines.transactions,

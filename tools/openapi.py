@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from sandbox import __version__
 from sandbox.app import build
 from sandbox.control import openapi as control
 from sandbox.control.routes import CONTROL
@@ -15,8 +16,8 @@ from sandbox.settings import Settings
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "reference" / "openapi"
 
-VERSION: Final = "current"
-"""The placeholder for the version, so a release does not change the files."""
+URL: Final = "http://127.0.0.1:8080"
+"""Where a server is by default. One that serves its documents names itself by a relative URL."""
 
 
 @cache
@@ -26,10 +27,10 @@ def documents() -> dict[str, str]:
     ids = {"accounts": cast.accounts, "terminals": cast.terminals, "locations": cast.locations}
     written = {
         "platform.json": platform.document(
-            Profile(), version=VERSION, url="/", cast=ids, sample=sample
+            Profile(), version=__version__, url=URL, cast=ids, sample=sample
         ),
         "control.json": control.document(
-            CONTROL, version=VERSION, url="/", needs_token=False, cast=ids
+            CONTROL, version=__version__, url=URL, needs_token=False, cast=ids
         ),
     }
     return {

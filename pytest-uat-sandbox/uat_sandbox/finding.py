@@ -17,7 +17,7 @@ _SERVES_ITSELF: Final = ("docker", "podman", "nerdctl")
 
 NOWHERE: Final = (
     "no sandbox is here: install uat-sandbox into this environment, or name one with "
-    "--sandbox-command, such as 'uvx uat-sandbox', or with --sandbox-url"
+    "--sandbox-command, such as 'uvx --from WHEEL uat-sandbox', or with --sandbox-url"
 )
 
 

@@ -25,7 +25,8 @@ __tracebackhide__ = True
 
 _OPTIONS: Final = {
     "sandbox_url": "URL of a sandbox that runs already",
-    "sandbox_command": "command that serves a sandbox for this run, such as 'uvx uat-sandbox'",
+    "sandbox_command": "command that serves a sandbox for this run, such as "
+    "'uvx --from WHEEL uat-sandbox'",
     "sandbox_control_url": "URL of its control API, if that has a port of its own",
     "sandbox_token": "bearer token of its control API",
     "sandbox_receiver_host": "name or address at which it reaches this machine's webhook receiver",

@@ -215,7 +215,7 @@ def sandbox_server(
     """A sandbox on a free port of 127.0.0.1 until the block ends.
 
     It runs in this process where `uat-sandbox` is installed, else in one of its own: that of the
-    `command`, such as `uvx uat-sandbox`. `settings` are for this process only.
+    `command`, such as `uvx --from WHEEL uat-sandbox`. `settings` are for this process only.
 
     Raises SandboxError if there is no sandbox, and SettingsError, FixtureError, ScenarioError or
     StoreError for settings with which none can start.

@@ -335,7 +335,7 @@ def _httpx2() -> Any:
         import httpx2
     except ImportError:
         raise SandboxError(
-            "an asyncio client needs httpx2: pip install 'pytest-uat-sandbox[httpx2]'"
+            "an asyncio client needs httpx2: install it with `pip install httpx2`"
         ) from None
     return httpx2
 

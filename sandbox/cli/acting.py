@@ -12,8 +12,9 @@ from urllib.parse import quote, urljoin
 
 import click
 
-from sandbox.cli.control import Remote, Unanswered, server_options, world_path
+from sandbox.cli.control import CONNECT_S, Remote, Unanswered, server_options, world_path
 from sandbox.cli.exit_status import EXIT_REFUSED, refuse
+from sandbox.cli.fetching import fetch
 from sandbox.cli.known import MEMBER, shown
 from sandbox.domain.words import did_you_mean
 
@@ -23,6 +24,7 @@ USUAL: Final = "merchant"
 ANSWER_S: Final = 600.0
 """A payment may wait for a card that somebody taps by hand."""
 
+_DESCRIPTION: Final = "/platform/openapi.json"
 _FULL_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _REQUEST_ID: Final = "x-sandbox-request-id"
 _OUTCOME: Final = "x-sandbox-outcome"
@@ -172,7 +174,8 @@ class Stage:
         address = self.platform_url + path
         try:
             with Remote(url=self.platform_url, token=None).client(ANSWER_S) as client:
-                answer = client.request(method, address, headers=headers, content=content)
+                built = client.build_request(method, address, headers=headers, content=content)
+                answer = fetch(client, built, within_s=ANSWER_S + CONNECT_S)
         except Unanswered as error:
             refuse(
                 f"{str(error).rstrip('.')}; the platform may have carried it out all the same: "
@@ -292,10 +295,13 @@ def open_stage(server: Remote, world_id: str) -> Stage:
 
 def platform_of(server: Remote) -> tuple[str, str]:
     """The URL of the platform, and the header for its keys."""
-    described = server.read("GET", "/platform/openapi.json")
+    described = server.read("GET", _DESCRIPTION)
     (scheme,) = described["components"]["securitySchemes"].values()
     # Relative if the platform and the control API have the same port.
-    url = urljoin(server.url, described["servers"][0]["url"])
+    url = urljoin(server.address(_DESCRIPTION), described["servers"][0]["url"])
+    if server.url.startswith("https:") and url.startswith("http:"):
+        # The server does not know of TLS in front of it, and a key must not travel in the clear.
+        url = "https" + url.removeprefix("http")
     return url.rstrip("/"), scheme["name"]
 
 

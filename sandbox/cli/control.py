@@ -11,6 +11,8 @@ from urllib.parse import quote
 import click
 
 from sandbox.cli.exit_status import EXIT_REFUSED, EXIT_UNUSABLE, refuse
+from sandbox.cli.fetching import EVENT_BYTES_MAX, Unending, fetch, read_refusal
+from sandbox.cli.group import ANSWERED_BY
 from sandbox.cli.token_options import token_options
 
 if TYPE_CHECKING:
@@ -66,10 +68,18 @@ _MEDIA_TYPES = ("application/json", "application/gzip")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remote:
-    """A server by its URL, with or without the prefix of its control API."""
+    """A server by its URL, with or without the prefix of its control API.
+
+    A URL without a scheme is one of plain HTTP.
+    """
 
     url: str
     token: str | None = field(repr=False)
+
+    def __post_init__(self) -> None:
+        scheme = "" if "://" in self.url else "http://"
+        url = scheme + self.url.rstrip("/").removesuffix(PREFIX).rstrip("/")
+        object.__setattr__(self, "url", url)
 
     def ask(
         self, method: str, path: str, body: bytes | None = None, *, answer_s: float = ANSWER_S
@@ -107,7 +117,9 @@ class Remote:
         if body is not None:
             headers["content-type"] = "application/json"
         with self.client(answer_s, connect_s) as client:
-            answer = client.request(method, self.address(path), headers=headers, content=body)
+            built = client.build_request(method, self.address(path), headers=headers, content=body)
+            answer = fetch(client, built, within_s=answer_s + connect_s)
+        self._note()
         is_ours = answer.headers.get("content-type") in _MEDIA_TYPES
         if not answer.is_success or not (is_ours or answer.status_code == 204):
             self._refused(answer)
@@ -119,18 +131,26 @@ class Remote:
         with (
             self.client(SILENCE_S) as client,
             client.sse(
-                self.address(path), headers=self._headers("text/event-stream"), max_event_size=None
+                self.address(path),
+                headers=self._headers("text/event-stream"),
+                max_event_size=EVENT_BYTES_MAX,
             ) as events,
         ):
             kind = events.response.headers.get("content-type", "").partition(";")[0]
             if not events.response.is_success or kind != "text/event-stream":
-                events.response.read()
-                self._refused(events.response)
+                self._refused(read_refusal(events.response, within_s=SILENCE_S))
+            self._note()
             yield events
 
     def address(self, path: str) -> str:
         """The URL of a path below the prefix."""
-        return self.url.rstrip("/").removesuffix(PREFIX) + PREFIX + path
+        return self.url + PREFIX + path
+
+    def _note(self) -> None:
+        """Remember for this run of a command that it has read what this server says."""
+        context = click.get_current_context(silent=True)
+        if context is not None:
+            context.meta[ANSWERED_BY] = self.url
 
     def _headers(self, accept: str) -> dict[str, str]:
         bearer = {"authorization": f"Bearer {self.token}"} if self.token else {}
@@ -146,12 +166,16 @@ class Remote:
 
         timeout = httpx2.Timeout(answer_s, connect=connect_s)
         try:
-            with httpx2.Client(timeout=timeout, trust_env=False, verify=self._trust()) as client:
+            with httpx2.Client(timeout=timeout, trust_env=False, verify=self.trust()) as client:
                 yield client
         except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError) as error:
             raise Unanswered(
                 f"--url {self.url!r}: {error}; write it like http://127.0.0.1:8080"
             ) from None
+        except Unending as error:
+            raise Unanswered(f"{self.url}: {error}; is it a sandbox?") from None
+        except httpx2.SSEError as error:
+            raise Unanswered(f"{self.url}: its stream cannot be read: {error}") from None
         except httpx2.ConnectError as error:
             if "CERTIFICATE_VERIFY_FAILED" in str(error):
                 raise Unanswered(
@@ -168,7 +192,7 @@ class Remote:
                 f"{self.url}: no answer: {error or type(error).__name__}", is_away=True
             ) from None
 
-    def _trust(self) -> "SSLContext | bool":
+    def trust(self) -> "SSLContext | bool":
         """What the certificate of the server is checked with, if it has one."""
         if not self.url.startswith("https:"):
             # Reading all certificates takes a tenth of a second.
@@ -203,7 +227,22 @@ class Remote:
             message += hint
         if refusal.get("details"):
             message += f" ({refusal['details']})"
-        raise Unanswered(message, EXIT_REFUSED, status=status)
+        error = str(refusal["error"])
+        if error == "unknown_world" and not hint:
+            message += self._worlds_there()
+        # A word that is misspelt is no input to use, wherever that is noticed.
+        code = EXIT_UNUSABLE if status == 400 or error.startswith("unknown_") else EXIT_REFUSED
+        raise Unanswered(message, code, status=status)
+
+    def _worlds_there(self) -> str:
+        """A few of the worlds, in words; nothing if they cannot be listed."""
+        from sandbox.domain.words import known_words
+
+        try:
+            listed = self.answer("GET", "/worlds").json()["worlds"]
+            return known_words("", [str(one["id"]) for one in listed])
+        except (Unanswered, LookupError, TypeError, ValueError):
+            return ""
 
 
 def _error(answer: "Response") -> Mapping[str, Any] | None:
@@ -230,7 +269,7 @@ def read_for_completion(ctx: click.Context, path: Callable[[str], str]) -> Any:
         return server.answer(
             "GET", path(world_id), answer_s=COMPLETES_S, connect_s=COMPLETES_S
         ).json()
-    except Unanswered:
+    except (Unanswered, ValueError):
         return None
 
 

@@ -8,7 +8,14 @@ from typing import Any, Final
 
 import click
 
-from sandbox.cli.exit_status import EXIT_INTERRUPTED
+from sandbox import __version__
+from sandbox.cli.exit_status import EXIT_INTERRUPTED, refuse
+
+ANSWERED_BY: Final = "sandbox.answered_by"
+"""Where the context of a command keeps the URL of the server whose answers it has read."""
+
+_MISREAD: Final = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What reading JSON of another shape raises."""
 
 _SENTENCE_CHARS_MAX: Final = 1_000
 """Longer than the first sentence of any help text, so that none is cut."""
@@ -29,6 +36,16 @@ class Group(click.Group):
             with formatter.section("Commands"):
                 formatter.write_dl(rows)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the arguments name. A misspelt one is refused with the nearest."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:
+            known = self.list_commands(ctx)
+            raise click.NoSuchCommand(error.command_name, possibilities=known, ctx=ctx) from None
+
 
 class Commands(Group):
     """A group of commands, most of which are loaded only when they are used.
@@ -36,7 +53,8 @@ class Commands(Group):
     `later` maps the name of each to its place, as `module:name`.
 
     Ctrl-C ends with EXIT_INTERRUPTED, at a question as well. A closed pipe, as by `head`, is no
-    failure. With NO_COLOR in the environment there are no colours.
+    failure. With NO_COLOR in the environment there are no colours. An answer of a server that a
+    command cannot read ends it with a sentence.
     """
 
     def __init__(self, *args: Any, later: Mapping[str, str], **more: Any) -> None:
@@ -65,6 +83,14 @@ class Commands(Group):
                 # The terminal shows ^C without a new line.
                 click.echo(err=True)
             ctx.exit(EXIT_INTERRUPTED)
+        except _MISREAD as error:
+            url = ctx.meta.get(ANSWERED_BY)
+            if url is None:
+                raise
+            refuse(
+                f"{url} gave an answer that this command cannot read ({type(error).__name__}: "
+                f"{str(error)[:200]}); is it a sandbox of version {__version__}?"
+            )
         except BrokenPipeError:
             # What still waits to be written would be complained about at the exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from sandbox.cli.control import Remote, server_options, world_path
-from sandbox.cli.exit_status import EXIT_REFUSED, refuse
+from sandbox.cli.exit_status import refuse
 from sandbox.cli.known import KEY
 from sandbox.cli.tables import json_option, say, show_json, show_table
 
@@ -56,10 +56,10 @@ def keys(
 
 
 def _named(name: str, keys: dict[str, str], world_id: str) -> str:
-    from sandbox.domain.words import did_you_mean
+    from sandbox.domain.words import known_words
 
     if name not in keys:
-        refuse(f"the world {world_id} has no key {name!r}{did_you_mean(name, keys)}", EXIT_REFUSED)
+        refuse(f"the world {world_id} has no key {name!r}{known_words(name, keys)}")
     return keys[name]
 
 

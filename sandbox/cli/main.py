@@ -13,6 +13,7 @@ from sandbox.cli.exit_status import refuse
 from sandbox.cli.group import Commands
 from sandbox.cli.known import SOME_SCENARIO
 from sandbox.cli.token_options import token_options
+from sandbox.cli.variables import LinkableOption, remarks
 
 _LATER: Final = {
     "agenda": "sandbox.cli.agenda:agenda",
@@ -60,7 +61,7 @@ _LATER: Final = {
     later=_LATER,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(__version__, prog_name="sandbox")
+@click.version_option(__version__, message=f"uat-sandbox {__version__}")
 def main() -> None:
     """A card-present payment sandbox on localhost: deterministic, isolated, without credentials."""
     # The modules that were loaded stay, and need not be looked through for garbage.
@@ -114,8 +115,14 @@ class _InventType(click.ParamType[Any]):
             self.fail(f"{value!r}: write it like merchants=200,terminals_per_merchant=2")
 
 
+_FOR_A_FILE: Final = ("-c", "--conf", "--config", "--config-file", "--settings")
+
+
 class _ServeCommand(click.Command):
-    """A command whose options can all be given by environment variables, as containers need it."""
+    """A command whose options can all be given by environment variables, as containers need it.
+
+    There is no file of settings, and who asks for one is told so.
+    """
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -123,11 +130,25 @@ class _ServeCommand(click.Command):
             if isinstance(option, click.Option) and option.envvar is None:
                 option.envvar = "SANDBOX_" + option.opts[0].lstrip("-").replace("-", "_").upper()
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The rest of the arguments."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name not in _FOR_A_FILE:
+                raise
+            raise click.UsageError(
+                f"there is no {error.option_name}: the sandbox has no file of settings. Each "
+                "option has an environment variable, like SANDBOX_PORT for --port",
+                ctx,
+            ) from None
+
 
 @main.command(cls=_ServeCommand)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port",
+    cls=LinkableOption,
     type=click.IntRange(0, 65535),
     default=8080,
     show_default=True,
@@ -135,6 +156,7 @@ class _ServeCommand(click.Command):
 )
 @click.option(
     "--control-port",
+    cls=LinkableOption,
     type=click.IntRange(0, 65535),
     help="Serve the control API (/_sandbox) on this port only.",
 )
@@ -358,7 +380,8 @@ def serve(
                 store=None if store is None or is_database(store) else Path(store),
                 log_requests=sys.stderr.isatty() if log_requests is None else log_requests,
                 **options,
-            )
+            ),
+            tuple(remarks(os.environ, serve.params)),
         )
     except (SettingsError, FixtureError, ScenarioError, StoreError) as error:
         refuse(str(error))

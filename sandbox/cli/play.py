@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from sandbox.cli.acting import platform_of
-from sandbox.cli.control import PREFIX, Remote, Unanswered, at_server, world_path
+from sandbox.cli.control import Remote, Unanswered, at_server, world_path
 from sandbox.cli.exit_status import EXIT_REFUSED, refuse
 from sandbox.cli.known import SOME_SCENARIO
 from sandbox.cli.money import in_units
@@ -60,7 +60,7 @@ def play(name: str, *, auto: bool, keep: bool, url: str, token: str | None) -> N
     if not scenario.example:
         refuse(f"{name}: has no examples to play", EXIT_REFUSED)
     document = tomllib.loads(path.read_text(encoding="utf-8"))
-    server = Remote(url=url.rstrip("/").removesuffix(PREFIX), token=token)
+    server = Remote(url=url, token=token)
     world = server.read("POST", "/worlds", {"clock": START, "scenario": document})
     waits = not auto and sys.stdin.isatty()
     try:

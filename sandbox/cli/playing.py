@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from sandbox.cli.control import Remote, Unanswered
+from sandbox.cli.fetching import Unending, fetch_on_loop
 from sandbox.cli.receiving import received_with
 from sandbox.scenario_examples.receiver import Arrived
 from sandbox.scenario_examples.requests import ExampleAnswer, Request
@@ -27,6 +28,7 @@ _BEFORE_S: Final = 0.25
 webhook that the platform sends before the answer keeps that waiting until it is received."""
 
 _REFUSED: Final = 401
+_ANSWER_S: Final = 600.0
 
 
 class RemoteStage:
@@ -63,10 +65,12 @@ class RemoteStage:
 
         bound = socket.create_server((_LOOPBACK, 0))
         url = f"http://{_LOOPBACK}:{bound.getsockname()[1]}/"
-        timeout = httpx2.Timeout(600.0, connect=5.0)
+        timeout = httpx2.Timeout(_ANSWER_S, connect=5.0)
         async with (
             serving(server_of(self._receiver()), [bound]),
-            httpx2.AsyncClient(timeout=timeout, trust_env=False) as self._client,
+            httpx2.AsyncClient(
+                timeout=timeout, trust_env=False, verify=self._server.trust()
+            ) as self._client,
         ):
             made = await self._control("POST", "/endpoints", {"url": url})
             self._secret = made["secret"]
@@ -90,10 +94,11 @@ class RemoteStage:
         if request.query:
             address += f"?{request.query}"
         try:
-            answer = await self._client.request(
+            built = self._client.build_request(
                 request.method, address, headers=headers, content=content
             )
-        except httpx2.ConnectError as error:
+            answer = await fetch_on_loop(self._client, built, within_s=_ANSWER_S)
+        except (httpx2.ConnectError, Unending) as error:
             raise Unanswered(f"{self._server.url}: no answer: {error}") from None
         except httpx2.HTTPError:
             return ExampleAnswer(0, {}, None)

@@ -1,25 +1,31 @@
 """`sandbox run`: runs a command with a server of its own around it."""
 
 import asyncio
+import json
 import os
 import shutil
 import signal
 import sys
-from collections.abc import Mapping
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 import click
 
-from sandbox.cli.control import Remote, Unanswered, world_path
+from sandbox.cli.control import PREFIX, Remote, Unanswered, world_path
 from sandbox.cli.exit_status import refuse
 from sandbox.cli.known import SOME_SCENARIO
 from sandbox.cli.tables import counted, say
 from sandbox.cli.token_options import token_options
 
 if TYPE_CHECKING:
+    from httpx2 import Response
+
+    from sandbox.app import Sandbox
     from sandbox.settings import Settings
 
 EXIT_NOT_EXECUTABLE: Final = 126
@@ -32,7 +38,11 @@ EXIT_SIGNALED: Final = 128
 """A signal ended the command: this and the number of the signal, as in shells."""
 
 WORLD: Final = "default"
+REPORT: Final = "report.html"
 _JOURNAL_MAX: Final = 1_000
+_DELETED_MAX: Final = 50
+_REFUSED_FROM: Final = 400
+_REFUSED_SHOWN: Final = 5
 _FORWARDED: Final = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
@@ -78,7 +88,7 @@ def run(*, command: tuple[str, ...], folder: Path, **options: Any) -> None:
     The server takes a free port, and ends with the command. The command finds the server in
     SANDBOX_URL, and in SANDBOX_KEY, SANDBOX_TERMINAL and SANDBOX_WORLD what a payment needs.
     SANDBOX_TOKEN is set if the server has a token. If the command fails, the worlds that it used
-    are kept with their journals.
+    are kept with their journals and a report to read, also those that it deleted: the last 50.
 
     \b
     Examples:
@@ -122,11 +132,13 @@ async def _around(command: list[str], settings: "Settings", folder: Path) -> int
     settings, sockets = bound(settings)
     sandbox = build(settings)
     server = Remote(url=f"http://{settings.host}:{settings.port}", token=sandbox.token)
+    deleted = _Deleted(sandbox)
     async with serving_sandbox(sandbox, settings, sockets):
         world = await asyncio.to_thread(server.read, "GET", world_path(WORLD))
         status = await _ended(command, _environment(server, world))
         if status:
-            await asyncio.to_thread(_keep, server, folder, f"the command ended with {status}")
+            ended = f"the command ended with {status}"
+            await asyncio.to_thread(_keep, server, deleted.worlds, folder, ended)
     return status
 
 
@@ -169,36 +181,118 @@ async def _ended(command: list[str], environment: Mapping[str, str]) -> int:
     return status if status >= 0 else EXIT_SIGNALED - status
 
 
-def _keep(server: Remote, folder: Path, ended: str) -> None:
-    """Write the worlds that were used, and their journals, into a folder; says which."""
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A world that was used: its journal, the document to load it from, and a capture to read."""
+
+    id: str
+    journal: bytes
+    document: bytes
+    capture: bytes
+
+
+class _Deleted:
+    """The last worlds that the command used and deleted, kept in memory until it ends."""
+
+    def __init__(self, sandbox: "Sandbox") -> None:
+        self.worlds: deque[_Kept] = deque(maxlen=_DELETED_MAX)
+        self._app = sandbox.app
+        self._token = sandbox.token
+        sandbox.worlds.before_deleting = self._keep
+
+    async def _keep(self, world_id: str) -> None:
+        found: list[bytes] = []
+        for path in _paths(world_id):
+            answer = await self._answer(PREFIX + path)
+            if answer.status_code != 200 or (not found and _is_unused(answer.content)):
+                return
+            found.append(answer.content)
+        self.worlds.append(_Kept(world_id, *found))
+
+    async def _answer(self, path: str) -> "Response":
+        import httpx2
+
+        headers = {"authorization": f"Bearer {self._token}"} if self._token else {}
+        transport = httpx2.ASGITransport(app=self._app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return await client.get(path, headers=headers)
+
+
+def _paths(world_id: str) -> list[str]:
+    """Where the control API has what is kept of a world, in order."""
+    return [
+        world_path(world_id, "requests") + f"?limit={_JOURNAL_MAX}",
+        world_path(world_id, "snapshot"),
+        world_path(world_id, "capture"),
+    ]
+
+
+def _is_unused(journal: bytes) -> bool:
+    return not json.loads(journal)["requests"]
+
+
+def _keep(server: Remote, deleted: Iterable[_Kept], folder: Path, ended: str) -> None:
+    """Write what is kept of all worlds that were used into a folder; says what is there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        kept = [one for one in _worlds(server) if _keep_world(server, one, folder)]
+        kept = [*_used(server), *deleted]
+        names = _names([one.id for one in kept])
+        for name, one in zip(names, kept, strict=True):
+            (folder / f"{name}.journal.json").write_bytes(one.journal)
+            (folder / f"{name}.world.json").write_bytes(one.document)
+        _write_report(folder, names, kept)
     except (OSError, Unanswered) as error:
         why = error.strerror if isinstance(error, OSError) else error
         say(f"sandbox: {ended}; {folder}: the worlds cannot be kept there: {why}", err=True)
         return
     say(
         f"sandbox: {ended}; {folder} has {counted(len(kept), 'world')}, each as NAME.world.json "
-        f"with NAME.journal.json: {', '.join(kept)}",
+        f"with NAME.journal.json: {', '.join(names)}; {REPORT} shows them in a browser",
         err=True,
     )
+    _say_refused(kept)
 
 
-def _worlds(server: Remote) -> list[str]:
-    """The ids of all worlds."""
-    listed = server.answer("GET", "/worlds").json()["worlds"]
-    return [str(one["id"]) for one in listed]
+def _used(server: Remote) -> Iterator[_Kept]:
+    """The worlds that are there: `default`, and each that got a request."""
+    for listed in server.answer("GET", "/worlds").json()["worlds"]:
+        id = str(listed["id"])
+        journal, *others = _paths(id)
+        requests = server.answer("GET", journal).content
+        if id == WORLD or not _is_unused(requests):
+            yield _Kept(id, requests, *(server.answer("GET", path).content for path in others))
 
 
-def _keep_world(server: Remote, world_id: str, folder: Path) -> bool:
-    """Whether a world was kept: `default` is, and each that got a request. Raises OSError."""
-    path = world_path(world_id, "requests")
-    journal = server.answer("GET", f"{path}?limit={_JOURNAL_MAX}")
-    if world_id != WORLD and not journal.json()["requests"]:
-        return False
-    snapshot = server.answer("GET", world_path(world_id, "snapshot"))
-    name = quote(world_id, safe="")
-    (folder / f"{name}.journal.json").write_bytes(journal.content)
-    (folder / f"{name}.world.json").write_bytes(snapshot.content)
-    return True
+def _names(ids: Sequence[str]) -> list[str]:
+    """A name of a file for each world; a later one with the same id gets a number."""
+    seen: Counter[str] = Counter()
+    names = []
+    for id in ids:
+        seen[id] += 1
+        names.append(quote(id, safe="") + (f"-{seen[id]}" if seen[id] > 1 else ""))
+    return names
+
+
+def _write_report(folder: Path, names: Sequence[str], kept: Iterable[_Kept]) -> None:
+    from sandbox.control.capture_files import NamedCapture, read_capture, with_captures
+
+    named = zip(names, kept, strict=True)
+    page = with_captures(NamedCapture(name, name, read_capture(one.capture)) for name, one in named)
+    (folder / REPORT).write_bytes(page)
+
+
+def _say_refused(kept: Iterable[_Kept]) -> None:
+    """Print the last requests that were refused, with their reasons."""
+    refused = [
+        (entry["at"], one.id, entry)
+        for one in kept
+        for entry in json.loads(one.journal)["requests"]
+        if entry["status"] >= _REFUSED_FROM
+    ]
+    refused.sort(key=lambda row: row[0])
+    if refused:
+        say("sandbox: the last requests that were refused:", err=True)
+    for _, id, entry in refused[-_REFUSED_SHOWN:]:
+        reasons = [each["reason"] for each in entry["decisions"] if each["verdict"] != "ok"]
+        why = f": {reasons[-1]}" if reasons else ""
+        say(f"  {id}  {entry['status']} {entry['method']} {entry['path']}{why}", err=True)

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import click
 
 from sandbox.cli.control import Remote, Unanswered, server_options, world_path
-from sandbox.cli.exit_status import EXIT_REFUSED, refuse
+from sandbox.cli.exit_status import refuse
 from sandbox.cli.params import StatusType
 from sandbox.cli.streaming import CONNECTED, GAP, Seen, follow, tell_of_connection, until_stopped
 from sandbox.cli.tables import Styled, json_option, say, say_parts, show_json_line, styled
@@ -102,11 +102,11 @@ def _key_names(server: Remote, world_id: str) -> dict[str, str]:
 
 def _masked(key: str, names: Mapping[str, str]) -> str:
     """The end of the key, which the journal shows. Ends the command for an unknown name."""
-    from sandbox.domain.words import did_you_mean
+    from sandbox.domain.words import known_words
 
     full = next((one for one, name in names.items() if name == key), key)
     if len(full) < _SHORTEST_KEY and not full.startswith("****"):
-        refuse(f"--key: the cast has no {key!r}{did_you_mean(key, names.values())}", EXIT_REFUSED)
+        refuse(f"--key: the cast has no {key!r}{known_words(key, names.values())}")
     return full[-_SHOWN_OF_KEY:]
 
 

@@ -57,7 +57,7 @@ def trigger(
       sandbox trigger --list
     """
     from sandbox.domain.events import EVENTS
-    from sandbox.domain.words import did_you_mean
+    from sandbox.domain.words import known_words
 
     if is_list:
         _show_events(as_json=as_json)
@@ -65,7 +65,7 @@ def trigger(
     if event is None:
         raise click.UsageError("Missing argument 'EVENT': --list shows them.")
     if event not in EVENTS:
-        refuse(f"there is no event {event!r}{did_you_mean(event, EVENTS)}", EXIT_REFUSED)
+        refuse(f"there is no event {event!r}{known_words(event, EVENTS)}")
     server = Remote(url=url, token=token)
     body = {"event_type": event, "changes": dict(changes)}
     sent = server.read("POST", world_path(world_id, "messages"), body)

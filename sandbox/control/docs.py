@@ -22,7 +22,7 @@ def platform(request: ControlRequest) -> Written[Document]:
     """The document of the platform, under the profile of this server."""
     services = request.services
     asked = request.query
-    url = _url(request, services.platform_url)
+    url = _url(request, services.platform_url, "../..")
     return _platform(
         services.worlds.profile,
         services.version,
@@ -38,18 +38,19 @@ def control(request: ControlRequest) -> Written[Document]:
     """The document of the control API."""
     services = request.services
     write = services.control_document
-    url = _url(request, "/")
+    url = ".."
     strict = request.query.strict
     return _control(write, services.version, url, services.needs_token, _ids(request), strict)
 
 
-def _url(request: ControlRequest, other: str) -> str:
-    """The address by which the request came; only the path where it names no host.
+def _url(request: ControlRequest, other: str, root: str) -> str:
+    """Where the platform is, seen from the document: `root`, unless it has a port of its own.
 
-    `other` is the address of a surface with a port of its own, or "/".
+    A proxy in front may speak TLS or add a prefix, of which the request does not tell. `other` is
+    the address of a platform with a port of its own, or "/".
     """
     if other == "/":
-        return (request.origin + request.root_path) or "/"
+        return root
     asked = urlsplit(request.origin)
     host = asked.hostname
     if host is None:

@@ -291,6 +291,8 @@ def read(request: ControlRequest) -> WorldView:
 async def delete(request: ControlRequest) -> None:
     """Forget a world."""
     worlds = request.services.worlds
+    if worlds.before_deleting is not None:
+        await worlds.before_deleting(request.world.id)
     async with alone(request) as world:
         try:
             await worlds.slices.run(worlds.deleting(world))

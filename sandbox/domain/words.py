@@ -33,6 +33,16 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {match!r}?" if match else ""
 
 
+def known_words(word: str, known: Iterable[str], *, shown: int = 6) -> str:
+    """As `did_you_mean`; a few of the known words when nothing is near."""
+    words = list(dict.fromkeys(known))
+    hint = did_you_mean(word, words)
+    if hint or not words:
+        return hint
+    more = len(words) - shown
+    return "; there are " + ", ".join(words[:shown]) + (f" and {more} more" if more > 0 else "")
+
+
 class OneOf:
     """Of an annotated text: the words that it is one of, for the schema that is made of it."""
 

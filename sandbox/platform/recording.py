@@ -29,6 +29,7 @@ class Recorder:
     def __init__(self, worlds: Worlds, *, log_requests: bool) -> None:
         self._profile = worlds.profile
         self._coverage = worlds.coverage
+        self._measured = worlds.measured
         self._answers = worlds.measured.answers
         self._log_requests = log_requests
         self._paths = ShownPaths(worlds.profile)
@@ -93,6 +94,7 @@ class Recorder:
         self, context: RequestContext, row: Row | None, status: int, duration_s: float
     ) -> None:
         """Count the request for the coverage of the key's world, if the path is one of ours."""
+        self._measured.requests += 1
         world = context.presented.world
         if context.incoming.match is None or world is None:
             self._coverage.answered(None, status, context.refusal, None)

@@ -1,6 +1,11 @@
 """What a server prints when it is ready."""
 
 import json
+import shlex
+import shutil
+import sys
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 from sandbox import __version__
@@ -20,7 +25,20 @@ def announce(sandbox: Sandbox, settings: Settings) -> None:
     if settings.log_format == "json":
         print(json.dumps({"event": "started", **facts}), flush=True)
     else:
-        print(_banner(facts), flush=True)
+        print(_banner(facts, is_everywhere=settings.host in _ANY_ADDRESS), flush=True)
+
+
+def take_leave(sandbox: Sandbox, settings: Settings) -> None:
+    """Say to people at the end what the server answered, and what is kept of it."""
+    if settings.log_format == "json":
+        return
+    count = sandbox.worlds.measured.requests
+    is_kept = settings.store is not None or settings.database is not None
+    requests = "1 request" if count == 1 else f"{count:,} requests"
+    said = f"stopped; {requests}, {f'kept in {sandbox.store}' if is_kept else 'nothing kept'}"
+    # Who reads the output may have gone already.
+    with suppress(OSError):
+        print(said, flush=True)
 
 
 def facts_of(sandbox: Sandbox, settings: Settings) -> dict[str, object]:
@@ -49,11 +67,12 @@ def facts_of(sandbox: Sandbox, settings: Settings) -> dict[str, object]:
     }
 
 
-def _banner(facts: dict[str, object]) -> str:
+def _banner(facts: dict[str, object], *, is_everywhere: bool) -> str:
     clock = facts["clock"]
     assert isinstance(clock, dict)
     lines = [
-        f"uat-sandbox {facts['version']} serves the platform on {facts['url']}",
+        f"uat-sandbox {facts['version']} serves the platform on {facts['url']}"
+        + (", listening on all addresses" if is_everywhere else ""),
         f"world default: fixture {facts['fixture']}, seed {facts['seed']}, "
         f"clock {clock['mode']} at {clock['now']}, stored in {facts['store']}",
         "",
@@ -125,13 +144,23 @@ def _keys(facts: dict[str, object]) -> list[str]:
     lines = [
         "API keys of the world default:",
         *(f"  {name:<{width}}  {keys[name]}" for name in shown),
-        *([f"  and {left} more: sandbox keys"] if left else []),
+        *([f"  and {left} more: {_command()} keys"] if left else []),
     ]
     if not facts["known_keys"]:
         lines.append(
             "These keys belong to this server only; --known-keys gives a new one the known keys."
         )
     return lines
+
+
+def _command() -> str:
+    """The command of this program as it can be typed here."""
+    beside = Path(sys.executable).with_name("sandbox")
+    if shutil.which("sandbox") or not beside.is_file():
+        return "sandbox"
+    with suppress(ValueError):
+        beside = beside.relative_to(Path.cwd())
+    return shlex.quote(str(beside))
 
 
 def _token_lines(facts: dict[str, object]) -> list[str]:

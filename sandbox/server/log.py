@@ -18,7 +18,7 @@ class JsonLines(logging.Formatter):
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": record.getMessage().rstrip(),
         }
         line |= getattr(record, "request", {})
         if record.exc_info:
@@ -31,7 +31,7 @@ class TextLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as text that a terminal prints and does not obey."""
-        lines = [f"{record.levelname} {printable(record.getMessage())}"]
+        lines = [f"{record.levelname} {printable(record.getMessage().rstrip())}"]
         if record.exc_info:
             traceback = self.formatException(record.exc_info).splitlines()
             lines += [f"  {printable(line)}" for line in traceback]

@@ -1,9 +1,10 @@
 """Serving a sandbox on real sockets with uvicorn."""
 
 import asyncio
+import logging
 import os
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -14,7 +15,7 @@ from starlette.types import ASGIApp
 
 from sandbox.app import Sandbox, build
 from sandbox.library import scenario_file
-from sandbox.server.banner import announce
+from sandbox.server.banner import announce, take_leave
 from sandbox.server.log import set_up_logging
 from sandbox.server.protocol import Protocol
 from sandbox.settings import Settings, SettingsError
@@ -22,6 +23,8 @@ from sandbox.settings import Settings, SettingsError
 if TYPE_CHECKING:
     from sandbox.scenario_reload import ScenarioReloader
     from sandbox.server.tls import Tls
+
+log = logging.getLogger("sandbox.server")
 
 _BACKLOG: Final = 2048
 _GRACE_S: Final = 2
@@ -43,11 +46,12 @@ class Server(uvicorn.Server):
         on_ready: Callable[[], None] = lambda: None,
         beside: Callable[[], Coroutine[Any, Any, None]] = _do_nothing,
         before_stop: Callable[[], Awaitable[None]] = _do_nothing,
+        on_end: Callable[[], None] = lambda: None,
         tls: "Tls | None" = None,
     ) -> None:
         super().__init__(config)
         self._on_ready, self._beside, self._before_stop = on_ready, beside, before_stop
-        self._tls = tls
+        self._on_end, self._tls = on_end, tls
         self._task: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -86,14 +90,17 @@ class Server(uvicorn.Server):
             self._task.cancel()
         await self._before_stop()
         await super().shutdown(sockets)
+        self._on_end()
 
 
-def serve(settings: Settings) -> None:
-    """Serve until interrupted.
+def serve(settings: Settings, remarks: Sequence[str] = ()) -> None:
+    """Serve until interrupted. The log begins with the remarks.
 
     Raises SettingsError, FixtureError or ScenarioError, before anything is served.
     """
     set_up_logging(settings.log_format)
+    for remark in remarks:
+        log.warning("%s", remark)
     tls = tls_of(settings)
     settings, sockets = bound(replace(settings, ca=tls.ca if tls else None))
     # Take the version before the content is read, so no change in between is missed.
@@ -105,6 +112,7 @@ def serve(settings: Settings) -> None:
         on_ready=lambda: announce(sandbox, settings),
         beside=_do_nothing if watcher is None else partial(watcher.watch, sandbox.worlds.default),
         before_stop=partial(prepare_stop, sandbox),
+        on_end=lambda: take_leave(sandbox, settings),
         tls=tls,
     )
     # Ctrl-C is how it is meant to be ended, and no failure.

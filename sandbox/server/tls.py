@@ -98,8 +98,8 @@ def own(folder: Path, hosts: Iterable[str]) -> Tls:
             key, certificate = _authority(folder)
     except ImportError:
         raise CertificateError(
-            "--tls: making a certificate needs the package cryptography; install it with "
-            "`pip install 'uat-sandbox[tls]'`, or give a certificate with --tls-cert"
+            "--tls: making a certificate needs the package cryptography; install it beside the "
+            "sandbox with `pip install cryptography`, or give a certificate with --tls-cert"
         ) from None
     except OSError as error:
         raise CertificateError(

@@ -132,12 +132,19 @@ class Served:
     def __init__(self, url: str, token: str | None) -> None:
         import httpx2
 
-        self._url = url.rstrip("/").removesuffix(CONTROL)
+        from sandbox.server.tls import CertificateError, trusting_context
+
+        self._url = ("" if "://" in url else "http://") + url.rstrip("/").removesuffix(CONTROL)
         self._token = token
+        try:
+            # Reading all certificates takes a tenth of a second.
+            trust = trusting_context() if self._url.startswith("https:") else False
+        except CertificateError as error:
+            raise StageError(str(error)) from None
         self._client: Client = httpx2.Client(
             timeout=httpx2.Timeout(ANSWER_S, connect=5.0),
             trust_env=False,
-            verify=url.startswith("https:"),
+            verify=trust,
         )
 
     def __enter__(self) -> "Served":
@@ -155,19 +162,24 @@ class Served:
         """The answer of the server. Raises StageError if there is none at the URL."""
         import httpx2
 
+        from sandbox.cli.fetching import Unending, fetch
+
         headers = dict(request.headers)
         if self._token and request.path.startswith(CONTROL):
             headers["authorization"] = f"Bearer {self._token}"
         query = f"?{urlencode(request.query)}" if request.query else ""
         try:
-            response = self._client.request(
+            built = self._client.build_request(
                 request.method,
                 self._url + quote(request.path) + query,
                 headers=headers,
                 content=None if request.body is None else request.body.encode(),
             )
+            response = fetch(self._client, built, within_s=2 * ANSWER_S)
         except (httpx2.ConnectError, httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
             raise StageError(f"no server answers at {self._url} ({error})") from None
+        except Unending as error:
+            raise StageError(f"{self._url}: {error}") from None
         except httpx2.HTTPError:
             return None
         return _answer(

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from httpx2 import Client
 
 ANSWER_S: Final = 30.0
+ANSWER_BYTES_MAX: Final = 2**20
+"""Answers of the platform have a few kilobytes."""
+
 _LOOPBACK: Final = {"127.0.0.1", "localhost", "::1"}
 
 
@@ -76,6 +79,8 @@ class Platform:
         """The answer. Raises OSError without one."""
         import httpx2
 
+        from sandbox.cli.fetching import Unending, fetch
+
         query = f"?{urlencode(request.query)}" if request.query else ""
         content = None if request.body is None else json.dumps(request.body).encode()
         url = self._base + quote(request.path, safe="/") + query
@@ -89,7 +94,9 @@ class Platform:
         if request.without_accept:
             del built.headers["accept"]
         try:
-            answer = self._client.send(built)
+            answer = fetch(self._client, built, within_s=2 * ANSWER_S, bytes_max=ANSWER_BYTES_MAX)
+        except Unending as error:
+            raise OSError(str(error)) from None
         except httpx2.HTTPError as error:
             raise OSError(type(error).__name__) from None
         headers = {name.lower(): value for name, value in answer.headers.items()}

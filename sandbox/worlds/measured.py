@@ -48,6 +48,7 @@ class Measured:
         self.lags = Histogram(LAGS_S)
         self.writes = Histogram(WRITES_S)
         self.written_together = Histogram(SIZES)
+        self.requests = 0
         self.carried = self.taken_over = self.lost = 0
         self.stalls = 0
         self.longest_stall_s = 0.0

@@ -4,7 +4,7 @@ Keys are found by their lookup segment in one dictionary, so the cost does not g
 of worlds. Two worlds may have the same lookup; the secret distinguishes them.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from time import monotonic
 from typing import Final
 
@@ -81,6 +81,8 @@ class Worlds:
         self.likeness: World | None = None
         # Counts of deleted and reset worlds, and of requests for no world.
         self.coverage = CoverageCounters()
+        # Called with the id of a world that somebody deletes, while it is still there.
+        self.before_deleting: Callable[[str], Awaitable[None]] | None = None
 
     def create(self, spec: WorldSpec) -> World:
         """As `creating`, at once."""

@@ -63,7 +63,7 @@ def test_without_a_command_the_help_is_shown():
 
 
 def test_version():
-    assert run("--version").stdout == f"sandbox, version {__version__}\n"
+    assert run("--version").stdout == f"uat-sandbox {__version__}\n"
 
 
 @pytest.mark.parametrize("name", ["sandbox", "uat-sandbox"])
@@ -72,7 +72,7 @@ def test_the_installed_command_is_the_same(name):
 
     done = subprocess.run([command, "--version"], capture_output=True, text=True, timeout=20)
 
-    assert done.stdout == f"sandbox, version {__version__}\n"
+    assert done.stdout == f"uat-sandbox {__version__}\n"
 
 
 @pytest.mark.parametrize("flag", ["--help", "-h"])
@@ -145,10 +145,22 @@ def test_a_profile_that_cannot_be_used_is_refused_with_file_and_field(tmp_path, 
     assert isinstance(done.exception, SystemExit)
 
 
-def test_an_unknown_command_is_refused():
-    done = CliRunner().invoke(main, ["sevre"])
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [(["sevre"], "serve"), (["payy"], "pay"), (["world", "lst"], "list"), (["capure"], "capture")],
+    ids=str,
+)
+def test_a_misspelt_command_is_refused_with_the_nearest(words, near):
+    done = CliRunner().invoke(main, words)
 
-    assert_unusable(done.exit_code, done.stdout, done.stderr, "sevre")
+    assert_unusable(done.exit_code, done.stdout, done.stderr, words[-1], f"'{near}'")
+
+
+@pytest.mark.parametrize("option", ["--config", "--settings", "-c"])
+def test_who_looks_for_a_file_of_settings_hears_that_there_is_none(option):
+    done = refuse(option, "sandbox.toml")
+
+    assert_unusable(done.exit_code, done.stdout, done.stderr, "no file of settings", "SANDBOX_PORT")
 
 
 @pytest.mark.parametrize(
@@ -336,7 +348,7 @@ def test_the_banner_has_lines_to_paste_that_work():
     named = [line.split()[0] for line in lines if "  svc_" in line and "curl" not in line]
     assert f"uat-sandbox {__version__} serves the platform on http://127.0.0.1:" in lines[0]
     assert named == ["merchant", "partner", "psp", "admin"]
-    assert "  and 9 more: sandbox keys" in lines
+    assert [line for line in lines if line.startswith("  and 9 more: ")]
     assert (payment["status"], payment["total_amount"]) == ("captured", 1000)
     paths = [entry["path"] for entry in requests["requests"]]
     assert paths == ["/v3/payment"]
@@ -349,6 +361,39 @@ def test_ctrl_c_ends_it_without_a_complaint():
         _, err = process.communicate(timeout=10)
 
     assert (process.returncode, err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"), [([], "nothing kept"), (["--store", "s.json"], "kept in s.json (JSON)")]
+)
+def test_at_its_end_it_says_what_it_answered_and_what_is_kept(options, kept, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with banner_of(*options) as (lines, process):
+        (payment,) = [line for line in lines if "/v3/payment" in line]
+        curl(payment)
+        curl(payment)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=10)
+
+    assert out.splitlines()[-1] == f"stopped; 2 requests, {kept}"
+
+
+def test_the_banner_says_that_it_listens_everywhere_and_names_an_address_to_use():
+    with banner_of("--host", "0.0.0.0") as (lines, _):
+        pass
+
+    assert lines[0].endswith(", listening on all addresses")
+    assert [line for line in lines if "0.0.0.0" in line] == []
+
+
+def test_the_banner_names_the_command_by_its_file_where_the_shell_does_not_find_it(monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    with banner_of() as (lines, _):
+        pass
+
+    (line,) = [line for line in lines if "more:" in line]
+    command = line.partition("more: ")[2].removesuffix(" keys")
+    assert Path(command).resolve() == Path(sys.executable).with_name("sandbox").resolve()
 
 
 OF_THIS_SERVER = "These keys belong to this server only"

@@ -137,7 +137,7 @@ def test_requests_of_the_journal_are_written_as_a_file(served, tmp_path):
     assert key not in shown
     assert said == f"wrote 1 request to {out}\n"
     assert len(json.loads(out.read_text(encoding="utf-8"))["log"]["entries"]) == 1
-    assert (refused.exit_code, "req_none" in refused.stderr) == (1, True)
+    assert (refused.exit_code, "req_none" in refused.stderr) == (2, True)
     body = {"amount": 100, "terminal_id": world["terminals"]["merchant"]}
     served.ask("POST", "/v3/payment", key=key, json=body)
     scenario = told("export", "requests", "--as", "scenario", *at, server=served)

@@ -45,6 +45,8 @@ class Hostile(HTTPServer):
 
     sandbox: InProcess
     status: int | None = None
+    shape: str | None = None
+    """JSON that it answers everything with."""
 
     @property
     def url(self) -> str:
@@ -63,6 +65,8 @@ class _Handler(BaseHTTPRequestHandler):
             answer = self.server.sandbox.ask(self.command, path, body=body, query=query)
             status, shown = answer.status, answer.json() if answer.body else None
         content = b"" if shown is None else json.dumps(poisoned(shown)).encode()
+        if self.server.shape is not None:
+            status, content = 200, self.server.shape.encode()
         self.send_response(status)
         if content:
             self.send_header("content-type", "application/json")
@@ -175,6 +179,21 @@ def test_nor_where_it_is_refused(hostile, command, status):
 
     assert done.exit_code != 0
     assert_nothing_to_obey(done)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    ["[]", "{}", "null", "7", '"text"', "not JSON", '{"keys": 1, "worlds": [1], "requests": {}}'],
+)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_answer_of_another_shape_ends_a_command_without_a_traceback(hostile, command, shape):
+    hostile.shape = shape
+
+    done = run(hostile, COMMANDS[command])
+
+    assert_nothing_to_obey(done)
+    if done.exit_code:
+        assert done.output.startswith("sandbox: ")
 
 
 def test_json_for_programs_is_as_the_server_has_it(hostile):

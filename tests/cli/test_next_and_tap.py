@@ -107,10 +107,10 @@ def test_a_payment_that_waits_is_called_off_by_its_id(served, world):
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["next", "insuficient_funds"], 1, ["did you mean 'insufficient_funds'?"]),
-        (["next", "lost_card", "--operation", "refnd"], 1, ["operation"]),
-        (["next", "lost_card", "--operation", "refund"], 1, ["lost_card is for"]),
-        (["next", "--fault", "drop_affter"], 1, ["did you mean 'drop_after'?"]),
+        (["next", "insuficient_funds"], 2, ["did you mean 'insufficient_funds'?"]),
+        (["next", "lost_card", "--operation", "refnd"], 2, ["operation"]),
+        (["next", "lost_card", "--operation", "refund"], 2, ["lost_card is for"]),
+        (["next", "--fault", "drop_affter"], 2, ["did you mean 'drop_after'?"]),
         (["next", "lost_card", "--amount", "0"], 2, ["--amount"]),
         (["next", "lost_card", "--clear"], 2, ["--clear"]),
         (["tap", "--card", "tok_amex"], 1, ["no payment waits for a tap"]),

@@ -161,5 +161,5 @@ def test_a_scenario_runs_in_a_world_until_it_is_stopped(served, story):
     assert running() is None
     told("scenario", "stop", *at, server=served)
     elsewhere = ask("scenario", "run", "late_answer", "--world", "stagd", server=served)
-    assert_refused(elsewhere, 1, "staged")
+    assert_refused(elsewhere, 2, "staged")
     served.control("DELETE", "/worlds/staged")

@@ -21,11 +21,11 @@ def test_readings_are_shown_and_chosen(served):
 def test_a_misspelt_reading_is_refused_with_the_nearest(served):
     done = ask("readings", "key_deletes_itselve=refused", server=served)
 
-    assert_refused(done, 1, "key_deletes_itself")
+    assert_refused(done, 2, "key_deletes_itself")
 
 
 def test_the_nearest_word_is_named_once(served):
     done = ask("readings", "limit_above_maximum=clampd", server=served)
 
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert done.stderr.count("did you mean 'clamped'?") == 1

@@ -2,10 +2,12 @@
 
 import os
 import pty
+import re
 import urllib.error
 import urllib.request
 from functools import partial
 
+import httpx2
 import pytest
 
 from tests.cli.asking import attach
@@ -41,3 +43,31 @@ def test_a_terminal_shows_each_request_unless_told_otherwise(options, env, is_lo
         os.close(child)
 
     assert (b"/v5/apikeys" in said) == is_logged, said
+
+
+def _break() -> None:
+    """A defect of the server, for the process that it is called in."""
+    from sandbox.platform.recording import Recorder
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("made for the test")
+
+    Recorder.record = fail  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("log_format", ["text", "json"])
+def test_a_traceback_in_the_log_has_a_clean_first_line(log_format):
+    process = Process(["serve", "--port", "0", "--log-format", log_format], before=_break)
+    try:
+        line = process.stdout.readline()
+        url = re.search(r"http://127\.0\.0\.1:\d+", line)
+        assert url is not None, line
+        answer = httpx2.get(f"{url[0]}/v5/apikeys", timeout=10)
+        process.terminate()
+        _, err = process.communicate(timeout=10)
+    finally:
+        process.close()
+
+    assert answer.status_code == 500
+    assert "made for the test" in err
+    assert r"application\n" not in err

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from tests.driving import serving
 from tests.processes import Process, run
 
 SALE = """
@@ -47,7 +48,8 @@ def test_the_worlds_that_a_failed_command_used_are_kept_with_their_journals(tmp_
     assert (done.returncode, done.stdout) == (7, b"captured\ncaptured\n")
     kept = {path.name for path in folder.iterdir()}
     assert kept == {
-        f"{world}.{kind}.json" for world in ("default", "ours") for kind in ("world", "journal")
+        "report.html",
+        *(f"{world}.{kind}.json" for world in ("default", "ours") for kind in ("world", "journal")),
     }
     said = done.stderr.decode()
     assert "the command ended with 7" in said
@@ -57,6 +59,67 @@ def test_the_worlds_that_a_failed_command_used_are_kept_with_their_journals(tmp_
     assert (request["route"], request["status"]) == ("payments.create", 200)
     again = run("run", "--fixture", str(folder / "default.world.json"), "--", "true")
     assert (again.returncode, again.stderr) == (0, b"")
+
+
+DELETED = SALE.replace(
+    'if "other" in sys.argv:',
+    """
+for number in range(2):
+    world = post("/_sandbox/worlds", "", id="its-own")
+    key = world["keys"]["merchant"]["key"]
+    try:
+        post("/v3/paymnt", key, amount=1000 + number)
+    except urllib.error.HTTPError as error:
+        print(error.code)
+    whole = os.environ["SANDBOX_URL"] + "/_sandbox/worlds/its-own"
+    urllib.request.urlopen(urllib.request.Request(whole, method="DELETE"))
+sys.exit(3)
+if "other" in sys.argv:""",
+).replace("import json", "import urllib.error, json")
+
+
+@pytest.mark.parametrize("token", [None, "a-token-of-the-surroundings"])
+def test_worlds_that_a_failed_command_deleted_are_kept_with_a_report(tmp_path, token):
+    folder = tmp_path / "kept"
+    script = DELETED
+    if token:
+        script = script.replace(
+            "def post(",
+            f"""
+opener = urllib.request.build_opener()
+opener.addheaders = [("authorization", "Bearer {token}")]
+urllib.request.install_opener(opener)
+def post(""",
+            1,
+        )
+    done = python(
+        script, options=("--keep", str(folder)), **({"SANDBOX_TOKEN": token} if token else {})
+    )
+
+    assert (done.returncode, done.stdout) == (3, b"captured\n404\n404\n"), done.stderr
+    names = {path.name for path in folder.iterdir()}
+    kept = ("default", "its-own", "its-own-2")
+    assert names == {
+        "report.html",
+        *(f"{world}.{kind}.json" for world in kept for kind in ("world", "journal")),
+    }
+    journals = [json.loads((folder / f"{one}.journal.json").read_text()) for one in kept]
+    paths = [[entry["path"] for entry in journal["requests"]] for journal in journals]
+    assert paths == [["/v3/payment"], ["/v3/paymnt"], ["/v3/paymnt"]]
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert page.count('data-world="its-own"') == 2
+    assert "svc_uat_" not in page
+    said = done.stderr.decode()
+    assert said.count("its-own  404 POST /v3/paymnt: ") == 2
+    assert "did you mean '/v3/payment'" in said
+
+
+def test_a_kept_world_that_was_deleted_opens_on_another_server(tmp_path):
+    folder = tmp_path / "kept"
+    python(DELETED, options=("--keep", str(folder)))
+
+    with serving("--fixture", str(folder / "its-own.world.json")) as server:
+        assert "merchant" in server.control("GET", "/worlds/default").json()["keys"]
 
 
 def test_a_token_of_the_surroundings_becomes_that_of_the_server(tmp_path):

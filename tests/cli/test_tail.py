@@ -85,9 +85,9 @@ def test_a_key_in_full_is_looked_for_too(served, world):
     [
         (["--status", "600"], 2, ["--status", "'600'", "4xx"]),
         (["--limit", "-1"], 2, ["--limit"]),
-        (["--route", "payments.creat"], 1, ["did you mean 'payments.create'?"]),
-        (["--key", "mercant"], 1, ["--key", "did you mean 'merchant'?"]),
-        (["--world", "tailde"], 1, ["did you mean 'tailed'?"]),
+        (["--route", "payments.creat"], 2, ["did you mean 'payments.create'?"]),
+        (["--key", "mercant"], 2, ["--key", "did you mean 'merchant'?"]),
+        (["--world", "tailde"], 2, ["did you mean 'tailed'?"]),
     ],
     ids=str,
 )

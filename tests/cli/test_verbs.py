@@ -101,7 +101,7 @@ def test_a_surcharge_is_confirmed_by_a_member_that_acts_through_its_parent(
         (["pay", "10", "--outcome", "lost_crd"], 2, ["did you mean 'lost_card'?"]),
         (["pay", "10", "--as", "merchnt"], 2, ["did you mean 'merchant'?"]),
         (["pay", "10", "--terminal", "merchnt"], 2, ["did you mean 'merchant'?"]),
-        (["pay", "10", "--world", "vrbs"], 1, ["did you mean 'verbs'?"]),
+        (["pay", "10", "--world", "vrbs"], 2, ["did you mean 'verbs'?"]),
         (["pay", "10", "--as", "merchant_read_only"], 1, ["401", "lacks the operation"]),
         (["pay", "10", "--as", "other_merchant", "--terminal", "merchant"], 1, ["404", "outside"]),
         (["pay", "10", "--outcome", "drop_after"], 1, ["may have carried it out"]),

@@ -8,6 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from sandbox import __version__
 from sandbox.app import build
 from sandbox.domain.events import EVENTS
 from sandbox.platform.openapi.plain import CROSS_FIELD
@@ -241,18 +242,20 @@ def test_the_strict_document_has_the_rules_between_fields(asked):
     assert {"anyOf", "allOf"} <= terminal.keys()
 
 
-def test_the_address_is_that_of_the_request(asked):
+def test_the_address_is_seen_from_the_document(asked):
     named = InProcess(asked.sandbox, defaults={"host": "localhost:8123"})
     own_port = InProcess(
         build(Settings(port=9090, control_port=8080)), defaults={"host": "localhost:8080"}
     )
 
-    for surface in ("platform", "control"):
-        assert served(named, surface)["servers"] == [{"url": "http://localhost:8123"}]
-        assert served(asked, surface)["servers"] == [{"url": "/"}]
+    for one in (named, asked):
+        assert served(one, "platform")["servers"] == [{"url": "../.."}]
+        assert served(one, "control")["servers"] == [{"url": ".."}]
     assert served(own_port, "platform")["servers"] == [{"url": "http://localhost:9090"}]
     for name in documents():
-        assert json.loads(documents()[name])["servers"] == [{"url": "/"}]
+        written = json.loads(documents()[name])
+        assert written["servers"] == [{"url": "http://127.0.0.1:8080"}]
+        assert written["info"]["version"] == __version__
 
 
 @pytest.mark.parametrize("query", ["pure=perhaps", "strict=2", "friendly=1"])

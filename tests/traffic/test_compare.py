@@ -15,6 +15,7 @@ from sandbox.traffic.har import HarError, parse_har
 from sandbox.traffic.replaying import AS_IT_IS, Casting, Play
 from sandbox.traffic.stages import InProcess
 from tests.cli.asking import ask, assert_refused
+from tests.cli.proxying import proxying, trusted_context
 from tests.driving import Served
 from tests.traffic.recording import recorded
 
@@ -177,6 +178,16 @@ def test_it_replays_in_a_new_world_of_a_running_server(har, tmp_path, served: Se
 
     assert done.exit_code == 0, done.output
     assert served.control("GET", "/worlds").json()["total"] == before
+
+
+def test_it_replays_through_a_proxy_with_tls(har, tmp_path, served: Served, monkeypatch):
+    tls, authority = trusted_context(tmp_path)
+    monkeypatch.setenv("SANDBOX_CA", str(authority))
+
+    with proxying(served.url, prefix="/pay", tls=tls) as proxy:
+        done = ask("compare", _written(tmp_path, har), "--server", proxy.url)
+
+    assert done.exit_code == 0, done.output
 
 
 def test_a_recording_without_keys_is_replayed_with_a_key_that_fits(har, tmp_path):

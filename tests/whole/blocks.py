@@ -65,7 +65,7 @@ STAND_INS = (
     StandIn(r"make run", "sandbox serve", "installing is what CI itself begins with"),
     StandIn(r"make (test|whole)", ":", "this is run by it"),
     StandIn(
-        r"(pip install \. && sandbox|uvx --from \. uat-sandbox) serve",
+        r"(python3 -m venv .* sandbox-venv/bin/sandbox|uvx --from \. uat-sandbox) serve",
         "sandbox --version",
         "test_package.py installs the wheel, and make run serves already",
     ),

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
+from tests.cli.proxying import proxying
 from tests.conftest import NOW
 from tests.driving import Served, serving
 from tests.whole.browsing import needs_chromium
@@ -60,6 +61,18 @@ def test_what_has_to_be_there_first_is_made_on_the_page(page, server):
     page.get_by_role("button", name="Send").click()
 
     expect(page.locator("#answered")).to_contain_text('"transaction_type": "capture"')
+
+
+def test_behind_a_proxy_its_requests_go_through_the_proxy(page, server):
+    with proxying(server.url, prefix="/tools/pay") as proxy:
+        page.goto(f"{proxy.url.replace('localhost', '127.0.0.1')}/_sandbox/docs#payments.capture")
+        page.get_by_role("button", name="First: payments.preauth").click()
+        expect(page.get_by_label("id", exact=True)).not_to_have_value("")
+        page.get_by_role("button", name="Send").click()
+
+        expect(page.locator("#answered")).to_contain_text('"transaction_type": "capture"')
+        expect(page.locator("#curl")).to_contain_text("/tools/pay/v3/payments/")
+        assert "/tools/pay/v3/preauth" in proxy.asked
 
 
 def test_a_refusal_is_explained_too(page, server):

@@ -60,9 +60,21 @@ def installed(found: Path | str) -> Path:
 
 def modules(folder: Path, *packages: str) -> Path:
     """The commands of npm packages, which programs in the folder can import."""
-    found = installed(npm_packages(*COMPILER, *packages))
+    return exactly(folder, *COMPILER, *packages)
+
+
+def exactly(folder: Path, *packages: str) -> Path:
+    """The commands of these packages and no others."""
+    found = installed(npm_packages(*packages))
     (folder / "node_modules").symlink_to(found)
     return found / ".bin"
+
+
+def packages_of_the_guide() -> list[str]:
+    """The packages that the guide says to install for TypeScript."""
+    text = (ROOT / GUIDE).read_text(encoding="utf-8")
+    (line,) = [one for one in text.splitlines() if one.startswith("npm install ")]
+    return line.split()[2:]
 
 
 def block(name: str) -> str:
@@ -79,7 +91,7 @@ def jdk() -> None:
 
 
 def test_the_program_of_the_guide_uses_openapi_typescript_and_openapi_fetch(server, tmp_path):
-    commands = modules(tmp_path, "openapi-typescript@7", "openapi-fetch@0.17")
+    commands = exactly(tmp_path, *packages_of_the_guide())
     document = document_of(server, tmp_path)
     (tmp_path / "shop.mts").write_text(block("shop.mts"), encoding="utf-8")
 
@@ -91,7 +103,7 @@ def test_the_program_of_the_guide_uses_openapi_typescript_and_openapi_fetch(serv
 
 
 def test_a_payment_without_amount_does_not_compile(server, tmp_path):
-    commands = modules(tmp_path, "openapi-typescript@7", "openapi-fetch@0.17")
+    commands = exactly(tmp_path, *packages_of_the_guide())
     document = document_of(server, tmp_path)
     program = block("shop.mts").replace("amount: 1000, ", "")
     (tmp_path / "shop.mts").write_text(program, encoding="utf-8")
@@ -113,7 +125,7 @@ def test_a_typescript_client_takes_payments(server, tmp_path, generator):
     else:
         (tmp_path / "orval.config.cjs").write_text(
             'module.exports = {shop: {input: "./platform.json", output: {target: "./client.ts", '
-            'client: "fetch", baseUrl: {getBaseUrlFromSpecification: true}}}};',
+            f'client: "fetch", baseUrl: "{server.url}"}}}}}};',
             encoding="utf-8",
         )
         run(commands / "orval", "--config", "orval.config.cjs", cwd=tmp_path)

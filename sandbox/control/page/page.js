@@ -277,7 +277,7 @@ function beforehand({ one, inputs, body }, update, apart) {
   const said = el("span", { class: "quiet", role: "status" });
   const button = el("button", { type: "button", disabled: apart, onclick: async () => {
     const { path, method } = known.operations.get(operation);
-    const answer = await fetch(path, { method: method.toUpperCase(), body: JSON.stringify(sent),
+    const answer = await fetch(base("platform") + path, { method: method.toUpperCase(), body: JSON.stringify(sent),
       headers: { accept: "application/json", "content-type": "application/json", ...keyHeader(by) } });
     const shownAs = await answer.json();
     const id = shownAs.transaction_id ?? shownAs.id ?? shownAs.terminal_id;
@@ -296,14 +296,15 @@ function beforehand({ one, inputs, body }, update, apart) {
 // --- sending ----------------------------------------------------------------------------------
 
 function isElsewhere() {
-  return base("platform") !== location.origin;
+  return new URL(base("platform")).origin !== location.origin;
 }
 
 /** Where a surface is served. One that listens everywhere is found where this page is. */
 function base(surface) {
-  const at = new URL(known.documents[surface].servers[0].url, location.origin);
+  const source = new URL(surface === "platform" ? "platform/openapi.json" : "openapi.json", location);
+  const at = new URL(known.documents[surface].servers[0].url, source);
   if (["0.0.0.0", "[::]"].includes(at.hostname)) at.hostname = location.hostname;
-  return at.origin;
+  return at.origin + at.pathname.replace(/\/$/, "");
 }
 
 function keyHeader(name) {

@@ -1,0 +1,97 @@
+"""Commands act at the address that the user gave: with TLS and below a path, too."""
+
+import json
+import ssl
+from collections.abc import Iterator
+from urllib.parse import urljoin, urlsplit
+
+import httpx2
+import pytest
+
+from tests.cli.asking import add_world, ask, assert_refused, told
+from tests.cli.proxying import Proxy, proxying, trusted_context
+from tests.driving import serving
+
+
+@pytest.fixture(scope="module")
+def world(served):
+    return add_world(served, "addresses")["id"]
+
+
+@pytest.fixture(params=["tls", "prefix", "both"])
+def proxy(request, served, tmp_path, monkeypatch) -> Iterator[Proxy]:
+    tls, file = trusted_context(tmp_path)
+    monkeypatch.setenv("SANDBOX_CA", str(file))
+    prefix = "" if request.param == "tls" else "/tools/pay"
+    with proxying(
+        served.url, prefix=prefix, tls=None if request.param == "prefix" else tls
+    ) as found:
+        yield found
+
+
+def at(proxy: Proxy, *arguments: str) -> str:
+    done = ask(*arguments, SANDBOX_URL=proxy.url)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_payments_go_through_the_proxy_that_the_user_named(proxy, world):
+    to = ("--world", world)
+    held = json.loads(at(proxy, "pay", "10", "--hold", "--json", *to))
+    captured = json.loads(at(proxy, "capture", held["transaction_id"], "--json", *to))
+    refunded = json.loads(at(proxy, "refund", "last", "--json", *to))
+
+    assert [one["status"] for one in (held, captured, refunded)] == [
+        "authorized",
+        "captured",
+        "refunded",
+    ]
+    assert urlsplit(proxy.url).path + "/v3/preauth" in proxy.asked
+
+
+def test_a_scenario_plays_through_the_proxy(proxy):
+    said = at(proxy, "scenario", "play", "late_answer", "--auto")
+
+    assert "all as expected" in said
+
+
+def test_a_new_world_says_how_to_pay_through_the_proxy(proxy):
+    said = at(proxy, "world", "new")
+
+    assert f"curl -s {proxy.url}/v3/payment" in said
+
+
+def test_the_console_is_opened_through_the_proxy(proxy, world):
+    said = at(proxy, "open", "--print", "--world", world)
+
+    assert said.startswith(f"{proxy.url}/_sandbox/#/{world}")
+
+
+def test_the_documents_lead_back_to_where_they_came_from(proxy, tmp_path):
+    trust = ssl.create_default_context(cafile=str(tmp_path / "tls" / "ca.pem"))
+    for path in ("/_sandbox/openapi.json", "/_sandbox/platform/openapi.json"):
+        url = proxy.url + path
+        document = httpx2.get(url, verify=trust, timeout=10).json()
+        assert urljoin(url, document["servers"][0]["url"]).rstrip("/") == proxy.url
+
+
+def test_a_platform_with_a_port_of_its_own_is_never_asked_in_the_clear(tmp_path, monkeypatch):
+    tls, file = trusted_context(tmp_path)
+    monkeypatch.setenv("SANDBOX_CA", str(file))
+    with serving("--control-port", "0") as server:
+        control_url = str(server.facts["control_url"]).removesuffix("/_sandbox")
+        with proxying(control_url, tls=tls) as proxy:
+            done = ask("pay", "10", SANDBOX_URL=proxy.url)
+        journal = server.control("GET", "/worlds/default/requests").json()
+
+    port = server.url.rpartition(":")[2]
+    assert_refused(done, 1, f"https://localhost:{port}")
+    assert journal["requests"] == []
+
+
+def test_a_url_needs_no_scheme(served, world):
+    bare = served.url.removeprefix("http://")
+
+    said = told("keys", "--world", world, "--name", "merchant", "--url", bare)
+
+    assert said == told("keys", "--world", world, "--name", "merchant", server=served)

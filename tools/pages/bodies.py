@@ -1,0 +1,97 @@
+"""The page of request bodies: what the platform takes, as its OpenAPI document has it."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from tools.openapi import documents
+from tools.pages.markdown import NONE, page, table
+
+Schema = dict[str, Any]
+
+_REF: Final = "#/components/schemas/"
+_WORDS: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def bodies() -> str:
+    """Each body with its endpoints, its fields and an example."""
+    document = json.loads(documents()["platform.json"])
+    named: dict[str, Schema] = document["components"]["schemas"]
+    taken: dict[str, list[tuple[str, Any]]] = {}
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+            if content is not None:
+                name = content["schema"]["$ref"].removeprefix(_REF)
+                endpoint = f"{method.upper()} {path}"
+                taken.setdefault(name, []).append((endpoint, content.get("example")))
+    return page(
+        "Bodies of requests to the platform",
+        "Bodies are JSON. A field that is not required may be left out. Lengths are in characters, "
+        "amounts in minor units. [Explaining answers](../guides/explaining-answers.md) shows how "
+        "to see why a body was refused.",
+        *(_section(named, name, uses) for name, uses in taken.items()),
+    )
+
+
+def _section(named: dict[str, Schema], name: str, uses: list[tuple[str, Any]]) -> str:
+    title = _WORDS.sub(" ", name).lower().capitalize()
+    endpoints = ", ".join(f"`{endpoint}`" for endpoint, _ in uses)
+    about = named[name].get("description", "")
+    rows = _rows(named, named[name], "")
+    example = json.dumps(uses[0][1], indent=2, ensure_ascii=False)
+    parts = [f"## {title}\n", f"{endpoints}\n", *([f"{about}\n"] if about else [])]
+    parts += [table(("field", "value", "required", "about"), rows), f"```json\n{example}\n```\n"]
+    return "\n".join(parts)
+
+
+def _rows(named: dict[str, Schema], schema: Schema, before: str) -> Iterator[tuple[str, ...]]:
+    """A row for each field; the fields of an object follow it, with its name before theirs."""
+    for field, shown in schema.get("properties", {}).items():
+        found = _resolved(named, shown)
+        required = "yes" if field in schema.get("required", ()) else NONE
+        about = " ".join((shown.get("description") or found.get("description") or NONE).split())
+        value = _value(named, found)
+        if _may_be_null(shown):
+            value += ", or null" if "," in value else " or null"
+        yield f"`{before}{field}`", value, required, about
+        yield from _rows(named, found, f"{before}{field}.")
+        if found.get("type") == "array" or "array" in found.get("type", ()):
+            items = _resolved(named, found.get("items", {}))
+            yield from _rows(named, items, f"{before}{field}[].")
+
+
+def _resolved(named: dict[str, Schema], schema: Schema) -> Schema:
+    """The schema behind a reference; the other one where null is the alternative."""
+    if "$ref" in schema:
+        return named[schema["$ref"].removeprefix(_REF)]
+    others = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
+    return _resolved(named, others[0]) if len(others) == 1 else schema
+
+
+def _may_be_null(schema: Schema) -> bool:
+    kinds = [one.get("type") for one in schema.get("anyOf", ())]
+    return "null" in kinds or "null" in (schema.get("type") or ())
+
+
+def _value(named: dict[str, Schema], schema: Schema) -> str:
+    """What a field may be, in words."""
+    if "enum" in schema:
+        return "one of " + ", ".join(f"`{one}`" for one in schema["enum"] if one is not None)
+    if "anyOf" in schema:
+        each = [_value(named, _resolved(named, one)) for one in schema["anyOf"]]
+        return " or ".join(dict.fromkeys(one for one in each if one != "null"))
+    kinds = schema.get("type", "any")
+    kind = " or ".join(one for one in kinds if one != "null") if isinstance(kinds, list) else kinds
+    if kind == "array":
+        items = _value(named, _resolved(named, schema.get("items", {})))
+        return f"list: each {items}"
+    low = schema.get("minimum", schema.get("minLength"))
+    high = schema.get("maximum", schema.get("maxLength"))
+    if low is None and high is None:
+        return str(kind)
+    bounds = f"{low or 0} to {high}"
+    if high is None:
+        bounds = "not empty" if kind == "string" else f"{low} or more"
+    return f"{kind}, {bounds}"
