@@ -299,6 +299,13 @@ def test_what_does_not_go_together_is_refused(when, then, said):
     assert refused_rule(when, then).startswith(said)
 
 
+@pytest.mark.parametrize("amount", ["500", "600", "[500, { max = 600 }]"])
+def test_a_partial_approval_of_all_that_can_be_asked_for_is_refused(amount):
+    then = 'outcome = "partial_approval", approved_amount = 600'
+
+    assert "then.approved_amount: a part of" in refused_rule(f"amount = {amount}", then)
+
+
 def test_a_then_of_nothing_but_null_says_nothing():
     with pytest.raises(ScenarioError, match=r"^rule 1, then: says nothing$"):
         parse_scenario({"name": "mine", "rule": [{"then": {"outcome": None}}]})
