@@ -206,7 +206,13 @@ class Then(Part):
     @classmethod
     def _is_a_reason(cls, word: str | None) -> str | None:
         if word is not None and " " not in word and word not in REASONS:
-            raise UnknownWord(f"{word!r} is no reason", word, REASONS)
+            unknown = UnknownWord(f"{word!r} is no reason", word, REASONS)
+            if unknown.nearest is None:
+                raise ValueError(
+                    f"{word!r} is no reason; there are {', '.join(REASONS)}, and a text of "
+                    "several words is passed on as it is"
+                )
+            raise unknown
         return word
 
     @model_validator(mode="after")
