@@ -95,6 +95,11 @@ class ChosenOutcome(Value, frozen=True):
             return self.fault.key
         return self.outcome.key
 
+    @property
+    def by(self) -> str:
+        """The source for people, with its rule where it has several."""
+        return self.source if self.rule == self.source else f"{self.source}: {self.rule}"
+
 
 BY_DEFAULT: Final = ChosenOutcome(APPROVED, "default", "default")
 

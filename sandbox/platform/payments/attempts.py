@@ -184,7 +184,7 @@ def decide(
     )
     choice = context.choice = _as_read(context, choose(facts, context.world.queue))
     if choice.source != "default":
-        context.decided("outcome", choice.key, f"{choice.source}: {choice.rule}", "assumed D4")
+        context.decided("outcome", choice.key, choice.by, "assumed D4")
     if choice.fault is not None and choice.fault.when == "before":
         _fail_before(choice.fault)
     return choice
@@ -227,7 +227,7 @@ def decide_at_tap(
         choice = _as_read(context, choose_at_tap(facts, waiting))
         why = f"{tapped.card.token} was tapped"
     context.choice = choice
-    context.decided("outcome", choice.key, f"{why}; {choice.source}: {choice.rule}", "assumed D24")
+    context.decided("outcome", choice.key, f"{why}; {choice.by}", "assumed D24")
     return choice
 
 
