@@ -244,7 +244,7 @@ async def prove(request: ControlRequest) -> Proof:
         {
             "number": number,
             "name": one.name or f"example {number}",
-            "line": lines and lines.of(Problem("example", number, None, "", None)),
+            "line": None if lines is None else lines.of(Problem("example", number, None, "", None)),
             "mistakes": found[number],
         }
         for number, one in enumerate(scenario.example, start=1)

@@ -42,9 +42,7 @@ def test_a_key_is_revoked_while_a_card_is_awaited():
             sleep(0.02)
         id = taps[0]["transaction_id"]
         till.advance("20s")
-        till.server.control(
-            "POST", f"/worlds/default/taps/{id}", json={"card": "tok_visa_credit"}
-        )
+        till.server.control("POST", f"/worlds/default/taps/{id}", json={"card": "tok_visa_credit"})
 
         assert waiting.result(WAIT_S).status_code == 401
         assert till.sale(event_id="order-2").status_code == 401
