@@ -307,7 +307,9 @@ def test_a_decline_is_called_do_not_honor(word):
 
 
 def test_a_reason_of_one_word_is_refused_with_those_that_there_are():
-    with pytest.raises(ScenarioError, match="'x' is no reason; there are duplicate_batch, .* text"):
+    with pytest.raises(
+        ScenarioError, match=r"'x' is no reason; there are duplicate_batch, .* text"
+    ):
         parsed(
             'name = "x"\n[[rule]]\nwhen = { operation = "close_batch" }\n'
             'then = { batch = "rejected", reason = "x" }\n'
