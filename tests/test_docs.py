@@ -25,7 +25,7 @@ from sandbox.domain.switches import SWITCHES
 from sandbox.domain.webhooks.deliveries import ATTEMPTS_MAX
 from sandbox.domain.webhooks.endpoints import ENDPOINTS_MAX
 from sandbox.domain.webhooks.schedule import TIMEOUT_S
-from sandbox.scenarios.loading import PARTS_MAX
+from sandbox.scenarios.loading import PARTS_MAX, PROBLEMS_MAX
 from sandbox.scenarios.near_misses import NEAR_MISSES_MAX
 from sandbox.scenarios.queue import QUEUE_MAX
 from sandbox.scenarios.spoiling import SPOILED_MAX
@@ -61,6 +61,7 @@ LIMITS = {
     "requests in the journal of a world": JOURNAL_ENTRIES_MAX,
     "bytes of a body, of a request or an answer, in the journal": CAPTURE_BYTES_MAX,
     "characters of a reason in the journal": REASON_CHARS_MAX,
+    "mistakes of a scenario that a check tells": PROBLEMS_MAX,
     "near misses of an attempt in the journal": NEAR_MISSES_MAX,
     "next outcomes that wait in a world": QUEUE_MAX,
     "deliveries to spoil that wait in a world": SPOILED_MAX,

@@ -111,14 +111,19 @@ triggers = copy(amounts)
 triggers.hidden = True
 
 
+_ALSO = dict.fromkeys(("timeout", "time-out", "timeouts"), "timed_out")
+"""Words to look for as well."""
+
+
 def _found(views: Iterable[_View], search: Sequence[str]) -> list[_View]:
     """The entries that contain every word, in upper or lower case."""
     words = [word.lower() for word in " ".join(search).split()]
-    return [
-        view
-        for view in views
-        if not words or all(word in json.dumps(list(view.values())).lower() for word in words)
-    ]
+
+    def has(view: _View, word: str) -> bool:
+        text = json.dumps(list(view.values())).lower()
+        return word in text or _ALSO.get(word, word) in text
+
+    return [view for view in views if all(has(view, word) for word in words)]
 
 
 def _cells(view: _View, names: Sequence[str]) -> tuple[Any, ...]:

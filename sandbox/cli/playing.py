@@ -122,9 +122,13 @@ class RemoteStage:
         listed = await self._listed()
         return [(one["id"], one["event_type"]) for one in listed]
 
+    @property
+    def looks_every_s(self) -> float:
+        """How long to wait at most before looking for a tap again."""
+        return _LOOKS_EVERY_S
+
     async def waiting(self) -> Collection[str]:
         """The payments that wait for a tap."""
-        await asyncio.sleep(_LOOKS_EVERY_S)
         return [one["transaction_id"] for one in (await self._control("GET", "/taps"))["taps"]]
 
     async def quiet(self) -> None:

@@ -42,7 +42,14 @@ def check(paths: tuple[Path, ...], *, as_json: bool) -> None:
         shown = [
             {
                 "file": str(file),
-                "examples": [{"name": step.name, "mistakes": step.mistakes} for step in steps],
+                "examples": [
+                    {
+                        "name": step.name,
+                        "mistakes": step.mistakes,
+                        "near_misses": step.near_misses,
+                    }
+                    for step in steps
+                ],
             }
             for file, steps in results
         ]
@@ -57,13 +64,15 @@ def check(paths: tuple[Path, ...], *, as_json: bool) -> None:
             for step in wrong:
                 for mistake in step.mistakes:
                     say(f"  {step.number} {step.name!r}: {mistake}")
+                for near in step.near_misses:
+                    say(f"  {step.number} {step.name!r}: near miss: {near}")
     for message in unusable:
         say(f"sandbox: {message}", err=True)
     sys.exit(EXIT_UNUSABLE if unusable else int(failed))
 
 
 def _proved(files: list[Path]) -> "tuple[list[tuple[Path, list[Step]]], list[str]]":
-    """The results of the examples of each file, and the errors of unusable files."""
+    """The results of the examples of each file, and the mistakes of unusable files."""
     from sandbox.app import build
     from sandbox.scenario_examples import run_examples
     from sandbox.scenarios.loading import ScenarioError, read_scenario
@@ -75,8 +84,11 @@ def _proved(files: list[Path]) -> "tuple[list[tuple[Path, list[Step]]], list[str
             try:
                 results.append((file, list(run_examples(read_scenario(file), build))))
             except ScenarioError as error:
-                message = str(error)
-                unusable.append(message if message.startswith(str(file)) else f"{file}: {message}")
+                told = [
+                    one if one.startswith(str(file)) else f"{file}: {one}" for one in error.mistakes
+                ]
+                more = error.total - len(told)
+                unusable += [*told, f"{file}: and {more} more mistakes"] if more else told
     return results, unusable
 
 

@@ -78,7 +78,6 @@ class _Writing:
         self._terminals = cast_names(case.world.cast.terminals)
         self._made: dict[str, str] = {}
         self._attempts: Counter[str] = Counter()
-        self._ruled: Counter[str] = Counter()
         self._at: datetime | None = None
 
     def add(self, view: EntryView) -> None:
@@ -116,10 +115,7 @@ class _Writing:
         if key == PARTIAL.key and isinstance(view["response"], dict):
             told = view["response"].get("additional_details") or {}
             then["approved_amount"] = told.get("captured_amount") or told.get("authorized_amount")
-        # A rule does not count the attempts that rules before it decided.
-        nth = self._attempts[operation] - self._ruled[operation]
-        self._ruled[operation] += 1
-        when = {"operation": operation, "nth": nth}
+        when = {"operation": operation, "nth": self._attempts[operation]}
         self.rules.append({"name": name, "when": when, "then": then})
 
     def _send(self, view: EntryView) -> dict[str, Any] | None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypedDict
 from sandbox.control.rows import ControlFault, ControlRequest, Written, invalid, must_be_known
 from sandbox.domain.batches import REASONS, Batch, Result
 from sandbox.domain.payments.cards import CARDS, Card
-from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome, for_operation
+from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome, why_not_for
 from sandbox.domain.payments.queued import Queued
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS, TransportFault, When
@@ -58,11 +58,15 @@ def add_next(request: ControlRequest) -> QueuedView:
     must_be_known("fault", body.fault, TRANSPORT_FAULTS)
     if body.outcome is None and body.fault is None:
         raise invalid("outcome or fault is required")
-    if body.outcome and body.operation and for_operation(body.outcome, body.operation) is None:
-        fitting = ", ".join(sorted(OUTCOMES[body.outcome].scope))
-        raise invalid(f"operation: {body.outcome} is for {fitting}")
+    if body.outcome and body.operation and (why := why_not_for(body.outcome, body.operation)):
+        raise invalid(f"operation: {why}")
     if body.approved_amount is not None and body.outcome != _PARTIAL:
         raise invalid(f"approved_amount: belongs to the outcome {_PARTIAL} alone")
+    if body.amount and body.approved_amount and body.approved_amount >= body.amount:
+        raise invalid(
+            f"approved_amount: a part of {body.amount} is less than that, not "
+            f"{body.approved_amount}"
+        )
     entry = Queued(**body.__dict__)
     try:
         entry = request.world.queue.add(entry)

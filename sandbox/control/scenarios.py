@@ -163,15 +163,15 @@ class ProblemView(TypedDict):
 
 
 class Problems(TypedDict):
-    """The mistakes of a scenario; none if it can be used."""
+    """The first hundred mistakes of a scenario, and the `total`; none if it can be used."""
 
     problems: list[ProblemView]
     total: int
 
 
 def check(request: ControlRequest) -> Problems:
-    """All mistakes of a scenario, each with its place. Nothing is changed."""
-    from sandbox.scenarios.toml import line_of, line_of_error, read_toml
+    """The mistakes of a scenario, each with its place. Nothing is changed."""
+    from sandbox.scenarios.toml import Lines, line_of_error, read_toml
 
     body: CheckBody = request.body
     text, document = body.toml, body.document
@@ -182,17 +182,19 @@ def check(request: ControlRequest) -> Problems:
             line, told = line_of_error(str(error)), str(error)
             one = ProblemView(rule=None, field=None, line=line, message=told, nearest=None)
             return {"problems": [one], "total": 1}
+    found, total = problems_of(document or {})
+    lines = None if text is None or not found else Lines(text)
     views: list[ProblemView] = [
         {
             "rule": None if one.part is None else f"{one.part} {one.number}",
             "field": one.field,
-            "line": None if text is None else line_of(text, one),
+            "line": None if lines is None else lines.of(one),
             "message": one.message,
             "nearest": one.nearest,
         }
-        for one in problems_of(document or {})
+        for one in found
     ]
-    return {"problems": views, "total": len(views)}
+    return {"problems": views, "total": total}
 
 
 class ProvedExample(TypedDict):
@@ -222,6 +224,8 @@ async def prove(request: ControlRequest) -> Proof:
     It is the one of the body, else the one that runs. The world itself does not change. A scenario
     without examples is ok. Source: assumed D25-prove.
     """
+    from sandbox.scenarios.toml import Lines
+
     body: ProveBody = request.body
     if body.toml is None:
         scenario = running(request.world)
@@ -235,11 +239,12 @@ async def prove(request: ControlRequest) -> Proof:
     except ScenarioError as error:
         why = f"cannot run in a demo world: {error}"
         found = {number: [why] for number in range(1, len(scenario.example) + 1)}
+    lines = None if body.toml is None else Lines(body.toml)
     views: list[ProvedExample] = [
         {
             "number": number,
             "name": one.name or f"example {number}",
-            "line": _line_of_example(body.toml, number),
+            "line": None if lines is None else lines.of(Problem("example", number, None, "", None)),
             "mistakes": found[number],
         }
         for number, one in enumerate(scenario.example, start=1)
@@ -250,12 +255,6 @@ async def prove(request: ControlRequest) -> Proof:
         "examples": views,
         "total": len(views),
     }
-
-
-def _line_of_example(text: str | None, number: int) -> int | None:
-    from sandbox.scenarios.toml import line_of
-
-    return None if text is None else line_of(text, Problem("example", number, None, "", None))
 
 
 def running(world: World) -> "Scenario":

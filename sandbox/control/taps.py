@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from sandbox.control.rows import ControlFault, ControlRequest, invalid, must_be_known
 from sandbox.domain.instants import to_wire
 from sandbox.domain.payments.cards import CARDS, TOKEN_PREFIX
-from sandbox.domain.payments.outcomes import OUTCOMES, Operation, for_operation
+from sandbox.domain.payments.outcomes import OUTCOMES, Operation, for_operation, why_not_for
 from sandbox.domain.payments.taps import CANCELED_BY, Tap, Tapped
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.worlds.tap_desk import Waiting
@@ -117,6 +117,5 @@ def _outcome(word: str, operation: Operation) -> Any:
     must_be_known("outcome", word, OUTCOMES)
     outcome = for_operation(word, operation)
     if outcome is None:
-        fitting = ", ".join(sorted(OUTCOMES[word].scope))
-        raise invalid(f"outcome: {word} is for {fitting}, not for {operation}")
+        raise invalid(f"outcome: {why_not_for(word, operation)}")
     return outcome

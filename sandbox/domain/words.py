@@ -7,14 +7,23 @@ WORD_CHARS_MAX: Final = 250
 """A longer word resembles no known one: those have 100 characters at most."""
 
 
+OFTEN_MEANT: Final = dict.fromkeys(
+    ("declined", "decline", "issuer_declined", "issuer_decline", "card_declined"), "do_not_honor"
+)
+"""What is meant by words that resemble others more."""
+
+
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word closest to `word`, or None if none is close enough."""
     if len(word) > WORD_CHARS_MAX:
         return None
+    known = list(known)
+    if (meant := OFTEN_MEANT.get(word.lower())) in known:
+        return meant
     # Imported here: only a refusal needs it, and starting should not pay for it.
     from difflib import get_close_matches
 
-    matches = get_close_matches(word.lower(), list(known), n=1, cutoff=0.6)
+    matches = get_close_matches(word.lower(), known, n=1, cutoff=0.6)
     return matches[0] if matches else None
 
 

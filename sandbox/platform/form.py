@@ -24,6 +24,7 @@ from sandbox.domain.faults import (
 from sandbox.domain.instants import with_offset
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.payments import pans
+from sandbox.domain.payments.outcomes import OUTCOMES, why_not_for
 from sandbox.domain.payments.pans import CARD_FIELD, READER_FIELD
 from sandbox.domain.readings.former import MISSING_HEADERS
 from sandbox.domain.readings.wire import (
@@ -60,8 +61,7 @@ def check_form(context: RequestContext, row: Row) -> None:
             raise Refusal(NOT_ACCEPTABLE)
         if accept is None:
             _missing_header(context, "Accept")
-        if row.is_attempt:
-            context.forced = _forced_outcome(context)
+        context.forced = _forced_outcome(context, row)
         if row.query is not None:
             where = "query"
             context.query = _query(context, row.query(context.world.profile))
@@ -249,17 +249,32 @@ def _set_card_data_apart(fields: dict[str, Any], key_format: KeyFormat) -> None:
         del fields[CARD_FIELD]
 
 
-def _forced_outcome(context: RequestContext) -> str | None:
-    """The outcome that the client asks for by header, a known one (assumed 6.3, D4)."""
+def _forced_outcome(context: RequestContext, row: Row) -> str | None:
+    """The outcome that the client asks for by header: a known one (assumed 6.3, D4).
+
+    It must be able to happen to what the row attempts (assumed D41).
+    """
     sent = context.incoming.header(OUTCOME_HEADER)
     if not sent:
         return None
     try:
-        return check_word(sent.decode("latin-1").strip())
+        word = check_word(sent.decode("latin-1").strip())
     except UnknownOutcome as error:
-        raise Refusal(
-            VALIDATION_ERROR, f"{OUTCOME_HEADER.decode()}: {error}", source="assumed D4"
-        ) from None
+        raise _refused_outcome(str(error), "assumed D4") from None
+    if row.attempts is None:
+        raise _refused_outcome(
+            f"{word} cannot happen here: the header acts on payments and the actions on them, "
+            "so send it with those only",
+            "assumed D41",
+        )
+    why_not = why_not_for(word, row.attempts) if word in OUTCOMES else None
+    if why_not is not None:
+        raise _refused_outcome(why_not, "assumed D41")
+    return word
+
+
+def _refused_outcome(why: str, source: str) -> Refusal:
+    return Refusal(VALIDATION_ERROR, f"{OUTCOME_HEADER.decode()}: {why}", source=source)
 
 
 def _missing_header(context: RequestContext, name: str) -> None:

@@ -12,6 +12,7 @@ from sandbox.domain.access import Need
 from sandbox.domain.accounts import Account
 from sandbox.domain.faults import Fault
 from sandbox.domain.hierarchy import Relation, relate
+from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.pans import CARD_FIELDS
 from sandbox.domain.profile import Profile
 from sandbox.domain.values import Value
@@ -96,8 +97,9 @@ class Row(Value, frozen=True, kw_only=True, gc=True, eq=False, dict=True):
     `narrow` selects the needed permission by the body, if the row leaves it open. `secrets` are
     fields of the body that the journal always masks. With `stops_at_block` a blocked account gets
     423. A row of status 204 has its `response` only where a reading shows what was deleted; then
-    the status is 200. `may` checks the target before the body is read. An `is_attempt` row asks
-    the processor, so its outcome can be forced. A row that `shows_key` may answer with the
+    the status is 200. `may` checks the target before the body is read. A row that `attempts` an
+    operation asks the processor, so its outcome can be forced: the row of a sale attempts an
+    authorization too. A row that `shows_key` may answer with the
     plaintext of an API key. `refuses` lists the faults of the operation itself, besides those of
     the pipeline; `refuses_where` those of a reading, with its id and value.
     """
@@ -119,10 +121,15 @@ class Row(Value, frozen=True, kw_only=True, gc=True, eq=False, dict=True):
     secrets: tuple[str, ...] = CARD_FIELDS
     stops_at_block: bool = False
     may: Callable[[OperationContext], None] | None = None
-    is_attempt: bool = False
+    attempts: Operation | None = None
     shows_key: bool = False
     refuses: tuple[Fault, ...] = ()
     refuses_where: tuple[tuple[str, str, Fault], ...] = ()
+
+    @property
+    def is_attempt(self) -> bool:
+        """Whether it asks the processor."""
+        return self.attempts is not None
 
     @cached_property
     def found(self) -> Decision:

@@ -1,5 +1,6 @@
 """The stage in this process: a sandbox of its own, without a socket."""
 
+import itertools
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from sandbox.domain.clock import ClockSetting
 from sandbox.scenario_examples.receiver import URL, Arrived, Receiver
 from sandbox.scenario_examples.requests import Build, ExampleAnswer, Request, ask
+from sandbox.scenarios import near_misses
 from sandbox.settings import Settings
 from sandbox.worlds.scenarios import run_scenario
 
@@ -31,11 +33,24 @@ class InProcessStage:
         self.terminals = self._world.cast.terminals
         self.keys = {name: key for name, (_, key) in self._world.cast.keys.items()}
         self.control = "/_sandbox/worlds/default"
+        self._of_step = 0
 
     @property
     def arrived(self) -> list[Arrived]:
         """The webhooks that arrived so far."""
         return self._receiver.arrived
+
+    def begin_step(self) -> None:
+        """From here on requests belong to another step."""
+        self._of_step = self._world.journal.counters.requests
+
+    def near_misses(self) -> list[str]:
+        """The near misses of the requests of this step."""
+        journal = self._world.journal
+        count = journal.counters.requests - self._of_step
+        entries = journal.entries()[-count:] if count else []
+        found = (near_misses.shown(one.choice.near_misses) for one in entries if one.choice)
+        return list(dict.fromkeys(itertools.chain(*found)))
 
     async def listen(self) -> None:
         """Have the receiver get every webhook of the world, if examples look at them."""
@@ -57,6 +72,11 @@ class InProcessStage:
     async def messages(self) -> list[tuple[str, str]]:
         """All messages of the world so far, oldest first: id and event."""
         return [(one.id, one.event_type) for one in self._world.store.messages()]
+
+    @property
+    def looks_every_s(self) -> float:
+        """How long to wait at most before looking again; the time is skipped."""
+        return 60.0
 
     async def waiting(self) -> Collection[str]:
         """The payments that wait for a tap."""

@@ -186,9 +186,13 @@ class WorldStage:
             self._events.setdefault(one.id, one.event_type)
         return list(self._events.items())
 
+    @property
+    def looks_every_s(self) -> float:
+        """How long to wait at most before looking for a tap again."""
+        return _LOOKS_EVERY_S
+
     async def waiting(self) -> Collection[str]:
         """The payments of these examples that wait for a tap."""
-        await asyncio.sleep(_LOOKS_EVERY_S)
         unit = self._world.store.begin()
         ids = [one.tap.transaction_id for one in self._world.tap_desk if not one.came.done()]
         found = [unit.get(Transaction, id) for id in ids]

@@ -32,6 +32,7 @@ class Stage(Protocol):
 
     `terminals` are those of its cast, `keys` the names of its keys with their values. `control` is
     the path of the world in the control API. `arrived` are the webhooks that its receiver got.
+    A tap is looked for at least every `looks_every_s`.
     """
 
     @property
@@ -54,6 +55,9 @@ class Stage(Protocol):
 
     async def messages(self) -> list[tuple[str, str]]:
         """All messages of the world so far, oldest first: id and event."""
+
+    @property
+    def looks_every_s(self) -> float: ...
 
     async def waiting(self) -> Collection[str]:
         """The payments that wait for a tap."""
@@ -161,10 +165,12 @@ class ExampleRunner:
 
     async def _waiting(self, request: "asyncio.Future[ExampleAnswer]") -> str | None:
         """The payment that waits for its tap; None once the request is answered without."""
+        pause_s = 0.0
         while not request.done():
             for waiting in await self._stage.waiting():
                 return waiting
-            await asyncio.sleep(0)
+            await asyncio.wait({request}, timeout=pause_s)
+            pause_s = min(2 * pause_s + 0.001, self._stage.looks_every_s)
         return None
 
     async def _advance(self, send: "Send", by: str) -> ExampleAnswer:

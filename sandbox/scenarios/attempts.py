@@ -19,6 +19,7 @@ from sandbox.domain.payments.outcomes import (
     TIMED_OUT,
     Operation,
     for_operation,
+    why_not_for,
 )
 from sandbox.domain.payments.transactions import STATUSES
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
@@ -32,7 +33,17 @@ from sandbox.domain.timers import (
     UNBLOCK_TERMINAL,
 )
 from sandbox.domain.words import UnknownWord
-from sandbox.scenarios.words import Amount, Count, Duration, Name, OneOf, Part, RuleName, Some
+from sandbox.scenarios.words import (
+    Amount,
+    AmountRange,
+    Count,
+    Duration,
+    Name,
+    OneOf,
+    Part,
+    RuleName,
+    Some,
+)
 
 CLOSE_BATCH = "close_batch"
 OPERATIONS = (*(one.value for one in Operation), CLOSE_BATCH)
@@ -195,7 +206,13 @@ class Then(Part):
     @classmethod
     def _is_a_reason(cls, word: str | None) -> str | None:
         if word is not None and " " not in word and word not in REASONS:
-            raise UnknownWord(f"{word!r} is no reason", word, REASONS)
+            unknown = UnknownWord(f"{word!r} is no reason", word, REASONS)
+            if unknown.nearest is None:
+                raise ValueError(
+                    f"{word!r} is no reason; there are {', '.join(REASONS)}, and a text of "
+                    "several words is passed on as it is"
+                )
+            raise unknown
         return word
 
     @model_validator(mode="after")
@@ -270,17 +287,29 @@ class Rule(Part):
             raise ValueError(
                 f'then.batch: belongs to when.operation = "{CLOSE_BATCH}", which needs it'
             )
+        self._must_be_a_part()
         if self.when.operation and not self.when.is_of_a_batch:
             for one in map(Operation, self.when.operation):
                 self._must_be_possible(one)
         return self
 
+    def _must_be_a_part(self) -> None:
+        """Raises ValueError for a partial approval of at least all that any attempt asks for."""
+        approved = self.then.approved_amount
+        most = [one.max if isinstance(one, AmountRange) else one for one in self.when.amount or ()]
+        if approved is None or not most or None in most:
+            return
+        whole = max(one for one in most if one is not None)
+        if approved >= whole:
+            raise ValueError(
+                f"then.approved_amount: a part of {whole} is less than that, not {approved}"
+            )
+
     def _must_be_possible(self, operation: Operation) -> None:
         """Raises ValueError, saying which part is for other operations."""
         then = self.then
-        if then.outcome is not None and for_operation(then.outcome, operation) is None:
-            fitting = ", ".join(sorted(OUTCOMES[then.outcome].scope))
-            raise ValueError(f"then.outcome: {then.outcome} is for {fitting}, not for {operation}")
+        if then.outcome is not None and (why := why_not_for(then.outcome, operation)):
+            raise ValueError(f"then.outcome: {why}")
         if then.tap is not None and operation not in INITIATING:
             raise ValueError(f"then.tap: a card is tapped for auth and sale, not for {operation}")
         for one in then.follow or ():

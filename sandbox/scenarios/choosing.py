@@ -19,6 +19,7 @@ from sandbox.domain.payments.outcomes import (
     Operation,
     Outcome,
     for_operation,
+    operations_of,
 )
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS, TransportFault
 from sandbox.domain.payments.triggers import TRIGGERS
@@ -93,6 +94,11 @@ class ChosenOutcome(Value, frozen=True):
         if self.fault is not None and self.fault.when == "before":
             return self.fault.key
         return self.outcome.key
+
+    @property
+    def by(self) -> str:
+        """The source for people, with its rule where it has several."""
+        return self.source if self.rule == self.source else f"{self.source}: {self.rule}"
 
 
 BY_DEFAULT: Final = ChosenOutcome(APPROVED, "default", "default")
@@ -177,13 +183,10 @@ def _named(
         return ChosenOutcome(APPROVED, source, rule, fault=fault)
     outcome = for_operation(word, facts.operation)
     if outcome is None:
-        near.append(f"{source} {rule}: {word} is {_for(word)}, not for {facts.operation}")
+        fitting = ", ".join(operations_of(word))
+        near.append(f"{source} {rule}: {word} is for {fitting}, not for {facts.operation}")
         return None
     return ChosenOutcome(outcome, source, rule)
-
-
-def _for(word: str) -> str:
-    return "for " + ", ".join(sorted(OUTCOMES[word].scope))
 
 
 def _by_header(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:

@@ -117,8 +117,8 @@ class Expect(Part):
 
 
 class Example(Part):
-    """One step of a scenario: a request and its expected result."""
+    """One step of a scenario: a request and its expected result, without one just a step."""
 
     name: Name | None = None
     send: Send
-    expect: Expect
+    expect: Expect = Field(default_factory=Expect)

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
 
@@ -19,18 +20,30 @@ PARTS_MAX: Final = 10_000
 """Tables, lists and values of a scenario in all. They are checked in one go when it is read, and
 compared with each attempt; a rule has about eight."""
 
+PROBLEMS_MAX: Final = 100
+"""The most mistakes of a scenario to tell. The rest are counted."""
+
 _LISTS: Final = ("rule", "webhook", "endpoint", "example")
 
 
 class ScenarioError(ValueError):
     """A scenario that cannot be used; the message names the place and the reason.
 
-    `nearest` is the known word that an unknown one resembles.
+    `nearest` is the known word that an unknown one resembles. `mistakes` are the first PROBLEMS_MAX
+    of all, of which there are `total`; the message names the first.
     """
 
-    def __init__(self, message: str, nearest: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        nearest: str | None = None,
+        mistakes: Sequence[str] = (),
+        total: int = 1,
+    ) -> None:
         super().__init__(message)
         self.nearest = nearest
+        self.mistakes = mistakes or (message,)
+        self.total = total
 
 
 def read_scenario(path: Path) -> "Scenario":
@@ -46,7 +59,8 @@ def read_scenario(path: Path) -> "Scenario":
     try:
         return parse_scenario(document)
     except ScenarioError as error:
-        raise ScenarioError(f"{path}: {error}", error.nearest) from None
+        told = [f"{path}: {one}" for one in error.mistakes]
+        raise ScenarioError(f"{path}: {error}", error.nearest, told, error.total) from None
 
 
 def parse_scenario(document: dict[str, Any]) -> "Scenario":
@@ -57,10 +71,11 @@ def parse_scenario(document: dict[str, Any]) -> "Scenario":
     try:
         return Scenario.model_validate(document)
     except ValidationError as error:
-        first, *others = _mistakes(error)
-        loc, message, meant = _told(Scenario, first)
-        rest = f" (and {len(others)} more)" if others else ""
-        raise ScenarioError(f"{_where(document, loc)}{message}{rest}", meant) from None
+        found = _mistakes(error)
+        told = [_told(Scenario, one) for one in found[:PROBLEMS_MAX]]
+        mistakes = [f"{_where(document, loc)}{message}" for loc, message, _ in told]
+        rest = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        raise ScenarioError(mistakes[0] + rest, told[0][2], mistakes, len(found)) from None
 
 
 class Problem(NamedTuple):
@@ -77,18 +92,19 @@ class Problem(NamedTuple):
     nearest: str | None
 
 
-def problems_of(document: dict[str, Any]) -> list[Problem]:
-    """All mistakes in a scenario; none if it can be used."""
+def problems_of(document: dict[str, Any]) -> tuple[list[Problem], int]:
+    """The first PROBLEMS_MAX mistakes in a scenario, and how many there are."""
     from sandbox.scenarios.shapes import Scenario
 
     try:
         _must_be_small(document)
         Scenario.model_validate(document)
     except ScenarioError as error:
-        return [Problem(None, None, None, str(error), error.nearest)]
+        return [Problem(None, None, None, str(error), error.nearest)], 1
     except ValidationError as error:
         found = []
-        for mistake in _mistakes(error):
+        mistakes = _mistakes(error)
+        for mistake in mistakes[:PROBLEMS_MAX]:
             loc, message, meant = _told(Scenario, mistake)
             fields = [part for part in loc if _is_of_the_file(part)]
             part, number = None, None
@@ -96,8 +112,8 @@ def problems_of(document: dict[str, Any]) -> list[Problem]:
                 part, number, fields = str(fields[0]), fields[1] + 1, fields[2:]
             names = [one for one in fields if isinstance(one, str)]
             found.append(Problem(part, number, ".".join(names) or None, message, meant))
-        return found
-    return []
+        return found, len(mistakes)
+    return [], 0
 
 
 def _told(
@@ -121,9 +137,22 @@ def _in_words(scenario: "type[Scenario]", mistake: "ErrorDetails") -> tuple[str,
         meant = _meant(scenario, mistake["loc"])
     elif mistake["type"] == "literal_error" and isinstance(mistake["input"], str):
         meant = nearest(mistake["input"], _WORDS.findall(mistake["ctx"]["expected"]))
+    elif mistake["type"] == "model_type":
+        return _as_table(mistake["ctx"]["class_name"], mistake["input"]), None
     else:
         return message, getattr(mistake.get("ctx", {}).get("error"), "nearest", None)
     return message + (f"; did you mean {meant!r}?" if meant else ""), meant
+
+
+def _as_table(shape: str, given: object) -> str:
+    """That a table is wanted instead, with the fields that it needs."""
+    from sandbox.scenarios.hints import HINTS
+
+    fields = next(one for one in HINTS if one.__name__ == shape).model_fields
+    names = [name for name, field in fields.items() if field.is_required()] or [*fields][:1]
+    is_plain = len(names) == 1 and isinstance(given, str) and given.isprintable()
+    value = f'"{given[:80]}"' if is_plain and isinstance(given, str) else "..."
+    return f"must be a table, as in {{ {', '.join(f'{name} = {value}' for name in names)} }}"
 
 
 _WORDS: Final = re.compile(r"'([^']+)'")

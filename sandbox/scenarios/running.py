@@ -93,9 +93,13 @@ class _Entry(Struct):
                 return word
         return None
 
+    def count(self) -> None:
+        """Count one more that fits."""
+        self.counts[0] += 1
+
     def use(self) -> str | None:
         """Count one more that fits, and that the rule applies to it; why it does not, if so."""
-        self.counts[0] += 1
+        self.count()
         if self.nth is not None and self.fitted not in self.nth:
             return f"this is number {self.fitted}"
         if self.is_used_up:
@@ -174,22 +178,25 @@ class Running(Struct, eq=False):
     def matched(
         self, words: Words, is_possible: Callable[["Then"], bool], near_misses: NearMisses
     ) -> MatchedRule | None:
-        """The effect of the first rule that matches, or None."""
+        """The effect of the first rule that applies, or None.
+
+        The rules after it count an attempt that fits them all the same. Source: assumed D40.
+        """
+        found: MatchedRule | None = None
         for entry in self._attempts:
-            mismatch = entry.mismatch(words)
-            if mismatch is not None:
-                if mismatch != "operation":
-                    near_misses.append(f"scenario {entry.name}: another {mismatch}")
-                continue
+            mismatch, why_not = entry.mismatch(words), None
             then: Then = entry.rule.then  # type: ignore[assignment]
-            if not is_possible(then):
-                near_misses.append(f"scenario {entry.name}: not for {words['operation']}")
-                continue
-            why_not = entry.use()
-            if why_not is None:
-                return MatchedRule(then, entry.name)
-            near_misses.append(f"scenario {entry.name}: {why_not}")
-        return None
+            if mismatch is not None:
+                why_not = None if mismatch == "operation" else f"another {mismatch}"
+            elif not is_possible(then):
+                why_not = f"not for {words['operation']}"
+            elif found is not None:
+                entry.count()
+            elif (why_not := entry.use()) is None:
+                found = MatchedRule(then, entry.name)
+            if found is None and why_not is not None:
+                near_misses.append(f"scenario {entry.name}: {why_not}")
+        return found
 
     @property
     def is_about_webhooks(self) -> bool:
@@ -197,14 +204,19 @@ class Running(Struct, eq=False):
         return bool(self._webhooks)
 
     def for_webhook(self, words: Words) -> "MatchedWebhookRule | None":
-        """The first rule that matches a delivery, or None.
+        """The first rule that applies to a delivery, or None; those after it count it too.
 
-        The words are those of `WebhookWhen`: `endpoint` is all its names.
+        The words are those of `WebhookWhen`: `endpoint` is all its names. Source: assumed D40.
         """
+        found: MatchedWebhookRule | None = None
         for entry in self._webhooks:
-            if entry.mismatch(words) is None and entry.use() is None:
-                return MatchedWebhookRule(entry.rule.then, entry.name)  # type: ignore[arg-type]
-        return None
+            if entry.mismatch(words) is not None:
+                continue
+            if found is not None:
+                entry.count()
+            elif entry.use() is None:
+                found = MatchedWebhookRule(entry.rule.then, entry.name)  # type: ignore[arg-type]
+        return found
 
     def counts(self) -> list[RuleCounts]:
         """The counts of each rule, in order. They go on counting."""

@@ -2,6 +2,7 @@
 
 import json
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -9,6 +10,9 @@ from sandbox.scenarios.loading import Problem, ScenarioError
 
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _HEADER: Final = re.compile(r"\s*\[\[\s*(\w+)\s*\]\]")
+_NAMED: Final = re.compile(r"(?<![\w-])([\w-]+)(?![\w-])[ \t]*[=.\]]")
+"""A name in a line: of a field, or of a table."""
+
 _AT_LINE: Final = re.compile(r"\(at line (\d+)")
 
 
@@ -66,24 +70,35 @@ def line_of_error(message: str) -> int | None:
     return None if found is None else int(found[1])
 
 
-def line_of(text: str, problem: Problem) -> int | None:
-    """The line of the field, from 1; that of its part if the field is not there itself."""
-    lines = text.splitlines()
-    first, last = 0, len(lines)
-    if problem.part is not None:
-        headers = [(place, found[1]) for place, line in enumerate(lines) if (found := _head(line))]
-        own = [place for place, name in headers if name == problem.part]
-        if problem.number is None or problem.number > len(own):
-            return None
-        first = own[problem.number - 1]
-        last = min((place for place, _ in headers if place > first), default=len(lines))
-    for name in reversed((problem.field or "").split(".")):
-        word = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])\s*[=.\]]")
-        for place in range(first, last):
-            if name and word.search(lines[place]):
-                return place + 1
-    return first + 1 if problem.part is not None else None
+class Lines:
+    """The lines of a file, by what stands in them. The text is gone through once."""
 
+    def __init__(self, text: str) -> None:
+        self._headers: list[int] = []
+        self._parts: dict[str, list[int]] = {}
+        self._words: dict[str, list[int]] = {}
+        self._count = 0
+        for place, line in enumerate(text.split("\n")):
+            self._count = place + 1
+            if head := _HEADER.match(line):
+                self._headers.append(place)
+                self._parts.setdefault(head[1], []).append(place)
+            for word in _NAMED.findall(line):
+                self._words.setdefault(word, []).append(place)
 
-def _head(line: str) -> re.Match[str] | None:
-    return _HEADER.match(line)
+    def of(self, problem: Problem) -> int | None:
+        """The line of the field, from 1; that of its part if the field is not there itself."""
+        first, last = 0, self._count
+        if problem.part is not None:
+            own = self._parts.get(problem.part, [])
+            if problem.number is None or problem.number > len(own):
+                return None
+            first = own[problem.number - 1]
+            after = bisect_right(self._headers, first)
+            last = self._headers[after] if after < len(self._headers) else self._count
+        for name in reversed((problem.field or "").split(".")):
+            places = self._words.get(name, [])
+            at = bisect_left(places, first)
+            if at < len(places) and places[at] < last:
+                return places[at] + 1
+        return first + 1 if problem.part is not None else None

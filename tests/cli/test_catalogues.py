@@ -39,6 +39,7 @@ def test_amounts_keep_their_earlier_name_which_the_help_leaves_out():
     [
         (["outcomes", "FUNDS"], ["insufficient_funds", "incremental_insufficient_funds"]),
         (["outcomes", "lost", "41"], ["lost_card"]),
+        (["outcomes", "timeout", "sale"], ["processor_timeout", "timed_out", "timed_out_held"]),
         (["outcomes", "drop_after"], ["drop_after"]),
         (["cards", "amex"], ["tok_amex"]),
         (["cards", "visa debit"], ["tok_visa_debit"]),

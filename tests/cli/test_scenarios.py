@@ -102,7 +102,18 @@ def test_an_example_that_is_wrong_is_told_with_what_came_instead(write):
         f"{wrong}: 2 examples, 1 wrong",
         "  2 'example 2': http: expected 402, came 200",
         "  2 'example 2': status: expected 'declined', came 'captured'",
+        "  2 'example 2': near miss: scenario no funds: another amount",
     ]
+
+
+def test_a_delay_of_an_hour_is_checked_without_waiting(write):
+    delay = "then = { delay_ms = 3600000"
+    webhook = f'[[webhook]]\nwhen = {{ event = "transaction.sale" }}\n{delay} }}\n'
+    slow = GOOD.replace("then = {", f"{delay},") + webhook
+
+    done = scenario("check", write("slow.toml", slow))
+
+    assert (done.exit_code, done.stdout.endswith(": 2 examples, ok\n")) == (0, True)
 
 
 def test_the_verdict_can_be_had_as_json(write):
@@ -110,11 +121,14 @@ def test_the_verdict_can_be_had_as_json(write):
 
     both, one = scenario("check", "--json", good, wrong), scenario("check", "--json", good)
 
-    first = {"name": "without funds", "mistakes": []}
+    first = {"name": "without funds", "mistakes": [], "near_misses": []}
     shown = json.loads(both.stdout)
     assert (both.exit_code, shown["ok"]) == (1, False)
     assert [each["file"] for each in shown["scenarios"]] == [good, wrong]
-    assert shown["scenarios"][0]["examples"] == [first, {"name": "example 2", "mistakes": []}]
+    assert shown["scenarios"][0]["examples"] == [
+        first,
+        {"name": "example 2", "mistakes": [], "near_misses": []},
+    ]
     assert [len(each["mistakes"]) for each in shown["scenarios"][1]["examples"]] == [0, 2]
     assert (one.exit_code, json.loads(one.stdout)["ok"]) == (0, True)
 
@@ -165,6 +179,19 @@ def test_a_file_that_cannot_be_used_is_named_with_the_mistake(write, content, wo
 
     assert_unusable(done.exit_code, done.stdout, done.stderr, *words)
     assert done.stderr.count(path) == 1
+
+
+def test_all_mistakes_of_a_file_are_told_at_once(write):
+    path = write("mine.toml", UNKNOWN_OUTCOME.replace('status = "captured"', 'stats = "captured"'))
+
+    done = scenario("check", path)
+
+    first, second = sorted(done.stderr.splitlines())
+    assert first.startswith(f"sandbox: {path}: example 2, expect.stats: ")
+    assert second.startswith(f"sandbox: {path}: rule 1 'no funds', then.outcome: ")
+    assert json.loads(scenario("check", "--json", path).stdout)["unusable"] == [
+        line.removeprefix("sandbox: ") for line in done.stderr.splitlines()
+    ]
 
 
 def test_a_file_that_is_not_there_and_a_folder_without_scenarios_cannot_be_checked(tmp_path):

@@ -119,6 +119,7 @@ def test_a_queued_fault_needs_no_outcome(sandbox):
         ({"outcome": "lost_card", "delay_ms": -1}, None),
         ({"outcome": "lost_card", "delay_ms": 3_600_001}, None),
         ({"outcome": "lost_card", "amout": 5}, "amount"),
+        ({"outcome": "partial_approval", "amount": 500, "approved_amount": 500}, None),
         ({"operation": "sale"}, None),
         ({}, None),
     ],

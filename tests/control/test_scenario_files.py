@@ -126,6 +126,20 @@ then = { delay_ms = 0 }
     assert {one["line"] for one in check(sandbox, json=tomllib.loads(text))} == {None}
 
 
+@pytest.mark.parametrize("count", [100, 101, 9_000])
+def test_of_very_many_mistakes_the_first_hundred_are_told_and_the_rest_counted(sandbox, count):
+    wrong = "\n".join(f'operatio{number} = "sale"' for number in range(count))
+    text = f'name = "x"\n[[rule]]\n[rule.when]\n{wrong}\n[rule.then]\ntimes = 0\n'
+
+    answer = sandbox.control("POST", "/scenarios/check", {"toml": text})
+
+    found = answer.json()
+    assert (len(found["problems"]), found["total"]) == (100, count + 1)
+    lines = text.split("\n")
+    for one in found["problems"]:
+        assert one["field"].rpartition(".")[2] in lines[one["line"] - 1]
+
+
 def test_what_is_right_has_no_problems_and_nothing_runs(sandbox):
     assert check(sandbox, toml=TOML) == []
     assert sandbox.control("GET", SCENARIO).status == 404

@@ -76,7 +76,7 @@ def test_a_scenario_is_shown_with_what_became_of_its_rules(sandbox):
     }
     assert later.status == 200
     assert (later.json()["name"], later.json()["about"]) == ("Mine", "As I like it.")
-    assert counts(sandbox) == [("mine", 3, 1, True), ("2", 2, 2, False)]
+    assert counts(sandbox) == [("mine", 3, 1, True), ("2", 3, 2, False)]
     assert sandbox.control("GET", "/worlds/default").json()["scenario"] == "Mine"
 
 

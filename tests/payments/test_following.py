@@ -1,9 +1,12 @@
 """What a scenario has follow without a request: `then.follow`. Source: assumed D24."""
 
 import asyncio
+from time import monotonic, sleep
 
 import pytest
 
+from tests.driving import serving
+from tests.payments import waits
 from tests.payments.tapping import advance as advance_at_desk
 from tests.payments.tapping import at_desk, desk_opens, taps
 from tests.payments.waits import sale, world_of
@@ -288,6 +291,86 @@ def test_a_key_that_is_revoked_while_a_tap_is_awaited_gets_401(sandbox):
     assert (tx["transaction_id"], tx["status"], tx["status_reason"]) == (
         *(id, "error", "payment_failed"),
     )
+
+
+@pytest.mark.proves("assumed D39")
+def test_an_answer_is_late_from_the_time_out_on_however_long_that_took(sandbox):
+    late = after("2s", "late_answer", outcome="approved")
+    follows(sandbox, late, outcome="processor_timeout", delay_ms=waits.DELAY_MS, times=1)
+
+    async def the_clock_goes_on_while_it_waits():
+        task = await waits.waiting(sandbox, sale(sandbox))
+        await advance_at_desk(sandbox, "5s")
+        return await task
+
+    answer = asyncio.run(the_clock_goes_on_while_it_waits())
+
+    id = answer.json()["transaction_id"]
+    assert (answer.json()["status"], answer.json()["status_reason"]) == (
+        *("error", "processor_timeout"),
+    )
+    assert advance(sandbox, "1999ms") == []
+    assert state(sandbox, id) == "error/processor_timeout"
+    assert advance(sandbox, "1ms") == [("2026-03-01T12:00:07.000Z", "late_answer", id)]
+    assert state(sandbox, id) == "captured/approved"
+
+
+@pytest.mark.proves("assumed D39")
+@pytest.mark.parametrize("operation", ["sale", "refund"])
+def test_a_key_is_revoked_from_the_outcome_on_and_not_from_the_request(sandbox, operation):
+    id = paid_id(sandbox)
+    then = {"delay_ms": waits.DELAY_MS, "times": 1}
+    follows(sandbox, after("2s", "revoke_key"), when={"operation": operation}, **then)
+    request = sale(sandbox) if operation == "sale" else waits.action(id, operation)
+
+    async def the_clock_goes_on_while_it_waits():
+        task = await waits.waiting(sandbox, request)
+        await advance_at_desk(sandbox, "5s")
+        return await task
+
+    answer = asyncio.run(the_clock_goes_on_while_it_waits())
+
+    assert answer.status == 200
+    assert [kind for _, kind, _ in advance(sandbox, "2s")] == ["revoke_key"]
+
+
+@pytest.mark.proves("assumed D39")
+def test_a_prompt_expires_from_its_showing_on(sandbox):
+    follows(
+        sandbox,
+        after("2s", "surcharge_expires"),
+        outcome="surcharge_prompt",
+        delay_ms=waits.DELAY_MS,
+    )
+
+    async def the_clock_goes_on_while_it_waits():
+        task = await waits.waiting(sandbox, sale(sandbox))
+        await advance_at_desk(sandbox, "5s")
+        return await task
+
+    id = asyncio.run(the_clock_goes_on_while_it_waits()).json()["transaction_id"]
+
+    assert state(sandbox, id).startswith("surcharge_pending/")
+    assert advance(sandbox, "2s") == [("2026-03-01T12:00:07.000Z", "surcharge_expires", id)]
+
+
+@pytest.mark.proves("assumed D39")
+def test_a_late_answer_comes_after_the_time_out_on_a_server_whose_clock_runs():
+    late = after("100ms", "late_answer", outcome="approved")
+    then = {"outcome": "processor_timeout", "delay_ms": 300, "times": 1, "follow": [late]}
+    with serving() as server:
+        scenario = {"name": "x", "rule": [{"then": then}]}
+        server.control("PUT", "/worlds/default/scenario", json=scenario)
+        body = {"amount": 500, "terminal_id": server.facts["terminals"]["merchant"]}
+        answer = server.ask("POST", "/v3/payment", key="merchant", json=body).json()
+        path = f"/v1/transactions/{answer['transaction_id']}"
+        end = monotonic() + 10
+        while (tx := server.ask("GET", path, key="merchant").json())["status"] == "error":
+            assert monotonic() < end
+            sleep(0.02)
+
+    assert (answer["status"], answer["status_reason"]) == ("error", "processor_timeout")
+    assert [one["status"] for one in tx["history"]] == ["pending", "error", "captured"]
 
 
 @pytest.mark.proves("assumed D24")

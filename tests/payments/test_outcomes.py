@@ -9,15 +9,19 @@ from tests.support.payments import (
     INITIATIONS,
     OPERATIONS,
     all_transactions,
+    ask,
     attempt,
     chosen,
     event_types,
     events_of,
+    found,
     operate,
+    paid,
     paid_id,
     pay,
     read,
     ready_for,
+    refused,
     set_switches,
 )
 
@@ -144,7 +148,11 @@ def test_an_outcome_is_answered_announced_and_kept_as_its_row_says(sandbox, key,
 
 @pytest.mark.proves("assumed 7.1-ids")
 @pytest.mark.parametrize("operation", INITIATIONS)
-@pytest.mark.parametrize("key", [key for key in ROWS if "init" in ROWS[key].scope])
+@pytest.mark.parametrize(
+    # No prompt is shown for an authorization.
+    "key",
+    [key for key in ROWS if "init" in ROWS[key].scope and key != "surcharge_prompt"],
+)
 def test_a_first_attempt_has_a_gateway_id_where_its_row_says_so(sandbox, key, operation):
     seen = attempt(sandbox, operation, key)
 
@@ -220,19 +228,85 @@ def test_an_initiation_that_fails_holds_and_captures_nothing(sandbox, key, opera
     assert kept["additional_details"] == {"authorized_amount": 0, "captured_amount": 0}
 
 
-@pytest.mark.proves("assumed 5.1")
+@pytest.mark.proves("assumed 5.1, D41")
 @pytest.mark.parametrize(("key", "operation"), OUT_OF_SCOPE)
-def test_an_outcome_out_of_its_scope_is_ignored_and_noted(sandbox, key, operation):
-    seen = attempt(sandbox, operation, key)
+def test_an_outcome_that_cannot_happen_to_the_operation_is_refused(sandbox, key, operation):
+    id = ready_for(sandbox, operation) if operation not in INITIATIONS else None
+    before = None if id is None else read(sandbox, id)
 
-    shown = seen.shown
-    assert (shown["status"], shown["status_reason"]) == (SUCCESS[operation], "approved")
-    assert shown["processor_response_code"] == "A"
-    assert chosen(seen.answer) == "approved; source=default; rule=default"
-    near_misses = sandbox.journal(seen.answer)["near_misses"]
-    assert len(near_misses) == 1
-    assert near_misses[0].startswith(f"header header: {key} is for ")
-    assert near_misses[0].endswith(f", not for {operation}")
+    if id is None:
+        answer = pay(sandbox, operation=operation, outcome=key)
+    else:
+        answer = operate(sandbox, id, operation, outcome=key)
+
+    said = refused(sandbox, answer, clause="assumed D41")
+    assert f"x-sandbox-outcome: {key} is for " in said
+    assert f", not for {'sale' if operation == 'auth' else operation}" in said
+    if id is None:
+        assert found(sandbox) == []
+    else:
+        assert read(sandbox, id) == before
+
+
+ELSEWHERE = [
+    ("GET", "/v2/transactions", ...),
+    ("GET", "/v5/apikeys", ...),
+    ("POST", "/v5/apikeys", {"name": "n", "permissions": ["payments:read"]}),
+    ("GET", "/v2/terminals", ...),
+    ("GET", "/v1/batches", ...),
+]
+"""Requests that are no payment."""
+
+
+@pytest.mark.proves("assumed D41")
+@pytest.mark.parametrize("outcome", ["do_not_honor", "http_503", "approved"])
+@pytest.mark.parametrize(("method", "path", "body"), ELSEWHERE, ids=lambda one: str(one)[:20])
+def test_the_header_is_refused_where_nothing_is_paid(sandbox, method, path, body, outcome):
+    answer = ask(sandbox, method, path, body, by="psp", outcome=outcome)
+
+    assert (answer.status, answer.json()["error"]) == (400, "validation_error")
+    assert f"x-sandbox-outcome: {outcome} cannot happen here" in answer.body.decode()
+    assert sandbox.journal(answer)["decisions"][-1]["clause"] == "assumed D41"
+
+
+@pytest.mark.proves("assumed D41")
+def test_the_header_closes_no_batch(sandbox):
+    batch_id = paid(sandbox)["batch_id"]
+
+    answer = ask(
+        sandbox, "POST", f"/v1/batches/{batch_id}/close", {}, by="psp", outcome="processor_timeout"
+    )
+
+    assert answer.status == 400
+    assert ask(sandbox, "GET", f"/v1/batches/{batch_id}", by="psp").json()["status"] == "open"
+
+
+PARTS = [(500, 600), (500, 500), (1000, 5000), (1, None)]
+"""The amount of a sale, and what is approved of it: all of it."""
+
+
+@pytest.mark.proves("assumed 2.7")
+@pytest.mark.parametrize(("amount", "approved"), PARTS)
+@pytest.mark.parametrize("source", ["queue", "scenario"])
+def test_a_partial_approval_that_leaves_nothing_over_is_an_approval(
+    sandbox, source, amount, approved
+):
+    then = {"outcome": "partial_approval"} | ({"approved_amount": approved} if approved else {})
+    if source == "queue":
+        sandbox.control("POST", "/worlds/default/scenario/next", then)
+    else:
+        rule = {"name": "queue", "then": then}
+        sandbox.control("PUT", "/worlds/default/scenario", {"name": "x", "rule": [rule]})
+
+    answer = pay(sandbox, amount)
+
+    shown = answer.json()
+    assert chosen(answer) == f"approved; source={source}; rule=queue"
+    assert (shown["status"], shown["status_reason"]) == ("captured", "approved")
+    assert shown["additional_details"]["captured_amount"] == amount
+    assert sandbox.journal(answer)["near_misses"] == [
+        f"partial_approval: the issuer approves all of {amount}"
+    ]
 
 
 @pytest.mark.proves("assumed 2.7, I3, I9")
@@ -369,12 +443,14 @@ def test_a_prompt_that_comes_to_nothing_is_shown_and_resolved_within_the_request
     ]
 
 
-def test_no_prompt_is_shown_for_an_authorization(sandbox):
-    answer = pay(sandbox, operation="auth", outcome="surcharge_prompt")
+@pytest.mark.parametrize("more", [{"operation": "auth"}, {"card": "tok_visa_debit"}], ids=str)
+def test_a_prompt_is_refused_where_nothing_can_be_surcharged(sandbox, more):
+    answer = pay(sandbox, outcome="surcharge_prompt", **more)
 
-    # assumed Q15: nothing is surcharged there by itself, so that it is an ordinary approval.
-    assert (answer.json()["status"], answer.json()["surcharge_amount"]) == ("authorized", 0)
-    assert "surcharge_prompt" in sandbox.journal(answer)["near_misses"][0]
+    # assumed Q15: nothing is surcharged at an authorization by itself.
+    said = refused(sandbox, answer, clause="assumed D41")
+    assert "surcharge_prompt: nothing can be surcharged here" in said
+    assert found(sandbox) == []
 
 
 @pytest.mark.parametrize("key", ["surcharge_declined_by_payer", "surcharge_expired"])

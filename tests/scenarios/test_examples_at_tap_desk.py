@@ -62,7 +62,9 @@ def test_what_happens_at_the_desk_is_part_of_an_example(tap, expect):
     ],
 )
 def test_a_desk_at_which_it_goes_otherwise_is_a_mistake(rules, send, said):
-    assert mistakes(example(**send), rules=rules) == [said]
+    (mistake,) = mistakes(example(**send), rules=rules)
+
+    assert mistake.startswith(said)
 
 
 def test_after_a_mistake_at_the_desk_the_story_goes_on():

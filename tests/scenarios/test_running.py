@@ -208,11 +208,40 @@ def test_nth_counts_the_attempts_that_fit_everything_else(sandbox):
     assert counts(sandbox) == [("1", 5, 2, False)]
 
 
+@pytest.mark.proves("assumed D40")
+def test_nth_counts_the_attempts_that_an_earlier_rule_answered(sandbox):
+    running(
+        sandbox,
+        {"when": {"operation": "sale", "nth": 1}, "then": {"outcome": "do_not_honor"}},
+        {"when": {"operation": "sale", "nth": 2}, "then": {"outcome": "insufficient_funds"}},
+        {"when": {"operation": "sale", "nth": 3}, "then": LOST},
+    )
+
+    reasons = [pay(sandbox).json()["status_reason"] for _ in range(4)]
+
+    assert reasons == ["declined", "insufficient_funds", "invalid_card", "approved"]
+    assert counts(sandbox) == [("1", 4, 1, False), ("2", 4, 1, False), ("3", 4, 1, False)]
+
+
+@pytest.mark.proves("assumed D40")
+def test_times_counts_how_often_a_rule_applied_and_not_what_fitted_it(sandbox):
+    running(
+        sandbox,
+        {"name": "first", "when": {"nth": 1}, "then": {"outcome": "do_not_honor"}},
+        {"name": "twice", "then": LOST | {"times": 2}},
+    )
+
+    sources = [source(pay(sandbox)) for _ in range(4)]
+
+    assert sources == ["scenario first", "scenario twice", "scenario twice", NONE]
+    assert counts(sandbox)[1] == ("twice", 4, 2, True)
+
+
 # --- one rule after the other -----------------------------------------------------------------
 
 
 @pytest.mark.proves("assumed D24")
-def test_the_first_rule_that_fits_applies_and_the_others_are_not_asked(sandbox):
+def test_the_first_rule_that_fits_applies_and_the_others_only_count(sandbox):
     running(
         sandbox,
         {"name": "big", "when": {"amount": {"min": 5000}}, "then": {"outcome": "stolen_card"}},
@@ -223,7 +252,7 @@ def test_the_first_rule_that_fits_applies_and_the_others_are_not_asked(sandbox):
     assert [source(pay(sandbox, amount)) for amount in (5000, 100)] == [
         *("scenario big", "scenario any")
     ]
-    assert counts(sandbox) == [("big", 1, 1, False), ("any", 1, 1, False), ("never", 0, 0, False)]
+    assert counts(sandbox) == [("big", 1, 1, False), ("any", 2, 1, False), ("never", 2, 0, False)]
 
 
 def test_a_rule_that_is_used_up_leaves_the_attempt_to_the_next_one(sandbox):

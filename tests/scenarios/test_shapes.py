@@ -299,6 +299,55 @@ def test_what_does_not_go_together_is_refused(when, then, said):
     assert refused_rule(when, then).startswith(said)
 
 
+@pytest.mark.parametrize("word", ["declined", "decline", "issuer_declined"])
+def test_a_decline_is_called_do_not_honor(word):
+    said = refused_rule(then=f'outcome = "{word}"')
+
+    assert said == f"then.outcome: '{word}' is no outcome; did you mean 'do_not_honor'?"
+
+
+def test_a_reason_of_one_word_is_refused_with_those_that_there_are():
+    with pytest.raises(
+        ScenarioError, match=r"'x' is no reason; there are duplicate_batch, .* text"
+    ):
+        parsed(
+            'name = "x"\n[[rule]]\nwhen = { operation = "close_batch" }\n'
+            'then = { batch = "rejected", reason = "x" }\n'
+        )
+
+
+@pytest.mark.parametrize(
+    ("toml", "said"),
+    [
+        ('[[rule]]\nthen = "lost_card"', 'then: must be a table, as in { outcome = "lost_card" }'),
+        (
+            '[[example]]\nsend = { operation = "sale" }\n'
+            'expect = { received = ["transaction.sale"] }',
+            'expect.received: must be a table, as in { event = "transaction.sale" }',
+        ),
+        (
+            '[[rule]]\nthen = { outcome = "timed_out", follow = ["late_answer"] }',
+            "then.follow: must be a table, as in { after = ..., do = ... }",
+        ),
+    ],
+)
+def test_what_must_be_a_table_is_refused_with_one(toml, said):
+    assert str(refusal(f'name = "x"\n{toml}')).endswith(said)
+
+
+def test_an_example_without_expect_is_a_step_that_expects_nothing():
+    scenario = parsed('name = "x"\n[[example]]\nsend = { operation = "advance", by = "1d" }')
+
+    assert scenario.example[0].expect.model_fields_set == set()
+
+
+@pytest.mark.parametrize("amount", ["500", "600", "[500, { max = 600 }]"])
+def test_a_partial_approval_of_all_that_can_be_asked_for_is_refused(amount):
+    then = 'outcome = "partial_approval", approved_amount = 600'
+
+    assert "then.approved_amount: a part of" in refused_rule(f"amount = {amount}", then)
+
+
 def test_a_then_of_nothing_but_null_says_nothing():
     with pytest.raises(ScenarioError, match=r"^rule 1, then: says nothing$"):
         parse_scenario({"name": "mine", "rule": [{"then": {"outcome": None}}]})
@@ -355,7 +404,7 @@ def test_a_value_of_then_of_the_wrong_type_is_refused_at_its_field(then):
 @pytest.mark.parametrize(
     ("document", "place"),
     [
-        ([], "Input should be"),
+        ([], "must be a table, as in { name = ... }"),
         ({}, "name: Field required"),
         ({"name": 5}, "name: "),
         ({"name": ""}, "name: "),

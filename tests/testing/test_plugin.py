@@ -129,7 +129,7 @@ def test_the_report_of_a_failed_test_has_the_journal_of_its_worlds(ran):
 
     for said in (
         "POST /v3/payment -> 200  (payments.create, key ****",
-        "    outcome: lost_card, queue: queue  [assumed D4]",
+        "    outcome: lost_card, queue  [assumed D4]",
         "    outcome lost_card, chosen by queue\n",
         '"status": "declined", "status_reason": "invalid_card"',
         "POST /v3/payment -> 401",

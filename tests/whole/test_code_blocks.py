@@ -89,7 +89,7 @@ def as_toml(narrative: Narrative, block: Block) -> None:
     """A scenario is rehearsed, a profile read; settings of a tool must be TOML."""
     content = tomllib.loads(block.text)
     path = narrative.write(block, block.file_name or f"line_{block.line}.toml")
-    if {"rule", "webhook", "endpoint"} & content.keys():
+    if {"rule", "webhook", "endpoint", "example"} & content.keys():
         mistakes = [
             mistake
             for step in run_examples(parse_scenario({"name": "shown"} | content), build)

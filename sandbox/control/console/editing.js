@@ -46,12 +46,12 @@ async function original(of) {
 
 /** Checks a text once it rests, and gives its mistakes; null before the first answer. */
 function useProblems(text) {
-  const [found, setFound] = useState({ text: null, problems: null, error: null });
+  const [found, setFound] = useState({ text: null, problems: null, total: 0, error: null });
   useEffect(() => {
     if (text === null) return undefined;
     let over = false;
     const timer = setTimeout(() => ask("POST", "/scenarios/check", { toml: text })
-      .then(({ problems }) => { if (!over) setFound({ text, problems, error: null }); }, (error) => { if (!over) setFound({ text, problems: null, error }); }), CHECK_MS);
+      .then(({ problems, total }) => { if (!over) setFound({ text, problems, total, error: null }); }, (error) => { if (!over) setFound({ text, problems: null, total: 0, error }); }), CHECK_MS);
     return () => { over = true; clearTimeout(timer); };
   }, [text]);
   return { ...found, current: found.text === text };
@@ -64,7 +64,7 @@ export function Editing({ of, close }) {
   const [version, setVersion] = useState(0);
   const [error, setError] = useState(null);
   const [proved, setProved] = useState({ text: null, proof: null });
-  const { problems, error: unchecked, current } = useProblems(text);
+  const { problems, total, error: unchecked, current } = useProblems(text);
   const proof = proved.text === text ? proved.proof : null;
   const shown = useMemo(() => [...(problems ?? []), ...problemsOf(proof)], [problems, proof]);
   useEffect(() => {
@@ -73,7 +73,7 @@ export function Editing({ of, close }) {
   if (error) return html`<${Trouble} error=${error} />`;
   if (text === null) return html`<p class="q">Reading the file</p>`;
   const change = (one) => { setText(one); keep(of, one); };
-  const count = problems?.length ?? 0;
+  const count = total;
   const loose = (problems ?? []).filter(({ line }) => line === null);
   const usable = current && problems !== null && count === 0;
   const prove = async () => setProved({ text, proof: await act("POST", ["scenario", "prove"], { toml: text }) });

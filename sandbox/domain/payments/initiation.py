@@ -128,15 +128,19 @@ class Start(Value, frozen=True):
 
     @property
     def approved_part(self) -> int | None:
-        """The amount of a partial approval; None if everything was approved.
-
-        Half by default, rounded down (assumed 2.7), and never zero.
-        """
+        """The amount of a partial approval; None if everything was approved."""
         if self.outcome is not PARTIAL:
             return None
-        total = self.tx.amounts.total
-        part = self.approved_amount or total // 2
-        return part if 0 < part < total else None
+        return part_of(self.tx.amounts.total, self.approved_amount)
+
+
+def part_of(total: int, approved_amount: int | None) -> int | None:
+    """The part of the total that is approved; None if that is all of it.
+
+    Half by default, rounded down (assumed 2.7), and never zero.
+    """
+    part = approved_amount or total // 2
+    return part if 0 < part < total else None
 
 
 def answered_late(tx: Transaction, outcome: Outcome) -> Start:

@@ -202,6 +202,10 @@ AFTER_PROMPT: Final = frozenset({"surcharge_declined_by_payer", "surcharge_expir
 """At initiation these show the prompt, and resolve it later. Source: assumed 5.2-prompt."""
 
 
+ALIKE_MAX: Final = 5
+"""The most outcomes that a refusal suggests in place of one that cannot happen."""
+
+
 @cache
 def of_host_code(code: str) -> Outcome | None:
     """The first outcome of the catalogue with this host code. Source: assumed 6.2."""
@@ -222,6 +226,29 @@ def for_operation(key: str, operation: Operation) -> Outcome | None:
             return _as_declined_increment(row)
         return None
     return row if operation in row.scope else None
+
+
+def operations_of(key: str) -> list[str]:
+    """The operations that can have this outcome, an increment among them."""
+    return sorted(one.value for one in Operation if for_operation(key, one) is not None)
+
+
+def why_not_for(key: str, operation: Operation) -> str | None:
+    """Why the operation cannot have this outcome, and which like it it can; None if it can.
+
+    Source: assumed D41.
+    """
+    if for_operation(key, operation) is not None:
+        return None
+    alike = [
+        row
+        for row in OUTCOMES.values()
+        if row.verdict is OUTCOMES[key].verdict and for_operation(row.key, operation) is not None
+    ]
+    # Those that are not for every operation say the most about this one.
+    named = [row.key for row in sorted(alike, key=lambda row: row.scope == ANY)][:ALIKE_MAX]
+    hint = f"; for {operation} there is {', '.join(named)}" if named else ""
+    return f"{key} is for {', '.join(operations_of(key))}, not for {operation}{hint}"
 
 
 def _as_declined_increment(row: Outcome) -> Outcome:

@@ -287,7 +287,7 @@ def _in_header(row: Row) -> Iterator[Schema]:
         yield {
             "name": "x-sandbox-outcome",
             "in": "header",
-            "description": "How the attempt is to end; a word for other operations is passed over.",
+            "description": "How the attempt is to end; a word for other operations is refused.",
             "schema": {"type": "string", "enum": [*OUTCOMES, *TRANSPORT_FAULTS]},
         }
 

@@ -130,6 +130,7 @@ class PendingAction(Value, frozen=True):
         tx = context.unit.get(Transaction, self.subject)
         assert tx
         case = _case(context, tx, self.action)
+        attempts.follow_outcome(context, self.choice, tx)
         taken = follow_ups.rule_for(case)
         if taken is not None:
             return _conclude(context, case, taken, None, self.event_id)
@@ -162,13 +163,6 @@ def _act(context: OperationContext, action: ActionRequest) -> Acted:
     else:
         choice = attempts.repeated(context, again, context.body.event_id)
     event_id = attempts.event_id_for(context, tx.account_id, sent)
-    if choice.follow:
-        attempts.schedule_follow_ups(
-            context,
-            choice.follow,
-            terminal_id=tx.origin.site.terminal_id,
-            payment=tx.transaction_id,
-        )
     return PendingAction(
         tx.transaction_id,
         action,

@@ -14,6 +14,7 @@ from sandbox.domain.readings.former import DUPLICATE_EVENT_ID
 from sandbox.domain.readings.payments import LOST_CARDS, RATES_BELOW_ONE
 from sandbox.domain.timers import (
     BLOCK_TERMINAL,
+    LATE_ANSWER,
     REINSTATE_KEY,
     REVOKE_KEY,
     SURCHARGE_EXPIRES,
@@ -183,7 +184,7 @@ def decide(
     )
     choice = context.choice = _as_read(context, choose(facts, context.world.queue))
     if choice.source != "default":
-        context.decided("outcome", choice.key, f"{choice.source}: {choice.rule}", "assumed D4")
+        context.decided("outcome", choice.key, choice.by, "assumed D4")
     if choice.fault is not None and choice.fault.when == "before":
         _fail_before(choice.fault)
     return choice
@@ -226,7 +227,7 @@ def decide_at_tap(
         choice = _as_read(context, choose_at_tap(facts, waiting))
         why = f"{tapped.card.token} was tapped"
     context.choice = choice
-    context.decided("outcome", choice.key, f"{why}; {choice.source}: {choice.rule}", "assumed D24")
+    context.decided("outcome", choice.key, f"{why}; {choice.by}", "assumed D24")
     return choice
 
 
@@ -234,10 +235,35 @@ _ABOUT_KEY = (REVOKE_KEY, REINSTATE_KEY)
 _ABOUT_TERMINAL = (BLOCK_TERMINAL, UNBLOCK_TERMINAL)
 
 
+def follow_meanwhile(context: OperationContext, choice: ChosenOutcome, tx: Transaction) -> None:
+    """Schedule what happens while a payment waits for its tap, counted from its beginning."""
+    schedule_follow_ups(
+        context,
+        [one for one in choice.follow if one.do != LATE_ANSWER],
+        terminal_id=tx.origin.site.terminal_id,
+        payment=tx.transaction_id,
+    )
+
+
+def follow_outcome(
+    context: OperationContext, choice: ChosenOutcome, tx: Transaction, *, was_tapped: bool = False
+) -> None:
+    """Schedule the follow-ups with the outcome, from which they are counted. Source: assumed D39.
+
+    Those of a payment that waited for its tap are there already, but for a late answer.
+    """
+    schedule_follow_ups(
+        context,
+        [one for one in choice.follow if not was_tapped or one.do == LATE_ANSWER],
+        terminal_id=tx.origin.site.terminal_id,
+        payment=tx.transaction_id,
+    )
+
+
 def schedule_follow_ups(
     context: OperationContext, follow: "Iterable[FollowUp]", *, terminal_id: str, payment: str = ""
 ) -> None:
-    """Schedule the follow-ups of a scenario. Source: assumed D24.
+    """Schedule follow-ups of a scenario from now on. Source: assumed D24.
 
     The expiry of a prompt is set with the prompt (see `persist`).
     """

@@ -15,6 +15,7 @@ from sandbox.domain.payments.outcomes import (
     AT_THE_READER,
     MISCONFIGURED,
     OUTCOMES,
+    PARTIAL,
     Operation,
     Outcome,
     Verdict,
@@ -115,6 +116,8 @@ class PendingInitiation(Value, frozen=True):
         if card is not None:
             cost = self._price_with(card, choice.outcome)
             choice = context.choice = _as_priced(choice, cost)
+        else:
+            choice = context.choice = _as_partial(choice, cost)
         delay_ms = attempts.delay_ms(context, choice)
         return self.but(cost=cost, choice=choice, delay_ms=delay_ms, tapped_card=card)
 
@@ -127,6 +130,8 @@ class PendingInitiation(Value, frozen=True):
             return tx
         choice = self.choice
         outcome = choice.outcome if choice else None
+        if choice is not None:
+            attempts.follow_outcome(context, choice, tx, was_tapped=self.tap is not None)
         begun = self._as_read(tx)
         readings = context.world.readings
         if readings[RECEIPT_DATA] == "emv" and choice and choice.outcome.response_code:
@@ -225,12 +230,11 @@ def _start(context: OperationContext, operation: Operation) -> PendingInitiation
     if choice is None or known.problem is not None:
         # No processor is asked.
         return PendingInitiation(origin, known, body.amount, stated, cost, choice)
-    if choice.follow:
-        attempts.schedule_follow_ups(
-            context, choice.follow, terminal_id=site.terminal_id, payment=origin.transaction_id
-        )
     delay_ms = attempts.delay_ms(context, choice)
-    tap = _tap(context, tx, choice.tap) if choice.tap is not None else None
+    tap = None
+    if choice.tap is not None:
+        attempts.follow_meanwhile(context, choice, tx)
+        tap = _tap(context, tx, choice.tap)
     return PendingInitiation(origin, known, body.amount, stated, cost, choice, delay_ms, tap)
 
 
@@ -309,16 +313,34 @@ def _price(
         raise points_of_sale.invalid(str(error), "assumed 1.8-sum") from None
 
 
-def _as_priced(choice: ChosenOutcome, cost: Price) -> ChosenOutcome:
-    """The choice; a requested prompt that cannot be shown becomes an ordinary approval."""
-    if cost.needs_prompt or choice.outcome.verdict is not Verdict.SURCHARGE_PENDING:
+def _as_partial(choice: ChosenOutcome, cost: Price) -> ChosenOutcome:
+    """The choice; a partial approval that leaves nothing over is an approval (assumed 2.7)."""
+    total = cost.amounts.total
+    if choice.outcome is not PARTIAL or initiation.part_of(total, choice.approved_amount):
         return choice
     near = NearMisses()
     near.take(choice.near_misses)
-    near.append(
+    near.append(f"partial_approval: the issuer approves all of {total}")
+    return choice.but(outcome=APPROVED, approved_amount=None, near_misses=near)
+
+
+def _as_priced(choice: ChosenOutcome, cost: Price) -> ChosenOutcome:
+    """The choice; a prompt that cannot be shown becomes an ordinary approval.
+
+    The header asks for this one attempt, and is refused instead (assumed D41).
+    """
+    choice = _as_partial(choice, cost)
+    if cost.needs_prompt or choice.outcome.verdict is not Verdict.SURCHARGE_PENDING:
+        return choice
+    why = (
         "surcharge_prompt: nothing can be surcharged here (the card, the state, the "
         "operation, or what the request states)"
     )
+    if choice.source == "header":
+        raise points_of_sale.invalid(f"x-sandbox-outcome: {why}", "assumed D41")
+    near = NearMisses()
+    near.take(choice.near_misses)
+    near.append(why)
     return choice.but(outcome=APPROVED, near_misses=near)
 
 

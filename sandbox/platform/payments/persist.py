@@ -1,10 +1,9 @@
 """Saving the result of an attempt: the record, its batches, its timers, its events."""
 
-from datetime import timedelta
 from typing import cast
 
 from sandbox.domain.batches import FROZEN, Batch, counting, next_number
-from sandbox.domain.instants import from_ms
+from sandbox.domain.instants import Instant, from_ms
 from sandbox.domain.payments import validity
 from sandbox.domain.payments.attempts import Conclusion
 from sandbox.domain.payments.cards import NOT_READ
@@ -100,16 +99,16 @@ def _set_timers(context: OperationContext, before: Transaction | None, record: T
         due = from_ms(record.origin.created_at) + validity.of_authorization(record.origin)
         context.unit.schedule(Timer(kind=AUTHORIZATION_EXPIRES, subject=id, due=due))
     if record.status == "surcharge_pending":
-        due = from_ms(record.origin.created_at) + _prompt_lasts(context)
+        due = _prompt_ends(context, from_ms(record.origin.created_at))
         context.unit.schedule(Timer(kind=SURCHARGE_EXPIRES, subject=id, due=max(due, context.now)))
 
 
-def _prompt_lasts(context: OperationContext) -> timedelta:
-    """How long the prompt is shown, unless a scenario has it expire otherwise (assumed D24)."""
+def _prompt_ends(context: OperationContext, begun: Instant) -> Instant:
+    """Until when the prompt is shown; a scenario counts from the prompt (assumed D24, D39)."""
     for one in context.choice.follow if context.choice else ():
         if one.do == SURCHARGE_EXPIRES:
-            return one.wait
-    return validity.SURCHARGE_PROMPT
+            return context.now + one.wait
+    return begun + validity.SURCHARGE_PROMPT
 
 
 # --- batches ----------------------------------------------------------------------------------

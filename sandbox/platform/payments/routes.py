@@ -65,7 +65,7 @@ def _start(
         response=TransactionView,
         events=("transaction.create", "batch.opened", *events, "transaction.cancel"),
         stops_at_block=True,
-        is_attempt=True,
+        attempts=Operation.SALE,
         refuses=(DUPLICATE_EVENT,),
     )
 
@@ -95,7 +95,7 @@ def _action(
             response=TransactionView,
             events=events,
             stops_at_block=True,
-            is_attempt=True,
+            attempts=operation,
             refuses=_refusals(operation),
         )
 
@@ -193,7 +193,7 @@ ROWS: Final[tuple[Row, ...]] = (
         response=TransactionView,
         events=("batch.opened", "transaction.refund"),
         stops_at_block=True,
-        is_attempt=True,
+        attempts=Operation.REFUND,
         refuses=_refusals(Operation.REFUND),
     ),
 )
