@@ -5,7 +5,7 @@ from typing import Final
 
 from sandbox.domain.values import Value
 from sandbox.settings import SettingsError
-from sandbox.webhooks.sender import CONNECTIONS_MAX as WEBHOOKS_MAX
+from sandbox.webhooks.client import CONNECTIONS_MAX as WEBHOOKS_MAX
 
 FILES: Final = 32
 """Reserved for the event loop, the listening sockets, the state file, and lazy imports. Fewer would

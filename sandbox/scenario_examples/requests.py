@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from sandbox.in_process import Application, json_request
 from sandbox.platform.sending import ConnectionClosed
 from sandbox.settings import Settings
-from sandbox.webhooks.sender import Sending
+from sandbox.webhooks.client import Sending
 from sandbox.worlds.registry import Worlds
 
 
