@@ -145,9 +145,6 @@ class Noting:
         self.sent_in[self.turn] += 1
         return Sent(204, 0, "", None)
 
-    def forget(self):
-        pass
-
     async def close(self):
         pass
 
