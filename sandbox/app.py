@@ -43,11 +43,14 @@ from sandbox.platform.sending import close_connection
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.fixture import Fixture
 from sandbox.webhooks.address_guard import Guard
-from sandbox.webhooks.sender import Sender, Sending
-from sandbox.worlds.background import Scheduler
+from sandbox.webhooks.client import Sending, WebhookClient
+from sandbox.webhooks.worker import DeliveryWorker
+from sandbox.worlds.background import Background
 from sandbox.worlds.clock import SystemClock, system_seconds
-from sandbox.worlds.dispatcher import Dispatcher
+from sandbox.worlds.due_timers import fire_due
+from sandbox.worlds.measured import Measured
 from sandbox.worlds.registry import Ticks, Worlds
+from sandbox.worlds.timers import Timers
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
@@ -107,14 +110,12 @@ def build(
     """
     fixture = startup.fixture_of(settings)
     guard = _guard(settings)
-    dispatcher = Dispatcher(
-        sender or _sender(settings, guard),
-        header_prefix=settings.profile.webhook_header_prefix,
-    )
+    measured, timers = Measured(), Timers()
+    deliveries = _delivery_worker(settings, sender or _webhook_client(settings, guard), measured)
+    background = Background(deliveries, timers, measured)
     startup.check_webhooks(settings, guard)
-    kept = _kept(settings, system_clock, ticks, dispatcher, fixture)
+    kept = _kept(settings, system_clock, ticks, background, fixture)
     worlds, fleet = kept.worlds, kept.fleet
-    dispatcher.measured = worlds.measured
     token = _token(settings)
     answering = Platform(
         worlds,
@@ -134,7 +135,7 @@ def build(
         ],
         middleware=_middleware(settings, token),
         exception_handlers={HTTPException: answer_unrouted, Exception: answer_defect},
-        lifespan=kept.lifespan(inside.close, dispatcher.close),
+        lifespan=kept.lifespan(inside.close, timers.close, deliveries.close),
     )
     app.router.redirect_slashes = False
     app.state.platform = answering
@@ -248,12 +249,12 @@ def _kept(
     settings: Settings,
     system_clock: SystemClock,
     ticks: Ticks,
-    scheduler: Scheduler[World],
+    background: Background[World],
     fixture: Fixture,
 ) -> _Kept:
     """The worlds as the settings have them. Raises as `build` does."""
     if settings.database is None:
-        own = startup.own_worlds(settings, system_clock, ticks, scheduler, fixture)
+        own = startup.own_worlds(settings, system_clock, ticks, background, fixture)
         return _Kept(own[0], system_clock, own[1])
     must_have_driver()
     from sandbox.sharing import Sharing, agree
@@ -268,7 +269,7 @@ def _kept(
         settings,
         sharing.clock,
         ticks,
-        scheduler,
+        background,
         fixture,
         saver=sharing.saver,
         agreed=agreed,
@@ -341,9 +342,20 @@ def _guard(settings: Settings) -> Guard:
         raise SettingsError(f"--webhooks-to: {error}") from error
 
 
-def _sender(settings: Settings, guard: Guard) -> Sender:
-    """The sender of webhooks, with its share of connections. Raises SettingsError."""
-    return Sender(
+def _delivery_worker(
+    settings: Settings, client: Sending, measured: Measured
+) -> DeliveryWorker[World]:
+    return DeliveryWorker(
+        client,
+        header_prefix=settings.profile.webhook_header_prefix,
+        metrics=measured,
+        after_attempt=fire_due,
+    )
+
+
+def _webhook_client(settings: Settings, guard: Guard) -> WebhookClient:
+    """The client that sends webhooks, with its share of connections. Raises SettingsError."""
+    return WebhookClient(
         guard,
         user_agent=f"uat-sandbox/{__version__}",
         mask=settings.profile.scrub,

@@ -19,7 +19,7 @@ from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.saved_world import NotRestored
 from sandbox.webhooks.address_guard import Guard
 from sandbox.webhooks.declared import TooManyEndpoints, declare, endpoint_of
-from sandbox.worlds.background import Saver, Scheduler
+from sandbox.worlds.background import Background, Saver
 from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.registry import Ticks, Worlds
 from sandbox.worlds.scenarios import run_scenario
@@ -49,7 +49,7 @@ def worlds_of(
     settings: Settings,
     system_clock: SystemClock,
     ticks: Ticks,
-    scheduler: Scheduler[World],
+    background: Background[World],
     saver: Saver[World] | None,
 ) -> Worlds:
     """No worlds yet."""
@@ -58,7 +58,7 @@ def worlds_of(
         system_clock=system_clock,
         ticks=ticks,
         limits=settings.limits,
-        scheduler=scheduler,
+        background=background,
         on_timer=expiry.carry_out,
         saver=saver,
         known_keys=settings.has_known_keys,
@@ -69,7 +69,7 @@ def own_worlds(
     settings: Settings,
     system_clock: SystemClock,
     ticks: Ticks,
-    scheduler: Scheduler[World],
+    background: Background[World],
     fixture: Fixture,
 ) -> tuple[Worlds, str]:
     """The worlds of an earlier run, if there is a state file, and `default`.
@@ -77,12 +77,12 @@ def own_worlds(
     Returns the tokens of teams as well, as the file has them. Raises as `build` does.
     """
     if settings.store is None:
-        worlds = worlds_of(settings, system_clock, ticks, scheduler, None)
+        worlds = worlds_of(settings, system_clock, ticks, background, None)
         have_secret(worlds, None)
         begin(worlds, settings, fixture)
         return worlds, ""
     saver = saver_of(settings.store)
-    worlds = worlds_of(settings, system_clock, ticks, scheduler, saver)
+    worlds = worlds_of(settings, system_clock, ticks, background, saver)
     try:
         restore_all(worlds, saver.file, settings.store)
         have_secret(worlds, saver.file)
@@ -98,14 +98,14 @@ def shared_worlds(
     settings: Settings,
     system_clock: SystemClock,
     ticks: Ticks,
-    scheduler: Scheduler[World],
+    background: Background[World],
     fixture: Fixture,
     *,
     saver: Saver[World],
     agreed: "Agreed",
 ) -> Worlds:
     """No worlds yet: they are in the database. Raises FixtureError."""
-    worlds = worlds_of(settings, system_clock, ticks, scheduler, saver)
+    worlds = worlds_of(settings, system_clock, ticks, background, saver)
     worlds.secret = agreed.secret
     try:
         spec = _spec(settings, fixture).but(keys_are_known=worlds.known_keys)

@@ -30,10 +30,9 @@ from sandbox.scenarios.near_misses import NEAR_MISSES_MAX
 from sandbox.scenarios.queue import QUEUE_MAX
 from sandbox.scenarios.spoiling import SPOILED_MAX
 from sandbox.scenarios.words import RULES_MAX, WEBHOOK_RULES_MAX
-from sandbox.webhooks.connections import ANSWER_BYTES_MAX, INTERIM_MAX
-from sandbox.webhooks.sender import RESPONSE_CHARS_MAX
+from sandbox.webhooks.client import RESPONSE_CHARS_MAX
+from sandbox.webhooks.worker import UNDER_WAY_MAX
 from sandbox.worlds.coverage_counters import SCENARIOS_MAX
-from sandbox.worlds.dispatcher import UNDER_WAY_MAX
 from sandbox.worlds.event_stream import WAITING_MAX
 from sandbox.worlds.journal import CAPTURE_BYTES_MAX, REASON_CHARS_MAX
 from sandbox.worlds.limits import JOURNAL_ENTRIES_MAX, WORLDS_MAX, WORLDS_PER_TEAM_MAX
@@ -73,8 +72,6 @@ LIMITS = {
     "old secrets of an endpoint that still sign": OLD_SECRETS_MAX,
     "concurrent attempts at one endpoint": UNDER_WAY_MAX,
     "seconds of an attempt": int(TIMEOUT_S),
-    "bytes that are read of a receiver's answer": ANSWER_BYTES_MAX,
-    "interim answers (1xx) of a receiver": INTERIM_MAX,
     "characters that are stored of a receiver's answer": RESPONSE_CHARS_MAX,
     "attempts that are stored of a delivery": ATTEMPTS_MAX,
     "requests that wait for a message of a world": WAITS_MAX,

@@ -34,8 +34,8 @@ from sandbox.platform.rare_log import RareLog
 from sandbox.platform.routing import ROOT_PATH, Match, match_of, path_of
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
 from sandbox.store.files.port import StoreError, Unavailable
+from sandbox.worlds.due_timers import catch_up
 from sandbox.worlds.elsewhere import WorldLost
-from sandbox.worlds.scheduler import catch_up
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from sandbox.domain.instants import to_wire
 from sandbox.domain.values import Value
 from sandbox.store.saved_world import NotRestored
 from sandbox.store.steps import Steps
+from sandbox.worlds.due_timers import catch_up
 from sandbox.worlds.limits import TooManyWorlds, WorldTaken
 from sandbox.worlds.marks import Mark
-from sandbox.worlds.scheduler import catch_up
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:

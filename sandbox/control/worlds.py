@@ -26,9 +26,9 @@ from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.saved_world import NotRestored
 from sandbox.store.steps import Steps
 from sandbox.worlds.clock import ClockView
+from sandbox.worlds.due_timers import advance_to, catch_up
 from sandbox.worlds.elsewhere import Elsewhere, KeptWorld
 from sandbox.worlds.limits import Protected, TooManyWorlds, WorldTaken
-from sandbox.worlds.scheduler import advance_to, catch_up
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import World
 

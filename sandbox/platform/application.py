@@ -43,6 +43,7 @@ from sandbox.platform.wire import (
 )
 from sandbox.store.files.port import StoreError, Unavailable
 from sandbox.worlds.background import Saver
+from sandbox.worlds.due_timers import TIMERS_IN_A_ROW, catch_up, fire_due
 from sandbox.worlds.elsewhere import Elsewhere, WorldLost
 from sandbox.worlds.journal import (
     REASON_CHARS_MAX,
@@ -50,7 +51,6 @@ from sandbox.worlds.journal import (
 from sandbox.worlds.presented import PresentedKey
 from sandbox.worlds.recognized import RecognizedKeys
 from sandbox.worlds.registry import Worlds
-from sandbox.worlds.scheduler import TIMERS_IN_A_ROW, catch_up, fire_due
 from sandbox.worlds.world import World
 
 NO_ANSWER: Final = 0

@@ -48,10 +48,10 @@ from sandbox.platform.targets import check_visibility, find_target, named, reach
 from sandbox.platform.wire import Body, in_parts
 from sandbox.store.port import UnitOfWork
 from sandbox.store.preparing import ROWS_AT_ONCE_MAX, Unprepared
+from sandbox.worlds.due_timers import fire_due
 from sandbox.worlds.journal import WaitingRequest, headers_shown_by
 from sandbox.worlds.presented import PresentedKey
 from sandbox.worlds.registry import Worlds
-from sandbox.worlds.scheduler import fire_due
 
 OK: Final = 200
 NO_CONTENT: Final = 204

@@ -85,7 +85,7 @@ class InProcessStage:
     async def quiet(self) -> None:
         """Wait until every due webhook has arrived, and the delayed ones too."""
         outbox = self._world.outbox
-        while any(
+        while not outbox.is_idle or any(
             one.status == "pending" and one.next_attempt_at is None
             for message in self._world.store.messages()
             for one in outbox.deliveries_of(message.id)

@@ -46,8 +46,5 @@ class Receiver:
             return Sent(200, 0, "", None)
         return Sent(REFUSED, 0, "", f"answered {REFUSED}")
 
-    def forget(self) -> None:
-        """There are no connections to forget."""
-
     async def close(self) -> None:
         """There are no connections to close."""

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sandbox.platform.sending import ConnectionClosed
 from sandbox.settings import Settings
-from sandbox.webhooks.sender import Sending
+from sandbox.webhooks.client import Sending
 from sandbox.worlds.registry import Worlds
 
 

@@ -1,7 +1,7 @@
 """The webhooks of one world: their subscribers, deliveries, attempts and retries.
 
-The outbox decides and remembers, but sends nothing. The dispatcher takes jobs from it and reports
-their results.
+The outbox decides and remembers, but sends nothing. The delivery worker takes jobs from it and
+reports their results.
 """
 
 from collections import deque

@@ -1,27 +1,39 @@
-"""Background work that a world requests: sending webhooks, waking up when a timer is due."""
+"""The background work for worlds: sending webhooks, waking up in time, saving."""
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from sandbox.worlds.measured import Measured
 
 W = TypeVar("W", contravariant=True)
 
 
-class Scheduler(Protocol[W]):
-    """The background work of a server for worlds of type W."""
+class Deliveries(Protocol[W]):
+    """Sends the webhooks of worlds of type W."""
 
     def work(self, world: W, endpoint_id: str) -> None:
-        """Send the world's pending webhooks to this endpoint."""
-
-    def arm_wakeup(self, world: W, wait_s: float | None) -> None:
-        """Wake the world after so many seconds of the system clock; None: no timer is set."""
+        """Send what is due at this endpoint."""
 
     async def wait_idle(self, world: W) -> None:
-        """Wait until no webhook of the world is left to send now."""
+        """Wait until no webhook of the world is due or under way."""
 
-    def later(self, delay_s: float, what: Callable[[], None]) -> Callable[[], None]:
-        """Call this after so many seconds of the system clock; returns a function that cancels."""
+
+class WakeUps(Protocol[W]):
+    """Wakes worlds of type W, and makes delayed calls."""
+
+    def arm_wakeup(self, world: W, wait_s: float | None) -> None:
+        """Wake the world after so many seconds, in place of an earlier wake-up; None: never."""
+
+    def later(self, delay_s: float, function: Callable[[], None]) -> Callable[[], None]:
+        """Call the function after this many real seconds; returns a function that cancels it."""
+
+
+class Background(NamedTuple, Generic[W]):
+    """What a server does for its worlds beside answering requests, and what it measures."""
+
+    deliveries: Deliveries[W]
+    timers: WakeUps[W]
+    measured: Measured
 
 
 class Saver(Protocol[W]):
@@ -55,18 +67,22 @@ class Saver(Protocol[W]):
         """Write what remains, and write nothing any more."""
 
 
-class NullScheduler:
-    """Does no background work."""
+class _Idle:
+    """Sends nothing and wakes no world."""
 
     def work(self, world: object, endpoint_id: str) -> None:
         """Send nothing."""
 
-    def arm_wakeup(self, world: object, wait_s: float | None) -> None:
-        """Watch no clock."""
-
     async def wait_idle(self, world: object) -> None:
         """Wait for nothing."""
 
-    def later(self, delay_s: float, what: Callable[[], None]) -> Callable[[], None]:
+    def arm_wakeup(self, world: object, wait_s: float | None) -> None:
+        """Watch no clock."""
+
+    def later(self, delay_s: float, function: Callable[[], None]) -> Callable[[], None]:
         """Call nothing."""
         return lambda: None
+
+
+IDLE: Final = Background[object](_Idle(), _Idle(), Measured())
+"""The background of a world that is not in use."""

@@ -53,6 +53,14 @@ class Measured:
         self.stalls = 0
         self.longest_stall_s = 0.0
 
+    def count_attempt(self, *, is_delivered: bool) -> None:
+        """Count an attempt at a webhook."""
+        self.attempts["delivered" if is_delivered else "failed"] += 1
+
+    def note_lag(self, lag_s: float) -> None:
+        """Note how long after its event a message is sent for the first time."""
+        self.lags.add(lag_s)
+
     async def watch_loop(self) -> None:
         """Notice when the event loop comes round late; until it is cancelled."""
         with suppress(asyncio.CancelledError):

@@ -13,9 +13,10 @@ from sandbox.domain.profile import Profile
 from sandbox.domain.teams import OPERATOR, team_of, world_of
 from sandbox.store.saved_world import NotRestored, SavedWorld
 from sandbox.store.steps import Container, Steps, let_go, run_through
-from sandbox.worlds.background import NullScheduler, Saver, Scheduler
+from sandbox.worlds.background import IDLE, Background, Saver
 from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.coverage_counters import CoverageCounters
+from sandbox.worlds.due_timers import TIMERS_IN_A_ROW, fire_due
 from sandbox.worlds.key_holders import KeyHolders
 from sandbox.worlds.lifecycle import begin_anew, end_busy_payments, fill
 from sandbox.worlds.limits import (
@@ -26,8 +27,6 @@ from sandbox.worlds.limits import (
     TooManyWorlds,
     WorldTaken,
 )
-from sandbox.worlds.measured import Measured
-from sandbox.worlds.scheduler import TIMERS_IN_A_ROW, fire_due
 from sandbox.worlds.slices import Alone, Slices
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import DEFAULT_WORLD, TimerHandler, World
@@ -49,7 +48,7 @@ class Worlds:
         profile: Profile,
         system_clock: SystemClock,
         limits: Limits,
-        scheduler: Scheduler[World],
+        background: Background[World],
         on_timer: TimerHandler,
         saver: Saver[World] | None = None,
         ticks: Ticks = monotonic,
@@ -62,7 +61,7 @@ class Worlds:
         # The server's own secret. Keys of new worlds depend on it, unless they are documented keys.
         self.secret = b""
         self.known_keys = known_keys
-        self._scheduler = scheduler
+        self._background = background
         self._on_timer = on_timer
         self.saver = saver
         self.slices = Slices()
@@ -74,7 +73,7 @@ class Worlds:
         self._reserved: set[str] = set()
         # Saving, loading, resetting and deleting a world exclude each other.
         self.alone = Alone()
-        self.measured = Measured()
+        self.measured = background.measured
         if saver is not None:
             saver.measured = self.measured
         # The world `default` as it begins, if another server may have it.
@@ -150,7 +149,7 @@ class Worlds:
         self,
         spec: WorldSpec,
         saved: SavedWorld | None = None,
-        scheduler: Scheduler[World] | None = None,
+        background: Background[World] | None = None,
     ) -> Steps[World]:
         """A world that is not registered yet. It is filled beside the worlds in use."""
         world = World(
@@ -159,7 +158,7 @@ class Worlds:
             system_clock=self._system_clock,
             journal_entries_max=self.limits.journal_entries_max,
             key_is_free=self.is_free,
-            scheduler=scheduler or self._scheduler,
+            background=background or self._background,
             on_timer=self._on_timer,
             secret=self.secret,
         )
@@ -200,7 +199,7 @@ class Worlds:
             self.key_holders.forget(before)
             self._count_in(before)
             left = before.close()
-            self._scheduler.arm_wakeup(before, None)
+            self._background.timers.arm_wakeup(before, None)
         self._put_in_use(world, is_in_file=saved.is_from_file)
         yield from let_go(left)
         return world
@@ -257,7 +256,7 @@ class Worlds:
 
     def sketch(self, spec: WorldSpec) -> World:
         """A world as it would begin, which is not in use."""
-        return run_through(self._make(spec, scheduler=NullScheduler()))
+        return run_through(self._make(spec, background=IDLE))
 
     def __iter__(self) -> Iterator[World]:
         return iter(tuple(self._by_id.values()))
@@ -279,7 +278,7 @@ class Worlds:
         self.hide(world)
         self._count_in(world)
         left = world.close()
-        self._scheduler.arm_wakeup(world, None)
+        self._background.timers.arm_wakeup(world, None)
         yield from let_go(left)
 
     def hide(self, world: World) -> None:
@@ -298,7 +297,7 @@ class Worlds:
         Raises NotRestored if the fixture is a saved world that cannot be used, or if another world
         now has one of the keys; then nothing changed.
         """
-        fresh = yield from self._make(world.spec, scheduler=NullScheduler())
+        fresh = yield from self._make(world.spec, background=IDLE)
         yield from world.coverage.count()
         # No other task runs from here until the world is reset.
         if not world.has_begun:
@@ -321,8 +320,10 @@ class Worlds:
     def wake_one(self, world: World) -> None:
         """Continue the unfinished work of this world."""
         fire_due(world)
+        # Timers that were armed on an earlier loop are gone with it.
+        world.watch(world.store.next_timer())
         for endpoint_id in world.outbox.endpoints:
-            self._scheduler.work(world, endpoint_id)
+            self._background.deliveries.work(world, endpoint_id)
 
     def _count_in(self, world: World) -> None:
         """Keep the counts of a world that is removed, and of its last requests."""

@@ -30,10 +30,11 @@ from sandbox.store.steps import Container, Steps
 from sandbox.store.world_state import WorldState
 from sandbox.webhooks.inside import Inbox
 from sandbox.webhooks.outbox import Outbox
-from sandbox.worlds.background import Saver, Scheduler
+from sandbox.worlds.background import Background, Saver
 from sandbox.worlds.change_signal import ChangeSignal
 from sandbox.worlds.clock import Clock, SystemClock
 from sandbox.worlds.coverage_counters import CoverageCounters
+from sandbox.worlds.elsewhere import WorldLost
 from sandbox.worlds.event_stream import Subscriptions
 from sandbox.worlds.ids import Ids
 from sandbox.worlds.journal import Journal
@@ -68,7 +69,7 @@ class World:
         system_clock: SystemClock,
         journal_entries_max: int,
         key_is_free: Callable[[str], bool],
-        scheduler: Scheduler["World"],
+        background: Background["World"],
         on_timer: "TimerHandler",
         secret: bytes = b"",
     ) -> None:
@@ -90,7 +91,7 @@ class World:
         )
         # Makes the changes durable once the world is in use, if there is a state file.
         self.saver: Saver[World] | None = None
-        self._scheduler = scheduler
+        self._background = background
         self.on_timer = on_timer
         # The keys that were stored before there was anyone to notify.
         self._new_keys: list[ApiKey] = []
@@ -110,9 +111,9 @@ class World:
         self._listening = ChangeSignal()
         self.outbox = Outbox(
             self,
-            on_work=lambda endpoint_id: scheduler.work(self, endpoint_id),
+            on_work=lambda endpoint_id: background.deliveries.work(self, endpoint_id),
             on_change=self._listening.tell,
-            later=scheduler.later,
+            later=background.timers.later,
         )
         self.has_begun = False
         self.cast = Cast()
@@ -123,7 +124,7 @@ class World:
 
     def _reset_ephemeral_state(self) -> None:
         """Forget who waits for this world, or advances its clock."""
-        # The timer that the scheduler will wake up for.
+        # The timer that the world will be woken up for.
         self.watched: Timer | None = None
         self.advancing = Lock()
         # Held while the store is prepared for a query.
@@ -334,19 +335,28 @@ class World:
         """Wait for a new message or the result of an attempt."""
         await self._listening.wait()
 
+    async def can_send(self) -> bool:
+        """Wait until the changes so far are durable; False if another server has the world."""
+        if self.saver is not None:
+            try:
+                await self.saver.saved(self)
+            except WorldLost:
+                return False
+        return True
+
     async def wait_idle(self) -> None:
         """Wait until every due webhook was sent."""
-        await self._scheduler.wait_idle(self)
+        await self._background.deliveries.wait_idle(self)
 
     def watch(self, timer: Timer | None) -> None:
-        """Have the scheduler wake this world up for its next timer."""
+        """Have this world woken up for its next timer."""
         self.watched = timer
         wait_s = None
         if timer is not None:
             wait_s = (timer.due - self.clock.now()).total_seconds() / self.clock.rate
             if wait_s > 0 and self.clock.mode == "frozen":
                 wait_s = None
-        self._scheduler.arm_wakeup(self, wait_s if wait_s is None else max(0.0, wait_s))
+        self._background.timers.arm_wakeup(self, wait_s if wait_s is None else max(0.0, wait_s))
 
     def check_tap_desk(self) -> None:
         """Wake up the requests whose payment ended without a tap."""
@@ -358,6 +368,11 @@ class World:
     def now(self) -> datetime:
         """The world's present."""
         return self.clock.now()
+
+    @property
+    def clock_rate(self) -> float | None:
+        """The number of seconds that pass per real second; None while the clock stands still."""
+        return self.clock.rate if self.clock.mode == "running" else None
 
     def fraction(self, name: str) -> float:
         """A number from 0 to 1 that follows from the seed and the name."""

@@ -60,9 +60,6 @@ class Receiver:
             return Sent(503, 0, "later", "answered 503")
         return Sent(204, 0, "", None)
 
-    def forget(self) -> None:
-        pass
-
     async def close(self) -> None:
         pass
 

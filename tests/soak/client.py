@@ -147,9 +147,6 @@ class Receivers:
             await asyncio.sleep(size / 100)
         return Sent(200, 1.0, "", None)
 
-    def forget(self) -> None:
-        """There are no connections."""
-
     async def close(self) -> None:
         """There are no connections."""
 

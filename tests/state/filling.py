@@ -77,9 +77,6 @@ class Nowhere:
         await asyncio.Event().wait()
         raise AssertionError("nobody sets it")
 
-    def forget(self) -> None:
-        pass
-
     async def close(self) -> None:
         pass
 

@@ -147,9 +147,6 @@ class Taking:
     async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
         return Sent(204, 0, "", None)
 
-    def forget(self) -> None:
-        pass
-
     async def close(self) -> None:
         pass
 

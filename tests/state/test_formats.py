@@ -35,9 +35,6 @@ class Taking:
     async def send(self, url, body, headers):
         return Sent(204, 0, "", None)
 
-    def forget(self):
-        pass
-
     async def close(self):
         pass
 

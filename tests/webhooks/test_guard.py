@@ -8,7 +8,7 @@ from sandbox.app import build
 from sandbox.domain.webhooks.deliveries import Sent
 from sandbox.settings import Settings, SettingsError
 from sandbox.webhooks.address_guard import Guard
-from sandbox.webhooks.sender import Sender
+from sandbox.webhooks.client import WebhookClient
 from tests.control.test_control import assert_refused
 from tests.driving import InProcess
 from tests.webhooks.receiving import receiving
@@ -41,11 +41,11 @@ CLOSED = Guard(is_open=False)
 
 def send(guard: Guard, url: str) -> Sent:
     async def attempt() -> Sent:
-        sender = Sender(guard, "test", mask=str)
+        client = WebhookClient(guard, "test", mask=str)
         try:
-            return await sender.send(url, b"{}", {})
+            return await client.send(url, b"{}", {})
         finally:
-            await sender.close()
+            await client.close()
 
     return asyncio.run(attempt())
 

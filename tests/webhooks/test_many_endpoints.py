@@ -17,7 +17,7 @@ from sandbox.domain.webhooks.deliveries import Sent
 from sandbox.domain.webhooks.endpoints import ENDPOINTS_MAX
 from sandbox.scenarios.words import WEBHOOK_RULES_MAX
 from sandbox.settings import Settings
-from sandbox.worlds.dispatcher import STARTS_IN_A_TURN
+from sandbox.webhooks.worker import STARTS_IN_A_TURN
 from tests.conftest import NOW
 from tests.control.test_control import assert_refused
 from tests.driving import InProcess
@@ -144,9 +144,6 @@ class Noting:
     async def send(self, url, body, headers):
         self.sent_in[self.turn] += 1
         return Sent(204, 0, "", None)
-
-    def forget(self):
-        pass
 
     async def close(self):
         pass

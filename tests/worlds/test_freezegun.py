@@ -15,6 +15,8 @@ from tests.conftest import NOW
 from tests.driving import InProcess
 from tests.platform.minting import messages
 from tests.support.payments import held, pay, prompted, read, sold
+from tests.webhooks.calling import living, sample
+from tests.webhooks.receiving import receiving
 
 VISA = {"card_reader_data": {"paymentCardData": "tok_visa_credit"}}
 
@@ -122,3 +124,19 @@ def test_a_client_on_an_event_loop_sees_the_same():
                 return held["status"], (await client.get(path)).json()["status"]
 
     assert asyncio.run(statuses()) == ("authorized", "canceled")
+
+
+@pytest.mark.parametrize("real_asyncio", [True, False])
+def test_webhooks_arrive_while_time_is_frozen(real_asyncio):
+    async def deliver(receiver):
+        sandbox = InProcess(build(Settings(webhooks=(receiver.url,))))
+        async with living(sandbox):
+            for count in (1, 2, 3):
+                sample(sandbox)
+                await sandbox.sandbox.worlds.default.wait_idle()
+                assert len(receiver.requests) == count
+
+    with receiving() as receiver, freeze_time(NOW, real_asyncio=real_asyncio):
+        asyncio.run(deliver(receiver))
+
+    assert {one.headers["webhook-timestamp"] for one in receiver.requests} == {"1772366400"}

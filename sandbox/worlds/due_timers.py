@@ -20,7 +20,7 @@ log = logging.getLogger("sandbox.worlds")
 def fire_due(world: World) -> list[Timer]:
     """Fire the timers that are due, in order; returns the events.
 
-    Fires a limited number at a time. The dispatcher fires the rest in the next rounds of the loop;
+    Fires a limited number at a time. `Timers` fires the rest in the next rounds of the loop;
     `catch_up` waits for all of them.
     """
     fired: list[Timer] = []

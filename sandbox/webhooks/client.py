@@ -1,0 +1,307 @@
+"""Sends webhooks over the network, and says what became of each attempt."""
+
+import asyncio
+import re
+import socket
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from time import perf_counter, time
+from typing import Any, Final, Protocol
+
+import aiohttp
+
+from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.domain.webhooks.schedule import TIMEOUT_S
+from sandbox.webhooks.address_guard import Guard
+
+RESPONSE_CHARS_MAX: Final = 4_096
+"""Characters stored of a receiver's answer: enough for an error message."""
+
+_MARGIN_BYTES: Final = 256
+"""Bytes read beyond the stored ones, so a key is recognized before it is cut."""
+
+BODY_BYTES_MAX: Final = RESPONSE_CHARS_MAX + _MARGIN_BYTES
+"""The client closes the connection instead of reading the rest of a longer body."""
+
+ERROR_CHARS_MAX: Final = 500
+"""Characters stored of an attempt's error, which may quote the receiver."""
+
+CONNECTIONS_MAX: Final = 1_000
+"""The most attempts that hold a connection at a time."""
+
+IDLE_S: Final = 2.0
+"""Close an unused connection after this time: receivers close theirs after five seconds or more."""
+
+_RECEIVED_BYTES: Final = 16_384
+"""What the system holds of a receiver's answer. More would be parsed in one go, which takes long
+if it is made of thousands of interim answers."""
+
+_ESCAPE: Final = re.compile(r"\\u00([0-7][0-9a-fA-F])")
+
+
+class Sending(Protocol):
+    """Sends webhooks."""
+
+    async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
+        """Make one attempt: 2xx in time is a success, anything else is not. Never raises."""
+
+    async def close(self) -> None:
+        """Close all connections."""
+
+
+class AddressRefused(Exception):
+    """The address guard refuses the host of a URL."""
+
+
+class GuardedResolver(aiohttp.ThreadedResolver):
+    """Finds the addresses of a host that the guard allows."""
+
+    def __init__(self, guard: Guard) -> None:
+        super().__init__()
+        self._guard = guard
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[aiohttp.abc.ResolveResult]:
+        """Resolve a host. Raises OSError if it has no allowed address."""
+        found = await super().resolve(host, port, family)
+        refusals = [self._guard.why_not(host, one["host"]) for one in found]
+        allowed = [one for one, why in zip(found, refusals, strict=True) if why is None]
+        if not allowed:
+            raise OSError(refusals[0] if refusals else "the host has no address")
+        return allowed
+
+
+@dataclass
+class _Answer:
+    """What has come of an answer. `status` is None until its head is complete."""
+
+    status: int | None = None
+    body: bytearray = field(default_factory=bytearray)
+    retry_after: str | None = None
+    is_on_kept_connection: bool = False
+
+
+def create_tls_context() -> ssl.SSLContext:
+    """Create the context for receivers with TLS, which trusts the system's authorities."""
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(("http/1.1",))
+    return context
+
+
+class WebhookClient:
+    """Sends webhooks over connections that it keeps for a while. Fulfils `Sending`.
+
+    An attempt fails after `timeout_s`. `mask` masks secrets in a receiver's answer.
+    `create_tls_context` is called once, in a thread, before the first attempt over TLS.
+    """
+
+    def __init__(
+        self,
+        guard: Guard,
+        user_agent: str,
+        *,
+        mask: Callable[[str], str],
+        timeout_s: float = TIMEOUT_S,
+        connections_max: int = CONNECTIONS_MAX,
+        create_tls_context: Callable[[], ssl.SSLContext] = create_tls_context,
+    ) -> None:
+        self._guard = guard
+        self._user_agent = user_agent
+        self._mask = mask
+        self._timeout_s = timeout_s
+        self._connections_max = connections_max
+        self._create_tls_context = create_tls_context
+        self._tls_context: ssl.SSLContext | None = None
+        self._session: aiohttp.ClientSession | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
+        started = perf_counter()
+        answer, error, is_timeout, is_unreachable = _Answer(), None, False, False
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                await self._post(url, body, headers, answer)
+        except TimeoutError:
+            error, is_timeout = f"no complete answer within {self._timeout_s:g} s", True
+        except (aiohttp.ClientError, AddressRefused, OSError, ValueError) as problem:
+            error = describe(problem)
+            is_unreachable = isinstance(problem, aiohttp.ClientConnectorError)
+        else:
+            error = _find_error(answer.status)
+        return Sent(
+            status_code=answer.status,
+            duration_ms=(perf_counter() - started) * 1000,
+            response=stored_text(answer.body, self._mask),
+            error=error and self._mask(error)[:ERROR_CHARS_MAX],
+            retry_after_s=_parse_retry_after(answer.retry_after),
+            is_timeout=is_timeout,
+            is_unreachable=is_unreachable,
+        )
+
+    async def _post(
+        self, url: str, body: bytes, headers: Mapping[str, str], answer: _Answer
+    ) -> None:
+        """Post the body, and fill in the answer."""
+        session = await self._open_session()
+        tls = await self._get_tls_context() if url[:6].lower() == "https:" else True
+        while True:
+            answer.is_on_kept_connection = False
+            try:
+                async with session.post(
+                    url,
+                    data=body,
+                    headers=headers,
+                    ssl=tls,
+                    allow_redirects=False,
+                    trace_request_ctx=answer,
+                ) as response:
+                    await _read(response, answer)
+                return
+            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+                # The receiver closed a kept connection just before it was used again.
+                if answer.status is not None or not answer.is_on_kept_connection:
+                    raise
+
+    async def _open_session(self) -> aiohttp.ClientSession:
+        """The session of the running loop."""
+        loop = asyncio.get_running_loop()
+        if self._session is not None and self._loop is not loop:
+            await self.close()
+        if self._session is None:
+            self._loop = loop
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(
+                    limit=self._connections_max,
+                    keepalive_timeout=IDLE_S,
+                    resolver=GuardedResolver(self._guard),
+                    socket_factory=_create_socket,
+                    use_dns_cache=False,
+                ),
+                headers={
+                    "user-agent": self._user_agent,
+                    "accept": "*/*",
+                    "content-type": "application/json",
+                },
+                skip_auto_headers=["accept-encoding"],
+                auto_decompress=False,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                # `send` has a limit for the whole attempt.
+                timeout=aiohttp.ClientTimeout(total=None),
+                middlewares=[self._refuse_internal_host],
+                trace_configs=[_trace_kept_connections()],
+            )
+        return self._session
+
+    async def _refuse_internal_host(
+        self, request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType
+    ) -> aiohttp.ClientResponse:
+        """Ask the guard about the host of the URL: no resolver sees one that is an address."""
+        if refusal := self._guard.why_not_to(request.url.raw_host or ""):
+            raise AddressRefused(refusal)
+        return await send(request)
+
+    async def _get_tls_context(self) -> ssl.SSLContext:
+        if self._tls_context is None:
+            # Reading the certificates of all authorities takes a while.
+            self._tls_context = await asyncio.to_thread(self._create_tls_context)
+        return self._tls_context
+
+    async def close(self) -> None:
+        if self._session is not None:
+            session, self._session = self._session, None
+            await session.close()
+
+
+def _create_socket(address: aiohttp.AddrInfoType) -> socket.socket:
+    family, kind, protocol, _, _ = address
+    created = socket.socket(family, kind, protocol)
+    created.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVED_BYTES)
+    return created
+
+
+def _trace_kept_connections() -> aiohttp.TraceConfig:
+    """Note in each answer whether its connection had carried another request before."""
+
+    async def note(_: aiohttp.ClientSession, context: Any, __: Any) -> None:
+        context.trace_request_ctx.is_on_kept_connection = True
+
+    trace = aiohttp.TraceConfig()
+    trace.on_connection_reuseconn.append(note)
+    return trace
+
+
+async def _read(response: aiohttp.ClientResponse, answer: _Answer) -> None:
+    """Read the head, and the beginning of the body."""
+    answer.status = response.status
+    answer.retry_after = response.headers.get("retry-after")
+    while len(answer.body) < BODY_BYTES_MAX and (chunk := await response.content.readany()):
+        answer.body += chunk[: BODY_BYTES_MAX - len(answer.body)]
+
+
+def _find_error(status: int | None) -> str | None:
+    """Why an answer with this status is no success; None if it is one."""
+    if status is not None and 200 <= status < 300:
+        return None
+    is_redirect = status is not None and 300 <= status < 400
+    return f"answered {status}" + ("; redirects are not followed" if is_redirect else "")
+
+
+def describe(problem: Exception) -> str:
+    """Describe in one line why there is no complete answer."""
+    if isinstance(problem, aiohttp.ClientConnectorError):
+        host = f"[{problem.host}]" if ":" in problem.host else problem.host
+        return f"Cannot connect to host {host}:{problem.port} [{_describe_connecting(problem)}]"
+    if isinstance(problem, aiohttp.ServerDisconnectedError):
+        return "the connection was closed before there was a complete answer"
+    if isinstance(problem, aiohttp.ClientPayloadError):
+        return "the body of the answer was not completed or cannot be read"
+    if isinstance(problem, aiohttp.ClientResponseError):
+        return f"the answer cannot be read: {_in_one_line(problem.message)}"
+    if isinstance(problem, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
+        return f"the URL cannot be used: {_in_one_line(str(problem))}"
+    if isinstance(problem, OSError) and problem.strerror:
+        return problem.strerror
+    return _in_one_line(str(problem)) or type(problem).__name__
+
+
+def _describe_connecting(problem: aiohttp.ClientConnectorError) -> str:
+    if isinstance(problem, aiohttp.ClientConnectorCertificateError):
+        cause = problem.certificate_error
+        return f"the TLS certificate is not trusted: {getattr(cause, 'verify_message', cause)}"
+    cause = problem.os_error
+    if isinstance(cause, ConnectionRefusedError):
+        return "connection refused: nothing listens there"
+    if isinstance(cause, socket.gaierror) and cause.errno != socket.EAI_AGAIN:
+        return "no such host"
+    return _in_one_line(cause.strerror or str(cause))
+
+
+def _in_one_line(text: str) -> str:
+    """The text without line breaks, and without a last line that marks a place."""
+    return " ".join(text.split()).removesuffix(" ^")
+
+
+def stored_text(answer: bytes | bytearray, mask: Callable[[str], str]) -> str:
+    """The stored part of an answer's body, without secrets. Source: assumed D5."""
+    if not answer:
+        return ""
+    text = answer.decode("utf-8", "replace")
+    # Receivers mostly answer JSON, in which an escape may hide a digit of a card.
+    plain = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), text)
+    masked = mask(plain)
+    return (masked if masked != plain else mask(text))[:RESPONSE_CHARS_MAX]
+
+
+def _parse_retry_after(text: str | None) -> float | None:
+    """The wait of a Retry-After header: seconds, or a date. None for anything else."""
+    if text is None:
+        return None
+    if text.isascii() and text.strip().isdecimal():
+        return float(text[:9])
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time())
+    except (ValueError, TypeError, OverflowError):
+        return None

@@ -1,0 +1,96 @@
+"""Timers of the event loop: they wake worlds, and call functions after a delay."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+from typing import Final
+
+from sandbox.worlds.due_timers import fire_due
+from sandbox.worlds.world import World
+
+_LOOK_AGAIN_S: Final = 3_600.0
+"""Read a world's clock again after so many seconds, to notice jumps of the system clock."""
+
+
+@dataclass(eq=False)
+class _Call:
+    """A call to make at that time of the monotonic clock. Without a loop it has no handle yet."""
+
+    due_s: float
+    function: Callable[[], None]
+    handle: asyncio.TimerHandle | None = None
+
+
+class Timers:
+    """Wakes worlds when their next timer is due, and makes delayed calls.
+
+    Delayed calls may be planned before an event loop runs. Fulfils `worlds.background.WakeUps`.
+    """
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_closed = False
+        self._wakeups: dict[int, asyncio.TimerHandle] = {}
+        # A dictionary as an ordered set.
+        self._calls: dict[_Call, None] = {}
+
+    def _is_running(self) -> bool:
+        """Whether an event loop runs. The handles of an earlier loop are gone with it."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return False
+        if loop is not self._loop:
+            self._loop, self._is_closed, self._wakeups = loop, False, {}
+            for call in self._calls:
+                self._arm(call)
+        return not self._is_closed
+
+    def arm_wakeup(self, world: World, wait_s: float | None) -> None:
+        """Wake the world after so many seconds, in place of an earlier wake-up; None: never."""
+        is_running = self._is_running()
+        if (earlier := self._wakeups.pop(id(world), None)) is not None:
+            earlier.cancel()
+        if wait_s is not None and is_running:
+            assert self._loop
+            wait_s = min(wait_s, _LOOK_AGAIN_S)
+            self._wakeups[id(world)] = self._loop.call_later(wait_s, self._wake, world)
+
+    def _wake(self, world: World) -> None:
+        del self._wakeups[id(world)]
+        world.watched = None
+        fire_due(world)
+
+    def later(self, delay_s: float, function: Callable[[], None]) -> Callable[[], None]:
+        """Call the function after this many real seconds; returns a function that cancels it."""
+        is_running = self._is_running()
+        call = _Call(monotonic() + delay_s, function)
+        self._calls[call] = None
+        if is_running:
+            self._arm(call)
+
+        def cancel() -> None:
+            self._calls.pop(call, None)
+            if call.handle is not None:
+                call.handle.cancel()
+
+        return cancel
+
+    def _arm(self, call: _Call) -> None:
+        assert self._loop
+        wait_s = max(0.0, call.due_s - monotonic())
+        call.handle = self._loop.call_later(wait_s, self._make, call)
+
+    def _make(self, call: _Call) -> None:
+        del self._calls[call]
+        call.function()
+
+    async def close(self) -> None:
+        """Stop: wake no world and make no call."""
+        self._is_closed = True
+        for wakeup in self._wakeups.values():
+            wakeup.cancel()
+        for call in self._calls:
+            if call.handle is not None:
+                call.handle.cancel()
