@@ -2,11 +2,11 @@
 
 import logging
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from starlette.types import Scope
 
@@ -17,6 +17,7 @@ from sandbox.control.rows import PREFIX, Services
 from sandbox.control.who import Tokens
 from sandbox.descriptors import shares
 from sandbox.domain.instants import from_ms
+from sandbox.domain.profile import Profile
 from sandbox.domain.values import Value
 from sandbox.keeping import must_have_driver, renew, tokens_of
 from sandbox.platform.application import Platform
@@ -244,6 +245,7 @@ def _services(
         scenario=library.scenario,
         scenario_text=library.scenario_text,
         prove=_prove,
+        repeat=partial(_repeat, profile=settings.profile),
         play=partial(_play, inside=inside),
         why_not_to=guard.why_not_to,
         platform_url=settings.platform_url,
@@ -262,6 +264,19 @@ def _prove(scenario: "Scenario") -> list["Step"]:
     from sandbox.scenario_examples import run_examples
 
     return list(run_examples(scenario, build, within_s=_PROVED_WITHIN_S))
+
+
+def _repeat(
+    begin: Mapping[str, Any],
+    named: Mapping[str, Mapping[str, str]],
+    steps: Sequence[Any],
+    *,
+    profile: Profile,
+) -> str | None:
+    """What of these requests does not come again in a sandbox of its own, in words."""
+    from sandbox.scenario_examples.repeating import repeat
+
+    return repeat(begin, named, steps, build, profile=profile, within_s=_PROVED_WITHIN_S)
 
 
 async def _play(

@@ -126,11 +126,10 @@ export async function readSmall(id = route.value.world) {
     if (error instanceof Refused && error.status === 404) return null;
     throw error;
   };
-  const [waits, due, ends, runs, now, seen] = await Promise.all([
+  const [waits, due, ends, now, seen] = await Promise.all([
     ask("GET", inWorld(id, "taps")),
     ask("GET", `${inWorld(id, "agenda")}?limit=50`),
     ask("GET", inWorld(id, "endpoints")),
-    ask("GET", inWorld(id, "scenario")).catch(quiet),
     ask("GET", inWorld(id, "clock")),
     ask("GET", inWorld(id, "overview")).catch(quiet),
   ]);
@@ -138,7 +137,8 @@ export async function readSmall(id = route.value.world) {
   taps.value = waits.taps;
   agenda.value = due;
   endpoints.value = ends.endpoints;
-  scenario.value = runs;
+  // A capture has no overview, and says without a server what runs.
+  scenario.value = seen ? seen.scenario : await ask("GET", inWorld(id, "scenario")).catch(quiet);
   glance.value = seen;
   clock.value = { ...now, read: Date.now() };
   beat.value += 1;
