@@ -142,7 +142,7 @@ function useQueue() {
 }
 
 const queued = ({ outcome, fault, operation, amount }, currency) => [plain(outcome ?? fault),
-  operation && `for a ${plain(operation)}`, amount !== null && `of ${money(amount, currency)}`].filter(Boolean).join(" ");
+  operation && `(${plain(operation)})`, amount !== null && `of ${money(amount, currency)}`].filter(Boolean).join(" ");
 
 const Queue = ({ queue, currency }) => queue.length ? html`<span><span class="q">waits for the next attempt:</span> <b>${queue.map((one) => queued(one, currency)).join(", ")}</b>
     <${Act} class="btn s" run=${() => act("DELETE", ["scenario", "next"])} done="The queue is empty">Empty the queue<//></span>`
