@@ -2,6 +2,7 @@
 
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { ask, away, inWorld, locked, raw, Refused } from "./api.js";
+import { isReport } from "./capture.js";
 import { route } from "./route.js";
 
 /**
@@ -89,8 +90,10 @@ export async function enter(id) {
   waiting.value = 0;
   while (!over.aborted && route.value.world === id) {
     try {
-      await readAll(id);
-      if (over.aborted) return;
+      if (isReport) {
+        await readAll(id);
+        return;
+      }
       await readAlong(id, over);
     } catch (error) {
       if (error.name === "AbortError" || over.aborted) return;
@@ -159,6 +162,9 @@ async function readAlong(id, over) {
   const answer = await raw("GET", `${inWorld(id, "stream")}?kinds=${kinds}&shape=row`, undefined, {
     signal: over,
   });
+  // What happens from now on waits in the stream, so nothing is missed between the two.
+  await readAll(id);
+  if (over.aborted) return;
   live.value = true;
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";

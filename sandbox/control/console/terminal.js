@@ -105,10 +105,8 @@ function keyFor(terminal, directory) {
   const keys = world.value?.keys ?? {};
   if (keys[terminal]) return terminal;
   let one = directory.get(world.value?.terminals?.[terminal]);
-  while ((one = directory.get(one?.parent_id))) {
-    if (keys[one.cast]) return one.cast;
-  }
-  return null;
+  while (one && !keys[one.cast]) one = directory.get(one.parent_id);
+  return one?.cast ?? null;
 }
 
 /** Why the key may not use the terminal, and which could; null if it may. */
