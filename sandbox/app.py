@@ -2,12 +2,12 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -25,6 +25,7 @@ from sandbox.control.welcome import welcome
 from sandbox.control.who import Tokens
 from sandbox.domain.faults import INTERNAL_ERROR, Refusal
 from sandbox.domain.instants import from_ms
+from sandbox.domain.profile import Profile
 from sandbox.domain.values import Value
 from sandbox.middleware import (
     AllowedHosts,
@@ -303,6 +304,7 @@ def _services(
         scenario=library.scenario,
         scenario_text=library.scenario_text,
         prove=_prove,
+        repeat=partial(_repeat, profile=settings.profile),
         play=partial(_play, inside=inside),
         why_not_to=guard.why_not_to,
         platform_url=settings.platform_url,
@@ -321,6 +323,19 @@ def _prove(scenario: "Scenario") -> list["Step"]:
     from sandbox.scenario_examples import run_examples
 
     return list(run_examples(scenario, build, within_s=_PROVED_WITHIN_S))
+
+
+def _repeat(
+    begin: Mapping[str, Any],
+    named: Mapping[str, Mapping[str, str]],
+    steps: Sequence[Any],
+    *,
+    profile: Profile,
+) -> str | None:
+    """What of these requests does not come again in a sandbox of its own, in words."""
+    from sandbox.scenario_examples.repeating import repeat
+
+    return repeat(begin, named, steps, build, profile=profile, within_s=_PROVED_WITHIN_S)
 
 
 async def _play(

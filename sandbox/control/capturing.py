@@ -34,7 +34,7 @@ from sandbox.platform.rows import Row
 from sandbox.store.steps import Steps
 from sandbox.store.tables import EVERYTHING
 from sandbox.worlds.clock import ClockView
-from sandbox.worlds.journal import Entry, EntryView
+from sandbox.worlds.journal import Entry
 from sandbox.worlds.world import World
 
 PROGRAM: Final = "uat-sandbox"
@@ -149,7 +149,7 @@ class Capture(TypedDict):
     messages: list[messages.MessageView]
     message_rows: list[messages.MessageRow]
     checks: list[CapturedCheck]
-    requests: list[EntryView]
+    requests: list[observe.JournalEntry]
     request_rows: list[observe.RequestRow]
 
 
@@ -237,7 +237,7 @@ def _written(
     yield from document.members_of("message_rows", (messages.row_of(world, one) for one in told))
     yield from document.members_of("checks", (each for one in told for each in _checks(world, one)))
     entries = world.journal.entries()
-    yield from document.members_of("requests", map(world.journal.view, entries))
+    yield from document.members_of("requests", (observe.view_of(world, entry) for entry in entries))
     rows = (observe.row_of(world, entry) for entry in entries)
     yield from document.members_of("request_rows", rows)
     return document.end()

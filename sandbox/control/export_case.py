@@ -3,22 +3,26 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 from sandbox.control.finding import cast_names
 from sandbox.worlds.journal import EntryView
 from sandbox.worlds.world import World
 
-_IN_A_QUERY: Final = "=&+,:;/@!$'()*?~-._"
+IN_A_QUERY: Final = "=&+,:;/@!$'()*?~-._"
 
 
 @dataclass(frozen=True)
 class ExportCase:
-    """Requests to write, the oldest first."""
+    """Requests to write, the oldest first.
+
+    `scenarios` are those under which they came, each under the id of its request.
+    """
 
     world: World
     views: list[EntryView]
+    scenarios: Mapping[str, Mapping[str, Any] | None]
     url: str
     key_header: str
     version: str
@@ -33,5 +37,5 @@ class ExportCase:
 
     def address(self, view: EntryView) -> str:
         """The URL of a request."""
-        query = quote(view["query"], safe=_IN_A_QUERY)
+        query = quote(view["query"], safe=IN_A_QUERY)
         return f"{self.url}{quote(view['path'])}" + (f"?{query}" if query else "")

@@ -31,11 +31,14 @@ _ASSERTED: Final = (
 )
 """The fields of an answer that say what happened, and are the same in another world."""
 
-_IDS: Final = ("transaction_id", "id", "terminal_id", "location_id", "batch_id", "event_id")
+IDS: Final = ("transaction_id", "id", "terminal_id", "location_id", "batch_id", "event_id")
 """The fields of an answer with an id that later requests may name; the first is its own."""
 
-_CHOSEN: Final = ("queue", "header")
+CHOSEN: Final = ("queue", "header")
 """What chose an outcome for one attempt: the other world has to be told."""
+
+UNKNOWN_KEY: Final = "svc_uat_unknown00000_" + "x" * 32
+"""A key that no world has, in place of one that was sent and not known."""
 
 _STEP_S: Final = 1.0
 """Requests that came within so long of each other come at one time of the test's clock."""
@@ -64,19 +67,38 @@ def pytest_of(case: ExportCase) -> str:
         "import pytest",
         "",
     ]
-    scenario = case.world.state.scenario
-    if scenario is not None:
-        lines += [f"SCENARIO = {_code(scenario)}", ""]
-    steps, is_contradicted = _steps(case)
+    scenarios = _scenarios(case)
+    for number, scenario in enumerate(scenarios):
+        lines += [f"{_scenario_name(number)} = {_code(scenario)}", ""]
+    steps, is_contradicted = _steps(case, scenarios)
     if is_contradicted:
         lines += [*YOURS.splitlines(), ""]
     lines += ["", *_marker(case), "def test_what_was_seen(sandbox):"]
-    if scenario is not None:
-        lines += ["    sandbox.scenario(SCENARIO)", ""]
     return "\n".join([*lines, *steps]).rstrip() + "\n"
 
 
+def _scenarios(case: ExportCase) -> list[Mapping[str, Any]]:
+    """The scenarios under which the requests came, the first one first."""
+    found: list[Mapping[str, Any]] = []
+    for scenario in case.scenarios.values():
+        if scenario is not None and scenario not in found:
+            found.append(scenario)
+    return found
+
+
+def _scenario_name(number: int) -> str:
+    return f"SCENARIO_{number + 1}" if number else "SCENARIO"
+
+
 def _marker(case: ExportCase) -> Iterator[str]:
+    yield "@pytest.mark.sandbox("
+    for name, value in beginning(case).items():
+        yield f"    {name}={_code(value)},"
+    yield ")"
+
+
+def beginning(case: ExportCase) -> dict[str, Any]:
+    """How a world begins in which all this can come again."""
     world = case.world
     begins = world.state.begins
     how: dict[str, Any] = {"seed": begins.seed, "fixture": begins.fixture}
@@ -89,10 +111,7 @@ def _marker(case: ExportCase) -> Iterator[str]:
         how["switches"] = switches
     if readings:
         how["readings"] = readings
-    yield "@pytest.mark.sandbox("
-    for name, value in how.items():
-        yield f"    {name}={_code(value)},"
-    yield ")"
+    return how
 
 
 def _changed(now: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
@@ -166,7 +185,7 @@ class _Known:
     def learn(self, number: int, response: Any) -> None:
         if not isinstance(response, dict):
             return
-        for field in _IDS:
+        for field in IDS:
             id = response.get(field)
             if isinstance(id, str) and id not in self._code:
                 self._code[id] = _Text(f'seen_{number}["{field}"]')
@@ -204,20 +223,32 @@ def _in_quotes(text: str) -> str:
 _BRACES: Final = str.maketrans({"{": "{{", "}": "}}", "'": "%27", "\\": "%5C"})
 
 
-def _steps(case: ExportCase) -> tuple[list[str], bool]:
+def changes_of_scenario(case: ExportCase) -> dict[str, Mapping[str, Any] | None]:
+    """The scenarios that began, or none that went on, right before a request, by its id."""
+    found: dict[str, Mapping[str, Any] | None] = {}
+    runs: Mapping[str, Any] | None = None
+    for view in case.views:
+        scenario = case.scenarios[view["id"]]
+        # One that is started again counts anew, and is another object.
+        if scenario is not runs:
+            found[view["id"]] = runs = scenario
+    return found
+
+
+def _steps(case: ExportCase, scenarios: list[Mapping[str, Any]]) -> tuple[list[str], bool]:
     """The lines of the requests, and whether webhooks contradict an answer in them."""
     known = _Known(case)
     webhooks = ExportedWebhooks(case.world)
-    at: datetime | None = None
+    changes, later = changes_of_scenario(case), come_later(case)
     lines: list[str] = []
     is_contradicted = False
     for number, view in enumerate(case.views, start=1):
-        came = parse_rfc3339(view["at"])
-        is_later = at is not None and (came - at).total_seconds() > _STEP_S
-        if is_later:
+        if view["id"] in later:
             lines.append(f"    sandbox.advance(to={view['at']!r})")
-        if at is None or is_later:
-            at = came
+        if view["id"] in changes:
+            scenario = changes[view["id"]]
+            name = None if scenario is None else _scenario_name(scenarios.index(scenario))
+            lines += [f"    sandbox.scenario({name})", ""]
         lines += [*webhooks.spoiling(view), *_step(case, known, number, view)]
         known.learn(number, view["response"])
         heard = list(webhooks.heard(view, known.code, _client(case, view)))
@@ -226,10 +257,26 @@ def _steps(case: ExportCase) -> tuple[list[str], bool]:
     return lines, is_contradicted
 
 
+def come_later(case: ExportCase) -> set[str]:
+    """The requests to whose time the clock has to be advanced."""
+    found: set[str] = set()
+    at: datetime | None = None
+    for view in case.views:
+        came = parse_rfc3339(view["at"])
+        if at is not None and (came - at).total_seconds() > _STEP_S:
+            found.add(view["id"])
+        if at is None or view["id"] in found:
+            at = came
+    return found
+
+
 def _step(case: ExportCase, known: _Known, number: int, view: EntryView) -> Iterator[str]:
     outcome = view["outcome"]
-    if outcome is not None and outcome["source"] in _CHOSEN:
-        yield f"    sandbox.next({_next(outcome['key'], view['response'])})"
+    if outcome is not None and outcome["source"] in CHOSEN:
+        chosen = queued_again(outcome["key"], view["response"])
+        first = repr(chosen.pop("outcome")) if "outcome" in chosen else None
+        named = [f"{name}={value!r}" for name, value in chosen.items()]
+        yield f"    sandbox.next({', '.join([first, *named] if first else named)})"
     asked = [repr(view["method"]), known.path(view["path"], view["query"])]
     if view["request"] is not None:
         sent = pformat(known.of(view["request"]), width=_WIDTH - 14, sort_dicts=False)
@@ -245,15 +292,15 @@ def _step(case: ExportCase, known: _Known, number: int, view: EntryView) -> Iter
     yield from _assertions(number, view)
 
 
-def _next(key: str, response: Any) -> str:
-    """The arguments that choose the outcome again."""
+def queued_again(key: str, response: Any) -> dict[str, Any]:
+    """What to queue so that the outcome is chosen again."""
     if key in TRANSPORT_FAULTS:
-        return f"fault={key!r}"
+        return {"fault": key}
     if key == PARTIAL.key and isinstance(response, dict):
         told = response.get("additional_details") or {}
         approved = told.get("captured_amount") or told.get("authorized_amount")
-        return f"{key!r}, approved_amount={approved!r}"
-    return repr(key)
+        return {"outcome": key, "approved_amount": approved}
+    return {"outcome": key}
 
 
 def _client(case: ExportCase, view: EntryView) -> str:
@@ -270,7 +317,7 @@ def _client(case: ExportCase, view: EntryView) -> str:
         return repr(name)
     if view["key"] is None:
         return "None"
-    return "plaintext='svc_uat_unknown00000_' + 'x' * 32"
+    return f"plaintext={UNKNOWN_KEY!r}"
 
 
 def _assertions(number: int, view: EntryView) -> Iterator[str]:
@@ -278,8 +325,13 @@ def _assertions(number: int, view: EntryView) -> Iterator[str]:
     if not isinstance(response, dict):
         return
     yield f"    seen_{number} = answer_{number}.json()"
-    seen = {name: response[name] for name in _ASSERTED if name in response}
+    seen = asserted(response)
     if seen:
         yield f"    assert seen_{number} | {{"
         yield from (f"        {name!r}: {value!r}," for name, value in seen.items())
         yield f"    }} == seen_{number}"
+
+
+def asserted(response: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of an answer that a test asserts."""
+    return {name: response[name] for name in _ASSERTED if name in response}

@@ -28,8 +28,11 @@ from sandbox.worlds.world import World
 if TYPE_CHECKING:
     from sandbox.control.look_shapes import MovesQuery
 
+_DECLINE: Final = ActionRequest(operation=Operation.CONFIRM, confirms=False)
+
 MOVES: Final[dict[str, tuple[ActionRequest, dict[str, Any]]]] = {
     "payments.confirm": (ActionRequest(operation=Operation.CONFIRM), {"confirm": True}),
+    "payments.confirm declined": (_DECLINE, {"confirm": False}),
     "payments.capture": (ActionRequest(operation=Operation.CAPTURE), {}),
     "payments.increment": (ActionRequest(operation=Operation.INCREMENT, amount=1), {"amount": 1}),
     "payments.adjust": (
@@ -39,24 +42,34 @@ MOVES: Final[dict[str, tuple[ActionRequest, dict[str, Any]]]] = {
     "payments.reverse": (ActionRequest(operation=Operation.REVERSE), {}),
     "payments.refund": (ActionRequest(operation=Operation.REFUND), {}),
 }
-"""The operations on a payment: each with its least request, and the body that says the same."""
+"""The moves of a payment: each with its least request, and the body that says the same.
+
+The first word of a move is its operation.
+"""
 
 _ROWS: Final[dict[str, Row]] = {row.name: row for row in OPERATIONS if row.name in MOVES}
+
+_WITHOUT_NATURAL_AMOUNT: Final = (Operation.INCREMENT, Operation.ADJUST)
+"""The operations that need an amount from the client."""
 
 
 class Move(TypedDict):
     """An operation on a payment: whether it can be done now, by which row, and why not.
 
-    `min` and `max` are the least and the greatest amount in minor units; null where it cannot be
-    done. `example` is a body that fits.
+    `next_status` is the status to which it leads. `min` and `max` are
+    the least and the greatest amount in minor units, and `amount` is the one that a body without an
+    amount stands for; null where it cannot be done, or takes no amount. `example` is a body that
+    fits.
     """
 
     operation: str
     possible: bool
+    next_status: str | None
     row: str | None
     says: str
     error: str | None
     status: int
+    amount: int | None
     min: int | None
     max: int | None
     path: str
@@ -95,7 +108,11 @@ def moves_of(world: World, tx: Transaction, key: ApiKey | None) -> Moves:
     )
     return {
         "state": tx.status,
-        "moves": [_move(world, context, tx, name, key) for name in MOVES],
+        "moves": [
+            _move(world, context, tx, name, key)
+            for name, (action, _) in MOVES.items()
+            if action.confirms or tx.status == "surcharge_pending"
+        ],
         "by_itself": _by_itself(world, tx),
     }
 
@@ -104,14 +121,16 @@ def _move(
     world: World, context: OperationContext, tx: Transaction, name: str, key: ApiKey | None
 ) -> Move:
     action, body = MOVES[name]
-    row = _ROWS[name]
+    row = _ROWS[name.partition(" ")[0]]
     shown: Move = {
-        "operation": name,
+        "operation": row.name,
         "possible": False,
+        "next_status": None,
         "row": None,
         "says": "",
         "error": None,
         "status": row.status,
+        "amount": None,
         "min": None,
         "max": None,
         "path": row.path.replace("{id}", tx.transaction_id),
@@ -133,15 +152,20 @@ def _move(
             "status": refusal.fault.status,
             "clause": refusal.source,
         }
-    least, most = _limits(context, tx, action)
-    if action.operation in (Operation.INCREMENT, Operation.ADJUST):
+    least, most = _limits(context, tx, action) if action.confirms else (None, None)
+    natural = None
+    if action.operation in _WITHOUT_NATURAL_AMOUNT:
         body = {**body, "amount": least}
+    elif action.confirms:
+        natural = plan(tx, action).amount
     status = tx.status if taken.next_status == "same" else taken.next_status
     return {
         **shown,
         "possible": True,
+        "next_status": status,
         "row": taken.id,
         "says": f"{taken.id}: {action.operation} leads to {status}",
+        "amount": natural,
         "min": least,
         "max": most,
         "example": body,

@@ -30,7 +30,7 @@ from sandbox.worlds.world import World
 if TYPE_CHECKING:
     from sandbox.control.shapes import RequestsQuery
 
-_ROUTES: Final = frozenset(row.name for row in OPERATIONS)
+_SUMMARIES: Final = {row.name: row.summary for row in OPERATIONS}
 _OUTCOMES: Final = frozenset({*OUTCOMES, *TRANSPORT_FAULTS})
 _REFUSED_FROM: Final = 400
 _WHY_CHARS_MAX: Final = 200
@@ -48,8 +48,16 @@ class PaymentOfRow(TypedDict):
     last4: str | None
 
 
+class JournalEntry(EntryView):
+    """A journal entry. `summary` says what the operation of its route does; null without one."""
+
+    summary: str | None
+
+
 class RequestRow(TypedDict):
     """A request in a list. `why` is the deciding sentence of a refusal, with its clause.
+
+    `summary` says what the operation of its route does; null for a path that has none.
 
     `status` is null while the request waits for a card or its processor.
     `amount` is what the request asked for, in minor units. `payment` is the payment of its answer.
@@ -62,6 +70,7 @@ class RequestRow(TypedDict):
     method: str
     path: str
     route: str | None
+    summary: str | None
     key: str | None
     key_id: str | None
     key_name: str | None
@@ -87,7 +96,7 @@ class Requests(TypedDict):
     `next` as `before` gives those before the first of them.
     """
 
-    requests: list[EntryView | RequestRow]
+    requests: list[JournalEntry | RequestRow]
     total: int
     limit: int
     offset: int
@@ -98,7 +107,7 @@ async def requests(request: ControlRequest) -> Written[Requests]:
     """The journal of a world, newest last."""
     query: RequestsQuery = request.query
     world, slices = request.world, request.services.worlds.slices
-    must_be_known("route", query.route, _ROUTES)
+    must_be_known("route", query.route, _SUMMARIES)
     must_be_known("outcome", query.outcome, _OUTCOMES)
     account = None if query.account is None else account_of(world, query.account).id
     key_id = None if query.key_id is None else _key_of(world, query.key_id)
@@ -119,10 +128,10 @@ async def requests(request: ControlRequest) -> Written[Requests]:
         offset=page.offset,
         next=page.items[0].id if left and page.items and page.offset else None,
     )
-    views: Iterable[EntryView | RequestRow] = (
+    views: Iterable[JournalEntry | RequestRow] = (
         chain((row_of(world, entry) for entry in page.items if left), waits)
         if query.shape == "row"
-        else map(world.journal.view, page.items)
+        else (view_of(world, entry) for entry in page.items)
     )
     return await slices.run(written_list(answer, "requests", views))
 
@@ -193,6 +202,16 @@ def _is_about(world: World, entry: Entry, id: str) -> bool:
     return any(message is not None and message.subject == id for message in messages)
 
 
+def summary_of(route: str | None) -> str | None:
+    """What the operation of a route does, in words."""
+    return None if route is None else _SUMMARIES.get(route)
+
+
+def view_of(world: World, entry: Entry) -> JournalEntry:
+    """A request with its whole way."""
+    return {**world.journal.view(entry), "summary": summary_of(entry.route)}
+
+
 def row_of(world: World, entry: Entry) -> RequestRow:
     """A request as lists show it."""
     why = clause = None
@@ -206,6 +225,7 @@ def row_of(world: World, entry: Entry) -> RequestRow:
         "method": entry.method,
         "path": entry.path,
         "route": entry.route,
+        "summary": summary_of(entry.route),
         "key": entry.key,
         "key_id": entry.key_id,
         "key_name": world.journal.key_name(entry),
@@ -250,6 +270,7 @@ def _waiting_row(world: World, one: WaitingRequest) -> RequestRow:
         "method": one.method,
         "path": one.path,
         "route": one.route,
+        "summary": summary_of(one.route),
         "key": one.key,
         "key_id": one.key_id,
         "key_name": world.journal.key_name(one),
@@ -319,7 +340,7 @@ def _payment(body: bytes | None) -> PaymentOfRow | None:
         return None
 
 
-def request(request: ControlRequest) -> EntryView:
+def request(request: ControlRequest) -> JournalEntry:
     """One request of the journal."""
     journal = request.world.journal
     entry = journal.entry(request.params["id"])
@@ -334,7 +355,7 @@ def request(request: ControlRequest) -> EntryView:
         raise ControlFault(
             404, "not_found", "the journal has no request with this id, or no longer has it"
         )
-    return journal.view(entry)
+    return view_of(request.world, entry)
 
 
 def forget_requests(request: ControlRequest) -> None:

@@ -10,6 +10,7 @@ from sandbox.control.messages import DeliveryMark
 from sandbox.control.observe import RequestRow, waiting_rows
 from sandbox.control.observe import row_of as row_of_request
 from sandbox.control.rows import ControlRequest
+from sandbox.control.scenarios import RunningScenario, running_in
 from sandbox.domain.batches import Batch
 from sandbox.domain.currencies import in_letters
 from sandbox.domain.instants import from_ms, to_wire
@@ -86,12 +87,14 @@ class FeedRow(RequestRow):
 class OverviewView(TypedDict):
     """A world at a glance.
 
-    `needs` are what waits for somebody; of each kind the newest. `due` is what falls due next,
+    `scenario` is the one that runs, null without one. `needs` are what waits for somebody; of each
+    kind the newest. `due` is what falls due next,
     `due_total` how much falls due in all. `statuses` counts all payments. `waiting` are the
     requests that have no answer yet. `feed` has the newest requests, the newest first.
     """
 
     now: str
+    scenario: RunningScenario | None
     needs: list[Need]
     due: list[DueView]
     due_total: int
@@ -117,6 +120,7 @@ async def read(request: ControlRequest) -> OverviewView:
     timers = world.store.timers.numbered()
     return {
         "now": to_wire(world.now()),
+        "scenario": running_in(world),
         "needs": needs,
         "due": [agenda.view(world, timer) for _, timer in timers[:DUE_MAX]],
         "due_total": len(timers),

@@ -1,6 +1,6 @@
 """The row of the control table for an endpoint, and the request that its function gets."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from msgspec import Struct, field
@@ -106,6 +106,7 @@ class Services(Value, frozen=True, kw_only=True, gc=True):
     without them. `samples` gives a sample body of an event type. `scenarios` is the library by
     name, `scenario` finds one by name or title, `scenario_text` is the text of its file, and
     `prove` runs the examples of one in a sandbox of its own, `play` some of them in a world.
+    `repeat` sends requests that were seen to a sandbox of its own, and tells what differs.
     `why_not_to` tells why webhooks may not go to a host; None if they may. `platform_url` is the
     URL of the platform, seen from the control API, and `needs_token` says whether the control API
     requires a token. `inside` sends requests to the platform. `control_document` writes its OpenAPI
@@ -126,6 +127,9 @@ class Services(Value, frozen=True, kw_only=True, gc=True):
     scenario: Callable[[str], Any]
     scenario_text: Callable[[str], str]
     prove: Callable[[Any], Sequence[Proved]]
+    repeat: Callable[
+        [Mapping[str, Any], Mapping[str, Mapping[str, str]], Sequence[Any]], str | None
+    ]
     play: Callable[[World, Any, range, Act], Awaitable[Sequence[PlayedStep]]]
     why_not_to: Callable[[str], str | None]
     platform_url: str

@@ -74,11 +74,18 @@ class RunningScenario(TypedDict):
 
 def read(request: ControlRequest) -> RunningScenario:
     """The scenario that runs in a world, and how often each of its rules applied."""
+    found = running_in(request.world)
+    if found is None:
+        raise _no_scenario()
+    return found
+
+
+def running_in(world: World) -> RunningScenario | None:
+    """The scenario that runs in a world; None without one."""
     from sandbox.scenarios.toml import written_toml
 
-    world = request.world
     if world.scenario is None:
-        raise _no_scenario()
+        return None
     shown, since = world.scenario.view(), world.state.scenario_since
     decided, spoilt = _last_requests(world)
     return {

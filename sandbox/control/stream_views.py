@@ -118,7 +118,7 @@ def _scenario(world: World) -> dict[str, Any]:
 
 
 FULL: Final[Shown] = {
-    REQUEST: lambda world, entry: world.journal.view(entry),
+    REQUEST: observe.view_of,
     MESSAGE: lambda world, message: messages.shown(message),
     ATTEMPT: lambda world, tried: _tried(tried),
     CLOCK: lambda world, clock: clock,

@@ -69,6 +69,7 @@ class Recorder:
             None if key is None else key.id,
             incoming.origin,
             self._shown_headers(incoming.shown_headers),
+            context.world.state.scenario,
         )
         context.world.journal.add(entry)
         if self._log_requests:

@@ -6,7 +6,7 @@ looks like a key is masked on the way in, so an entry never holds a key.
 
 import re
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Final, Literal, TypedDict
 
@@ -111,7 +111,10 @@ class EntryView(TypedDict):
 
 
 class Entry(Value, frozen=True):
-    """One request, as it was recorded. Texts and bodies are scrubbed already."""
+    """One request, as it was recorded. Texts and bodies are scrubbed already.
+
+    `scenario` is the document of the scenario that ran, which the entries of its time share.
+    """
 
     id: str
     at: Instant
@@ -133,6 +136,7 @@ class Entry(Value, frozen=True):
     key_id: str | None = None
     origin: Origin = CLIENT
     headers: Headers = ()
+    scenario: Mapping[str, Any] | None = None
 
     @property
     def subject(self) -> str | None:

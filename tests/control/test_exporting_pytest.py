@@ -8,14 +8,19 @@ import pytest
 from tests.control.test_control import assert_refused
 from tests.support.payments import act, close_batch, fresh_sandbox, paid, pay, read, set_switches
 from tests.testing.pytesting import run_pytest
-from tests.webhooks.calling import living
+from tests.webhooks.calling import control, living
 
 EXPORT = "/worlds/default/export"
 
 
+def export(sandbox, **more):
+    """The answer; the application runs in a loop, since the test is proved beside it."""
+    return asyncio.run(control(sandbox, "POST", EXPORT, {"as": "pytest"} | more))
+
+
 def exported(sandbox, **more):
-    answer = sandbox.control("POST", EXPORT, {"as": "pytest"} | more)
-    assert answer.status == 200, answer.text
+    answer = export(sandbox, **more)
+    assert answer.status == 200, answer.body
     return answer.json()["content"]
 
 
@@ -128,6 +133,63 @@ def test_requests_come_with_those_that_made_what_they_name():
     assert test.count("status_code == 200") == 2
     assert "777" not in test
     assert sale["transaction_id"] not in test
+
+
+LOST_CARD = {
+    "name": "Lost card",
+    "rule": [{"when": {"operation": "sale"}, "then": {"outcome": "lost_card"}}],
+}
+NOT_ENOUGH = {
+    "name": "Not enough money",
+    "rule": [{"when": {"operation": "sale"}, "then": {"outcome": "insufficient_funds"}}],
+}
+EVERY_SECOND = {
+    "name": "Every second",
+    "rule": [{"when": {"operation": "sale", "nth": 2}, "then": {"outcome": "lost_card"}}],
+}
+
+
+def run_scenario(sandbox, scenario):
+    answer = sandbox.control("PUT", "/worlds/default/scenario", scenario)
+    assert answer.status == 200, answer.text
+
+
+def last_request(sandbox):
+    return sandbox.control("GET", "/worlds/default/requests").json()["requests"][-1]["id"]
+
+
+@pytest.mark.proves("assumed D25-export")
+def test_a_payment_is_tested_under_the_scenario_under_which_it_was_made(tmp_path):
+    sandbox = fresh_sandbox()
+    paid(sandbox)
+    run_scenario(sandbox, LOST_CARD)
+    assert pay(sandbox).json()["status_reason"] == "invalid_card"
+    sandbox.control("DELETE", "/worlds/default/scenario")
+    paid(sandbox)
+    run_scenario(sandbox, NOT_ENOUGH)
+    assert pay(sandbox).json()["status_reason"] == "insufficient_funds"
+    run_scenario(sandbox, {"name": "approve_all"})
+
+    test = exported(sandbox)
+
+    assert "approve" not in test.lower().replace("approved", "")
+    status, said = ran(tmp_path, test)
+    assert (status, "1 passed" in said) == (0, True), said
+
+
+@pytest.mark.proves("assumed D25-export")
+def test_a_test_that_would_fail_in_a_world_of_its_own_is_refused():
+    sandbox = fresh_sandbox()
+    run_scenario(sandbox, EVERY_SECOND)
+    paid(sandbox)
+    pay(sandbox)
+    second = last_request(sandbox)
+
+    refused = export(sandbox, requests=[second])
+
+    assert (refused.status, refused.json()["error"]) == (409, "not_exportable")
+    assert f"{second}: status is 'captured', not 'declined'" in refused.json()["message"]
+    assert exported(sandbox).count("assert answer_") == 2
 
 
 def test_a_key_that_only_this_world_has_is_refused():

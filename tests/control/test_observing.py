@@ -156,7 +156,7 @@ def test_an_entry_tells_a_request_from_its_beginning_to_its_answer(sandbox):
             "response",
             "decisions",
         ),
-        *("outcome", "near_misses", "events", "notes"),
+        *("outcome", "near_misses", "events", "notes", "summary"),
     ]
     assert entry["id"] == answer.headers["x-sandbox-request-id"]
     assert (entry["at"], entry["method"], entry["path"]) == (NOW, "POST", "/v5/apikeys")

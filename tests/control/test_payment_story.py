@@ -147,6 +147,38 @@ def test_the_limits_are_those_at_which_the_platform_begins_to_refuse(made, opera
     assert (above.status, at_most.status) == (400, shown["status"])
 
 
+AMOUNTS = [
+    (lambda sandbox: held(sandbox, 1000), "capture", 1000),
+    (lambda sandbox: held(sandbox, 1000), "reverse", 1000),
+    (lambda sandbox: held(sandbox, 1000), "increment", None),
+    (lambda sandbox: sold(sandbox, 1000), "adjust", None),
+    (lambda sandbox: acted(sandbox, sold(sandbox, 1000), "refund", amount=300), "refund", 700),
+]
+
+
+@pytest.mark.parametrize(("made", "operation", "amount"), AMOUNTS)
+def test_a_move_names_the_amount_that_it_has_without_one(made, operation, amount):
+    sandbox = fresh_sandbox()
+
+    assert move(sandbox, made(sandbox), operation)["amount"] == amount
+
+
+def test_a_surcharge_can_be_accepted_with_its_own_total_or_declined():
+    sandbox = fresh_sandbox()
+    tx = pay(sandbox, 7942, at="surcharge_merchant").json()
+    assert tx["status"] == "surcharge_pending"
+
+    accept, decline = (
+        one for one in moves(sandbox, tx)["moves"] if one["operation"] == "payments.confirm"
+    )
+
+    assert (accept["amount"], accept["next_status"]) == (tx["total_amount"], "captured")
+    assert (decline["amount"], decline["next_status"]) == (None, "canceled")
+    assert move(sandbox, tx, "reverse")["next_status"] == "canceled"
+    answer = ask(sandbox, "POST", decline["path"], decline["example"])
+    assert (answer.status, answer.json()["status"]) == (decline["status"], "canceled")
+
+
 def test_every_example_of_a_possible_move_succeeds():
     for operation in ("capture", "increment", "reverse"):
         sandbox = fresh_sandbox()

@@ -184,3 +184,19 @@ def test_a_request_that_waits_for_a_card_is_listed_without_a_status(sandbox):
 
 async def _rows(sandbox, query):
     return (await control(sandbox, "GET", REQUESTS, query=query)).json()["requests"]
+
+
+@pytest.mark.parametrize("shape", ["full", "row"])
+def test_each_request_says_what_its_operation_does(shape):
+    sandbox = fresh_sandbox()
+    id = held(sandbox)["transaction_id"]
+    ask(sandbox, "POST", f"/v1/payments/{id}/capture", {})
+    ask(sandbox, "POST", "/v5/apikeys", {})
+    ask(sandbox, "GET", "/nowhere")
+
+    assert [(entry["route"], entry["summary"]) for entry in listed(sandbox, shape=shape)] == [
+        ("payments.preauth", "Authorize a payment, to be captured later"),
+        ("payments.capture_v1", "Capture an authorization"),
+        ("apikeys.create", "Create an API key"),
+        (None, None),
+    ]

@@ -97,7 +97,7 @@ def test_a_newcomer_takes_a_first_payment_and_gets_the_command_that_does_the_sam
 
     desk.click("button", "Tap a first payment")
     expect(page.locator(".feed ol")).to_contain_text("captured")
-    desk.click("link", "Sale $10.00", within=".feed")
+    desk.click("link", "Take a payment $10.00", within=".feed")
 
     request = page.get_by_role("region", name="Request")
     expect(request.locator(".st").first).to_have_text("captured")

@@ -175,7 +175,7 @@ declare namespace Api {
     messages: Array<MessageView>;
     message_rows: Array<MessageRow>;
     checks: Array<CapturedCheck>;
-    requests: Array<EntryView>;
+    requests: Array<JournalEntry>;
     request_rows: Array<RequestRow>;
   };
   type CapturedCheck = {
@@ -408,31 +408,6 @@ declare namespace Api {
     transaction_count: number;
     refused_amount: number;
   };
-  type EntryView = {
-    id: string;
-    at: string;
-    method: string;
-    path: string;
-    query: string;
-    route: string | null;
-    key: string | null;
-    key_id: string | null;
-    key_name: string | null;
-    account_id: string | null;
-    subject: string | null;
-    origin: "client" | "console";
-    client: string | null;
-    headers: Record<string, string>;
-    status: number;
-    duration_ms: number;
-    request: any;
-    response: any;
-    decisions: Array<DecisionView>;
-    outcome: OutcomeView | null;
-    near_misses: Array<string>;
-    events: Array<string>;
-    notes: Array<string>;
-  };
   type Error = {
     error: string;
     message: string;
@@ -471,6 +446,7 @@ declare namespace Api {
     method: string;
     path: string;
     route: string | null;
+    summary: string | null;
     key: string | null;
     key_id: string | null;
     key_name: string | null;
@@ -539,6 +515,32 @@ declare namespace Api {
     merchants: number;
     terminals_per_merchant?: number;
     locations_per_merchant?: number;
+  };
+  type JournalEntry = {
+    id: string;
+    at: string;
+    method: string;
+    path: string;
+    query: string;
+    route: string | null;
+    key: string | null;
+    key_id: string | null;
+    key_name: string | null;
+    account_id: string | null;
+    subject: string | null;
+    origin: "client" | "console";
+    client: string | null;
+    headers: Record<string, string>;
+    status: number;
+    duration_ms: number;
+    request: any;
+    response: any;
+    decisions: Array<DecisionView>;
+    outcome: OutcomeView | null;
+    near_misses: Array<string>;
+    events: Array<string>;
+    notes: Array<string>;
+    summary: string | null;
   };
   type KeyName = {
     id: string;
@@ -658,10 +660,12 @@ declare namespace Api {
   type Move = {
     operation: string;
     possible: boolean;
+    next_status: string | null;
     row: string | null;
     says: string;
     error: string | null;
     status: number;
+    amount: number | null;
     min: number | null;
     max: number | null;
     path: string;
@@ -740,6 +744,7 @@ declare namespace Api {
   };
   type OverviewView = {
     now: string;
+    scenario: RunningScenario | null;
     needs: Array<Need>;
     due: Array<DueView>;
     due_total: number;
@@ -992,6 +997,7 @@ declare namespace Api {
     method: string;
     path: string;
     route: string | null;
+    summary: string | null;
     key: string | null;
     key_id: string | null;
     key_name: string | null;
@@ -1011,7 +1017,7 @@ declare namespace Api {
     duration_ms: number;
   };
   type Requests = {
-    requests: Array<EntryView | RequestRow>;
+    requests: Array<JournalEntry | RequestRow>;
     total: number;
     limit: number;
     offset: number;
@@ -1848,7 +1854,7 @@ declare namespace Api {
       method: "GET";
       path: ["worlds", string, "requests", string];
       body: undefined;
-      answer: EntryView;
+      answer: JournalEntry;
     };
     "capture.read": {
       method: "GET";

@@ -23,6 +23,16 @@ export class Refused extends Error {
   }
 }
 
+/**
+ * The platform's refusal of a request that the console sent; null if it took it.
+ * @param {any} answer
+ */
+export function refusal({ status, body, fault }) {
+  if (status !== null && status < 400) return null;
+  const message = status ? `The platform answered ${status}: ${body?.error ?? "no error"}.` : `The connection closed without an answer: ${fault}.`;
+  return new Refused(status ?? 0, { message, details: typeof body?.detail === "string" ? body.detail : "" });
+}
+
 /** The server did not answer. */
 export class Away extends Error {}
 

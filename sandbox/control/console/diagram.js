@@ -7,7 +7,6 @@ const AT = { pending: [10, 76], authorized: [150, 76], captured: [290, 76], sett
 const EDGES = [["pending", "authorized"], ["pending", "captured"], ["pending", "declined"], ["pending", "error"], ["pending", "canceled"],
   ["pending", "surcharge_pending"], ["surcharge_pending", "captured"], ["surcharge_pending", "canceled"], ["authorized", "captured"],
   ["authorized", "canceled"], ["authorized", "reversed"], ["captured", "settled"], ["captured", "refunded"], ["captured", "reversed"], ["settled", "refunded"]];
-const LEADS = { capture: "captured", refund: "refunded", reverse: "reversed", confirm_surcharge: "captured" };
 const W = 118;
 
 const middle = (name) => [AT[name][0] + W / 2, AT[name][1] + 14];
@@ -24,7 +23,8 @@ function path(from, to) {
 export function Diagram({ payment, moves }) {
   const was = [...new Set((payment.history ?? []).map(({ status }) => status))];
   const now = payment.status;
-  const next = new Set((moves?.moves ?? []).filter(({ possible }) => possible).map(({ operation }) => LEADS[operation.split(".").pop()]).filter(Boolean));
+  const next = new Set((moves?.moves ?? []).filter(({ possible }) => possible).map(({ next_status: status }) => status).filter(Boolean));
+  next.delete(now);
   for (const one of moves?.by_itself ?? []) next.add(one.next_status);
   const kind = (name) => name === now ? "now" : was.includes(name) ? "was" : next.has(name) ? "next" : "";
   const taken = new Set(was.slice(1).map((to, i) => `${was[i]} ${to}`));

@@ -2,6 +2,7 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { ask } from "./api.js";
+import { download } from "./exporting.js";
 import { FileBox, told } from "./filebox.js";
 import { problemsOf, Proof } from "./proving.js";
 import { route } from "./route.js";
@@ -19,22 +20,21 @@ when = { operation = "sale", nth = 3 }
 then = { outcome = "insufficient_funds" }
 `;
 
-const place = () => `sandbox-draft ${route.value.world}`;
+/** Where the draft of a file is kept: each file of each world has its own. */
+const place = (of) => `sandbox-draft ${route.value.world} ${of}`;
 
-/** The draft of this world, if it is one of that file. */
-function draftOf(of) {
-  try {
-    const kept = JSON.parse(localStorage.getItem(place()));
-    return kept?.of === of ? kept.text : null;
-  } catch {
-    return null;
-  }
-}
+const draftOf = (of) => localStorage.getItem(place(of));
 
 /** Keeps a draft in this browser. One with a secret is not kept. */
 function keep(of, text) {
-  if (SECRET.test(text)) localStorage.removeItem(place());
-  else localStorage.setItem(place(), JSON.stringify({ of, text }));
+  if (SECRET.test(text)) localStorage.removeItem(place(of));
+  else localStorage.setItem(place(of), text);
+}
+
+/** The name of a file for a scenario, as its own name says. */
+function fileName(text) {
+  const name = /^name\s*=\s*"([^"]*)"/m.exec(text)?.[1] ?? "";
+  return `${name.toLowerCase().replace(/[^a-z0-9]+/g, "_").replace(/^_+|_+$/g, "") || "scenario"}.toml`;
 }
 
 /** The file as it was before anybody changed it: of the library, of what runs, or a new one. */
@@ -77,12 +77,14 @@ export function Editing({ of, close }) {
   const loose = (problems ?? []).filter(({ line }) => line === null);
   const usable = current && problems !== null && count === 0;
   const prove = async () => setProved({ text, proof: await act("POST", ["scenario", "prove"], { toml: text }) });
-  const back = () => { setText(first); setVersion(version + 1); localStorage.removeItem(place()); };
+  const back = () => { setText(first); setVersion(version + 1); localStorage.removeItem(place(of)); };
+  const save = () => download({ name: fileName(text), media_type: "application/toml", content: text });
   return html`<${Panel} title="File" about="checked as you write; drafts stay in this browser" more=${html`<button class="btn s" onClick=${close}>Close</button>`}>
     <${FileBox} label="Scenario file" text=${text} version=${version} problems=${shown} onText=${change} />
     <div class="pf"><${Act} class="btn p" disabled=${!usable} run=${() => act("PUT", ["scenario"], { toml: text })}
       done=${({ name }) => `${name} runs`}>Run this file<//>
     <${Act} class="btn" disabled=${!usable} run=${prove}>Prove<//>
+    <button class="btn" onClick=${save}>Save the file</button>
     <button class="btn" disabled=${text === first} onClick=${back}>Undo all changes</button>
     <span class=${count ? "x" : "q"} role="status">${count ? `${count} ${count === 1 ? "mistake" : "mistakes"}${scenario.value ? `; ${scenario.value.name} runs until it is right` : ""}`
       : current ? "No mistake" : "Checking"}</span></div>

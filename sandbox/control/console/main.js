@@ -22,6 +22,7 @@ import { agenda, endpoints, follow, held, hold, live, messages, scenario, sessio
   trouble, world } from "./state.js";
 import { Go, html, Icon, said, Trouble } from "./ui.js";
 import { ClockFace } from "./clockface.js";
+import { countNear } from "./words.js";
 import { failing } from "./health.js";
 import { isReport } from "./capture.js";
 import { Band, beginReport, roomsOf } from "./report.js";
@@ -47,7 +48,10 @@ const ROOMS = roomsOf([
 const counts = {
   terminal: () => taps.value.length && [taps.value.length, "w", "wait for a card"],
   scenarios: () => scenario.value && ["running", "", ""],
-  time: () => agenda.value?.total && [agenda.value.total, "", "fall due"],
+  time: () => {
+    const near = agenda.value ? countNear(Date.parse(agenda.value.now), agenda.value) : 0;
+    return near && [near, "", "fall due within a year"];
+  },
   webhooks: () => {
     const bad = endpoints.value.filter((one) => failing(one, messages.value)).length;
     return bad && [bad, "w bad", "endpoints fail"];

@@ -1,10 +1,11 @@
 // Overview: what needs somebody, what happens, what falls due, how the endpoints do.
 
 import { useMemo, useState } from "preact/hooks";
+import { refusal } from "./api.js";
 import { act, agenda, endpoints, glance, held, hold, listed, messages, requests, send, taps, waiting, world }
   from "./state.js";
 import { Act, Code, Empty, Go, html, Icon, Panel, Choice, Status, walk } from "./ui.js";
-import { amountOf, decider, money, purpose, subject, time, until } from "./words.js";
+import { amountOf, decider, isNear, money, purpose, shows, subject, time, until } from "./words.js";
 import { deliveriesTo, failing, named, tick } from "./health.js";
 import { useTicks, worldNow } from "./clockface.js";
 
@@ -103,19 +104,23 @@ function First() {
   const terminal = world.value?.terminals?.merchant;
   return html`<${Empty}><p><b>Nothing has happened in this world.</b></p>
     <p class="q">Requests of your software show up here as they come, with the reasons for each answer.</p>
-    ${terminal && html`<${Act} class="btn p" done="Approved" run=${() => send({ method: "POST",
-      path: "/v3/payment", key: "merchant", body: { amount: 1000, terminal_id: terminal,
-        card_reader_data: { paymentCardData: "tok_visa_credit" } } })}>Tap a first payment<//>`}<//>`;
+    ${terminal && html`<${Act} class="btn p" done=${({ body }) => shows(body)} run=${async () => {
+      const answer = await send({ method: "POST", path: "/v3/payment", key: "merchant", body: { amount: 1000,
+        terminal_id: terminal, card_reader_data: { paymentCardData: "tok_visa_credit" } } });
+      const refused = refusal(answer);
+      if (refused) throw refused;
+      return answer;
+    }}>Tap a first payment<//>`}<//>`;
 }
 
 function Due() {
   useTicks();
   const now = worldNow();
-  const list = agenda.value?.agenda ?? [];
+  const list = (agenda.value?.agenda ?? []).filter((one) => isNear(now, one));
   return html`<${Panel} title="Falls due next" more=${html`<${Go} room="time">All ${agenda.value?.total ?? ""}<//>`}>
     ${list.length ? html`<ul class="due">${list.slice(0, 6).map((one) => html`<li><${Icon} name="time" size=${14} />
       <span class="el"><b>${named(subject(one.subject), endpoints.value)}</b> ${one.says}</span><span class="q">${until(now, one.due)}</span></li>`)}</ul>`
-    : html`<${Empty}><p class="q">Nothing falls due.</p><//>`}
+    : html`<${Empty}><p class="q">Nothing falls due within a year.</p><//>`}
     <div class="pf"><${Act} disabled=${!list.length} run=${() => act("POST", ["clock", "advance"], { to: "next" })}
       done="The clock moved"><${Icon} name="next" size=${13} />To the next<//>
     ${["1m", "1h", "1d"].map((by) => html`<${Act} run=${() => act("POST", ["clock", "advance"], { by })}

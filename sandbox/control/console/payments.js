@@ -1,7 +1,7 @@
 // Payments: found by a question, each with its story and what can be done with it now.
 
 import { useEffect, useState } from "preact/hooks";
-import { ask, inWorld } from "./api.js";
+import { ask, inWorld, refusal } from "./api.js";
 import { isReport } from "./capture.js";
 import { Diagram } from "./diagram.js";
 import { CopyCurl, Save } from "./exporting.js";
@@ -33,7 +33,7 @@ export function asked(text) {
   return query;
 }
 
-/** The largest amount that there is: no limit of this payment. */
+/** The largest total that there is: no limit of this payment. */
 const NO_LIMIT = 99_999_999;
 const HEIGHT = 52;
 
@@ -46,25 +46,37 @@ const Row = ({ one, on, marked, mark }) => html`<input type="checkbox" tabindex=
 const NAMES = { "payments.confirm": "Accept the surcharge", "payments.capture": "Capture", "payments.increment": "Increment",
   "payments.adjust": "Adjust the tip", "payments.reverse": "Reverse", "payments.refund": "Refund" };
 
+/** What a move is called: a confirmation may decline too. */
+const titleOf = ({ operation, example }) => example.confirm === false ? "Decline the surcharge" : NAMES[operation] ?? operation;
+
+/** How far the amount of a move can go, where the payment sets a limit. */
+function limitOf({ min, max }, { total_amount: total, currency }) {
+  if (max === null || max + total >= NO_LIMIT) return "";
+  return min === max ? money(max, currency) : `up to ${money(max, currency)}`;
+}
+
 function Move({ move, payment, as, onDone }) {
   const takes = move.max !== null;
   const [open, setOpen] = useState(false);
-  const [text, setText] = useState(units(move.max ?? 0, payment.currency));
+  // The natural amount of the move; where it has none, somebody has to type one.
+  const [text, setText] = useState(move.amount === null ? "" : units(move.amount, payment.currency));
   const run = async () => {
     const amount = takes ? { amount: minor(text, payment.currency) } : {};
     const answer = await send({ method: "POST", path: move.path, key: as, body: { ...move.example, ...amount } });
     onDone(answer);
   };
-  const label = NAMES[move.operation] ?? move.operation;
-  const limit = move.max === null || move.max >= NO_LIMIT ? "" : move.min === move.max ? money(move.max, payment.currency) : `up to ${money(move.max, payment.currency)}`;
+  const label = titleOf(move);
+  const limit = limitOf(move, payment);
+  const typed = minor(text, payment.currency);
+  const fits = typed !== null && typed >= move.min && typed <= move.max;
   if (isReport) return html`<li><span>${label}</span><span class="q">${limit}</span></li>`;
   if (!takes || !open) {
     return html`<li>${takes ? html`<button class="btn" onClick=${() => setOpen(true)}>${label}…</button>`
       : html`<${Act} run=${run}>${label}<//>`}<span class="q">${limit}</span></li>`;
   }
   return html`<li><form class="row wrap" onSubmit=${(event) => { event.preventDefault(); event.target.querySelector("button")?.click(); }}>
-    <input class="short" aria-label=${`Amount: ${label}`} inputmode="decimal" autofocus value=${text} onInput=${(event) => setText(event.target.value)} />
-    <${Act} class="btn p" run=${run} disabled=${minor(text, payment.currency) === null}>${label}<//></form>
+    <input class="short" aria-label=${`Amount: ${label}`} inputmode="decimal" autofocus aria-invalid=${String(text !== "" && !fits)} value=${text} onFocus=${(event) => event.target.select()} onInput=${(event) => setText(event.target.value)} />
+    <${Act} class="btn p" run=${run} disabled=${!fits}>${label}<//></form>
     <span class="q">${limit}</span></li>`;
 }
 
@@ -73,9 +85,9 @@ function Moves({ payment, as, setAs, moves, onDone }) {
   const cannot = moves?.moves.filter(({ possible }) => !possible) ?? [];
   return html`<${Panel} title="What can be done now" more=${html`<label class="inl">as <select value=${as} disabled=${isReport} onChange=${(event) => setAs(event.target.value)}>
     ${Object.keys(world.value?.keys ?? {}).map((name) => html`<option selected=${name === as}>${name}</option>`)}</select></label>`}>
-    <ul class="mv">${can.map((move) => html`<${Move} key=${move.operation} move=${move} payment=${payment} as=${as} onDone=${onDone} />`)}
+    <ul class="mv">${can.map((move) => html`<${Move} key=${titleOf(move)} move=${move} payment=${payment} as=${as} onDone=${onDone} />`)}
     ${moves && !can.length ? html`<li class="q">Nothing, with this key.</li>` : ""}</ul>
-    ${cannot.length ? html`<h3>What cannot, and why</h3><dl class="mv no">${cannot.map((move) => html`<dt>${NAMES[move.operation] ?? move.operation}</dt>
+    ${cannot.length ? html`<h3>What cannot, and why</h3><dl class="mv no">${cannot.map((move) => html`<dt>${titleOf(move)}</dt>
       <dd>${move.says} <${Go} room="clauses" query=${{ q: move.clause }} class="cl">${move.clause}<//></dd>`)}</dl>` : ""}
     ${moves?.by_itself.length ? html`<h3>By itself</h3><dl class="mv no">${moves.by_itself.map((one) => html`<dt>${one.trigger.replaceAll("_", " ")}</dt>
       <dd>then ${one.next_status}${one.due ? `, due ${time(one.due)}` : ""}</dd>`)}</dl>` : ""}<//>`;
@@ -129,8 +141,7 @@ function Detail({ id }) {
   }, [id, as, found]);
   if (error) return html`<${Trouble} error=${error} />`;
   if (payment?.transaction_id !== id) return html`<p class="q">Reading ${id}</p>`;
-  const onDone = (answer) => setRefused(answer.status < 400 ? null : { message: `The platform answered ${answer.status}: ${answer.body?.error ?? ""}.`,
-    details: typeof answer.body?.detail === "string" ? answer.body.detail : "" });
+  const onDone = (answer) => setRefused(refusal(answer));
   const tab = query.tab || "story";
   return html`<div class="hd"><h2 class="am">${money(payment.total_amount, payment.currency)} <small>${payment.currency}</small></h2>
     <div class="col0"><span><${Status} status=${payment.status} /> ${payment.status_reason} · ${payment.merchant_name} · ${cardOf(payment)}</span>

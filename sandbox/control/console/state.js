@@ -2,6 +2,7 @@
 
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { ask, away, inWorld, locked, raw, Refused } from "./api.js";
+import { isReport } from "./capture.js";
 import { route } from "./route.js";
 
 /**
@@ -89,8 +90,10 @@ export async function enter(id) {
   waiting.value = 0;
   while (!over.aborted && route.value.world === id) {
     try {
-      await readAll(id);
-      if (over.aborted) return;
+      if (isReport) {
+        await readAll(id);
+        return;
+      }
       await readAlong(id, over);
     } catch (error) {
       if (error.name === "AbortError" || over.aborted) return;
@@ -126,11 +129,10 @@ export async function readSmall(id = route.value.world) {
     if (error instanceof Refused && error.status === 404) return null;
     throw error;
   };
-  const [waits, due, ends, runs, now, seen] = await Promise.all([
+  const [waits, due, ends, now, seen] = await Promise.all([
     ask("GET", inWorld(id, "taps")),
     ask("GET", `${inWorld(id, "agenda")}?limit=50`),
     ask("GET", inWorld(id, "endpoints")),
-    ask("GET", inWorld(id, "scenario")).catch(quiet),
     ask("GET", inWorld(id, "clock")),
     ask("GET", inWorld(id, "overview")).catch(quiet),
   ]);
@@ -138,7 +140,8 @@ export async function readSmall(id = route.value.world) {
   taps.value = waits.taps;
   agenda.value = due;
   endpoints.value = ends.endpoints;
-  scenario.value = runs;
+  // A capture has no overview, and says without a server what runs.
+  scenario.value = seen ? seen.scenario : await ask("GET", inWorld(id, "scenario")).catch(quiet);
   glance.value = seen;
   clock.value = { ...now, read: Date.now() };
   beat.value += 1;
@@ -159,6 +162,9 @@ async function readAlong(id, over) {
   const answer = await raw("GET", `${inWorld(id, "stream")}?kinds=${kinds}&shape=row`, undefined, {
     signal: over,
   });
+  // What happens from now on waits in the stream, so nothing is missed between the two.
+  await readAll(id);
+  if (over.aborted) return;
   live.value = true;
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";

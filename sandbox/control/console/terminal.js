@@ -1,18 +1,15 @@
 // Terminal: the phone of the merchant, the card wallet, and what the cardholder gets.
 
 import { useEffect, useState } from "preact/hooks";
-import { ask, inWorld } from "./api.js";
+import { ask, inWorld, refusal } from "./api.js";
 import { useTicks, worldNow } from "./clockface.js";
 import { keysOn } from "./keys.js";
 import { Receipt } from "./receipt.js";
 import { useLast } from "./records.js";
 import { route } from "./route.js";
-import { act, clock, scenario, send, session, taps, world } from "./state.js";
-import { Act, Choice, copy, Empty, Go, html, Icon, Mark, Panel, Trouble } from "./ui.js";
-import { approved, curl, minor, money, sign, time, until } from "./words.js";
-
-const SEES = { captured: "Approved", authorized: "Approved", declined: "Declined", error: "It did not work",
-  canceled: "Canceled", pending: "Hold card here", surcharge_pending: "A fee is added" };
+import { act, beat, clock, requests, scenario, send, session, taps, world } from "./state.js";
+import { Act, Choice, copy, Empty, Go, html, Icon, Mark, Panel, say, Trouble } from "./ui.js";
+import { approved, curl, minor, money, shows, sign, time, until } from "./words.js";
 
 /** From this amount on, in minor units, an amount can choose an outcome. Source: assumed 6.2. */
 const AMOUNTS_FROM = 900_000;
@@ -65,12 +62,13 @@ function Phone({ tap, last, error }) {
   const now = worldNow();
   const amount = tap ? money(tap.amount, tap.currency) : last ? money(approved(last), last.currency) : "";
   const left = tap && now ? until(now, tap.until) : "";
-  const status = tap ? "pending" : last?.status;
-  return html`<div class="stage"><div class="phone"><div class="scr" role="img" aria-label=${`The phone shows: ${SEES[status] ?? "ready"} ${amount}`}>
+  const status = tap ? "pending" : error ? "refused" : last?.status;
+  const hold = status ? shows({ status }) : "Start a payment";
+  return html`<div class="stage"><div class="phone"><div class="scr" role="img" aria-label=${`The phone shows: ${status ? hold : "ready"} ${amount}`}>
     <div class="sb"><span>${now ? time(now).slice(0, 5) : ""}</span><span class="isl"></span><span>5G</span></div>
     <p class="mer el">${tap ? nameOf(tap.terminal_id) : last?.merchant_name ?? "Ready"}</p><p class="bigm">${amount || "–"}</p>
-    <div class=${`nf nf-${status ?? "ready"}`}>${tap || !status ? html`<${Icon} name="terminal" size=${72} />` : html`<${Mark} status=${status} />`}</div>
-    <p class="hold">${SEES[status] ?? "Start a payment"}</p>
+    <div class=${`nf nf-${status ?? "ready"}`}>${tap || !status ? html`<${Icon} name="terminal" size=${72} />` : html`<${Mark} status=${status === "refused" ? "error" : status} />`}</div>
+    <p class="hold">${hold}</p>
     <p class="brs">${tap || !last ? "Visa · Mastercard · Amex · Discover"
       : last.status_reason === "partial_approval" ? `${money(last.total_amount - approved(last), last.currency)} are still to be paid` : plain(last.status_reason)}</p></div></div>
     ${tap ? html`<div class="under"><div class="row"><b>Waits for a card</b><span class="sp"></span><span class="q">${left} left</span></div>
@@ -91,21 +89,68 @@ function entered(event) {
   event.currentTarget.querySelector(".bigb")?.click();
 }
 
-/** The currency of each terminal, by its id. */
-function useCurrencies() {
+/** The terminals and accounts of the world, by their ids. */
+function useDirectory() {
   const [found, setFound] = useState(new Map());
   const { world: id } = route.value;
   useEffect(() => {
-    ask("GET", `${inWorld(id, "directory")}?kind=terminal&limit=500`)
-      .then(({ entries }) => setFound(new Map(entries.map((one) => [one.id, one.currency]))), () => {});
+    Promise.all(["terminal", "account"].map((kind) => ask("GET", `${inWorld(id, "directory")}?kind=${kind}&limit=500`)))
+      .then((pages) => setFound(new Map(pages.flatMap(({ entries }) => entries.map((one) => [one.id, one])))), () => {});
   }, [id]);
   return found;
 }
 
-function Form({ form, setForm, body, waits, start, currency }) {
+/** The key of the merchant to whom a terminal belongs, or else of the nearest account above it that has one. */
+function keyFor(terminal, directory) {
+  const keys = world.value?.keys ?? {};
+  if (keys[terminal]) return terminal;
+  let one = directory.get(world.value?.terminals?.[terminal]);
+  while (one && !keys[one.cast]) one = directory.get(one.parent_id);
+  return one?.cast ?? null;
+}
+
+/** Why the key may not use the terminal, and which could; null if it may. */
+function useWhyNot(key, terminal, operation) {
+  const [found, setFound] = useState(null);
+  const here = route.value.world;
+  const target = world.value?.terminals?.[terminal];
+  useEffect(() => {
+    let over = false;
+    setFound(null);
+    if (target && world.value?.keys[key]) {
+      ask("POST", inWorld(here, "lens"), { key, operation, target }).then((seen) => {
+        if (!over) setFound(seen.allowed ? null : { why: seen.decisions.at(-1)?.reason ?? "", could: seen.could });
+      }, () => {});
+    }
+    return () => { over = true; };
+  }, [here, key, target, operation]);
+  return found;
+}
+
+/** The outcomes that wait for the next attempts that they fit. */
+function useQueue() {
+  const [found, setFound] = useState([]);
+  const here = route.value.world;
+  useEffect(() => {
+    let over = false;
+    ask("GET", inWorld(here, "scenario", "next")).then(({ queue }) => { if (!over) setFound(queue); }, () => {});
+    return () => { over = true; };
+  }, [here, beat.value]);
+  return found;
+}
+
+const queued = ({ outcome, fault, operation, amount }, currency) => [plain(outcome ?? fault),
+  operation && `(${plain(operation)})`, amount !== null && `of ${money(amount, currency)}`].filter(Boolean).join(" ");
+
+const Queue = ({ queue, currency }) => queue.length ? html`<span><span class="q">waits for the next attempt:</span> <b>${queue.map((one) => queued(one, currency)).join(", ")}</b>
+    <${Act} class="btn s" run=${() => act("DELETE", ["scenario", "next"])} done="The queue is empty">Empty the queue<//></span>`
+  : html`<span class="q">empty: no outcome waits for the next attempt</span>`;
+
+function Form({ form, setForm, body, waits, start, currency, directory }) {
+  const queue = useQueue();
+  const whyNot = useWhyNot(form.key, form.terminal, form.kind === "sale" ? "payments.create" : "payments.preauth");
   const set = (name) => (event) => setForm({ ...form, [name]: event.target.value });
-  // With a terminal comes the key of its own merchant, where the cast has one of this name.
-  const choose = ({ target: { value: terminal } }) => setForm({ ...form, terminal, ...(world.value?.keys[terminal] ? { key: terminal } : {}) });
+  const choose = ({ target: { value: terminal } }) => setForm({ ...form, terminal, key: keyFor(terminal, directory) ?? form.key });
   const at = session.value?.platform_url === "/" ? location.origin : session.value?.platform_url ?? "";
   const runs = scenario.value;
   const amount = minor(form.amount, currency);
@@ -117,14 +162,16 @@ function Form({ form, setForm, body, waits, start, currency }) {
       <option value=${name} selected=${name === form.terminal}>${name.replaceAll("_", " ")}</option>`)}</select></label>
     <label>Sent with key<select value=${form.key} onChange=${set("key")}>${Object.keys(world.value?.keys ?? {}).map((name) => html`
       <option value=${name} selected=${name === form.key}>${name}</option>`)}</select></label>
+    ${whyNot ? html`<p class="q sm" role="note">This key cannot: ${whyNot.why}. ${whyNot.could.length ? `These keys can: ${whyNot.could.map((one) => one.cast ?? one.name).join(", ")}.`
+      : "No key of this world can."}</p>` : ""}
     <div class="fld"><span>Kind</span><${Choice} wide label="Kind" options=${[["sale", "Sale"], ["hold", "Hold"]]} value=${form.kind}
       onChoose=${(kind) => setForm({ ...form, kind })} /></div>
     <label>Amount<span class="amt"><span class="q">${sign(currency)}</span><input inputmode="decimal" value=${form.amount} aria-invalid=${String(amount === null)}
       onInput=${set("amount")} /><code class="q">${amount ?? "no amount"}</code></span></label>
     <label>Tip<span class="amt sml"><span class="q">${sign(currency)}</span><input inputmode="decimal" value=${form.tip} onInput=${set("tip")} /></span></label>
-    <div class="dec"><h3>Who decides how it ends, first to last</h3><ol><li><span>queue</span><span class="q">an outcome that was queued for the next attempt</span></li>
-      <li class=${runs ? "hit" : ""}><span>scenario</span><span>${runs ? html`<b>${runs.name}</b>` : html`<span class="q">none runs</span>`}</span></li>
-      <li class=${runs ? "" : "hit"}><span>card</span><span>the one that is tapped</span></li>
+    <div class="dec"><h3>Who decides how it ends, first to last</h3><ol><li class=${queue.length ? "hit" : ""}><span>queue</span><${Queue} queue=${queue} currency=${currency} /></li>
+      <li class=${runs && !queue.length ? "hit" : ""}><span>scenario</span><span>${runs ? html`<b>${runs.name}</b>` : html`<span class="q">none runs</span>`}</span></li>
+      <li class=${runs || queue.length ? "" : "hit"}><span>card</span><span>the one that is tapped</span></li>
       <li><span>amount</span><span class="q">${money(AMOUNTS_FROM, currency)} and above can choose an outcome</span></li></ol></div>
     ${waits ? html`<${Act} class="btn p bigb" run=${start} disabled=${amount === null}>Start on the phone<//>`
     : html`<p class="q sm">Tap a card to pay. To have payments wait for one, as your software sees it:</p>
@@ -134,10 +181,11 @@ function Form({ form, setForm, body, waits, start, currency }) {
 
 export function Terminal() {
   const { cards, outcomes } = useCatalogue();
-  const currencies = useCurrencies();
+  const directory = useDirectory();
   const [form, setForm] = useState({ terminal: "merchant", key: "merchant", kind: "sale", amount: "56.00", tip: "" });
   const [last, setLast] = useState(null);
   const [error, setError] = useState(null);
+  const [begun, setBegun] = useState("");
   const [present, setPresent] = useState(false);
   const tap = taps.value[0] ?? null;
   const waits = scenario.value?.name === "Slow tap";
@@ -148,35 +196,49 @@ export function Terminal() {
     addEventListener("keydown", pressed);
     return () => removeEventListener("keydown", pressed);
   }, []);
-  const currency = currencies.get(world.value?.terminals?.[form.terminal]) ?? "USD";
+  const currency = directory.get(world.value?.terminals?.[form.terminal])?.currency ?? "USD";
   const tip = minor(form.tip, currency);
   const body = (more = {}) => ({ method: "POST", path: form.kind === "sale" ? "/v3/payment" : "/v3/preauth", key: form.key, body: {
     amount: minor(form.amount, currency), terminal_id: world.value?.terminals?.[form.terminal],
     ...(tip ? { tip_amount: tip } : {}), ...more } });
   const ended = (answer) => {
-    setError(answer.status >= 400 ? { message: `The platform answered ${answer.status}.`, details: answer.body?.detail ?? "" } : null);
+    const refused = refusal(answer);
+    setError(refused);
     if (answer.body?.transaction_id) setLast(answer.body);
+    say(refused ? refused.message : `${shows(answer.body)}: ${money(approved(answer.body), answer.body.currency)}`);
   };
-  const start = () => send({ ...body(), wait: false }).then(() => setError(null));
+  const start = async () => {
+    setError(null);
+    setBegun((await send({ ...body(), wait: false })).request_id);
+  };
+  // What was begun on the phone is refused in the journal.
+  const failed = requests.value.find(({ id, status }) => id === begun && status >= 400);
+  useEffect(() => {
+    if (failed) setError({ message: `The platform answered ${failed.status}.`, details: failed.why ?? "" });
+  }, [failed?.id]);
   const pay = async (how) => {
     if (tap) return act("POST", ["taps", tap.transaction_id], how);
-    if (how.outcome) await act("POST", ["scenario", "next"], { outcome: how.outcome });
-    return ended(await send(body(how.card ? { card_reader_data: { paymentCardData: how.card } } : {})));
+    // The outcome goes with its request, so that none is left behind if that is refused.
+    const headers = how.outcome ? { "x-sandbox-outcome": how.outcome } : {};
+    return ended(await send({ ...body(how.card ? { card_reader_data: { paymentCardData: how.card } } : {}), headers }));
   };
   const records = useLast(present ? 1 : 3);
-  const phone = html`<${Phone} tap=${tap} last=${last ?? records[0]} error=${error} />`;
+  // After a refusal the phone shows no payment that was before it.
+  const shown = error ? null : last ?? records[0];
+  const phone = html`<${Phone} tap=${tap} last=${shown} error=${error} />`;
   const receipts = records.length ? html`<ul class="rcs">${records.map((one) => html`<${Receipt} key=${one.transaction_id} record=${one} />`)}</ul>`
     : html`<${Empty}><p class="q">Receipts of the last payments lie here.</p><//>`;
   const head = html`<div class="row wrap"><h1 tabindex="-1">Terminal</h1><span class="q">the phone of the merchant, and whoever stands before it</span><span class="sp"></span>
     <button class="btn" aria-pressed=${String(present)} onClick=${() => setPresent(!present)}><${Icon} name="eye" />Presenter view <kbd>P</kbd></button></div>`;
-  if (present) return html`${head}<div class="present">${phone}<div><p class="plain">${sentence(tap, last ?? records[0])}</p>${receipts}</div></div>`;
-  return html`${head}<div class="grid3"><${Form} form=${form} setForm=${setForm} body=${body()} waits=${waits} start=${start} currency=${currency} />${phone}
+  if (present) return html`${head}<div class="present">${phone}<div><p class="plain">${sentence(tap, shown, error)}</p>${receipts}</div></div>`;
+  return html`${head}<div class="grid3"><${Form} form=${form} setForm=${setForm} body=${body()} waits=${waits} start=${start} currency=${currency} directory=${directory} />${phone}
     <div class="side"><${Wallet} cards=${cards} outcomes=${outcomes} tap=${pay} waits=${tap} currency=${currency} />
     <${Panel} title="What the cardholder got" more=${html`<${Go} room="payments">All payments<//>`}>${receipts}<//></div></div>`;
 }
 
-function sentence(tap, record) {
+function sentence(tap, record, error) {
   if (tap) return `The phone asks for a card for ${money(tap.amount, tap.currency)}.`;
+  if (error) return "The payment was not accepted: the platform refused the request.";
   if (!record) return "The phone is ready for a payment.";
   const amount = money(approved(record), record.currency);
   if (record.status_reason === "partial_approval") return `The card had only ${amount} on it. That was approved; the rest is still to be paid.`;

@@ -9,7 +9,7 @@ import { route } from "./route.js";
 import { act, agenda, clock } from "./state.js";
 import { Act, Choice, Empty, html, Icon, say, Trouble } from "./ui.js";
 import { useTicks, worldNow } from "./clockface.js";
-import { day, time } from "./words.js";
+import { day, isNear, time } from "./words.js";
 
 /** Whether the pane is open. */
 export const pane = signal(false);
@@ -80,7 +80,7 @@ function Moves({ list, now, advance, value }) {
       <input class="when" aria-label="Advance by or to" placeholder="3d, 23:30, 31 Jul" value=${typed} aria-invalid=${String(Boolean(typed) && !there)}
         onInput=${(event) => setTyped(event.target.value)} />
       <${Act} type="button" disabled=${!there} run=${() => advance({ to: there.toISOString() }).then(() => setTyped(""))}><${Icon} name="ahead" size=${13} />Go there<//></form></div>
-    <div class="row wrap"><${Act} class="btn p" disabled=${!list.length} run=${() => advance({ to: "next" })}><${Icon} name="next" size=${13} />To the next<//>
+    <div class="row wrap"><${Act} class="btn p" disabled=${!list.some((one) => isNear(now, one))} title="The next thing that falls due within a year" run=${() => advance({ to: "next" })}><${Icon} name="next" size=${13} />To the next<//>
       ${STEPS.map(([by, text]) => html`<${Act} run=${() => advance({ by })}>${text}<//>`)}</div>
     ${there ? there > now ? html`<div class="q"><${Preview} to=${there.toISOString()} /></div>` : html`<p class="q">${day(there)} ${time(there)} is in the past of this world.</p>`
     : typed ? html`<p class="q">Write a duration like 3d or 1h30m, a time like 23:30, a day like 31 Jul, or an instant like 2026-07-31T00:00:00Z.</p>` : ""}

@@ -1,26 +1,7 @@
 // How money, times and payments are written.
 
-const OPERATIONS = {
-  "payments.create": "Sale",
-  "payments.preauth": "Hold",
-  "payments.increment": "Increment",
-  "payments.capture": "Capture",
-  "payments.refund": "Refund",
-  "payments.reverse": "Reverse",
-  "payments.tip_adjust": "Adjust the tip",
-  "payments.confirm_surcharge": "Answer the surcharge",
-  "batches.close": "Close batch",
-  "batches.open": "Open batch",
-};
-
-/** What a request wants, in words. */
-export function purpose({ route, method, path }) {
-  if (!route) return `${method} ${path}`;
-  if (OPERATIONS[route]) return OPERATIONS[route];
-  const [what, deed = ""] = route.split(".");
-  const words = `${deed} ${what}`.replaceAll("_", " ").trim();
-  return words[0].toUpperCase() + words.slice(1);
-}
+/** What a request wants, in the words of its operation. */
+export const purpose = ({ summary, method, path }) => summary ?? `${method} ${path}`;
 
 // The currencies of ISO 4217 whose minor unit is not a hundredth.
 const WHOLE = new Set(("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF").split(" "));
@@ -66,9 +47,12 @@ export function sign(currency = "USD") {
 
 /** The amount that somebody typed, in minor units; null if it is none of the currency. */
 export function minor(text, currency = "USD") {
-  const plain = String(text).trim().replaceAll(",", "");
-  const [whole, part = ""] = plain.split(".");
+  const typed = String(text).trim();
   const digits = decimals(currency);
+  // A comma stands before three digits of thousands, or else before the decimals: 1,250.00 or 12,50.
+  const isGrouped = /^\d{1,3}(,\d{3})+(\.\d+)?$/.test(typed);
+  const plain = isGrouped ? typed.replaceAll(",", "") : typed.replace(/^(\d+),(\d{1,2})$/, "$1.$2");
+  const [whole, part = ""] = plain.split(".");
   if (!/^\d{1,9}(\.\d+)?$/.test(plain) || part.length > digits) return null;
   return Number(whole + part.padEnd(digits, "0"));
 }
@@ -111,11 +95,28 @@ export function until(now, then) {
   return parts.join(" ");
 }
 
+const YEAR_MS = 366 * 86_400_000;
+
+/** Whether something falls due within a year. Nobody who looks for what comes next means the rest. */
+export const isNear = (now, { due }) => Date.parse(due) - Number(now) <= YEAR_MS;
+
+/** How much of the agenda falls due within a year; `total` may be more than is in the list. */
+export function countNear(now, { agenda: list, total }) {
+  const near = list.filter((one) => isNear(now, one)).length;
+  return near < list.length ? near : total;
+}
+
 /** Who decided how an attempt ended, if it was not simply approved. */
 export function decider({ decided_by: source, rule, outcome }) {
   if (!source || source === "default") return "";
   return `${source}: ${rule && rule !== source ? rule : outcome}`;
 }
+
+const SHOWS = { captured: "Approved", authorized: "Approved", declined: "Declined", error: "It did not work",
+  canceled: "Canceled", pending: "Hold card here", surcharge_pending: "A fee is added", refused: "Not accepted" };
+
+/** What a terminal shows of a payment in this status. */
+export const shows = ({ status }) => SHOWS[status] ?? status;
 
 /** What of a payment was approved, which may be less than was asked for. */
 export const approved = (record) =>

@@ -1,0 +1,310 @@
+"""The console does what its buttons say, and shows what happened and nothing else."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.conftest import NOW
+from tests.control.test_exporting_pytest import ran
+from tests.whole.browsing import needs_chromium
+from tests.whole.test_console_acting import SCENARIO, retype
+from tests.whole.watching import faults
+
+pytestmark = needs_chromium
+
+
+# --- amounts ----------------------------------------------------------------------------------
+
+
+def surcharged(desk, world):
+    """A payment of $79.42 and a fee that waits for its cardholder's answer."""
+    view = desk.world(world)
+    paid = desk.ask(
+        "POST",
+        f"/worlds/{world}/send",
+        {
+            "method": "POST",
+            "path": "/v3/payment",
+            "key": "partner",
+            "body": {
+                "amount": 7942,
+                "terminal_id": view["terminals"]["surcharge_merchant"],
+                "card_reader_data": {"paymentCardData": "tok_visa_credit"},
+            },
+        },
+    )["body"]
+    assert paid["status"] == "surcharge_pending"
+    return paid
+
+
+def record(desk, world, id):
+    return desk.ask("GET", f"/worlds/{world}/payments/{id}")["payment"]
+
+
+def test_a_surcharge_is_accepted_for_what_it_is(page, desk):
+    paid = surcharged(desk, "accepted")
+    desk.open(f"payments/{paid['transaction_id']}?as=partner", at="accepted")
+    page.get_by_role("button", name="Accept the surcharge").click()
+    amount = page.get_by_role("textbox", name="Amount: Accept the surcharge")
+    expect(amount).to_have_value(f"{paid['total_amount'] / 100:.2f}")
+
+    page.keyboard.press("Enter")
+
+    expect(page.locator(".hd .st")).to_have_text("captured")
+    now = record(desk, "accepted", paid["transaction_id"])
+    assert now["total_amount"] == paid["total_amount"]
+    assert now["additional_details"]["captured_amount"] == paid["total_amount"]
+
+
+def test_a_surcharge_is_declined_and_the_diagram_has_what_can_come(page, desk):
+    paid = surcharged(desk, "declined")
+    desk.open(f"payments/{paid['transaction_id']}?as=partner", at="declined")
+    diagram = page.get_by_role("img", name="The payment is surcharge_pending.")
+    expect(diagram).to_have_attribute("aria-label", re.compile(r"become captured, canceled\.$"))
+
+    page.get_by_role("button", name="Decline the surcharge").click()
+
+    expect(page.locator(".hd .st")).to_have_text("canceled")
+
+
+def test_an_increment_has_no_amount_until_somebody_types_one(page, desk):
+    desk.world("held")
+    id = desk.pay("held", 5600, hold=True)["transaction_id"]
+    desk.open(f"payments/{id}", at="held")
+    can = page.locator("ul.mv")
+    expect(can.get_by_role("listitem").filter(has_text="Capture")).to_contain_text("up to $56.00")
+    expect(can.get_by_role("listitem").filter(has_text="Increment")).not_to_contain_text("up to")
+    page.get_by_role("button", name="Increment…").click()
+    amount = page.get_by_role("textbox", name="Amount: Increment")
+    expect(amount).to_have_value("")
+    expect(page.get_by_role("button", name="Increment", exact=True)).to_be_disabled()
+
+    page.keyboard.press("Enter")
+    page.keyboard.type("4.00")
+    page.keyboard.press("Enter")
+
+    expect(page.locator(".hd h2")).to_contain_text("$60.00")
+    assert record(desk, "held", id)["total_amount"] == 6000
+    assert faults(page) == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "minor"),
+    [
+        ("12,50", "1250"),
+        ("12,5", "1250"),
+        ("1,250", "125000"),
+        ("1,250.50", "125050"),
+        ("12,3456", "no amount"),
+        ("1,2,3", "no amount"),
+        ("1.250,00", "no amount"),
+        ("12,50.00", "no amount"),
+    ],
+)
+def test_a_comma_stands_before_thousands_or_before_the_decimals(page, desk, typed, minor):
+    desk.open("terminal")
+    page.get_by_role("textbox", name="Amount").fill(typed)
+    expect(page.locator(".form .amt code").first).to_have_text(minor)
+
+
+# --- time -------------------------------------------------------------------------------------
+
+
+def test_what_comes_next_is_not_in_another_century(page, desk):
+    desk.world("fresh", clock={"now": "2026-11-25T12:00:00Z", "mode": "frozen"})
+    assert desk.ask("GET", "/worlds/fresh/agenda")["total"] > 0
+    desk.open("overview", at="fresh")
+    due = page.locator(".panel").filter(has_text="Falls due next")
+    expect(due).to_contain_text("Nothing falls due within a year.")
+    expect(due.get_by_role("button", name="To the next")).to_be_disabled()
+    navigation = page.get_by_role("navigation").get_by_role("link", name="Time")
+    expect(navigation).to_have_text("Time")
+    desk.open("time", at="fresh")
+    expect(page.get_by_role("button", name="To the next")).to_be_disabled()
+
+    desk.pay("fresh", 5600, hold=True)
+
+    expect(page.get_by_role("button", name="To the next")).to_be_enabled()
+    desk.open("overview", at="fresh")
+    expect(due.locator(".due li")).to_have_count(1)
+    expect(due).to_contain_text("Hold of $56.00")
+
+
+# --- the terminal -----------------------------------------------------------------------------
+
+
+def test_a_refusal_takes_the_place_of_the_payment_before_it(page, desk):
+    desk.world("refusing")
+    desk.open("terminal", at="refusing")
+    phone, announced = page.locator(".phone"), page.locator("[role=status]")
+    page.get_by_role("button", name="1 Visa").click()
+    expect(phone).to_contain_text("Approved")
+    expect(announced.filter(has_text="Approved: $56.00")).to_be_visible()
+
+    page.get_by_role("combobox", name="Sent with key").select_option("other_merchant")
+    note = page.get_by_role("note")
+    expect(note).to_contain_text("These keys can: psp, partner, merchant")
+    page.get_by_role("button", name="1 Visa").click()
+
+    expect(phone).to_contain_text("Not accepted")
+    expect(phone).not_to_contain_text("Approved")
+    expect(phone).not_to_contain_text("$56.00")
+    expect(page.get_by_role("alert")).to_contain_text("The platform answered 404")
+    expect(announced.filter(has_text="The platform answered 404")).to_be_visible()
+    expect(announced.filter(has_text="Approved")).to_have_count(0)
+    page.get_by_role("heading", level=1).focus()
+    page.keyboard.press("p")
+    expect(page.locator(".plain")).to_contain_text("was not accepted")
+    assert faults(page) == []
+
+
+def test_each_terminal_comes_with_a_key_that_may_use_it(page, desk):
+    view = desk.world("keys")
+    desk.open("terminal", at="keys")
+    terminal = page.get_by_role("combobox", name="Terminal")
+    expected = {name: name if name in view["keys"] else "partner" for name in view["terminals"]}
+    expect(page.get_by_role("button", name="1 Visa")).to_be_visible()
+    for name, key in expected.items():
+        terminal.select_option(name)
+        expect(page.get_by_role("combobox", name="Sent with key")).to_have_value(key)
+    terminal.select_option("tax_merchant")
+    expect(page.get_by_role("note")).to_have_count(0)
+    page.get_by_role("button", name="1 Visa").click()
+
+    expect(page.locator(".phone")).to_contain_text("Approved")
+
+
+def test_a_forced_outcome_goes_with_its_own_request_alone(page, desk):
+    desk.world("forced")
+    desk.open("terminal", at="forced")
+    page.get_by_role("combobox", name="Sent with key").select_option("other_merchant")
+    page.get_by_role("combobox", name="Or any outcome").select_option("lost_card")
+
+    page.get_by_role("button", name="Have it end so").click()
+
+    expect(page.locator(".phone")).to_contain_text("Not accepted")
+    assert desk.ask("GET", "/worlds/forced/scenario/next")["total"] == 0
+    page.get_by_role("combobox", name="Sent with key").select_option("merchant")
+    page.get_by_role("button", name="Have it end so").click()
+    expect(page.locator(".phone")).to_contain_text("Declined")
+    page.get_by_role("button", name="1 Visa").click()
+    expect(page.locator(".phone")).to_contain_text("Approved")
+
+
+def test_queued_outcomes_are_shown_and_can_be_forgotten(page, desk):
+    desk.world("queued")
+    for queued in ({"outcome": "lost_card"}, {"outcome": "stolen_card", "operation": "auth"}):
+        desk.ask("POST", "/worlds/queued/scenario/next", queued)
+    desk.open("terminal", at="queued")
+    decides = page.locator(".dec")
+    expect(decides).to_contain_text("lost card, stolen card (auth)")
+
+    decides.get_by_role("button", name="Empty the queue").click()
+
+    expect(decides).to_contain_text("no outcome waits")
+    assert desk.ask("GET", "/worlds/queued/scenario/next")["total"] == 0
+
+
+def test_a_first_payment_that_is_refused_is_not_called_approved(page, desk):
+    view = desk.world("unable")
+    key = view["keys"]["merchant"]
+    revoked = desk.server.client.put(
+        f"{desk.server.url}/v5/apikeys/{key['id']}",
+        json={"status": "revoked"},
+        headers={"x-service-apikey": view["keys"]["partner"]["key"]},
+    )
+    assert revoked.status_code == 200, revoked.text
+    desk.ask("DELETE", "/worlds/unable/requests")
+    desk.open("overview", at="unable")
+
+    page.get_by_role("button", name="Tap a first payment").click()
+
+    expect(page.locator(".feed").get_by_text("401").first).to_be_visible()
+    expect(page.get_by_text("Approved")).to_have_count(0)
+
+
+# --- files ------------------------------------------------------------------------------------
+
+
+def test_a_saved_test_has_the_scenario_of_its_payment(page, desk, tmp_path):
+    desk.world("late", clock={"now": NOW, "mode": "frozen"})
+    desk.ask("PUT", "/worlds/late/scenario", {"toml": SCENARIO})
+    paid = desk.pay("late", 1200)
+    assert paid["status"] == "declined"
+    desk.ask("PUT", "/worlds/late/scenario", {"name": "approve_all"})
+    desk.open(f"payments/{paid['transaction_id']}", at="late")
+    page.get_by_role("combobox", name="Save as").select_option("a test for pytest")
+
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save", exact=True).click()
+
+    status, said = ran(tmp_path, saved.value.path().read_text("utf-8"))
+    assert (status, "1 passed" in said) == (0, True), said
+
+
+def test_each_file_has_a_draft_of_its_own_and_is_saved_as_a_file(page, desk):
+    desk.world("drafts")
+    desk.open("scenarios/approve_all?edit=new", at="drafts")
+    retype(page, SCENARIO)
+    page.get_by_role("link", name="Slow tap").click()
+    page.get_by_role("button", name="Edit its file").click()
+    retype(page, 'name = "Other"\n')
+    page.get_by_role("button", name="New", exact=True).click()
+    editor = page.get_by_role("textbox", name="Scenario file")
+    expect(editor).to_contain_text("lost_card")
+
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save the file").click()
+
+    assert saved.value.suggested_filename == "mine.toml"
+    text = saved.value.path().read_text("utf-8")
+    assert "lost_card" in text
+    desk.open("scenarios/slow_tap?edit=slow_tap", at="drafts")
+    expect(editor).to_contain_text("Other")
+    desk.world("elsewhere")
+    desk.open("scenarios/slow_tap?edit=slow_tap", at="elsewhere")
+    expect(editor).to_contain_text("Slow tap")
+
+
+# --- names and complaints ---------------------------------------------------------------------
+
+
+def test_requests_are_named_by_what_their_operation_does(page, desk):
+    desk.world("named")
+    paid = desk.pay("named", 1000, hold=True)
+    for path in ("v1", "v3"):
+        desk.ask(
+            "POST",
+            "/worlds/named/send",
+            {
+                "method": "POST",
+                "path": f"/{path}/payments/{paid['transaction_id']}/capture",
+                "key": "merchant",
+                "body": {},
+            },
+        )
+    desk.open("journal", at="named")
+    lines = page.get_by_role("list", name="Requests, newest first").get_by_role("link")
+    expect(lines.nth(0)).to_contain_text("Capture an authorization")
+    expect(lines.nth(1)).to_contain_text("Capture an authorization")
+    expect(lines.nth(2)).to_contain_text("Authorize a payment")
+
+    lines.nth(1).click()
+
+    heading = page.get_by_role("region", name="Request").get_by_role("heading").first
+    expect(heading).to_contain_text("Capture an authorization")
+
+
+def test_a_browser_has_nothing_to_complain_of_without_a_scenario(page, desk):
+    said = []
+    page.on("console", lambda one: said.append(one.text))
+    page.on("response", lambda one: said.append(one.url) if one.status >= 400 else None)
+    desk.world("calm")
+    desk.open("overview", at="calm")
+    desk.pay("calm", 1000)
+    expect(page.locator(".feed ol")).to_contain_text("captured")
+    desk.open("scenarios?edit=new", at="calm")
+    expect(page.get_by_role("textbox", name="Scenario file")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="No mistake")).to_be_visible()
+    assert said == []
