@@ -28,6 +28,7 @@ RANKS = {
     "tokens": 6,
     "app": 6,
     "middleware": 6,
+    "internal_client": 6,
     "persistence": 6,
     "startup": 6,
     "sharing": 6,
@@ -52,6 +53,7 @@ TOGETHER = [
         "sharing",
         "app",
         "middleware",
+        "internal_client",
         "scenario_examples",
     },
     {
@@ -74,6 +76,7 @@ THIRD_PARTIES = {
         "platform/",
         "control/",
         "middleware.py",
+        "internal_client.py",
         "app.py",
         "server/",
         "scenario_examples/",
@@ -94,7 +97,14 @@ THIRD_PARTIES = {
     "yarl": ("servers/carrying.py",),
     "asyncpg": ("store/postgres/", "servers/"),
     "standardwebhooks": ("webhooks/signing.py",),
-    "httpx2": ("cli/", "scenario_examples/", "webhook_doctor/", "traffic/", "verify/"),
+    "httpx2": (
+        "cli/",
+        "internal_client.py",
+        "scenario_examples/",
+        "webhook_doctor/",
+        "traffic/",
+        "verify/",
+    ),
 }
 """Package to where it may be imported: in the files whose path begins like that."""
 

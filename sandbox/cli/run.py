@@ -210,12 +210,12 @@ class _Deleted:
         self.worlds.append(_Kept(world_id, *found))
 
     async def _answer(self, path: str) -> "Response":
-        import httpx2
+        from sandbox.internal_client import send_json
 
         headers = {"authorization": f"Bearer {self._token}"} if self._token else {}
-        transport = httpx2.ASGITransport(app=self._app)
-        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            return await client.get(path, headers=headers)
+        answer = await send_json(self._app, "GET", path, headers=headers)
+        assert answer is not None
+        return answer
 
 
 def _paths(world_id: str) -> list[str]:

@@ -5,9 +5,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypedDict
 
+import httpx2
+
 from sandbox.domain.profile import Profile
-from sandbox.in_process import Exchange, Response, http_scope
-from sandbox.platform.sending import ConnectionClosed
+from sandbox.internal_client import send, send_json
 from sandbox.scenario_examples.receiver import Receiver
 from sandbox.scenario_examples.requests import Build, Built
 from sandbox.settings import Settings
@@ -78,7 +79,7 @@ class _Repeating:
         steps: Iterable[SeenRequest],
     ) -> str | None:
         made = await self._control("POST", "/_sandbox/worlds", {"id": "seen", **begin})
-        if made.status != _CREATED:
+        if made.status_code != _CREATED:
             return _told(made)
         world = made.json()
         self._keys = {name: key["key"] for name, key in world["keys"].items()}
@@ -92,14 +93,15 @@ class _Repeating:
 
     async def _repeat(self, step: SeenRequest) -> str | None:
         for method, path, body in step["before"]:
-            answer = await self._control(method, f"{_WORLD}{path}", body)
-            if answer.status >= _REFUSED_FROM:
-                return _told(answer)
+            prepared = await self._control(method, f"{_WORLD}{path}", body)
+            if prepared.status_code >= _REFUSED_FROM:
+                return _told(prepared)
         answer = await self._ask(step)
-        if answer.status != step["status"]:
-            return f"it is answered {answer.status}, not {step['status']}"
+        status = 0 if answer is None else answer.status_code
+        if status != step["status"]:
+            return f"it is answered {status}, not {step['status']}"
         try:
-            body = answer.json()
+            body = None if answer is None else answer.json()
         except ValueError:
             body = None
         if not isinstance(body, dict):
@@ -110,33 +112,29 @@ class _Repeating:
         self._ids.update((id, body[field]) for field, id in step["made"].items() if field in body)
         return None
 
-    async def _ask(self, step: SeenRequest) -> Response:
-        sent = {"accept": "application/json"}
+    async def _ask(self, step: SeenRequest) -> httpx2.Response | None:
+        headers, content = {"accept": "application/json"}, None
         if (key := step["key"]) is not None:
-            sent[self._key_header] = self._keys.get(key, key)
-        payload = b""
+            headers[self._key_header] = self._keys.get(key, key)
         if step["body"] is not None:
             body = self._here(step["body"])
-            payload = (body if isinstance(body, str) else json.dumps(body)).encode()
+            content = (body if isinstance(body, str) else json.dumps(body)).encode()
             if not isinstance(body, str):
-                sent["content-type"] = "application/json"
+                headers["content-type"] = "application/json"
         path = "/".join(self._ids.get(part, part) for part in step["path"].split("/"))
-        return await self._exchange(step["method"], path, sent, payload, step["query"])
+        return await send(
+            self._sandbox.app,
+            step["method"],
+            path,
+            headers=headers,
+            query=step["query"],
+            content=content,
+        )
 
-    async def _control(self, method: str, path: str, body: Any) -> Response:
-        sent = {"content-type": "application/json"}
-        return await self._exchange(method, path, sent, json.dumps(body).encode(), "")
-
-    async def _exchange(
-        self, method: str, path: str, sent: Mapping[str, str], payload: bytes, query: str
-    ) -> Response:
-        headers = {**sent, "content-length": str(len(payload))} if payload else sent
-        raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-        scope = http_scope(method, path, headers=raw, query=query)
-        try:
-            return await Exchange(scope, payload).run(self._sandbox.app)
-        except ConnectionClosed:
-            return Response(0, {}, b"")
+    async def _control(self, method: str, path: str, body: Any) -> httpx2.Response:
+        answer = await send_json(self._sandbox.app, method, path, body=body)
+        assert answer is not None
+        return answer
 
     def _here(self, value: Any) -> Any:
         """The value with the ids of this world in place of those that were seen."""
@@ -147,6 +145,6 @@ class _Repeating:
         return self._ids.get(value, value) if isinstance(value, str) else value
 
 
-def _told(answer: Response) -> str:
+def _told(answer: httpx2.Response) -> str:
     """Why the control API refused something."""
-    return str(answer.json().get("message", answer.status))
+    return str(answer.json().get("message", answer.status_code))

@@ -5,10 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import httpx2
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sandbox.platform.sending import ConnectionClosed
+from sandbox.internal_client import send_json
 from sandbox.settings import Settings
 from sandbox.webhooks.client import Sending
 from sandbox.worlds.registry import Worlds
@@ -54,14 +53,6 @@ async def ask(
     sandbox: Built, request: Request, *, on_answer: Callable[[], None] | None = None
 ) -> ExampleAnswer:
     """The answer to a request. `on_answer` is called when its first byte is written."""
-    headers = {
-        "accept": "application/json",
-        sandbox.worlds.profile.api_key_header: request.key,
-    }
-    content = None
-    if request.body is not None:
-        headers["content-type"] = "application/json"
-        content = json.dumps(request.body).encode()
 
     async def noted(scope: Scope, receive: Receive, send: Send) -> None:
         async def send_noted(message: Message) -> None:
@@ -71,18 +62,12 @@ async def ask(
 
         await sandbox.app(scope, receive, send_noted)
 
-    transport = httpx2.ASGITransport(app=noted)
-    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
-        try:
-            answer = await client.request(
-                request.method,
-                request.path,
-                params=request.query or None,
-                headers=headers,
-                content=content,
-            )
-        except ConnectionClosed:
-            return ExampleAnswer(0, {}, None)
+    key = {sandbox.worlds.profile.api_key_header: request.key}
+    answer = await send_json(
+        noted, request.method, request.path, headers=key, body=request.body, query=request.query
+    )
+    if answer is None:
+        return ExampleAnswer(0, {}, None)
     try:
         shown = json.loads(answer.content or b"null")
     except ValueError:

@@ -103,26 +103,22 @@ class InProcess:
         return self._sandboxes[name]
 
     async def _answer(self, sandbox: "Sandbox", request: Request) -> ShownAnswer | None:
-        import httpx2
+        from sandbox.internal_client import send
 
-        from sandbox.platform.sending import ConnectionClosed
-
-        transport = httpx2.ASGITransport(app=sandbox.app)
-        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            try:
-                async with asyncio.timeout(ANSWER_S):
-                    # A client's own headers are no part of what was recorded.
-                    answer = await client.send(
-                        httpx2.Request(
-                            request.method,
-                            f"http://localhost{request.path}",
-                            params=list(request.query),
-                            headers=request.headers,
-                            content=(request.body or "").encode(),
-                        )
-                    )
-            except (ConnectionClosed, TimeoutError):
-                return None
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                answer = await send(
+                    sandbox.app,
+                    request.method,
+                    request.path,
+                    headers=request.headers,
+                    query=list(request.query),
+                    content=(request.body or "").encode(),
+                )
+        except TimeoutError:
+            return None
+        if answer is None:
+            return None
         return _answer(answer.status_code, answer.headers.get("content-type", ""), answer.content)
 
 
