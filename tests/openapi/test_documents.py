@@ -95,3 +95,10 @@ def test_where_the_platform_has_a_port_of_its_own_the_document_says_which():
     document = asked.control("GET", "/platform/openapi.json").json()
 
     assert document["servers"] == [{"url": "http://127.0.0.1:9090"}]
+
+
+@pytest.mark.parametrize("path", ["/_sandbox/platform/openapi.json", "/_sandbox/openapi.json"])
+def test_a_document_is_the_same_each_time(path):
+    sandbox = InProcess(build(Settings()))
+
+    assert sandbox.ask("GET", path).body == sandbox.ask("GET", path).body

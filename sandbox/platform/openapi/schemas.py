@@ -88,16 +88,20 @@ def or_null(schema: Schema) -> Schema:
 
 def _as_read(shown: Schema, shape: type[Body]) -> Schema:
     """A body of the platform: its defaults are ways of keeping things, not of asking for them."""
-    fields = shown.get("properties", {})
-    for field in fields.values():
-        field.pop("default", None)
-    required = shown.get("required", [])
+    # Copies, since pydantic gives the same objects again for the next document.
+    fields = {
+        name: {word: value for word, value in field.items() if word != "default"}
+        for name, field in shown.get("properties", {}).items()
+    }
+    required = list(shown.get("required", ()))
     if issubclass(shape, CreateBody):
         # Null is the same as leaving a field out (assumed C10).
         fields = {
             name: field if name in required else or_null(field) for name, field in fields.items()
         }
     shown["properties"] = fields
+    if "required" in shown:
+        shown["required"] = required
     for name, other in _aliases(shape):
         by_itself: Schema = {"properties": {other: fields[name]}}
         fields[other] = {
