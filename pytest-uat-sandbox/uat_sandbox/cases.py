@@ -4,6 +4,8 @@ import unittest
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from uat_sandbox.errors import SandboxError
+from uat_sandbox.seeds import seed_of
 from uat_sandbox.server import Server, sandbox_server
 from uat_sandbox.world import World
 
@@ -16,7 +18,7 @@ class SandboxTestCase(unittest.TestCase):
 
     sandbox_options: ClassVar[Mapping[str, Any]] = {}
     sandbox_server: ClassVar[Server]
-    sandbox: World
+    _sandbox: World | None = None
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -27,5 +29,14 @@ class SandboxTestCase(unittest.TestCase):
     def setUp(self) -> None:
         """Make the world."""
         super().setUp()
-        world = self.sandbox_server.world(**{"name": self.id()[-200:], **self.sandbox_options})
-        self.sandbox = self.enterContext(world)
+        options = {"name": self.id()[-200:], "seed": seed_of(self.id()), **self.sandbox_options}
+        self._sandbox = self.enterContext(self.sandbox_server.world(**options))
+
+    @property
+    def sandbox(self) -> World:
+        """The world of this test. Raises SandboxError if `setUp` was not called."""
+        if self._sandbox is None:
+            raise SandboxError(
+                "self.sandbox is not there yet: call super().setUp() first in your setUp()"
+            )
+        return self._sandbox

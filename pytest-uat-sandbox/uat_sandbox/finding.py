@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
@@ -62,15 +63,24 @@ def place(
         if not words:
             return Place(why_not=f"{origin or 'command'}: {command!r} is no command: {why}")
         return Place(command=serving_command(words), origin=origin)
-    if is_ours(folders):
+    is_importable = is_ours(folders)
+    if is_importable and not are_threads_patched():
         return Place(is_here=True)
     installed = _installed_command()
     if installed is None:
         return Place(why_not=NOWHERE)
-    return Place(
-        command=serving_command((installed,)),
-        origin="a process of its own, because the project has a module 'sandbox' too",
+    why = (
+        "gevent has patched threads" if is_importable else "the project has a module 'sandbox' too"
     )
+    return Place(
+        command=serving_command((installed,)), origin=f"a process of its own, because {why}"
+    )
+
+
+def are_threads_patched() -> bool:
+    """Whether gevent has replaced threads by greenlets, on which no server can run beside tests."""
+    monkey = sys.modules.get("gevent.monkey")
+    return monkey is not None and bool(monkey.is_module_patched("threading"))
 
 
 def serving_command(words: tuple[str, ...]) -> tuple[str, ...]:

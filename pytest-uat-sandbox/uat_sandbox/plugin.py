@@ -30,6 +30,7 @@ _OPTIONS: Final = {
     "sandbox_control_url": "URL of its control API, if that has a port of its own",
     "sandbox_token": "bearer token of its control API",
     "sandbox_receiver_host": "name or address at which it reaches this machine's webhook receiver",
+    "sandbox_seed": "seed of all worlds, or `test` (the default): each test has one of its own",
 }
 """Each is a command-line option, an environment variable, and a setting of pytest. The first of
 them counts."""
@@ -187,7 +188,8 @@ def sandbox_server(
     pytestconfig.stash[_SERVER] = opened
     if _captures(pytestconfig):
         opened.take_captures()
-    opened.begin_test()
+    opened.derives_seeds, opened.seed = _seeds(pytestconfig, sandbox_settings)
+    opened.begin_test(_current_test())
     try:
         yield opened
         if _wants_coverage(pytestconfig):
@@ -196,6 +198,28 @@ def sandbox_server(
     finally:
         del pytestconfig.stash[_SERVER]
         opening.__exit__(None, None, None)
+
+
+def _seeds(config: pytest.Config, settings: "Settings | None") -> tuple[bool, int | None]:
+    """Whether each test has seeds of its own, else the seed of all worlds; None: the server's."""
+    from uat_sandbox.seeds import BY_TEST
+
+    wanted, origin = _option(config, "sandbox_seed")
+    if wanted is not None and wanted != BY_TEST:
+        try:
+            return False, int(wanted)
+        except ValueError:
+            raise pytest.UsageError(
+                f"sandbox_seed: {wanted!r} ({origin}) is neither a whole number nor `{BY_TEST}`"
+            ) from None
+    # Settings that name a seed mean it for all worlds.
+    is_given = settings is not None and settings.seed != type(settings)().seed
+    return wanted is not None or not is_given, None
+
+
+def _current_test() -> str:
+    """The id of the test that runs, as pytest tells it to this process."""
+    return os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
 
 
 def _opening(
@@ -246,6 +270,10 @@ def sandbox(request: pytest.FixtureRequest, sandbox_server: "Server") -> "Iterat
 
     options = _of_marker(request.node)
     name = request.node.nodeid.partition("[")[0][-200:]
+    if sandbox_server.derives_seeds:
+        from uat_sandbox.seeds import seed_of
+
+        options.setdefault("seed", seed_of(request.node.nodeid))
     with _without_traceback("the world of this test", SandboxError, ValueError):
         world = sandbox_server.world(**{"name": name, **options})
     world.notes_coverage = _wants_coverage(request.config)
@@ -289,7 +317,7 @@ def _without_traceback(what: str, *errors: type[Exception]) -> Iterator[None]:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Note how far worlds are that live longer than this test."""
     if (server := item.config.stash.get(_SERVER, None)) is not None:
-        server.begin_test()
+        server.begin_test(item.nodeid)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -17,6 +17,7 @@ from uat_sandbox.finding import place, serving_command
 from uat_sandbox.observed import Observed, observed
 from uat_sandbox.process import sandbox_process
 from uat_sandbox.receiver import Receiver
+from uat_sandbox.seeds import seed_of
 
 if TYPE_CHECKING:
     from sandbox.app import Sandbox
@@ -47,17 +48,21 @@ _ANY: Final = ("0.0.0.0", "::")  # noqa: S104 - hosts of URLs that cannot be ask
 class _Test:
     """The test that is under way, and what happened in worlds that it has closed."""
 
+    id: str = ""
+    worlds: int = 0
     is_under_way: bool = False
     takes_captures: bool = False
     captures: list[tuple[str, bytes]] = field(default_factory=list)
     ended: list[Observed] = field(default_factory=list)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(eq=False, kw_only=True)
 class Server:
     """A sandbox that answers at `url`, and creates the worlds of tests.
 
     `why_no_receiver` says why webhooks of its worlds cannot reach this process; None if they can.
+    `is_own` says whether nobody else uses it. With `derives_seeds`, worlds of a test get seeds from
+    its id; else they get `seed`, or the server's.
     """
 
     url: str
@@ -66,6 +71,9 @@ class Server:
     receiver: Receiver
     why_no_receiver: str | None = None
     embedded: "Embedded | None" = None
+    is_own: bool = False
+    derives_seeds: bool = False
+    seed: int | None = None
     _coverage: list[Coverage] = field(default_factory=list)
     _worlds: "dict[str, World]" = field(default_factory=dict)
     _test: _Test = field(default_factory=_Test)
@@ -121,7 +129,7 @@ class Server:
 
         fields = {
             "name": name,
-            "seed": seed,
+            "seed": self._next_seed() if seed is None else seed,
             "clock": instant(clock) if isinstance(clock, str | datetime) else clock,
             "fixture": fixture,
             "scenario": None if scenario is None else document_of(scenario),
@@ -134,6 +142,13 @@ class Server:
             world = World(self, self.control.ask("POST", "/worlds", body))
         self._worlds[world.id] = world
         return world
+
+    def _next_seed(self) -> int | None:
+        """The seed of a world that nobody chose one for."""
+        if not self.derives_seeds:
+            return self.seed
+        self._test.worlds += 1
+        return seed_of(self._test.id, self._test.worlds)
 
     def forget(self, world: "World") -> None:
         """The world is about to be closed: what happened in it stays for the report of the test."""
@@ -153,8 +168,9 @@ class Server:
 
     # --- what a test did
 
-    def begin_test(self) -> None:
-        """Note how far worlds are that are older than the test which begins now."""
+    def begin_test(self, id: str = "") -> None:
+        """Note how far worlds are that are older than the test with this id, which begins now."""
+        self._test.id, self._test.worlds = id, 0
         self._test.ended.clear()
         self._test.captures.clear()
         self._test.is_under_way = True
@@ -180,15 +196,23 @@ class Server:
         return [*self._test.captures, *((world.id, self._capture(world)) for world in used)]
 
     def unkeyed_count(self) -> int:
-        """The number of requests so far whose key belongs to no world; 0 for a remote server."""
-        return 0 if self.embedded is None else self.embedded.unkeyed_count()
+        """The number of requests so far whose key belongs to no world; 0 for a shared server."""
+        if self.embedded is not None:
+            return self.embedded.unkeyed_count()
+        return max(map(_number, self._of_default()), default=0) if self.is_own else 0
 
     def unkeyed(self, after: int) -> list[dict[str, Any]]:
-        """Those that came after so many, as the journal shows them; elsewhere none."""
-        if self.embedded is None:
+        """Those that came after so many, as the journal shows them; none of a shared server."""
+        if self.embedded is None and not self.is_own:
             return []
-        entries = self.control.ask("GET", "/worlds/default/requests")["requests"]
-        return [one for one in entries if int(one["id"].removeprefix("req_")) > after]
+        return [one for one in self._of_default() if _number(one) > after]
+
+    def _of_default(self) -> list[dict[str, Any]]:
+        """The newest requests in the journal of `default`, where those without a key are."""
+        entries: list[dict[str, Any]] = self.control.ask("GET", "/worlds/default/requests")[
+            "requests"
+        ]
+        return entries
 
     # --- coverage
 
@@ -206,6 +230,11 @@ class Server:
             found: Coverage = self.control.ask("GET", "/coverage")
             return found
         return merged(self._coverage)
+
+
+def _number(entry: Mapping[str, Any]) -> int:
+    """The number of a request in its journal."""
+    return int(str(entry["id"]).removeprefix("req_"))
 
 
 @contextmanager
@@ -304,6 +333,7 @@ def of_process(
             receiver_host=receiver_host,
             api_key_header=facts["api_key_header"],
         ) as server:
+            server.is_own = True
             yield server
 
 

@@ -1,6 +1,8 @@
 """Waiting with a time limit."""
 
+import asyncio
 import time
+import warnings
 from typing import Final
 
 WAIT_S: Final = 5.0
@@ -23,3 +25,19 @@ class Deadline:
     def left_s(self) -> float:
         """The remaining seconds, never less than 0."""
         return max(0.0, self._end_s - self._now_s())
+
+
+def warn_in_loop(name: str) -> None:
+    """Warn in a thread with a running event loop, which the wait would stop.
+
+    An application that answers webhooks on that loop cannot answer any meanwhile.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    warnings.warn(
+        f"{name} stops the event loop of this thread while it waits; if your application answers "
+        f"webhooks on that loop, call `await asyncio.to_thread(sandbox.webhooks.{name}, ...)`",
+        stacklevel=3,
+    )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from uat_sandbox.errors import NothingCame
-from uat_sandbox.waiting import WAIT_S, Deadline
+from uat_sandbox.waiting import WAIT_S, Deadline, warn_in_loop
 
 if TYPE_CHECKING:
     from uat_sandbox.control import Control
@@ -133,6 +133,7 @@ class Webhooks:
         `status`. Repeated calls return the same webhook; with `after`, an earlier webhook, only
         later ones count. Raises NothingCame, which lists what did come.
         """
+        warn_in_loop("wait_for")
         self._must_be_known(event_type)
         wanted = _Wanted(event_type, subject, fields)
         deadline = Deadline(timeout_s)
@@ -158,8 +159,9 @@ class Webhooks:
 
         Raises AssertionError with the one that matches.
         """
+        warn_in_loop("expect_none")
         self._must_be_known(event_type)
-        self.settle()
+        self._settle()
         wanted = _Wanted(event_type, subject, fields)
         for webhook in self.arrived[0 if after is None else after.number + 1 :]:
             if webhook.is_genuine and not wanted.mismatches(webhook):
@@ -167,7 +169,14 @@ class Webhooks:
                 raise AssertionError(f"{wanted}: none was expected, and {webhook.id} came\n{shown}")
 
     def settle(self) -> None:
-        """Wait until all due webhooks of the world are sent, to any endpoint."""
+        """Wait until all due webhooks of the world are sent, to any endpoint.
+
+        Warns where an event loop runs in this thread.
+        """
+        warn_in_loop("settle")
+        self._settle()
+
+    def _settle(self) -> None:
         self._control.ask("POST", f"/worlds/{self.world_id}/clock/advance", {"by": "0s"})
 
     # --- how it is received

@@ -1,5 +1,6 @@
 """The world of a test."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -273,9 +274,17 @@ class World(WorldControl):
         if self._webhooks is not None:
             self._webhooks.forget()
 
-    def load(self, saved: bytes | Path) -> None:
-        """Become the saved world; id and keys of the cast stay, and nothing is received yet."""
-        content = saved.read_bytes() if isinstance(saved, Path) else saved
+    def load(self, saved: bytes | str | Mapping[str, Any] | Path) -> None:
+        """Become the saved world; id and keys of the cast stay, and nothing is received yet.
+
+        `saved` is what `save` gave, as bytes, as text or read as JSON, or the file with it.
+        """
+        if isinstance(saved, Path):
+            content = saved.read_bytes()
+        elif isinstance(saved, Mapping):
+            content = json.dumps(saved).encode()
+        else:
+            content = saved.encode() if isinstance(saved, str) else saved
         self._note_coverage()
         if self._webhooks is not None:
             self._webhooks.settle()

@@ -133,7 +133,7 @@ class WebhookClient:
             error = _find_error(answer.status)
         return Sent(
             status_code=answer.status,
-            duration_ms=(perf_counter() - started) * 1000,
+            duration_ms=round((perf_counter() - started) * 1000, 3),
             response=stored_text(answer.body, self._mask),
             error=error and self._mask(error)[:ERROR_CHARS_MAX],
             retry_after_s=_parse_retry_after(answer.retry_after),

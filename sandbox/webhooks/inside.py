@@ -145,7 +145,7 @@ class Inbox:
         came = Received(now, id, attempts[id], headers, body, check, answer if in_time else None)
         self._keep(endpoint.id, came)
         await asyncio.sleep(min(program.delay_ms / 1000, TIMEOUT_S))
-        duration_ms = (perf_counter() - started) * 1000
+        duration_ms = round((perf_counter() - started) * 1000, 3)
         if not in_time:
             why = f"no complete answer within {TIMEOUT_S:g} s"
             return Sent(None, duration_ms, "", why, is_timeout=True)

@@ -1,0 +1,15 @@
+"""Seeds of worlds: other ids in each test, the same ones in each run."""
+
+from hashlib import sha256
+from typing import Final
+
+BY_TEST: Final = "test"
+"""The value of the option that gives each test a seed of its own."""
+
+_BYTES: Final = 6
+
+
+def seed_of(test: str, number: int = 0) -> int:
+    """A seed for a world of this test; `number` counts further worlds of it."""
+    text = test if number == 0 else f"{test}#{number}"
+    return int.from_bytes(sha256(text.encode()).digest()[:_BYTES])

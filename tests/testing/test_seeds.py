@@ -1,0 +1,93 @@
+"""Ids differ from test to test and repeat from run to run. Source: assumed D47."""
+
+import pytest
+
+from tests.testing.pytesting import run_pytest
+
+TESTS = """
+import json
+from pathlib import Path
+
+import pytest
+
+def note(request, world):
+    body = {"amount": 1000, "terminal_id": world.terminal()}
+    made = world.client().post("/v3/payment", json=body).json()
+    with Path("ids.txt").open("a") as file:
+        print(request.node.name, made["transaction_id"], world.terminal(), file=file)
+
+@pytest.fixture(scope="session")
+def shop(sandbox_server):
+    with sandbox_server.world() as world:
+        yield world
+
+def test_session(request, shop, sandbox):
+    note(request, shop)
+    note(request, sandbox)
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_pays(request, sandbox, number):
+    note(request, sandbox)
+    note(request, sandbox.new_world())
+"""
+
+
+def _ids(folder, *arguments, **env):
+    (folder / "test_shop.py").write_text(TESTS)
+    run = run_pytest(folder, *arguments, "test_shop.py", **env)
+    assert run.code == 0, run.output
+    lines = (folder / "ids.txt").read_text().splitlines()
+    (folder / "ids.txt").unlink()
+    return [tuple(line.split()) for line in lines]
+
+
+@pytest.mark.proves("assumed D47")
+def test_each_world_of_a_run_has_ids_of_its_own_and_the_next_run_has_the_same(tmp_path):
+    first, second = _ids(tmp_path), _ids(tmp_path)
+
+    assert first == second
+    assert len({transaction for _, transaction, _ in first}) == len(first) == 6
+    assert len({terminal for _, _, terminal in first}) == 6
+
+
+def test_a_test_that_runs_alone_has_the_ids_that_it_has_among_others(tmp_path):
+    among_others = [one for one in _ids(tmp_path) if one[0] == "test_pays[2]"]
+
+    assert _ids(tmp_path, "-k", "test_pays and 2") == among_others
+
+
+@pytest.mark.parametrize("how", [["--sandbox-seed=7"], ["-o", "sandbox_seed=7"]])
+def test_a_seed_can_be_fixed_for_all_worlds(tmp_path, how):
+    found = _ids(tmp_path, *how)
+
+    assert len({transaction for _, transaction, _ in found}) == 1
+
+
+def test_a_seed_that_is_none_is_refused(tmp_path):
+    (tmp_path / "test_shop.py").write_text(TESTS)
+
+    run = run_pytest(tmp_path, "--sandbox-seed=seven", "test_shop.py")
+
+    assert run.code != 0
+    assert "sandbox_seed: 'seven' (from --sandbox-seed) is neither a whole number nor" in run.output
+
+
+def test_settings_with_a_seed_mean_it_for_all_worlds(tmp_path):
+    (tmp_path / "conftest.py").write_text(
+        "import pytest\n"
+        "from sandbox.settings import Settings\n"
+        "@pytest.fixture(scope='session')\n"
+        "def sandbox_settings():\n"
+        "    return Settings(seed=42)\n"
+    )
+
+    found = _ids(tmp_path)
+
+    assert len({transaction for _, transaction, _ in found}) == 1
+
+
+def test_a_command_gives_the_same_ids_as_the_server_of_this_process(tmp_path):
+    here = _ids(tmp_path)
+    (tmp_path / "sandbox.py").write_text("PAYS = True\n")
+
+    assert _ids(tmp_path) == here
