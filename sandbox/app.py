@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -44,7 +45,7 @@ from sandbox.platform.sending import close_connection
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.fixture import Fixture
 from sandbox.webhooks.address_guard import Guard
-from sandbox.webhooks.client import Sending, WebhookClient
+from sandbox.webhooks.client import Sending, WebhookClient, create_tls_context
 from sandbox.webhooks.worker import DeliveryWorker
 from sandbox.worlds.background import Background
 from sandbox.worlds.clock import SystemClock, system_seconds
@@ -370,8 +371,17 @@ def _delivery_worker(
 
 def _webhook_client(settings: Settings, guard: Guard) -> WebhookClient:
     """The client that sends webhooks, with its share of connections. Raises SettingsError."""
+    if (ca := settings.webhooks_ca) is not None:
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(ca)
+        except OSError as error:
+            why = error.strerror or error
+            raise SettingsError(
+                f"--webhooks-ca {ca}: {why}; name a file with certificates in PEM"
+            ) from None
     return WebhookClient(
         guard,
         user_agent=f"uat-sandbox/{__version__}",
         mask=settings.profile.scrub,
+        create_tls_context=partial(create_tls_context, ca),
     )

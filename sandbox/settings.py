@@ -1,5 +1,6 @@
 """The settings of a server: the checked values of the command line."""
 
+import os
 import re
 from dataclasses import dataclass, field
 from ipaddress import ip_address
@@ -10,12 +11,14 @@ from pydantic_core import ValidationError
 
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.profile import Profile, parse_profile
+from sandbox.domain.text import NotUtf8, decode_text
 from sandbox.store.world_state import GeneratedData
 from sandbox.tokens import TokenError, check_token
 from sandbox.worlds.limits import Limits
 
 _HOST_NAME: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 
+_WINDOWS_PATH: Final = re.compile(r"[A-Za-z]:\\")
 _URL: Final = re.compile(r"http://[A-Za-z0-9._:\[\]-]+")
 
 LogFormat = Literal["text", "json"]
@@ -34,8 +37,9 @@ class Settings:
     `control_port` None serves the control API on the platform's port. `token` None with a host
     that is not loopback makes one up. A server without one answers for loopback hosts, `host` and
     `allow_hosts`. Port 0 takes a free one. `webhooks_to` are networks and host names that webhooks
-    may go to besides public ones, where the host is not loopback. `webhooks` are URLs to
-    which the world `default` sends webhooks. With `watch` a server reads the
+    may go to besides public ones, where the host is not loopback. `webhooks_ca` is a file with
+    certificates that receivers may have besides those that the system trusts. `webhooks` are URLs
+    to which the world `default` sends webhooks. With `watch` a server reads the
     scenario again whenever its file changes. `shared` says that other people reach a server on
     loopback, through a proxy or a tunnel. `bound_address` is the address of the socket, once
     there is one. `connections_max` None serves as many clients at a time as the process may open
@@ -64,6 +68,7 @@ class Settings:
     explain_headers: bool = True
     limits: Limits = field(default_factory=Limits)
     webhooks_to: tuple[str, ...] = ()
+    webhooks_ca: Path | None = None
     webhooks: tuple[str, ...] = ()
     scenario: str | None = None
     store: Path | None = None
@@ -95,6 +100,10 @@ class Settings:
                     f"--allow-host: {name!r} is no host name; write it like sandbox.example, "
                     "without a scheme and a port"
                 )
+        if self.store is not None and os.name == "posix" and _WINDOWS_PATH.match(str(self.store)):
+            raise SettingsError(
+                f"--store: {str(self.store)!r} is a path of Windows; write one of this machine"
+            )
         if self.watch and self.scenario is None:
             raise SettingsError("--watch: there is no file to watch; name one with --scenario")
         if self.advertise is not None and not _URL.fullmatch(self.advertise):
@@ -173,9 +182,11 @@ def read_profile(path: Path) -> Profile:
     import tomllib
 
     try:
-        return parse_profile(tomllib.loads(path.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError) as error:
+        return parse_profile(tomllib.loads(decode_text(path.read_bytes())))
+    except OSError as error:
         raise SettingsError(f"{path}: cannot be read: {error}") from error
+    except NotUtf8 as error:
+        raise SettingsError(f"{path}: {error}") from error
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: is not TOML: {error}") from error
     except ValidationError as error:

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Final
 
+from sandbox.domain.text import NotUtf8, decode_text
+
 TOKEN_CHARS_MIN: Final = 16
 """A shorter token can be guessed over the network (assumed D25-token)."""
 
@@ -30,9 +32,11 @@ def read_token(path: Path) -> str:
     try:
         with path.open("rb") as file:
             content = file.read(_FILE_BYTES_MAX + 1)
-        token = content.decode("utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
+        token = decode_text(content).strip()
+    except OSError as error:
         raise TokenError(f"{path}: cannot be read: {error}") from None
+    except NotUtf8 as error:
+        raise TokenError(f"{path}: {error}") from None
     if not token:
         raise TokenError(f"{path}: is empty")
     if len(content) > _FILE_BYTES_MAX or len(token.splitlines()) > 1:

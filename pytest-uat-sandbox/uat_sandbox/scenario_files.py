@@ -23,9 +23,11 @@ def document_of(which: Scenario) -> str | dict[str, Any]:
     import tomllib
 
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise SandboxError(f"{file}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise SandboxError(f"{file}: is not UTF-8; save it as UTF-8") from None
     except ValueError as error:
         raise SandboxError(f"{file}: {error}") from None
 

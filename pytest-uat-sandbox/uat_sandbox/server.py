@@ -140,6 +140,7 @@ class Server:
         body = {option: value for option, value in fields.items() if value is not None}
         with naming(scenario):
             world = World(self, self.control.ask("POST", "/worlds", body))
+        world.note_switches(switches or {})
         self._worlds[world.id] = world
         return world
 

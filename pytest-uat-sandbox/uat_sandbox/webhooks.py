@@ -179,6 +179,29 @@ class Webhooks:
     def _settle(self) -> None:
         self._control.ask("POST", f"/worlds/{self.world_id}/clock/advance", {"by": "0s"})
 
+    def note_switches(self, switches: Mapping[str, Any]) -> None:
+        """Take timestamps as these switches of the world have them."""
+        if "webhooks.timestamp" in switches:
+            self._box.dated_by_world = switches["webhooks.timestamp"] == "world"
+
+    def expect_accepted(self) -> None:
+        """Check that each attempt at a webhook, to any endpoint, was answered with 2xx.
+
+        Raises AssertionError with what your endpoints answered instead.
+        """
+        warn_in_loop("expect_accepted")
+        self._settle()
+        messages = self._control.ask("GET", f"/worlds/{self.world_id}/messages")["messages"]
+        failed = [
+            f"{message['event_type']} {message['id']}: {attempt['error']}"
+            for message in messages
+            for delivery in message["deliveries"]
+            for attempt in delivery["attempts"]
+            if attempt["error"] is not None
+        ]
+        if failed:
+            raise AssertionError("\n  ".join(["webhooks were not accepted:", *failed]))
+
     # --- how it is received
 
     @property

@@ -296,6 +296,17 @@ class World(WorldControl):
             self._webhooks.forget()
             self._webhooks.register_anew()
 
+    def switches(self, changes: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+        """The switches of the world, after these changes: `{"batch.settlement": "manual"}`."""
+        found = super().switches(changes, **more)
+        self.note_switches(found)
+        return found
+
+    def note_switches(self, switches: Mapping[str, Any]) -> None:
+        """Let the receiver know the switches that it depends on."""
+        if self._webhooks is not None:
+            self._webhooks.note_switches(switches)
+
     def new_world(self, **options: Any) -> "World":
         """Another world beside this one, closed together with it. Options as for `Server.world`."""
         other = self._server.world(**options)

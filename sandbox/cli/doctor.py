@@ -14,6 +14,7 @@ import click
 from sandbox.cli.exit_status import EXIT_REFUSED, refuse
 from sandbox.cli.known import SOME_EVENTS
 from sandbox.cli.params import TargetType
+from sandbox.domain.text import NotUtf8, decode_text
 
 if TYPE_CHECKING:
     from sandbox.domain.profile import Profile
@@ -213,8 +214,10 @@ def _secret(secret: str | None, file: Path | None) -> str:
     given = f"--secret-file {file}" if file else "--secret" if secret is not None else _SECRET
     if file is not None:
         try:
-            secret = file.read_text(encoding="utf-8").strip()
-        except (OSError, ValueError) as error:
+            secret = decode_text(file.read_bytes()).strip()
+        except NotUtf8 as error:
+            refuse(f"--secret-file {file}: {error}")
+        except OSError as error:
             refuse(f"--secret-file {file}: cannot be read: {_why(error)}")
     if secret is None:
         secret = os.environ.get(_SECRET)
@@ -277,7 +280,10 @@ def _examine(
         ) as bar:
             return asyncio.run(run())
     except Unreachable as error:
-        refuse(f"{url} {error}; start the receiver, or name the address at which it listens")
+        advice = "start the receiver, or name the address at which it listens"
+        if "certificate" in str(error):
+            advice = "to trust a certificate of your own, set SSL_CERT_FILE to a file with it"
+        refuse(f"{url} {error}; {advice}")
 
 
 def _print(

@@ -329,6 +329,12 @@ class _ServeCommand(click.Command):
     help="Send webhooks to this internal host or network even if the server is not on loopback. "
     "May be given several times.",
 )
+@click.option(
+    "--webhooks-ca",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Trust receivers with a certificate of this file (PEM), such as a self-signed one.",
+)
 def serve(
     *,
     profile: Path | None,

@@ -15,6 +15,7 @@ from sandbox.cli.exit_status import EXIT_REFUSED, refuse
 from sandbox.cli.known import SOME_SCENARIO
 from sandbox.cli.money import in_units
 from sandbox.cli.tables import counted, say, styled
+from sandbox.domain.text import decode_text
 
 if TYPE_CHECKING:
     from sandbox.cli.playing import RemoteStage
@@ -59,7 +60,7 @@ def play(name: str, *, auto: bool, keep: bool, url: str, token: str | None) -> N
         refuse(str(error))
     if not scenario.example:
         refuse(f"{name}: has no examples to play", EXIT_REFUSED)
-    document = tomllib.loads(path.read_text(encoding="utf-8"))
+    document = tomllib.loads(decode_text(path.read_bytes()))
     server = Remote(url=url, token=token)
     world = server.read("POST", "/worlds", {"clock": START, "scenario": document})
     waits = not auto and sys.stdin.isatty()

@@ -12,6 +12,7 @@ from sandbox.cli.known import SOME_SCENARIO
 from sandbox.cli.play import play
 from sandbox.cli.story import run, stop
 from sandbox.cli.tables import say, show_json, show_table
+from sandbox.domain.text import decode_text
 
 if TYPE_CHECKING:
     from sandbox.scenario_examples import Step
@@ -136,7 +137,7 @@ def show(name: str) -> None:
     except ScenarioError as error:
         refuse(str(error))
     # The copy will not be beside the library's schema.
-    click.echo(path.read_text(encoding="utf-8").removeprefix(DIRECTIVE), nl=False)
+    click.echo(decode_text(path.read_bytes()).removeprefix(DIRECTIVE), nl=False)
 
 
 @scenario.command()

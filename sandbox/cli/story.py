@@ -8,6 +8,7 @@ from sandbox.cli.control import Remote, server_options, world_path
 from sandbox.cli.exit_status import refuse
 from sandbox.cli.known import SOME_SCENARIO
 from sandbox.cli.tables import json_option, say, show_json
+from sandbox.domain.text import decode_text
 
 
 @click.command()
@@ -32,7 +33,7 @@ def run(name: str, *, world_id: str, url: str, token: str | None, as_json: bool)
         read_scenario(path)
     except ScenarioError as error:
         refuse(str(error))
-    document = tomllib.loads(path.read_text(encoding="utf-8"))
+    document = tomllib.loads(decode_text(path.read_bytes()))
     running = Remote(url=url, token=token).read("PUT", world_path(world_id, "scenario"), document)
     if as_json:
         show_json(running)

@@ -11,6 +11,7 @@ import click
 
 from sandbox.cli.exit_status import EXIT_REFUSED, EXIT_UNUSABLE, refuse
 from sandbox.cli.tables import json_option, say, show_json
+from sandbox.domain.text import NotUtf8, decode_text
 
 if TYPE_CHECKING:
     from sandbox.domain.profile import Profile
@@ -328,8 +329,10 @@ def _key(name: str, file: Path | None, profile: "Profile") -> str:
     where = f"--key-file {file}" if file else f"the variable {name[:80]}"
     if file is not None:
         try:
-            key = file.read_text(encoding="utf-8")
-        except (OSError, ValueError):
+            key = decode_text(file.read_bytes())
+        except NotUtf8 as error:
+            refuse(f"{where}: {error}")
+        except OSError:
             refuse(f"{where}: cannot be read")
     else:
         key = os.environ.get(name, "")

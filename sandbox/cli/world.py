@@ -14,6 +14,7 @@ from sandbox.cli.group import Group
 from sandbox.cli.progress import working
 from sandbox.cli.tables import say, show_json
 from sandbox.cli.worlds import delete, list_all, new, reset, show
+from sandbox.domain.text import NotUtf8, strip_mark
 
 _File = click.Path(path_type=Path, allow_dash=True)
 _STANDARD = Path("-")
@@ -80,6 +81,9 @@ def load(file: Path, *, world_id: str, url: str, token: str | None, as_json: boo
     """
     try:
         content = sys.stdin.buffer.read() if file == _STANDARD else file.read_bytes()
+        content = strip_mark(content)
+    except NotUtf8 as error:
+        refuse(f"{file}: {error}")
     except (OSError, ValueError) as error:
         refuse(f"{file}: cannot be read: {_why(error)}")
     with working(f"loading {world_id}"):

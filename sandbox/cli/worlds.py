@@ -20,6 +20,7 @@ from sandbox.cli.known import SOME_SCENARIO
 from sandbox.cli.params import CountsType, InstantType, SettingType
 from sandbox.cli.progress import working
 from sandbox.cli.tables import json_option, say, say_parts, show_json, show_table
+from sandbox.domain.text import decode_text
 
 
 class _FrozenAtType(InstantType):
@@ -106,7 +107,7 @@ def _scenario(named: str) -> Any:
 
     try:
         # The server checks it, because the server's version defines the words.
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(decode_text(path.read_bytes()))
     except (OSError, ValueError) as error:
         refuse(f"--scenario: {path}: cannot be read: {error}")
 

@@ -103,6 +103,14 @@ SWITCHES: Final[dict[str, Switch]] = {
             source="assumed 8.3-retry",
         ),
         Switch(
+            name="webhooks.timestamp",
+            values=("wall", "world"),
+            default="wall",
+            about="Which clock dates and signs webhooks: real time, or the world's, for an "
+            "application that lives at the world's date.",
+            source="assumed D49",
+        ),
+        Switch(
             name="batch.settlement",
             values=("auto", "manual"),
             default="auto",

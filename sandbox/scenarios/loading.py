@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
 
 from pydantic_core import ValidationError
 
+from sandbox.domain.text import NotUtf8, decode_text
 from sandbox.domain.words import nearest
 
 if TYPE_CHECKING:
@@ -51,10 +52,12 @@ def read_scenario(path: Path) -> "Scenario":
     import tomllib
 
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = tomllib.loads(decode_text(path.read_bytes()))
     except OSError as error:
         raise ScenarioError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except NotUtf8 as error:
+        raise ScenarioError(f"{path}: {error}") from error
+    except tomllib.TOMLDecodeError as error:
         raise ScenarioError(f"{path}: is not TOML: {error}") from error
     try:
         return parse_scenario(document)

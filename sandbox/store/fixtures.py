@@ -14,6 +14,7 @@ from typing import Any
 
 from sandbox.domain.accounts import AccountType, Address
 from sandbox.domain.instants import parse_rfc3339
+from sandbox.domain.text import NotUtf8, decode_text
 from sandbox.store.bundled_digests import DIGESTS
 from sandbox.store.files.port import FILE
 from sandbox.store.fixture import Fixture, FixtureError
@@ -23,9 +24,11 @@ def read_fixture(path: Path) -> Fixture:
     """Read and check a fixture file. Raises FixtureError for a faulty file."""
     try:
         content = path.read_bytes()
-        text = content.decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = decode_text(content)
+    except OSError as error:
         raise FixtureError(f"{path}: cannot be read: {error}") from error
+    except NotUtf8 as error:
+        raise FixtureError(f"{path}: {error}") from error
     if sha256(content).hexdigest() in DIGESTS:
         document = json.loads(text)
         if FILE in document:

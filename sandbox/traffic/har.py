@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from sandbox.domain.clock import EARLIEST, LATEST
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.profile import Profile
+from sandbox.domain.text import NotUtf8, decode_text
 
 FILE_BYTES_MAX: Final = 64 * 2**20
 ENTRIES_MAX: Final = 10_000
@@ -78,9 +79,11 @@ def read_har(path: Path, profile: Profile) -> Recording:
     except OSError as error:
         raise HarError(f"{path}: cannot be read: {error.strerror}") from None
     try:
-        document = json.loads(content.decode("utf-8-sig"))
+        document = json.loads(decode_text(content))
     except RecursionError:
         raise HarError(f"{path}: is nested too deeply") from None
+    except NotUtf8 as error:
+        raise HarError(f"{path}: {error}") from None
     except ValueError as error:
         raise HarError(f"{path}: is not JSON: {error}") from None
     try:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from sandbox import library
 from sandbox.domain.events import EVENTS
 from sandbox.domain.profile import Profile
+from sandbox.domain.text import decode_text
 from sandbox.domain.words import did_you_mean
 from sandbox.traffic.differences import type_of
 from sandbox.traffic.roles import Role, form_of, role_of
@@ -55,7 +56,7 @@ def _delivery(file: Path) -> Delivery:
     try:
         if file.stat().st_size > BYTES_MAX:
             raise CaptureError(f"{file.name}: is larger than 1 MiB")
-        found = json.loads(file.read_text(encoding="utf-8"))
+        found = json.loads(decode_text(file.read_bytes()))
     except (OSError, ValueError, RecursionError) as error:
         if isinstance(error, CaptureError):
             raise

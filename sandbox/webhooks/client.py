@@ -7,6 +7,7 @@ import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 from time import perf_counter, time
 from typing import Any, Final, Protocol
 
@@ -84,9 +85,14 @@ class _Answer:
     is_on_kept_connection: bool = False
 
 
-def create_tls_context() -> ssl.SSLContext:
-    """Create the context for receivers with TLS, which trusts the system's authorities."""
+def create_tls_context(ca: Path | None = None) -> ssl.SSLContext:
+    """Create the context for receivers with TLS, which trusts the system's authorities.
+
+    It also trusts the certificates of the file `ca`. Raises OSError for a file that has none.
+    """
     context = ssl.create_default_context()
+    if ca is not None:
+        context.load_verify_locations(ca)
     context.set_alpn_protocols(("http/1.1",))
     return context
 
@@ -270,7 +276,8 @@ def describe(problem: Exception) -> str:
 def _describe_connecting(problem: aiohttp.ClientConnectorError) -> str:
     if isinstance(problem, aiohttp.ClientConnectorCertificateError):
         cause = problem.certificate_error
-        return f"the TLS certificate is not trusted: {getattr(cause, 'verify_message', cause)}"
+        why = getattr(cause, "verify_message", cause)
+        return f"the TLS certificate is not trusted: {why}; --webhooks-ca FILE trusts another one"
     cause = problem.os_error
     if isinstance(cause, ConnectionRefusedError):
         return "connection refused: nothing listens there"

@@ -61,8 +61,8 @@ class SendingWorld(Protocol):
     def now(self) -> datetime:
         """The world's present."""
 
-    def system_clock(self) -> float:
-        """The system time, in Unix seconds."""
+    def webhook_time(self) -> float:
+        """The time that dates and signs a webhook which is sent now, in Unix seconds."""
 
     async def can_send(self) -> bool:
         """Wait until the changes so far are durable; False if another server has the world."""
@@ -265,7 +265,7 @@ class DeliveryWorker(Generic[W]):
 
     async def _send(self, world: W, endpoint: Endpoint, job: Job) -> Sent:
         """Sign the message and send it, over the network or to a receiver inside the world."""
-        body, sent_at = world.outbox.body(job.message), world.system_clock()
+        body, sent_at = world.outbox.body(job.message), world.webhook_time()
         self._note_lag(world, job)
         headers, body = self._write(world, endpoint, job, body, sent_at)
         if is_inside(endpoint.url):

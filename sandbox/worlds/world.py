@@ -369,6 +369,15 @@ class World:
         """The world's present."""
         return self.clock.now()
 
+    def webhook_time(self) -> float:
+        """The time that dates and signs a webhook which is sent now, in Unix seconds.
+
+        Source: assumed D1, D49.
+        """
+        if self.switches["webhooks.timestamp"] == "world":
+            return self.clock.now().timestamp()
+        return self.system_clock()
+
     @property
     def clock_rate(self) -> float | None:
         """The number of seconds that pass per real second; None while the clock stands still."""

@@ -83,10 +83,23 @@ def test_a_forgotten_set_up_of_a_test_case_is_named():
         def setUp(self):
             self.sandbox.key()
 
-        def runTest(self):
+        def runTest(self):  # noqa: N802
             raise AssertionError
 
     result = unittest.TestResult()
     unittest.TestSuite([TestShop()]).run(result)
 
     assert "call super().setUp() first in your setUp()" in result.errors[0][1]
+
+
+def test_webhooks_that_were_not_accepted_are_listed():
+    with sandbox_server() as server, server.world() as world:
+        sale = {"amount": 1000, "terminal_id": world.terminal()}
+        world.client().post("/v3/payment", json=sale)
+        world.webhooks.expect_accepted()
+
+        world.webhooks.respond(500)
+        world.client().post("/v3/payment", json=sale)
+
+        with pytest.raises(AssertionError, match=r"transaction\.sale msg_\w+: answered 500"):
+            world.webhooks.expect_accepted()

@@ -1163,6 +1163,7 @@ declare namespace Api {
     "triggers.enabled": true | false;
     "latency.scale": number;
     "webhooks.time_scale": number;
+    "webhooks.timestamp": "wall" | "world";
     "batch.settlement": "auto" | "manual";
   };
   type SwitchesSetAnswer = {
@@ -1173,6 +1174,7 @@ declare namespace Api {
     "triggers.enabled": true | false;
     "latency.scale": number;
     "webhooks.time_scale": number;
+    "webhooks.timestamp": "wall" | "world";
     "batch.settlement": "auto" | "manual";
   };
   type TapBody = {
@@ -1457,6 +1459,7 @@ declare namespace Api {
         "triggers.enabled"?: true | false;
         "latency.scale"?: number;
         "webhooks.time_scale"?: number;
+        "webhooks.timestamp"?: "wall" | "world";
         "batch.settlement"?: "auto" | "manual";
       } | undefined;
       answer: SwitchesSetAnswer;

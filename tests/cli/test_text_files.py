@@ -1,0 +1,85 @@
+"""Files that people write, as their editors save them. Source: assumed D48."""
+
+import json
+from codecs import BOM_UTF8
+
+import pytest
+
+from tests.cli.asking import ask as run
+from tests.driving import serving
+
+SCENARIO = """name = "tills"
+
+[[rule]]
+when.operation = "sale"
+then.outcome = "insufficient_funds"
+
+[[example]]
+name = "a sale"
+send.operation = "sale"
+expect.status = "declined"
+"""
+ENCODINGS = {"utf-16": "is UTF-16; save it as UTF-8", "latin-1": "is not UTF-8"}
+
+
+@pytest.fixture(scope="module")
+def server():
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture
+def fixture_text(server):
+    return server.control("GET", "/worlds/default/snapshot").text
+
+
+def written(folder, name, text, encoding):
+    file = folder / name
+    file.write_bytes(BOM_UTF8 + text.encode() if encoding == "mark" else f"{text}".encode(encoding))
+    return str(file)
+
+
+@pytest.mark.proves("assumed D48")
+def test_a_byte_order_mark_is_no_part_of_a_file(server, tmp_path, fixture_text):
+    url = ("--url", server.url)
+    scenario = written(tmp_path, "tills.toml", SCENARIO, "mark")
+    world = written(tmp_path, "world.json", fixture_text, "mark")
+    profile = written(tmp_path, "uat.toml", 'api_key_header = "x-key"\n', "mark")
+    token = written(tmp_path, "token", "a-token-that-is-long\n", "mark")
+
+    assert run("scenario", "run", scenario, *url).exit_code == 0
+    assert run("world", "load", world, *url).exit_code == 0
+    options = ("--profile", profile, "--token-file", token, "--fixture", world)
+    with serving(*options, "--scenario", scenario) as other:
+        assert other.facts["api_key_header"] == "x-key"
+        bearer = {"authorization": "Bearer a-token-that-is-long"}
+        assert other.control("GET", "/worlds", headers=bearer).status_code == 200
+
+
+@pytest.mark.proves("assumed D48")
+@pytest.mark.parametrize(("encoding", "said"), ENCODINGS.items())
+def test_a_file_that_is_not_utf_8_is_refused_and_utf_8_named(tmp_path, encoding, said):
+    umlaut = SCENARIO.replace("tills", "Käse")
+    scenario = written(tmp_path, "tills.toml", umlaut, encoding)
+    profile = written(tmp_path, "uat.toml", '# Käse\napi_key_header = "x-key"\n', encoding)
+    fixture = written(tmp_path, "own.json", json.dumps({"ü": 1}, ensure_ascii=False), encoding)
+    token = written(tmp_path, "token", "ein-Schlüssel-der-lang-ist", encoding)
+
+    for done in (
+        run("scenario", "check", scenario),
+        run("serve", "--port", "0", "--scenario", scenario),
+        run("serve", "--port", "0", "--profile", profile),
+        run("serve", "--port", "0", "--fixture", fixture),
+        run("serve", "--port", "0", "--token-file", token),
+    ):
+        assert done.exit_code in (1, 2)
+        assert said in done.stderr + done.stdout
+        assert "save it as UTF-8" in done.stderr + done.stdout
+
+
+def test_a_world_in_utf_16_is_refused_before_it_is_sent(server, tmp_path, fixture_text):
+    world = written(tmp_path, "world.json", fixture_text, "utf-16")
+
+    done = run("world", "load", world, "--url", server.url)
+
+    assert (done.exit_code, "is UTF-16; save it as UTF-8" in done.stderr) == (2, True)
