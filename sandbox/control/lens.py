@@ -201,5 +201,6 @@ def _row(row: Row, key: ApiKey, *, is_usable: bool) -> LensRow:
         "own": own,
         "descendant": below,
         "outside": outside,
-        "why": f"the key holds {held}; the operation needs {row.need}",
+        "why": f"the key holds {held}; the operation needs {row.need}"
+        + (f". {row.about_besides}" if row.needs_besides else ""),
     }

@@ -45,6 +45,12 @@ CONCRETE: Final[tuple[str, ...]] = tuple(
 )
 """Every permission that is not a macro, in the order of the spec's table."""
 
+CHANGES_PAYMENTS: Final = tuple(
+    f"payments:{action}"
+    for action in ("refund", "tipadjust", "capture", "incremental-auth", "void", "confirm")
+)
+"""The permissions that change a payment there is. Source: assumed D37."""
+
 ALL: Final = "all"
 LEGACY_ALL: Final = "legacy_all"
 MACROS: Final = frozenset({ALL, LEGACY_ALL})

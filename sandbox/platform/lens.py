@@ -61,6 +61,8 @@ def look(world: World, key: ApiKey, row: Row, target: str | None) -> Seen:
         context.decided(step, str(status), refusal.reason, refusal.source)
         missing = _missing(context, row, refusal)
         return Seen(status, context.decisions, missing, refusal.fault.code)
+    if row.needs_besides:
+        context.decided("body", "note", row.about_besides, "assumed D37")
     return Seen(row.status, context.decisions, (), None)
 
 

@@ -94,7 +94,8 @@ class Extended(Value, frozen=True):
 class Row(Value, frozen=True, kw_only=True, gc=True, eq=False, dict=True):
     """One endpoint. Without `run` it is a retired one: 405, before authentication.
 
-    `narrow` selects the needed permission by the body, if the row leaves it open. `secrets` are
+    `narrow` selects the needed permission by the body, if the row leaves it open. `needs_besides`
+    are words of the body, each with the permission that it needs besides `need`. `secrets` are
     fields of the body that the journal always masks. With `stops_at_block` a blocked account gets
     423. A row of status 204 has its `response` only where a reading shows what was deleted; then
     the status is 200. `may` checks the target before the body is read. A row that `attempts` an
@@ -111,6 +112,7 @@ class Row(Value, frozen=True, kw_only=True, gc=True, eq=False, dict=True):
     source: str
     need: Need | None = None
     narrow: Callable[[dict[str, Any]], Need] | None = None
+    needs_besides: tuple[tuple[str, str], ...] = ()
     target: Target | None = None
     run: Callable[[OperationContext], Any] | None = None
     body: Shape | None = None
@@ -130,6 +132,12 @@ class Row(Value, frozen=True, kw_only=True, gc=True, eq=False, dict=True):
     def is_attempt(self) -> bool:
         """Whether it asks the processor."""
         return self.attempts is not None
+
+    @property
+    def about_besides(self) -> str:
+        """A sentence on the permissions that depend on the body; empty without any."""
+        words = [f"{word} needs {permission}" for word, permission in self.needs_besides]
+        return f"By what the body reports, {', '.join(words)}." if words else ""
 
     @cached_property
     def found(self) -> Decision:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox.domain.permissions import ACTIONS
+from sandbox.domain.permissions import CHANGES_PAYMENTS
 from tests.directory.making import account_id, delete, mint
 from tests.support.payments import ask, pay, read, refused, sold, state
 
@@ -53,9 +53,9 @@ def test_without_any_payments_permission_it_is_hidden(sandbox, body):
 
 
 @pytest.mark.proves("spec 4.3-search-edit", "assumed 1.7-edit-order")
-@pytest.mark.parametrize("action", ACTIONS["payments"])
-def test_with_any_payments_permission_a_missing_transaction_is_a_404(sandbox, action):
-    key = a_key_with(sandbox, f"payments:{action}")
+@pytest.mark.parametrize("permission", CHANGES_PAYMENTS)
+def test_with_a_permission_to_change_payments_a_missing_transaction_is_a_404(sandbox, permission):
+    key = a_key_with(sandbox, permission)
     outside = sold(sandbox, at="other_merchant", by="psp")
 
     answers = [
@@ -68,15 +68,71 @@ def test_with_any_payments_permission_a_missing_transaction_is_a_404(sandbox, ac
     assert len({answer.body for answer in answers}) == 1
 
 
-@pytest.mark.proves("spec 4.3-search-edit", "assumed 1.7-edit-order")
-@pytest.mark.parametrize("action", ACTIONS["payments"])
-def test_with_any_payments_permission_a_waiting_transaction_is_edited(sandbox, action):
-    key = a_key_with(sandbox, f"payments:{action}")
+@pytest.mark.proves("spec 5.6, 5.9", "assumed D37")
+@pytest.mark.parametrize("permission", ["read", "tap-ios", "tap-android"])
+def test_a_key_that_changes_no_payment_does_not_edit_one(sandbox, permission):
+    key = a_key_with(sandbox, f"payments:{permission}")
     tx = waiting(sandbox)
+    before = state(sandbox)
 
-    answer = ask(sandbox, "PUT", path_of(tx), {"status": "captured"}, by=key)
+    for body in ({"status": "captured"}, {"status": "refunded"}, {"status": "declined"}, {}):
+        answer = ask(sandbox, "PUT", path_of(tx), body, by=key)
+        refused(sandbox, answer, 401, "permission_denied", clause="spec 5.9")
 
-    assert (answer.status, answer.json()["status"]) == (200, "captured")
+    assert state(sandbox) == before
+
+
+REPORTS = [
+    ({"status": "captured"}, "payments:capture"),
+    ({"status": "refunded"}, "payments:refund"),
+    ({"status": "reversed"}, "payments:void"),
+    ({"status": "captured", "refunded": 100}, "payments:capture and payments:refund"),
+    ({"status": "captured", "reversed": 100}, "payments:capture and payments:void"),
+]
+
+
+@pytest.mark.proves("spec 5.6, 2.2", "assumed D37")
+@pytest.mark.parametrize(("body", "wanted"), REPORTS)
+def test_what_is_reported_as_done_needs_the_permission_to_do_it(sandbox, body, wanted):
+    wanted = wanted.split(" and ")
+    rest = [one for one in CHANGES_PAYMENTS if one not in wanted]
+
+    for missing in wanted:
+        tx = waiting(sandbox)
+        key = a_key_with(sandbox, *rest, *(one for one in wanted if one != missing))
+        answer = ask(sandbox, "PUT", path_of(tx), body, by=key)
+        refused(sandbox, answer, 401, "permission_denied", clause="assumed D37")
+        assert f"requires {missing}" in answer.json()["detail"]
+        assert read(sandbox, tx) == tx
+
+    key = a_key_with(sandbox, *wanted)
+    assert ask(sandbox, "PUT", path_of(waiting(sandbox)), body, by=key).status == 200
+
+
+@pytest.mark.proves("assumed D37")
+@pytest.mark.parametrize("field", ["refunded", "reversed"])
+def test_an_amount_that_went_back_needs_the_permission_of_its_action(sandbox, field):
+    tx = waiting(sandbox)
+    assert ask(sandbox, "PUT", path_of(tx), {"status": "captured"}, by="partner").status == 200
+    needed = {"refunded": "payments:refund", "reversed": "payments:void"}[field]
+    others = a_key_with(sandbox, *(one for one in CHANGES_PAYMENTS if one != needed))
+
+    answer = ask(sandbox, "PUT", path_of(tx), {field: 100}, by=others)
+
+    refused(sandbox, answer, 401, "permission_denied", clause="assumed D37")
+    key = a_key_with(sandbox, needed)
+    assert ask(sandbox, "PUT", path_of(tx), {field: 100}, by=key).json()[field] == 100
+
+
+@pytest.mark.proves("assumed D37")
+@pytest.mark.parametrize("permission", CHANGES_PAYMENTS)
+@pytest.mark.parametrize("status", ["authorized", "declined", "error", "canceled"])
+def test_any_other_status_needs_any_permission_to_change_payments(sandbox, permission, status):
+    key, tx = a_key_with(sandbox, permission), waiting(sandbox)
+
+    answer = ask(sandbox, "PUT", path_of(tx), {"status": status}, by=key)
+
+    assert (answer.status, answer.json()["status"]) == (200, status)
 
 
 @pytest.mark.proves("spec 4.3-search-edit, 7-401", "assumed 1.7-edit-order")

@@ -22,7 +22,8 @@ def endpoints() -> str:
         (
             code(f"{row.method} {row.path}"),
             code(row.name),
-            str(row.need or NONE).replace(" or ", ", "),
+            str(row.need or NONE).replace(" or ", ", ")
+            + (f". {row.about_besides}" if row.needs_besides else ""),
             _status(row),
             ", ".join(row.events) or NONE,
             row.source,

@@ -26,6 +26,17 @@ _REASONS: Final[dict[str, str]] = {
 """The status reason where the edit names none; else approved, or partial_approval."""
 
 
+PERMISSIONS: Final = {
+    "captured": "payments:capture",
+    "refunded": "payments:refund",
+    "reversed": "payments:void",
+}
+"""The permission for reporting a status; any other needs some permission to change payments.
+
+Source: assumed D37.
+"""
+
+
 class Edit(Value, frozen=True, kw_only=True):
     """The content of the edit; None changes nothing. A breakdown replaces all amounts."""
 
@@ -37,37 +48,62 @@ class Edit(Value, frozen=True, kw_only=True):
     status_reason: str | None = None
 
 
+def needed(tx: Transaction, edit: Edit) -> tuple[str, ...]:
+    """The permissions for what the edit reports beyond what is known. Source: assumed D37."""
+    wanted = []
+    if edit.status is not None and edit.status != tx.status and edit.status in PERMISSIONS:
+        wanted.append(PERMISSIONS[edit.status])
+    if edit.refunded is not None and edit.refunded != tx.ledger.refunded:
+        wanted.append(PERMISSIONS["refunded"])
+    if edit.reversed is not None and edit.reversed != tx.ledger.reversed_in_all:
+        wanted.append(PERMISSIONS["reversed"])
+    return tuple(dict.fromkeys(wanted))
+
+
+def steps_of(tx: Transaction, edit: Edit) -> list[Edit]:
+    """The changes that the edit reports, each an attempt of its own. Source: assumed D37.
+
+    The outcome comes first, then what was reversed of it, then what was refunded.
+    """
+    back = edit.reversed if edit.status in _BEFORE_REVERSAL else None
+    refunded = edit.refunded if edit.status != "refunded" else None
+    steps = [edit]
+    if back is not None or refunded is not None:
+        steps = [
+            edit.but(
+                reversed=edit.reversed if back is None else None,
+                refunded=edit.refunded if refunded is None else None,
+            )
+        ]
+    if back is not None:
+        steps.append(Edit(reversed=back))
+    if refunded is not None:
+        steps.append(Edit(refunded=refunded))
+    return steps
+
+
+_BEFORE_REVERSAL: Final = (None, "authorized", "captured")
+"""Beside these statuses an amount reversed is a step of its own."""
+
+
 def edited(tx: Transaction, edit: Edit, *, partial_refund_shows: str = "unchanged") -> Transaction:
-    """The transaction as the edit has it, without a new event_id.
+    """The transaction after one step of an edit, without a new event_id.
 
     `partial_refund_shows` is the reading status_after_partial_refund. Raises ValueError when the
-    money would no longer add up.
+    money would no longer add up, or the reason contradicts the status.
     """
-    status = edit.status or tx.status
-    amounts = edit.breakdown.amounts if edit.breakdown else tx.amounts
-    authorized = edit.authorized_amount
-    if authorized is None:
-        authorized = tx.ledger.authorized if edit.breakdown is None else 0
-    authorized = authorized or amounts.total
-    if authorized > amounts.total:
-        raise ValueError("authorized_amount: is more than the total")
-    ledger = _ledger(tx, edit, status, authorized)
-    is_partial = status in _APPROVED and authorized < amounts.total
-    reason = edit.status_reason or tx.status_reason
-    if edit.status is not None and edit.status_reason is None:
-        reason = _REASONS.get(status, "partial_approval" if is_partial else "approved")
-    after = tx.but(
-        status=status,
-        status_reason=reason,
-        amounts=amounts,
-        ledger=ledger,
-        is_partial=is_partial,
-        surcharge_applied=amounts.surcharge > 0,
-        tip_capture_mode=(tx.tip_capture_mode or "sale") if amounts.tip else None,
-    )
+    _must_not_be_taken_back(tx, edit)
+    if edit.status is None and edit.breakdown is None and edit.authorized_amount is None:
+        after = _with_money_back(tx, edit, partial_refund_shows)
+    else:
+        after = _as_told(tx, edit)
+    if edit.status_reason is not None:
+        _must_fit(after)
     if wrong := broken(after):
         raise ValueError("; ".join(ABOUT[clause] for clause in wrong))
-    if status == "refunded" and ledger.refunded < ledger.kept and partial_refund_shows != status:
+    ledger = after.ledger
+    is_part = ledger.refunded < ledger.kept
+    if after.status == "refunded" and is_part and partial_refund_shows != "refunded":
         # Source: assumed M6.
         raise ValueError(
             f"refunded: {ledger.refunded} is a part of {ledger.kept}, and a partial refund leaves "
@@ -76,7 +112,75 @@ def edited(tx: Transaction, edit: Edit, *, partial_refund_shows: str = "unchange
     return after
 
 
+def _must_not_be_taken_back(tx: Transaction, edit: Edit) -> None:
+    for name, new, old in (
+        ("refunded", edit.refunded, tx.ledger.refunded),
+        ("reversed", edit.reversed, tx.ledger.reversed_in_all),
+    ):
+        if new is not None and new < old:
+            raise ValueError(f"{name}: {new} is less than the {old} reported before")
+
+
+def _with_money_back(tx: Transaction, edit: Edit, partial_refund_shows: str) -> Transaction:
+    """The transaction with more reversed or refunded, as an action would leave it."""
+    ledger, status = tx.ledger, tx.status
+    if edit.reversed is not None:
+        if ledger.captured:
+            ledger = ledger.but(reversed=edit.reversed - ledger.voided)
+        else:
+            ledger = ledger.but(voided=edit.reversed)
+        if edit.reversed and not (ledger.kept if ledger.captured else ledger.held):
+            status = "reversed"
+    if edit.refunded is not None:
+        ledger = ledger.but(refunded=edit.refunded)
+        if edit.refunded and (not ledger.refundable or partial_refund_shows == "refunded"):
+            status = "refunded"
+    reason = edit.status_reason or tx.status_reason
+    return tx.but(status=status, status_reason=reason, ledger=ledger)
+
+
+def _as_told(tx: Transaction, edit: Edit) -> Transaction:
+    """The transaction with the outcome and the amounts that are told."""
+    status = edit.status or tx.status
+    amounts = edit.breakdown.amounts if edit.breakdown else tx.amounts
+    authorized = edit.authorized_amount
+    if authorized is None:
+        authorized = tx.ledger.authorized if edit.breakdown is None else 0
+    authorized = authorized or amounts.total
+    if authorized > amounts.total:
+        raise ValueError("authorized_amount: is more than the total")
+    is_partial = status in _APPROVED and authorized < amounts.total
+    reason = edit.status_reason or tx.status_reason
+    if edit.status is not None and edit.status_reason is None:
+        reason = _REASONS.get(status, "partial_approval" if is_partial else "approved")
+    return tx.but(
+        status=status,
+        status_reason=reason,
+        amounts=amounts,
+        ledger=_ledger(tx, edit, status, authorized),
+        is_partial=is_partial,
+        surcharge_applied=amounts.surcharge > 0,
+        tip_capture_mode=(tx.tip_capture_mode or "sale") if amounts.tip else None,
+    )
+
+
+def _must_fit(after: Transaction) -> None:
+    """Raises ValueError for a reason that contradicts the status. Source: assumed D37."""
+    status, reason = after.status, after.status_reason
+    if status in _APPROVED:
+        fits = reason in _SUCCESS or (status == "reversed" and reason in _GAVE_UP)
+    elif status in ("pending", "surcharge_pending"):
+        fits = reason == "pending"
+    else:
+        fits = reason != "pending" and reason not in _SUCCESS
+    if not fits:
+        raise ValueError(f"status_reason: {reason} contradicts the status {status}")
+
+
 _APPROVED: Final = ("authorized", "captured", "refunded", "reversed")
+_SUCCESS: Final = ("approved", "partial_approval")
+_GAVE_UP: Final = ("processor_timeout", "timed_out", "user_canceled", "merchant_canceled")
+"""Why what was approved is reversed all the same."""
 
 
 def _ledger(tx: Transaction, edit: Edit, status: str, authorized: int) -> Ledger:
@@ -108,14 +212,17 @@ def conclude(
     capture_batch_id: str | None,
     refund_batch_id: str | None,
 ) -> Conclusion:
-    """The edited transaction with its new status as an attempt of its own."""
-    shown_type, event = _shown_as(tx, after.status)
-    after = after.but(event_id=event_id, transaction_type=shown_type, batch_id=capture_batch_id)
+    """The edited transaction with what changed as an attempt of its own. Source: assumed D37."""
+    refunded = after.ledger.refunded - tx.ledger.refunded
+    reversed_ = after.ledger.reversed_in_all - tx.ledger.reversed_in_all
+    told = after.status
     amount = after.amounts.total
-    if after.status == "refunded":
-        amount = after.ledger.refunded - tx.ledger.refunded
-    elif after.status == "reversed":
-        amount = after.ledger.reversed_in_all
+    if refunded:
+        told, amount = "refunded", refunded
+    elif told == "reversed" or (told == tx.status and reversed_):
+        told, amount = "reversed", reversed_
+    shown_type, event = _shown_as(tx, told)
+    after = after.but(event_id=event_id, transaction_type=shown_type, batch_id=capture_batch_id)
     settles_in = refund_batch_id or capture_batch_id
     attempt = attempt_of(after, amount, at, batch_id=settles_in)
     after = after.but(history=(*after.history, attempt))

@@ -222,6 +222,8 @@ def _description(row: Row) -> str:
         sentences.append(f"Needs {words}.")
         if row.need.sub:
             sentences.append(f"On the account of a descendant it needs `{row.need.sub}` instead.")
+    if row.needs_besides:
+        sentences.append(row.about_besides)
     if (twin := _twin(row)) is not None:
         which = "older" if row.path < twin.path else "newer"
         sentences.append(f"The {which} path of `{twin.method} {twin.path}`; both are served.")

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, cast
 
+from sandbox.domain.batches import Batch
 from sandbox.domain.faults import (
     INVALID_TRANSACTION_STATE,
     PERMISSION_DENIED,
@@ -150,24 +151,51 @@ def edit(context: OperationContext) -> Transaction:
         status=body.status,
         status_reason=body.status_reason,
     )
+    _must_be_allowed(context, editing.needed(tx, wanted))
+    after, joined = tx, None
+    for step in editing.steps_of(tx, wanted):
+        after, joined = _take(context, after, step, joined)
+    return after
+
+
+def _must_be_allowed(context: OperationContext, needed: tuple[str, ...]) -> None:
+    """Raises Refusal unless the key may do what the edit reports as done. Source: assumed D37."""
+    for permission in needed:
+        if permission not in context.known_caller.grants:
+            raise Refusal(
+                PERMISSION_DENIED,
+                f"requires {permission}",
+                reason=f"the edit reports what {permission} allows, which the key does not hold",
+                source="assumed D37",
+                step="rule",
+            )
+
+
+def _take(
+    context: OperationContext, tx: Transaction, step: editing.Edit, joined: Batch | None
+) -> tuple[Transaction, Batch | None]:
+    """Carry out one step of an edit. An outcome that is still open is no attempt.
+
+    `joined` is the batch that an earlier step of the same edit joined.
+    """
+    shows = context.world.readings[STATUS_AFTER_PARTIAL_REFUND.id]
     try:
-        after = editing.edited(
-            tx, wanted, partial_refund_shows=context.world.readings[STATUS_AFTER_PARTIAL_REFUND.id]
-        )
+        after = editing.edited(tx, step, partial_refund_shows=shows)
     except ValueError as error:
         raise Refusal(VALIDATION_ERROR, str(error), source="assumed F8", step="rule") from None
     if after == tx:
-        return tx
-    is_told = body.status is not None and body.status != "pending"
-    if not is_told:
+        return tx, joined
+    if after.status == "pending":
         context.unit.put(after)
         persist.count(context, tx, after)
-        return after
+        return after, joined
     captures = after.ledger.captured > 0 and after.status != "reversed"
     refunds = after.ledger.refunded > tx.ledger.refunded
     batch = None
     if (captures and tx.batch_id is None) or refunds:
-        batch = persist.batch_for_entry(context, tx)
+        # The store finds what is committed; this edit has not been yet.
+        known = context.unit.get(Batch, joined.id) if joined else None
+        batch = known or persist.batch_for_entry(context, tx)
     conclusion = editing.conclude(
         tx,
         after,
@@ -177,7 +205,7 @@ def edit(context: OperationContext) -> Transaction:
         refund_batch_id=batch.id if batch and refunds else None,
     )
     persist.save(context, conclusion, tx, batch)
-    return conclusion.shown
+    return conclusion.shown, batch or joined
 
 
 def _capture_batch(tx: Transaction, captures: bool, new: str | None) -> str | None:

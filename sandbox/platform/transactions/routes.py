@@ -5,9 +5,10 @@ from typing import Final
 from sandbox.domain.access import need
 from sandbox.domain.faults import INVALID_TRANSACTION_STATE
 from sandbox.domain.hierarchy import relate_to_its_records, relate_with_admin_reach
+from sandbox.domain.payments import editing
 from sandbox.domain.payments.transaction_json import AttemptView, TransactionView
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.permissions import ACTIONS
+from sandbox.domain.permissions import CHANGES_PAYMENTS
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.rows import Listing, Row, Target
 from sandbox.platform.transactions import bodies, operations
@@ -83,8 +84,8 @@ ROWS: Final[tuple[Row, ...]] = (
         path=f"{_PATH}/{{transaction_id}}",
         summary="Reserved: tell the outcome of a passthrough transaction",
         source="spec 4.3-search-edit",
-        # Any permission of the type makes it visible: assumed 1.7-edit.
-        need=need(*(f"payments:{action}" for action in ACTIONS["payments"])),
+        need=need(*CHANGES_PAYMENTS),
+        needs_besides=tuple(editing.PERMISSIONS.items()),
         target=Target(where="path", name="transaction_id", kind=Transaction),
         may=operations.must_be_passthrough,
         run=operations.edit,
