@@ -12,7 +12,6 @@ from sandbox.domain.accounts import Account
 from sandbox.domain.hierarchy import Relation
 from sandbox.domain.keys import ApiKey, why_unusable
 from sandbox.domain.locations import Location
-from sandbox.domain.permissions import grants_of
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.words import nearest
 from sandbox.platform.lens import Seen, look
@@ -187,7 +186,7 @@ def table_of(world: World, key: ApiKey) -> LensTable:
 
 def _row(row: Row, key: ApiKey, *, is_usable: bool) -> LensRow:
     assert row.need
-    held = access.holds(grants_of(key.permissions), row.need)
+    held = access.holds(key.grants, row.need)
 
     def status(relation: Relation) -> int:
         verdict = access.decide(held, relation).verdict

@@ -1,15 +1,15 @@
 """The guards on granting permissions to a new key (spec 4.1, 5.8), in the order of assumed 4.4.
 
-All rules must pass. Asking for `all` counts as asking for everything it expands to when it is
-compared with what the caller holds, but not as naming `webhooks:*`: otherwise no key outside a
-PSP could ever pass on `all` (assumed 4.4-all).
+All rules must pass. Asking for `all` counts as asking for everything that the caller's kind of
+account may grant: `all` from a partner has no `webhooks:*` and nothing that is admin-only, whatever
+the caller's own key holds (assumed 4.4-all, D36).
 """
 
 from collections.abc import Collection
 from typing import Final
 
 from sandbox.domain.accounts import AccountType
-from sandbox.domain.permissions import ACTIONS, Grants, expand
+from sandbox.domain.permissions import ACTIONS, CONCRETE, Grants, expand, grants_of
 from sandbox.domain.values import Value
 
 PSP_ONLY: Final = frozenset(f"webhooks:{action}" for action in ACTIONS["webhooks"])
@@ -17,6 +17,16 @@ PSP_ONLY: Final = frozenset(f"webhooks:{action}" for action in ACTIONS["webhooks
 
 MAY_GRANT_ADMIN_ONLY: Final = (AccountType.ADMIN, AccountType.PSP)
 """The accounts that grant the permissions which a profile calls admin-only. Source: spec 4.1.5."""
+
+
+def withheld_from_all(account_type: AccountType, admin_only: Collection[str]) -> tuple[str, ...]:
+    """What `all` leaves out if an account of this type grants it. Source: assumed D36."""
+    return tuple(
+        name
+        for name in CONCRETE
+        if (name in PSP_ONLY and account_type is not AccountType.PSP)
+        or (name in admin_only and account_type not in MAY_GRANT_ADMIN_ONLY)
+    )
 
 
 class GrantRefusal(Value, frozen=True):
@@ -33,15 +43,25 @@ def refuse_grant(
     account_type: AccountType,
     admin_only: Collection[str],
     *,
+    withheld: Collection[str] = (),
+    withheld_from_caller: Collection[str] = (),
     all_needs_psp: bool = False,
 ) -> GrantRefusal | None:
     """The first guard that these requested permissions fail, or None when all pass.
 
     `admin_only` are the permissions that only admin and PSP accounts grant; the spec names the
-    set and does not list it (assumed Q14). `all_needs_psp` counts `all` as naming `webhooks:*`
+    set and does not list it (assumed Q14). `withheld` is what `all` of the new key leaves out,
+    `withheld_from_caller` what that of the caller's key does. `all_needs_psp` counts `all` as naming `webhooks:*`
     (assumed D35-all).
     """
-    beyond = tuple(name for name in requested if not expand((name,)) <= held.concrete)
+    not_its_own = withheld_from_all(account_type, admin_only)
+    beyond = tuple(
+        name
+        for name in requested
+        if not grants_of((name,), tuple(withheld)).concrete <= held.concrete
+        # The rules below refuse these, with the better reason.
+        and not (name in withheld_from_caller and name in not_its_own)
+    )
     if beyond:
         return GrantRefusal(beyond, "the calling key does not hold what it grants", "spec 4.1.4")
     reserved = tuple(

@@ -252,6 +252,9 @@ PERMISSION_COUNT: Final = Count(least=1)
 Permissions = Annotated[tuple[Permission, ...], PERMISSION_COUNT]
 """The permissions of a key: one at least. Source: spec 4.1."""
 
+Withheld = Annotated[tuple[Permission, ...], Count(least=0)]
+"""The permissions that `all` of a key leaves out. Source: assumed D36."""
+
 FixtureLookup = Annotated[str, Limits("str", pattern=r"^[A-Za-z0-9]{12}$")]
 """The lookup segment that a fixture fixes."""
 

@@ -14,8 +14,9 @@ from hmac import compare_digest
 from typing import Final, Literal, TypedDict
 
 from sandbox.domain.byte_search import has
-from sandbox.domain.field_types import Digest, Flag, Lookup, Permissions, Text
+from sandbox.domain.field_types import Digest, Flag, Lookup, Permissions, Text, Withheld
 from sandbox.domain.instants import Instant, add_years, to_wire
+from sandbox.domain.permissions import Grants, grants_of
 from sandbox.domain.states import Machine, Step
 from sandbox.domain.timers import KEY_EXPIRES, Timer
 from sandbox.domain.values import Value
@@ -39,6 +40,7 @@ class ApiKey:
 
     `lookup` finds it; `digest` is the hex SHA-256 of salt and secret. `status` is what the wire
     shows; a deleted key keeps `revoked` there and has `deleted_at` (spec 3.1-delete).
+    `withheld` are permissions that its `all` leaves out (assumed D36).
     """
 
     id: str
@@ -56,6 +58,12 @@ class ApiKey:
     is_legacy: Flag = False
     always_retrievable: Flag = False
     readable_key: str | None = None
+    withheld: Withheld = ()
+
+    @property
+    def grants(self) -> Grants:
+        """What the key may do."""
+        return grants_of(self.permissions, self.withheld)
 
 
 class KeyUsage(Value, frozen=True):

@@ -78,10 +78,10 @@ def expand(permissions: tuple[str, ...]) -> frozenset[str]:
 
 
 @lru_cache(maxsize=4096)
-def grants_of(permissions: tuple[str, ...]) -> Grants:
-    """The grants of a key with these stored permissions.
+def grants_of(permissions: tuple[str, ...], withheld: tuple[str, ...] = ()) -> Grants:
+    """The grants of a key with these stored permissions, of which macros leave out some.
 
     Remembered per tuple, because every request asks and keys rarely differ in it.
     """
-    concrete = expand(permissions)
+    concrete = expand(permissions) - (set(withheld) - set(permissions))
     return Grants(concrete, frozenset(name.partition(":")[0] for name in concrete))

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from sandbox.domain.accounts import Account
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.permissions import Grants, grants_of
+from sandbox.domain.permissions import Grants
 from sandbox.worlds.journal import Decision
 
 if TYPE_CHECKING:
@@ -40,5 +40,5 @@ class PresentedKey(Struct):
             assert key is not None
             introduction = f"key {key.id} ({key.name!r}) of {account.id}"
             decision = ("authenticate", "ok", introduction, "spec 5.1")
-            known = self._caller = Caller(key, account, grants_of(key.permissions), decision)
+            known = self._caller = Caller(key, account, key.grants, decision)
         return known

@@ -151,7 +151,9 @@ FOR_A_MERCHANT = [
     *("apikeys:read", "apikeys:create", "apikeys:edit", "apikeys:delete"),
 ]
 FOR_A_PARTNER = [
-    *FOR_A_MERCHANT,
+    *FOR_A_MERCHANT[: FOR_A_MERCHANT.index("accounts:read") + 1],
+    "accounts:create:merchant",
+    *FOR_A_MERCHANT[FOR_A_MERCHANT.index("accounts:read") + 1 :],
     *("apikeys:read:sub", "apikeys:create:sub", "apikeys:edit:sub", "apikeys:delete:sub"),
 ]
 
@@ -227,7 +229,7 @@ def test_a_psp_that_holds_webhooks_permissions_does_not_pass_them_on(sandbox):
 
     account = an_account(sandbox, by=creator, path="/v2/accounts", type="partner")
 
-    assert account["api_key"]["permissions"] == ["batches:read"]
+    assert account["api_key"]["permissions"] == ["batches:read", "accounts:create:merchant"]
 
 
 @pytest.mark.proves("assumed D19")
@@ -236,7 +238,7 @@ def test_a_psp_that_holds_webhooks_permissions_does_not_pass_them_on(sandbox):
     [
         (["accounts:create:merchant"], "merchant"),
         (["accounts:create:merchant", "apikeys:create:sub"], "merchant"),
-        (["accounts:create:merchant", "accounts:create:partner"], "partner"),
+        (["accounts:create:partner"], "partner"),
     ],
 )
 def test_a_creator_with_nothing_to_grant_gets_an_account_without_a_key(sandbox, held, type):
@@ -387,3 +389,16 @@ def test_two_accounts_may_have_the_same_name(sandbox):
     second = made(post(sandbox, "/v1/accounts", ACCOUNT))
 
     assert first["id"] != second["id"]
+
+
+@pytest.mark.proves("assumed D38")
+def test_the_key_that_comes_with_a_partner_boards_merchants(sandbox):
+    partner = an_account(sandbox, by="psp", path="/v2/accounts", type="partner")
+    key = partner["api_key"]["key"]
+
+    merchant = an_account(
+        sandbox, by=key, path="/v2/accounts", type="merchant", parent_id=partner["id"]
+    )
+
+    assert merchant["parent_account_ids"][-1] == partner["id"]
+    assert "accounts:create:merchant" not in merchant["api_key"]["permissions"]

@@ -168,3 +168,41 @@ def test_whoever_lacks_a_single_permission_cannot_grant_all(sandbox, lacking):
     answer = create(sandbox, key=key, body=body)
 
     assert verdict(answer) == (403, "forbidden")
+
+
+@pytest.mark.proves("assumed D36")
+@pytest.mark.parametrize("by", ["merchant", "partner", "legacy"])
+def test_all_grants_no_more_than_the_account_of_its_creator_may(sandbox, by):
+    made = create(sandbox, key=by, body={"name": "x", "permissions": ["all"]})
+    assert made.status == 201, made.body
+    key = made.json()
+
+    assert key["permissions"] == ["all"]
+    left_out = [
+        one["reason"]
+        for one in sandbox.journal(made)["decisions"]
+        if one["clause"] == "assumed D36"
+    ]
+    assert len(left_out) == 1
+    assert "accounts:create:partner" in left_out[0]
+    assert "webhooks:read" in left_out[0]
+    partner = {"type": "partner", "name": "Sub", "parent_id": key["account_id"]}
+    refused = sandbox.ask("POST", "/v1/accounts", key=key["key"], json_body=partner)
+    assert refused.status == 401
+    # What it does not have it cannot hand on either, not even under the name of all.
+    again = create(sandbox, key=key["key"], body={"name": "y", "permissions": ["all"]})
+    assert again.status == 201
+    named = {"name": "z", "permissions": ["accounts:create:partner"]}
+    assert create(sandbox, key=key["key"], body=named).status == 403
+
+
+@pytest.mark.proves("assumed D36")
+def test_all_of_a_psp_has_everything_and_of_an_admin_everything_but_webhooks(sandbox):
+    by_psp = create(sandbox, key="psp", body={"name": "x", "permissions": ["all"]})
+    by_admin = create(sandbox, key="admin", body={"name": "x", "permissions": ["all"]})
+
+    for made, reads_webhooks in ((by_psp, 201), (by_admin, 403)):
+        body = {"name": "y", "permissions": ["webhooks:read"]}
+        assert create(sandbox, key=made.json()["key"], body=body).status == reads_webhooks
+        body = {"name": "y", "permissions": ["accounts:create:partner"]}
+        assert create(sandbox, key=made.json()["key"], body=body).status == 201

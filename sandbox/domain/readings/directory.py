@@ -29,7 +29,11 @@ ROWS: Final = (
         sentence="webhooks permissions can be granted only by PSP accounts, and all grants "
         "every permission.",
         values=(
-            ReadingValue("every_holder", "Every key that holds all can grant it."),
+            ReadingValue(
+                "every_holder",
+                "Every key that holds all can grant it; the new key lacks what its creator's "
+                "account may not grant.",
+            ),
             ReadingValue(
                 "psp", "Only a PSP account grants all, because it has webhooks permissions."
             ),

@@ -30,6 +30,11 @@ from sandbox.platform.operation_context import OperationContext
 if TYPE_CHECKING:
     from sandbox.platform.accounts.bodies import AccountsQuery, CreateAccount, UpdateAccount
 
+_OF_PARTNERS: Final = frozenset(
+    name for name in CONCRETE if name.endswith(":sub") or name == "accounts:create:merchant"
+)
+"""Permissions that mean nothing to a merchant, which has no accounts below it."""
+
 _Belonging = Terminal | Location | Credential | ApiKey
 _BELONGINGS: Final[tuple[type[_Belonging], ...]] = (Terminal, Location, Credential, ApiKey)
 
@@ -94,8 +99,8 @@ def _provision_key(context: OperationContext, account: Account) -> ApiKeyView | 
     """The key that comes with a v2 account; None when its creator could grant nothing.
 
     Its permissions are the creator's, without those that only a PSP grants, those that the creator
-    may not grant, those that create accounts, and for a merchant those on descendants (assumed
-    1.3-provisioned, D19).
+    may not grant, those that create partners, and for a merchant those that create accounts and
+    those on descendants (assumed 1.3-provisioned, D19, D38).
     """
     creator = context.known_caller
     kept_back: set[str] = set()
@@ -114,9 +119,10 @@ def _provisioned(
 ) -> tuple[str, ...]:
     def is_left_out(permission: str) -> bool:
         return (
-            permission.startswith(("webhooks:", "accounts:create:"))
+            permission.startswith("webhooks:")
+            or permission == "accounts:create:partner"
             or permission in kept_back
-            or (account_type is AccountType.MERCHANT and permission.endswith(":sub"))
+            or (account_type is AccountType.MERCHANT and permission in _OF_PARTNERS)
         )
 
     return tuple(name for name in CONCRETE if name in grants and not is_left_out(name))

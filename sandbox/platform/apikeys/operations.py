@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from sandbox.domain import keys
 from sandbox.domain.access import Holds
 from sandbox.domain.accounts import Account, AccountType
-from sandbox.domain.escalation import refuse_grant
+from sandbox.domain.escalation import refuse_grant, withheld_from_all
 from sandbox.domain.faults import FORBIDDEN, VALIDATION_ERROR, Refusal
 from sandbox.domain.instants import Instant, to_wire
 from sandbox.domain.keys import (
@@ -21,7 +21,7 @@ from sandbox.domain.keys import (
     KeyKind,
     KeyStatus,
 )
-from sandbox.domain.permissions import LEGACY_ALL, PERMISSIONS
+from sandbox.domain.permissions import ALL, CONCRETE, LEGACY_ALL, PERMISSIONS
 from sandbox.domain.readings.directory import (
     ALL_GRANTED_BY,
     KEY_AFTER_A_CHANGE,
@@ -83,6 +83,7 @@ def issue_and_announce(
         created_at=context.now,
         always_retrievable=supplied is not None,
         readable_key=supplied,
+        withheld=_withheld(context) if ALL in permissions else (),
     )
     context.unit.put(key)
     context.unit.schedule(keys.expiry_of(key))
@@ -178,6 +179,8 @@ def _must_be_grantable(context: OperationContext, permissions: tuple[str, ...]) 
         context.known_caller.grants,
         account_type,
         context.world.profile.permissions.admin_only,
+        withheld=_withheld(context),
+        withheld_from_caller=context.known_caller.key.withheld,
         all_needs_psp=context.world.readings[ALL_GRANTED_BY] == "psp",
     )
     if refusal is not None:
@@ -190,6 +193,17 @@ def _must_be_grantable(context: OperationContext, permissions: tuple[str, ...]) 
             step="grant",
         )
     context.decided("grant", "ok", "the caller may grant every requested permission", "spec 4.1.4")
+    if ALL in permissions and (withheld := _withheld(context)):
+        left_out = f"all leaves out {', '.join(withheld)}: the caller is a {account_type} account"
+        context.decided("grant", "ok", left_out, "assumed D36")
+
+
+def _withheld(context: OperationContext) -> tuple[str, ...]:
+    """What a new key of this caller does not get, although it has `all`. Source: assumed D36."""
+    caller = context.known_caller
+    admin_only = context.world.profile.permissions.admin_only
+    left_out = {*withheld_from_all(caller.account.type, admin_only), *caller.key.withheld}
+    return tuple(name for name in CONCRETE if name in left_out)
 
 
 # --- read -------------------------------------------------------------------------------------
