@@ -51,8 +51,8 @@ def refuse_grant(
 
     `admin_only` are the permissions that only admin and PSP accounts grant; the spec names the
     set and does not list it (assumed Q14). `withheld` is what `all` of the new key leaves out,
-    `withheld_from_caller` what that of the caller's key does. `all_needs_psp` counts `all` as naming `webhooks:*`
-    (assumed D35-all).
+    `withheld_from_caller` what that of the caller's key does. `all_needs_psp` counts `all` as
+    naming `webhooks:*` (assumed D35-all).
     """
     not_its_own = withheld_from_all(account_type, admin_only)
     beyond = tuple(

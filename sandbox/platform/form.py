@@ -102,7 +102,7 @@ def malformed(
 
 def _body(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
     """The body in the row's shape, without secrets outside the fields for them."""
-    sent, body = read_object(context), context.incoming.body or b""
+    sent, body = _without_known_blanks(context, read_object(context)), context.incoming.body or b""
     is_for_key = is_key_path(context.incoming.path)
     # What `model_validate` does, without its call.
     checked: BaseModel = shape.__pydantic_validator__.validate_python(
@@ -113,6 +113,21 @@ def _body(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
         _refuse_misplaced(context, sent, shape)
     _note_unknown(context, sent, shape, "body field")
     return checked
+
+
+def _without_known_blanks(context: RequestContext, sent: dict[str, Any]) -> dict[str, Any]:
+    """The body of a change without nulls and empty strings that say what is so already.
+
+    A client may send back what it was answered. Source: assumed D42.
+    """
+    record = context.record
+    if record is None or context.incoming.method != "PUT":
+        return sent
+    return {
+        name: value
+        for name, value in sent.items()
+        if value not in (None, "") or getattr(record, name, True) not in (None, "")
+    }
 
 
 def _of_key(

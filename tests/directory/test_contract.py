@@ -158,11 +158,16 @@ def test_null_in_an_update_unsets_what_may_be_unset(sandbox, resource, field):
 @pytest.mark.proves("assumed C10")
 @pytest.mark.parametrize(("resource", "field"), each(lambda one: one.never_null))
 def test_null_in_an_update_is_refused_for_what_is_never_unset(sandbox, resource, field):
-    item = resource.item(resource.create(sandbox, **resource.full))
+    record = resource.create(sandbox, **resource.full)
+    item = resource.item(record)
     before = everything(sandbox)
 
     answer = put(sandbox, item, {field: None})
 
+    if record.get(field, 0) is None:
+        # What it is already may be sent back (assumed D42).
+        assert shown(answer)[field] is None
+        return
     assert field in detail(answer)
     assert everything(sandbox) == before
 

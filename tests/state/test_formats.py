@@ -118,7 +118,14 @@ def test_a_broken_document_of_an_earlier_format_is_refused(sandbox, edit):
     assert (answer.status, answer.json()["error"]) == (400, "not_restored")
 
 
-DERIVED_SINCE = ("application_id", "toml", "old_secrets", "disables_at", "examples")
+DERIVED_SINCE = (
+    "webhooks.timestamp",
+    "application_id",
+    "toml",
+    "old_secrets",
+    "disables_at",
+    "examples",
+)
 """Fields that came later, and follow from what earlier versions stored."""
 
 

@@ -26,6 +26,7 @@ from sandbox.domain.webhooks.applications import Application
 from sandbox.platform.apikeys import operations as apikeys
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.operation_context import OperationContext
+from sandbox.platform.terminals import operations as terminals
 
 if TYPE_CHECKING:
     from sandbox.platform.accounts.bodies import AccountsQuery, CreateAccount, UpdateAccount
@@ -169,7 +170,9 @@ def _must_not_lift_its_own_block(context: OperationContext) -> None:
 
 
 def delete(context: OperationContext) -> Account | None:
-    """Delete an account that has no live descendants. Source: assumed 1.3-delete.
+    """Delete an account without live descendants or unsettled batches.
+
+    Source: assumed 1.3-delete, D45.
 
     What belongs to it is gone with it, silently: only the account has an event (assumed 8.4).
     """
@@ -185,6 +188,7 @@ def delete(context: OperationContext) -> Account | None:
             f"the account has {descendants} descendants; delete them first",
             source="assumed 1.3-delete",
         )
+    terminals.refuse_unsettled(context, "scope_status", account.id, "account", "assumed D45")
     for kind in _BELONGINGS:
         found, _ = context.unit.find(kind, {"account": account.id})
         for record in found:

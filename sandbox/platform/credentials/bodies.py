@@ -1,10 +1,10 @@
 """Bodies and queries of credentials. Source: spec 2.9; details assumed 1.6."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictStr
 
-from sandbox.domain.credentials import PIN_CHARS
+from sandbox.domain.credentials import MASKED_PIN, PIN_CHARS
 from sandbox.domain.field_types import CredentialCode
 from sandbox.platform.fields import Body, CreateBody, PageQuery
 
@@ -20,10 +20,10 @@ class CreateCredential(CreateBody):
 
 
 class UpdateCredential(Body):
-    """Body of the update of a credential. A PIN is checked and not stored."""
+    """Body of the update of a credential. A PIN is checked and not stored; **** is no change."""
 
     is_active: StrictBool = True
-    pin: _Pin = ""
+    pin: _Pin | Literal["****"] = MASKED_PIN
 
 
 class CredentialsQuery(PageQuery):

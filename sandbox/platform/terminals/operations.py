@@ -101,18 +101,24 @@ def _must_be_boardable(context: OperationContext, terminal: Terminal, account: A
 def delete(context: OperationContext) -> Terminal | None:
     """Delete a terminal none of whose batches still has to settle. Source: assumed D10."""
     terminal = cast(Terminal, context.record)
-    unfinished = [in_scope(terminal.terminal_id, status) for status in _UNFINISHED]
+    refuse_unsettled(context, "terminal_status", terminal.terminal_id, "terminal", "assumed D10")
+    return cast("Terminal | None", directory.delete_and_answer(context))
+
+
+def refuse_unsettled(
+    context: OperationContext, index: str, id: str, whose: str, source: str
+) -> None:
+    """Raises Refusal if a batch with this id in the index still has to settle."""
     context.unit.can_wait = True
-    batches, _ = context.unit.find(Batch, {"terminal_status": unfinished})
+    unfinished = [in_scope(id, status) for status in _UNFINISHED]
+    batches, _ = context.unit.find(Batch, {index: unfinished})
     context.unit.can_wait = False
     for batch in batches:
-        if batch.status != "open" or batch.transaction_count:
+        is_empty = batch.status == "open" and not batch.transaction_count
+        if batch.status in _UNFINISHED and not is_empty:
             raise Refusal(
-                CONFLICT,
-                f"the terminal's batch {batch.id} is {batch.status}",
-                source="assumed D10",
+                CONFLICT, f"the {whose}'s batch {batch.id} is {batch.status}", source=source
             )
-    return cast("Terminal | None", directory.delete_and_answer(context))
 
 
 def list_all(context: OperationContext) -> Page:
